@@ -11,7 +11,10 @@ import { billOfMaterials } from "./sbom.mjs";
 
 const root = join(import.meta.dirname, "..");
 const dist = resolve(process.argv[2] ?? join(root, "dist"));
-/** Programs, their worker threads, and modules that few processes need, which would cost memory as part of the program. */
+/**
+ * Entry points: programs, their worker threads, and modules that few processes need. As separate files, such modules do not use memory in other
+ * processes.
+ */
 const entryPoints = {
   catalogd: "cmd/catalogd/main.ts",
   "operator-controller": "cmd/operator-controller/main.ts",
@@ -26,7 +29,7 @@ const entryPoints = {
   undici: "pkg/http/undici.ts",
 };
 
-/** The command line is split into chunks next to the worker threads, so that each start only loads what the command needs. */
+/** The command line is split into chunks, so that each start loads only the modules of the command. */
 const commandLine = { olmv1: "cmd/olmv1/main.ts" };
 
 const missing = Object.values({ ...entryPoints, ...commandLine }).filter((file) => !existsSync(join(root, file)));
@@ -40,7 +43,7 @@ const treeShakeClientNode = {
       if (pluginData === "resolving") return undefined;
       return { ...(await builder.resolve(path, { importer, resolveDir, kind, pluginData: "resolving" })), sideEffects: false };
     });
-    // The thousands of imports have full file names, so esbuild need not search for them.
+    // All imports contain full file names, so esbuild does not have to search for files.
     builder.onResolve({ filter: /^\.{1,2}\/.*\.js$/ }, ({ path, resolveDir }) =>
       resolveDir.includes("@kubernetes/client-node")
         ? { path: join(resolveDir, path), sideEffects: path.endsWith("polyfill.js") }
@@ -60,7 +63,7 @@ const separateModules = {
 };
 
 /**
- * Modules that libraries import for unused features, and their replacements: requests and proxies of client-node (pkg/http has its own and imports the
+ * Replacements for modules that libraries import for unused features: requests and proxies of client-node (pkg/http has its own, and imports the
  * files of undici that it needs), exemplars of prom-client, and test requests of fastify.
  */
 const UNUSED = {
@@ -98,8 +101,8 @@ const noSchemaCompilers = {
 };
 
 /**
- * An import of node:http reads all its exports, and three of them load Node's fetch and WebSocket: 12 MB of memory. `process.getBuiltinModule` does not
- * load them.
+ * Importing node:http evaluates all its exports. Three of them load Node's fetch and WebSocket, which use 12 MB of memory. `process.getBuiltinModule`
+ * does not load them.
  */
 const httpOnly = {
   name: "http-only",
@@ -118,7 +121,7 @@ await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
 const common = {
   absWorkingDir: root,
-  // Names of chunks depend on the paths of their modules, which must not depend on the location of the packages.
+  // Chunk names depend on module paths, which must not depend on the location of the packages.
   preserveSymlinks: true,
   metafile: true,
   outdir: dist,
@@ -126,14 +129,14 @@ const common = {
   platform: "node",
   target: "node24",
   format: "esm",
-  // Source maps are for `node --enable-source-maps` on demand: it costs 90 MB of memory.
-  // Without `keepNames`, names are kept, with a number if several modules have them. With it, each function costs a call when it is created.
+  // Source maps are only for `node --enable-source-maps`, which uses 90 MB of memory. `keepNames` is not set, because it adds a call for each created
+  // function; without it, names also stay, with a number if several modules have the same name.
   sourcemap: true,
   sourcesContent: false,
-  // V8 keeps the source of a program in memory, with two bytes per character if a comment is not ASCII.
+  // V8 keeps the source of a program in memory, with two bytes per character if any character, even in a comment, is not ASCII.
   minifyWhitespace: true,
   legalComments: "linked",
-  // CommonJS packages call require for modules of Node.
+  // CommonJS packages call require for Node.js modules.
   banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
   plugins: [httpOnly, treeShakeClientNode, withoutUnused, noSchemaCompilers, separateModules],
   // Omits the second, experimental HTTP parser of undici.
@@ -148,7 +151,7 @@ const metafile = {
   inputs: Object.assign({}, ...built.map((one) => one.metafile.inputs)),
   outputs: Object.assign({}, ...built.map((one) => one.metafile.outputs)),
 };
-// In an image, this is the package.json by which Node reads .js files as modules.
+// In an image, this package.json makes Node.js read .js files as ES modules.
 await writeFile(join(dist, "package.json"), '{ "type": "module" }\n');
 const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
 await writeFile(join(dist, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(metafile, lock), null, 1)}\n`);

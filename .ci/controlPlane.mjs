@@ -1,5 +1,5 @@
-// Finds or builds the programs of the embedded control plane, so that later steps need not wait.
-// With `--with-parent`, it exits when standard input closes. Exit code 3: the programs are unavailable, and the message says what to do.
+// Finds or builds the programs of the embedded control plane in advance, so that later steps do not wait. With `--with-parent`, exits when standard
+// input closes. Exit code 3: the programs are unavailable; the message explains what to do.
 import { findBinaries, NoBinariesError } from "../pkg/devcluster/binaries.ts";
 
 const NO_WAY = 3;

@@ -5,15 +5,15 @@ import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { reportFile } from "./report.mjs";
 
-/** Signals that JavaScript cannot cause, so Node itself crashed. Excludes aborts, which running out of memory also causes. */
+/** Signals that only a crash of Node.js itself causes. Excludes SIGABRT, because running out of memory also causes it. */
 const CRASH = /with signal (SIGSEGV|SIGBUS|SIGILL) .*while running test files? (.+)$/;
-/** Long errors keep their start and end: the message, and the last lines of a process. */
+/** Truncates the middle of long errors, because the start contains the message, and the end the last output of a process. */
 const START_CHARACTERS = 300;
 const END_CHARACTERS = 500;
 
 /**
- * Writes `{crashed: [{file, signal}], failed: [{file, first}], others}`: files by their paths in the checkout; `first` is the first failed
- * test with its error on one line; `others` are the errors outside of files, each on one line.
+ * Writes `{crashed: [{file, signal}], failed: [{file, first}], others}`. `file` is the path in the checkout, `first` the first failed test with its
+ * error on one line, and `others` lists errors outside of test files, each on one line.
  */
 export default class FailureReporter {
   #root = process.cwd();

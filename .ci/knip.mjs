@@ -1,4 +1,4 @@
-// Configures knip, which finds unused files, exports and packages. With `--production` it does not count uses in tests: an export that only tests import
+// Configures knip, which finds unused files, exports and packages. With `--production`, it ignores uses in tests: an export that only tests import
 // must be used in its own file.
 const STARTED_BY_PATH = [
   "pkg/**/*Worker.ts!",
@@ -10,6 +10,6 @@ const STARTED_BY_PATH = [
 export default {
   entry: ["cmd/*/main.ts!", "cmd/olmv1/manPages.ts!", ".ci/*.mjs", "test/*/main.ts", ...STARTED_BY_PATH],
   project: ["{cmd,pkg}/**/*.ts!", "test/**/*.ts", ".ci/**/*.mjs"],
-  exclude: ["binaries"], // tests skip what a missing program would check
+  exclude: ["binaries"], // optional: if a program is missing, tests skip the checks that need it
   ignoreExportsUsedInFile: process.argv.includes("--production"),
 };

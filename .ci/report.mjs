@@ -5,23 +5,23 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "..");
 
-/** Vitest reports of a run; "unit-again" and "cluster-again" are those of the files in `filesToRunAgain`. */
+/** Vitest reports of a run. "unit-again" and "cluster-again" are the reports of the files in `filesToRunAgain`. */
 export const VITEST_PARTS = ["unit", "unit-again", "cluster", "cluster-again"];
 
-/** If more files fail, none of them counts as unstable. */
+/** Maximum number of failed files to run again; if more fail, none of them is treated as unstable. */
 const MAX_AGAIN = 2;
 
 /**
- * Returns the path of a report, in OLMV1_REPORTS or the checkout. Those of `VITEST_PARTS` are JSON of vitest, "checks" is the number of failed checks,
- * "failures" is from `failureReporter.mjs` about the last run of vitest, and "unstable" is a list of lines, see `unstable`.
+ * Returns the path of a report, in OLMV1_REPORTS or the checkout. Reports in `VITEST_PARTS` are vitest JSON; "checks" is the number of failed checks;
+ * "failures" is the output of `failureReporter.mjs` for the last vitest run; "unstable" is a list of lines, see `unstable`.
  */
 export function reportFile(name) {
   return join(process.env.OLMV1_REPORTS ?? root, `.vitest-report-${name}.json`);
 }
 
 /**
- * Counts the tests in vitest reports. A file that failed as a whole (it could not be loaded, or a hook failed) counts as one failed test. For a file that
- * was run again, only the second run counts.
+ * Counts the tests in vitest reports. A file that failed as a whole (it could not be loaded, or a hook failed) counts as one failed test. For a file
+ * that was run again, counts only the second run.
  */
 export function countTests(names) {
   const sum = { passed: 0, failed: 0, skipped: 0 };
@@ -40,10 +40,10 @@ export function countTests(names) {
 }
 
 /**
- * Returns the files to run again once after a failed run of vitest: those in which the runtime crashed, and those that failed on a control plane, where
- * many tests run concurrently. Empty if these are more than a few files, or if anything else failed.
+ * Returns the files to run once more after a failed vitest run: files in which the runtime crashed, and files that failed on a control plane, where
+ * many tests run concurrently. Empty if there are too many such files, or if anything else failed.
  * @param part "unit" or "cluster"
- * @returns {{file: string, why: string, crashed: boolean}[]} `why` is a signal, or the test that failed with its error on one line.
+ * @returns {{file: string, why: string, crashed: boolean}[]} `why` is a signal, or the failed test with its error on one line.
  */
 export function filesToRunAgain(part, { crashed = [], failed = [], others = [] } = read("failures") ?? {}) {
   if (others.length > 0 || crashed.length + failed.length > MAX_AGAIN || (part === "unit" && failed.length > 0)) return [];
@@ -53,7 +53,7 @@ export function filesToRunAgain(part, { crashed = [], failed = [], others = [] }
   ];
 }
 
-/** Returns a line for each file that failed in the last run of vitest, with its first error, and for each error outside a file. */
+/** Returns a line for each file that failed in the last vitest run, with its first error, and a line for each error outside a file. */
 export function describeFailures({ crashed = [], failed = [], others = [] } = read("failures") ?? {}) {
   return [...crashed.map(({ file, signal }) => `${file}: ${signal}`), ...failed.map(({ file, first }) => `${file}: ${first}`), ...others];
 }

@@ -1,8 +1,8 @@
-// Creates a CycloneDX bill of materials of a build: the bundled packages with version, license and checksum of the lockfile. It contains no time or
-// serial number, so that the build is reproducible.
+// Creates a CycloneDX bill of materials for a build: the bundled packages with version, license and checksum from the lockfile. It contains no time
+// or serial number, so that the build is reproducible.
 
 /**
- * @param metafile esbuild's; paths from the root of the checkout.
+ * @param metafile from esbuild, with paths relative to the root of the checkout.
  * @param lock the parsed package-lock.json.
  * @see https://cyclonedx.org/docs/1.5/json
  */
@@ -18,11 +18,11 @@ export function billOfMaterials(metafile, lock) {
     specVersion: "1.5",
     version: 1,
     metadata: { component: { type: "application", "bom-ref": `${name}@${version}`, name, version, licenses: licensesOf(license) } },
-    components: [...new Map(components.map((component) => [component.purl, component])).values()], // one version may be in two folders
+    components: [...new Map(components.map((component) => [component.purl, component])).values()], // the same version may be installed in two folders
   };
 }
 
-/** "node_modules/a/node_modules/@b/c" of a file below it; none for the project's own. */
+/** Returns the package folder of a file, such as "node_modules/a/node_modules/@b/c", in a list that is empty for files of the project. */
 function folderOf(path) {
   const at = path.lastIndexOf("node_modules/");
   if (at < 0) return [];

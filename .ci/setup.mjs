@@ -1,5 +1,5 @@
-// Prepares a checkout for `npm start`, `npm test` and other scripts: installs the packages of package-lock.json if they are missing or outdated,
-// and checks that the `node` of npm scripts is recent enough. Runs on Node 20, and prints nothing if there is nothing to do.
+// Prepares a checkout for `npm start`, `npm test` and other scripts: installs the packages in package-lock.json if they are missing or outdated, and
+// checks that the `node` that npm scripts use is recent enough. Runs on Node 20. Prints nothing if there is nothing to do.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ if (!isInstalled()) {
 }
 checkNode();
 
-/** npm writes its copy of the lockfile last, so a newer copy means that the installation of this lockfile is complete. */
+/** npm writes its copy of the lockfile last, so a newer copy means that the installation is complete. */
 function isInstalled() {
   return existsSync(installedLock) && statSync(installedLock).mtimeMs >= statSync(expectedLock).mtimeMs;
 }
@@ -37,13 +37,13 @@ function install() {
   const args = [...first, "ci", "--include=dev", "--include=optional", "--no-fund", "--no-audit", "--loglevel=error"];
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
   if (status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : ""}: the packages are required`);
-  // If the lockfile has a time in the future (wrong clock), packages are installed once, not at every start.
+  // Prevents installing the packages at every start if the lockfile's time is in the future because of a wrong clock.
   const { mtime } = statSync(expectedLock);
   if (existsSync(installedLock) && !isInstalled()) utimesSync(installedLock, mtime, mtime);
   process.stderr.write(`installed in ${Math.round((Date.now() - started) / 1000)} s\n`);
 }
 
-/** Checks the `node` that npm scripts find first: the one in node_modules/.bin, then that on PATH. */
+/** Checks the version of the `node` that npm scripts use: from node_modules/.bin, else from PATH. */
 function checkNode() {
   const packaged = join(root, "node_modules", ".bin", "node");
   const node = existsSync(packaged) ? packaged : "node";
@@ -55,7 +55,7 @@ function checkNode() {
   fail(`Node ${OLDEST_NODE.join(".")} or newer is needed, but ${found}; install it (https://nodejs.org) and put it first on PATH`);
 }
 
-/** Takes the installation lock of this checkout. Ignores the lock of a process that no longer runs. */
+/** Acquires the installation lock of this checkout. Removes a stale lock, for example of a process that no longer runs. */
 function takeLock() {
   for (let reported = false; ; reported = true) {
     try {
@@ -85,7 +85,7 @@ function isStale(holder) {
   }
 }
 
-/** Removes the lock of a dead process. Renames it first and restores it if another process has taken it meanwhile. */
+/** Removes a stale lock. Renames the lock first, and restores it if another process has acquired it meanwhile. */
 function dropLock(holder) {
   const aside = `${lockFile}.${process.pid}`;
   try {

@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
 /** Goal for a whole run on two cores, including a cold build of the control plane. A longer run prints a notice. */
 const GOAL_MS = 25 * 60 * 1000;
-/** A run that takes longer is terminated. */
+/** Maximum time of a run; a longer run is terminated. */
 const LIMIT_MS = 60 * 60 * 1000;
 const NO_CONTROL_PLANE = 3;
 /** Tests start hundreds of programs from their sources. The compile cache halves the start time of each. */
@@ -37,7 +37,7 @@ const vitestArgs = process.argv.slice(2).filter((_, index) => !own.has(index));
 
 const started = performance.now();
 const failures = [];
-/** Files that passed when they were run again, after a crash of Node or a failed test. */
+/** Files that passed when they were run again after a Node.js crash or a failed test. */
 const crashes = [];
 const accidents = [];
 const deadline = setTimeout(() => {
@@ -141,7 +141,7 @@ function summarize() {
   console.log(`\n${passed} tests passed, ${failed} failed, ${skipped} skipped in ${seconds(started)}`);
   if (performance.now() - started > GOAL_MS) console.log(`The run took longer than its goal of ${GOAL_MS / 60_000} minutes.`);
   if (crashes.length > 0) console.log(`Node crashed, and these files were run again: ${crashes.join("; ")}`);
-  // Readers often see only the last lines of a run, so these list the failures.
+  // Often only the last lines of a run are read, so they list the failures.
   for (const failure of failures) console.log(`FAILED: ${failure}`);
   if (accidents.length > 0)
     loudly([

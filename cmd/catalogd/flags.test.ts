@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkPlainHttp, parseFlags, usage } from "./flags.ts";
 
-test("catalogd has the flag defaults of upstream", () => {
+test("catalogd flags have the same defaults as upstream", () => {
   expect(parseFlags([])).toMatchObject({
     "shutdown-delay": 5_000,
     "catalogs-server-addr": ":8443",
@@ -31,7 +31,7 @@ describe("plain HTTP", () => {
     ["--catalogs-server-addr=:8080", "--insecure-plain-http"],
     ["--catalogs-server-addr=:8080", "--tls-cert=a", "--tls-key=b"],
     ["--catalogs-server-addr=:8080", "--serving-certificates=self-managed"],
-  ])("plain HTTP is allowed with %j", (args) => {
+  ])("checkPlainHttp allows plain HTTP when the flags are %j", (args) => {
     expect(() => check(args)).not.toThrow();
   });
 
@@ -41,7 +41,7 @@ describe("plain HTTP", () => {
     ["--catalogs-server-addr=[::]:80"],
     ["--catalogs-server-addr=127.0.0.1.example.com:80"],
     ["--catalogs-server-addr=10.0.0.1:80", "--insecure-plain-http=false"],
-  ])("plain HTTP is rejected with %j", (args) => {
+  ])("checkPlainHttp rejects plain HTTP when the flags are %j", (args) => {
     expect(() => check(args)).toThrow(
       /^catalogs-server-addr \S+ would serve content to the network over plain HTTP: use tls-cert and tls-key/,
     );
@@ -65,7 +65,7 @@ test.for([
   [["--leader-election-lease-duration=100s"], "leader-election-lease-duration must be greater than leader-election-renew-deadline"],
   [["--log-level", "loud"], "--log-level: "],
   [["--unknown"], "Unknown option '--unknown'"],
-] as const)("%j is rejected", ([args, message]) => {
+] as const)("catalogd rejects flags %j", ([args, message]) => {
   expect(() => parseFlags([...args])).toThrow(message);
 });
 

@@ -20,18 +20,12 @@ import { hasPullSecret, imageFlags, PULL_SECRET_FORMAT } from "../internal/image
 import { areElectionTimesValid, ELECTION_TIMES, leaderFlags } from "../internal/leaderFlags.ts";
 import { hasCertificate, isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../internal/serving.ts";
 
-/**
- * Address of metrics with a certificate and without --metrics-bind-address; :8443 is that of the
- * content.
- */
+/** Default address of metrics if a certificate is configured; content uses :8443. */
 export const METRICS_ADDRESS = ":7443";
 
 const MAX_DELAY_MS = 60_000;
 
-/**
- * Flags of the server: the schema defines help text, defaults and validation. Upstream flags have
- * their upstream names.
- */
+/** Flags of the server. The schema defines their help, defaults and validation. Upstream flags keep their names. */
 const Flags = z
   .strictObject({
     kubeconfig: z.string().optional().describe("path of a kubeconfig (default: $KUBECONFIG, else the Pod's ServiceAccount)"),
@@ -87,16 +81,13 @@ const Flags = z
   .refine(mayServeMetrics, "metrics-bind-address requires tls-cert and tls-key flags");
 export type Flags = z.output<typeof Flags>;
 
-/** Returns whether external-address contains a name for the self-managed certificate. */
+/** Returns whether external-address contains a DNS name, which a self-managed certificate needs. */
 function namesHost(flags: { "serving-certificates": string; "external-address": string }): boolean {
   const host = flags["external-address"].replace(/:\d+$/, "");
   return flags["serving-certificates"] === "files" || (/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/i.test(host) && isIP(host) === 0);
 }
 
-/**
- * Rejects unencrypted content on an address of the network unless a flag allows it.
- * @throws Error that lists the flags to use.
- */
+/** Rejects plain HTTP for content on a network address unless a flag allows it. @throws Error that lists the flags to use. */
 export function checkPlainHttp(
   flags: Pick<Flags, "catalogs-server-addr" | "insecure-plain-http" | "tls-cert" | "serving-certificates">,
 ): void {
@@ -128,7 +119,7 @@ export function parseFlags(args: string[]): Flags | "help" {
   return parseFlagsWith(Flags, Flags.shape, args);
 }
 
-/** Returns the endpoints whose feature gates are disabled; clients get 404 for them. */
+/** Returns the endpoints whose feature gates are disabled; they respond with 404. */
 export function listGatedEndpoints({ "feature-gates": { enabled } }: Flags): Set<GatedEndpoint> {
   const gated = new Set<GatedEndpoint>();
   if (!enabled.APIV1MetasHandler) gated.add("findMetas");

@@ -19,7 +19,7 @@ function missing(...args: string[]): string[] {
   return urls().filter((url) => !registered.has(url));
 }
 
-test("endpoints are served unless their gates are disabled", () => {
+test("catalogd serves gated endpoints unless their feature gates are disabled", () => {
   expect(missing()).toEqual([]);
   expect(missing("--feature-gates=GraphQLCatalogQueries=false")).toEqual(["/catalogs/:catalog/api/v1/graphql"]);
   expect(missing("--feature-gates=APIV1MetasHandler=false")).toEqual(["/catalogs/:catalog/api/v1/metas"]);

@@ -19,14 +19,11 @@ import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
 import { createServingTls, serveMetrics } from "../internal/serving.ts";
 import { checkPlainHttp, type Flags, listGatedEndpoints, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
-/**
- * Lease of the leader election; the same as in the Go implementation, so that the two never lead at
- * the same time.
- */
+/** Lease for leader election. The Go implementation uses the same Lease, so the two never lead at the same time. */
 const LEASE_NAME = "catalogd-operator-lock";
 /**
- * How long requests in progress may take to finish. With the default --shutdown-delay a stop takes
- * less than the 30 s of a Pod.
+ * Maximum time for requests in progress after the server stops accepting connections. With the default --shutdown-delay, a stop takes less than the
+ * 30 s termination grace period of a Pod.
  */
 const CONTENT_GRACE_MS = 15_000;
 
@@ -129,7 +126,6 @@ async function run(flags: Flags): Promise<void> {
   log.info("stopped");
 }
 
-// Otherwise V8 keeps the memory that loading a catalog needed while the process is idle:
-// docs/adr/0011.
+// Otherwise, V8 keeps the memory that loading a catalog needed, even while the process is idle: docs/adr/0011.
 setFlagsFromString("--memory-saver-mode");
 await runProgram({ name: "catalogd", parseFlags, usage, run });

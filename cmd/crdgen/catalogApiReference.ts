@@ -4,12 +4,12 @@ import { buildOpenApiDocument, type OpenApiDocument, type OpenApiOperation, type
 import { PROBLEM_TYPE, PROBLEMS } from "../../pkg/catalogd/http/problem.ts";
 import { ResponseCache } from "../../pkg/catalogd/http/responseCache.ts";
 
-/** A response that several endpoints have. */
+/** A response that several endpoints share. */
 interface CommonResponse {
   readonly status: string;
-  /** What endpoints say of it. */
+  /** Matches its descriptions in the OpenAPI document. */
   readonly description: RegExp;
-  /** What the reference says of it once. */
+  /** Its description in the reference, printed once. */
   readonly text: string;
 }
 
@@ -36,7 +36,7 @@ export function buildCatalogApiDocument(): OpenApiDocument {
   );
 }
 
-/** Returns the reference of the HTTP API of catalogd in Markdown: common responses, endpoints, schemas and codes of failures. */
+/** Returns the reference for the HTTP API of catalogd in Markdown: common responses, endpoints, schemas and error codes. */
 export function renderCatalogApiReference({ info, paths, components }: OpenApiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, { post, get }]) => [
     ...(get ? [{ title: `GET ${path}`, path, operation: get }] : []),
@@ -55,7 +55,7 @@ export function renderCatalogApiReference({ info, paths, components }: OpenApiDo
 
 ${info.description} catalogd serves this reference as an OpenAPI document at \`/openapi.json\`.
 
-Every GET endpoint accepts HEAD. The status is 405 for other methods and 404 for other paths; paths with empty or dot segments are redirected to the clean path. Every response has \`Vary: Accept-Encoding\`.
+Every GET endpoint accepts HEAD. Other methods return status 405, and other paths 404. Paths with empty or dot segments are redirected to the clean path. Every response has \`Vary: Accept-Encoding\`.
 
 Path parameters in braces are names of ClusterCatalogs (at most 253 characters) or packages. Values without a type are strings.
 
@@ -85,7 +85,7 @@ ${codes.join("\n")}
 `;
 }
 
-/** Returns whether the endpoint serves one file without parameters and schema. */
+/** Returns whether the endpoint serves a single file, without parameters and schema. */
 function isFile({ description, parameters = [], requestBody, responses }: OpenApiOperation): boolean {
   const schemas = Object.values(responses["200"]?.content ?? {}).filter(({ schema }) => schema?.["$ref"] !== undefined);
   return description === undefined && parameters.length === 0 && requestBody === undefined && schemas.length === 0;
@@ -112,7 +112,7 @@ ${[...query, ...body, ...answers, ...(common.length === 0 ? [] : [`- ${common.jo
 `;
 }
 
-/** Returns a line of a list: a term, facts in parentheses except the type string, and its meaning. */
+/** Returns a list item: a term, facts in parentheses, and its meaning. Omits the type string. */
 function line(term: string, facts: readonly string[], text: string): string {
   const shown = facts.filter((fact) => fact !== "string");
   return `- ${term}${shown.length > 0 ? ` (${shown.join(", ")})` : ""}${text === "" ? "" : `: ${joinLines(text)}`}`;
@@ -122,7 +122,10 @@ function isCommon(status: string, text: string): boolean {
   return COMMON_RESPONSES.some((common) => common.status === status && common.description.test(text));
 }
 
-/** Returns the content types and the meaning of a response. Failures have the same type everywhere, which the introduction tells. */
+/**
+ * Returns the content types and the meaning of a response. Omits the type of errors, which is the same for all endpoints and described in the
+ * introduction.
+ */
 function responseText(content: Parameters<typeof contentText>[0], description: string): string {
   const types = contentText(Object.fromEntries(Object.entries(content).filter(([type]) => type !== PROBLEM_TYPE && type !== "text/plain")));
   const isNamed = /^The \w+\.$/.test(description);
@@ -137,10 +140,10 @@ function contentText(content: Readonly<Record<string, { readonly schema?: Schema
   return texts.join(", ");
 }
 
-/** Fewest members that a schema refers to in another one. */
+/** Minimum number of shared members for which a schema refers to another schema. */
 const SHARED_MEMBERS_MIN = 3;
 
-/** Returns the section of a schema. Members that are those of another schema are a reference to it. */
+/** Returns the section for a schema. Members that another schema also has are replaced with a reference to it. */
 function schemaSection(name: string, schema: SchemaObject, schemas: Readonly<Record<string, SchemaObject>>): string {
   const {
     properties = {},

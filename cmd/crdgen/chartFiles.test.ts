@@ -22,7 +22,7 @@ function buildChart(texts: Record<string, string>, crds: Record<string, string> 
   return buildChartFiles(new Map(Object.entries(crds)), (path) => texts[path] ?? "");
 }
 
-test("buildChartFiles sets the release namespace, and pull secrets of ServiceAccounts, but not of their bindings", () => {
+test("buildChartFiles sets the release namespace, and adds pull secrets to ServiceAccounts, but not to subjects of bindings", () => {
   const text = buildChart({ "config/rbac/catalogd.yaml": `${ACCOUNT}---\n${BINDING}` }).get(`${CHART}/templates/rbac/catalogd.yaml`);
   const namespace = 'namespace: {{ include "olmv1.namespace" . }}';
   expect(text).toBe(
@@ -52,7 +52,7 @@ test("buildChartFiles adds conditions to optional manifests and escapes template
 test.for([
   { name: "with annotations", before: "metadata:\n  name: x\n  annotations:\n    a: b\nspec: {}\n", after: "    a: b\n" },
   { name: "without annotations", before: "metadata:\n  name: x\nspec: {}\n", after: "  name: x\n" },
-])("buildChartFiles keeps definitions $name when the chart is uninstalled", ({ before, after }) => {
+])("buildChartFiles keeps CustomResourceDefinitions $name when the chart is uninstalled", ({ before, after }) => {
   const text = buildChart({}, { "config/crd/x.yaml": before }).get(`${CHART}/templates/crd/x.yaml`);
   expect(text).toContain(`  annotations:\n    helm.sh/resource-policy: keep\n${after}`);
   expect(text).toContain("{{- if .Values.crds.install }}");

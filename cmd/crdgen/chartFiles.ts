@@ -5,13 +5,13 @@ const NAMESPACE = '{{ include "olmv1.namespace" . }}';
 const PART_OF = "    app.kubernetes.io/part-of: olm\n";
 const CRDS = "helm.sh/resource-policy: keep";
 
-/** A manifest of config/ that the chart contains unchanged, except for the namespace. */
+/** A manifest in config/ that the chart contains unchanged, except for the namespace. */
 interface FileCopy {
   /** Path in config/. */
   from: string;
   /** Path in templates/ of the chart. */
   to: string;
-  /** Condition on the values of the chart; "" is always. */
+  /** Condition on the values of the chart; "" means always. */
   when: string;
 }
 
@@ -37,7 +37,8 @@ const COPIES: readonly FileCopy[] = [
 const DASHBOARD = "config/prometheus/dashboard.json";
 
 /**
- * Returns the generated files of the Helm chart by path from the root of the repository. They derive from config/, so each manifest has one source.
+ * Returns the generated files of the Helm chart by path from the root of the repository. They are generated from config/, so each manifest has a
+ * single source.
  * @param crds CustomResourceDefinitions by path.
  * @param read returns the text of a file by path.
  */
@@ -58,7 +59,7 @@ function template(from: string, text: string, when: string): string {
   return when === "" ? head + text : `${head}{{- if ${when} }}\n${text.trimEnd()}\n{{- end }}\n`;
 }
 
-/** Escapes templates of other programs, so that Helm prints them unchanged. */
+/** Escapes templates for other programs, so that Helm prints them unchanged. */
 function escapeTemplates(text: string): string {
   return text.replaceAll(/\{\{.*?\}\}/g, (found) => `{{\`${found}\`}}`);
 }
@@ -67,14 +68,14 @@ function replaceNamespace(text: string): string {
   return text.replaceAll(SYSTEM_NAMESPACE, NAMESPACE);
 }
 
-/** Adds the annotation that keeps a definition and its custom resources when the chart is uninstalled. */
+/** Adds the annotation that keeps a CustomResourceDefinition and its custom resources when the chart is uninstalled. */
 function keepOnUninstall(text: string): string {
   const annotations = /^ {2}annotations:\n/m;
   if (annotations.test(text)) return escapeTemplates(text).replace(annotations, (found) => `${found}    ${CRDS}\n`);
   return escapeTemplates(text).replace(/^metadata:\n/m, (found) => `${found}  annotations:\n    ${CRDS}\n`);
 }
 
-/** Adds the pull secrets to ServiceAccounts. */
+/** Adds `imagePullSecrets` to ServiceAccounts. */
 function addPullSecrets(text: string): string {
   const documents = text.split(/^---\n/m).map((document) => {
     if (!/^kind: ServiceAccount$/m.test(document)) return document;

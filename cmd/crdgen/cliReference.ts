@@ -22,12 +22,12 @@ const GROUP_NOTES: Readonly<Record<string, string>> = {
 const OUTPUT_FORMAT = "output format";
 /** Formats that the introduction describes; commands with all of them list only their other formats. */
 const COMMON_FORMATS = ["text", "json", "yaml"];
-/** Description of the proxy flags of a server. */
+/** Description of the proxy flags in the server sections. */
 const PROXY_LINK = "see [proxy options](#proxy-options)";
-/** Fewest commands with an argument or option that is described once. */
+/** Minimum number of commands that share an argument or option to describe it only once. */
 const COMMON_USES_MIN = 3;
 
-/** Meanings of exit codes of a command that the introduction covers. */
+/** Meanings of exit codes that the introduction describes. */
 const COVERED_CODES: Readonly<Record<string, string>> = { 0: "success", 2: "the command failed" };
 
 /** A group of options that several commands share. */
@@ -35,22 +35,22 @@ interface OptionGroup {
   readonly heading: string;
   /** Options by flags. */
   readonly options: Map<string, Option>;
-  /** How many commands have each option, by flags. */
+  /** Number of commands with each option, by flags. */
   readonly uses: Map<string, number>;
-  /** How many commands have the group. */
+  /** Number of commands with the group. */
   commands: number;
 }
 
-/** State of a reference. */
+/** State while the reference is generated. */
 interface Reference {
   readonly groups: ReadonlyMap<string, OptionGroup>;
   /** Arguments and options of several commands that are described once, by `rowKey`. */
   readonly common: ReadonlyMap<string, OptionRow>;
-  /** Names of commands by their text, to describe a command with two names once. */
+  /** Command names by section text, to describe a command with two names only once. */
   readonly described: Map<string, string>;
 }
 
-/** Returns the command-line reference in Markdown: shared options once, then every command, then the flags of the servers. */
+/** Returns the command-line reference in Markdown: shared options, then every command, then the server flags. */
 export function renderCliReference(cli: Command, servers: readonly ServerHelp[]): string {
   const groups = collectGroups(cli);
   const reference: Reference = { groups, common: collectCommonRows(cli), described: new Map() };
@@ -77,7 +77,7 @@ To select the output format, use \`-o, --output <format>\`. Most commands accept
 `;
 }
 
-/** Returns the commands of a command, except hidden ones. */
+/** Returns the subcommands of a command, except hidden ones. */
 function listCommands(command: Command): Command[] {
   return command.commands.filter((one) => !one.name().startsWith("__"));
 }
@@ -117,7 +117,7 @@ function collectGroups(cli: Command): Map<string, OptionGroup> {
   return groups;
 }
 
-/** Returns whether only some commands with the group have the option. */
+/** Returns whether only some of the commands with the group have the option. */
 function isPartial({ uses, commands }: OptionGroup, flags: string): boolean {
   return uses.get(flags) !== commands;
 }
@@ -135,7 +135,7 @@ function title(heading: string): string {
   return heading.replace(/:$/, "");
 }
 
-/** Returns the section of a command, then those of its commands. */
+/** Returns the section of a command, then the sections of its subcommands. */
 function commandSections(level: number, parent: string, command: Command, reference: Reference): string[] {
   const name = `${parent} ${command.name()}`;
   return [
@@ -169,14 +169,14 @@ function commandText(command: Command, { groups, common }: Reference): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** Returns the arguments and options of a command that are in no group. */
+/** Returns the arguments and options of a command that are not in a group. */
 function listOwnRows(command: Command): OptionRow[] {
   const help = command.createHelp();
   const own = listOptions(command).filter((option) => getHeading(option) === undefined && !isOutput(option));
   return [...help.visibleArguments(command).map((argument) => argumentRow(help, argument)), ...own.map(optionRow)];
 }
 
-/** Returns the most common meaning of each argument or option that at least `COMMON_USES_MIN` commands have, by `rowKey`. */
+/** Returns the most common description of each argument or option that at least `COMMON_USES_MIN` commands have, by `rowKey`. */
 function collectCommonRows(cli: Command): Map<string, OptionRow> {
   const all = Map.groupBy(listAllCommands(cli).flatMap(listOwnRows), rowKey);
   const common = [...all].flatMap(([key, [row, ...others]]) =>
@@ -215,7 +215,7 @@ function isOutput({ long, description }: Option): boolean {
   return long === "--output" && description === OUTPUT_FORMAT;
 }
 
-/** Returns the groups of a command, each with the options that not every command with the group has. */
+/** Returns the option groups of a command, each with the options that only some commands with the group have. */
 function sharedNames(options: readonly Option[], groups: ReadonlyMap<string, OptionGroup>): string[] {
   return [...groups.values()].flatMap((group) => {
     const members = options.filter((option) => getHeading(option) === group.heading);
@@ -231,7 +231,7 @@ function joinList(items: readonly string[]): string {
   return items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
 }
 
-/** A line of a list. */
+/** A list item. */
 interface OptionRow {
   /** Code. */
   readonly term: string;
@@ -259,7 +259,7 @@ function optionRow({ flags, description, argChoices, defaultValue, defaultValueD
   return { term: flags, text: facts.length === 0 ? description : `${description} (${facts.join("; ")})` };
 }
 
-/** Returns a list; adjacent terms without a text share a line. */
+/** Returns a list. Adjacent terms without a text share a line. */
 function list(rows: readonly OptionRow[]): string {
   const lines = rows.map(({ term, text }, i) => {
     const code = `\`${term}\``;
@@ -296,7 +296,7 @@ function formatExitCodes(codes: readonly (readonly [code: string, meaning: strin
   return `${codes.map(([code, meaning]) => `${code}: ${prose(meaning)}`).join("; ")}.`;
 }
 
-/** Returns a section with the flags of all servers, then one per server with its own flags. */
+/** Returns a section with the flags that all servers share, then a section for each server with its own flags. */
 function serverSections(servers: readonly ServerHelp[]): string[] {
   const [first, ...others] = servers;
   const isShared = ({ name, description }: FlagHelp): boolean =>
@@ -311,7 +311,7 @@ function serverSections(servers: readonly ServerHelp[]): string[] {
   ];
 }
 
-/** Returns a list of flags; flags with the same description share a line. */
+/** Returns a list of flags. Flags with the same description share a line. */
 function flagList(flags: readonly FlagHelp[]): string {
   const proxy: Readonly<Record<string, string>> = OPERATOR_PROXY_HELP;
   const byText = Map.groupBy(flags, ({ name, description }) => (Object.hasOwn(proxy, name) ? PROXY_LINK : description));

@@ -9,7 +9,7 @@ import { generateFiles } from "./generatedFiles.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-test.for([...generateFiles()])("%s is up to date", ([path, text]) => {
+test.for([...generateFiles()])("generated file %s is up to date", ([path, text]) => {
   const file = join(ROOT, path);
   expect(existsSync(file), `${path} is missing: run \`npm run generate\``).toBe(true);
   expect(readFileSync(file, "utf8"), `${path} is not up to date: run \`npm run generate\``).toBe(text);

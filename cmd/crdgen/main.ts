@@ -4,10 +4,10 @@ import { parseArgs } from "node:util";
 import { generateFiles } from "./generatedFiles.ts";
 
 const USAGE = `Writes generated files: config/crd/*.yaml, docs/reference/{api,bundle-rules,catalog-rules,catalogd-api,cli,events,metrics,problems}.md,
-and the files of the Helm chart in config/helm that derive from config/.
+and the files of the Helm chart in config/helm that are generated from config/.
 
   --root DIR   folder to write to (default: the root of the repository)
-  --check      print files that are not up to date and exit with 1; write nothing`;
+  --check      print outdated files and exit with 1, without writing files`;
 
 const { values } = parseArgs({
   options: { root: { type: "string" }, check: { type: "boolean", default: false }, help: { type: "boolean", short: "h", default: false } },

@@ -18,7 +18,7 @@ import {
   registerRestClientMetrics,
 } from "../../pkg/telemetry/metrics.ts";
 
-/** Returns the reference of Events in Markdown: a line per reason, by kinds. */
+/** Returns the Events reference in Markdown: a line per reason, grouped by kind. */
 export function renderEventReference(): string {
   const byKinds = Map.groupBy(Object.entries<EventDescription>(EVENTS), ([, { on }]) => on.join(" and "));
   const sections = [...byKinds].map(([kinds, events]) => {
@@ -42,7 +42,10 @@ If an Event recurs within ten minutes, its count increases. An object gets at mo
 ${sections.join("\n")}`;
 }
 
-/** Returns the reference of problem types in Markdown: a line per type, by kind; types of both kinds are described for the first one. */
+/**
+ * Returns the reference for problem types in Markdown: a line per type, grouped by kind. Types that both kinds use are described under the first
+ * kind.
+ */
 export function renderProblemReference(): string {
   const sections = (["ClusterExtension", "ClusterCatalog"] as const).map((kind) => {
     const types = Object.entries<ProblemDescription>(PROBLEM_TYPES).filter(([, { on }]) => on.includes(kind));
@@ -69,15 +72,15 @@ kubectl get clusterextension NAME -o jsonpath='{range .status.problems[*]}{.seve
 olmv1 describe NAME
 \`\`\`
 
-Each problem has a \`type\`, a \`severity\` and a \`message\`, and may have \`next\`, the next step, and \`details\`. Each type below has severity, member of \`details\`, cause and remedy.
+Each problem has a \`type\`, a \`severity\` and a \`message\`, and may have \`next\` (the next step) and \`details\`. Each type below is listed with its severity, member of \`details\`, cause and remedy.
 An \`Error\` keeps the object from its desired state, a \`Warning\` does not, and \`Info\` needs no action. A problem may be less severe than listed, for example missing permissions with \`spec.install.permissions: Warn\`.
 The controller retries within seconds after you remove the cause of \`ConfigurationSourceNotFound\`, \`KindNotServed\`, \`MissingPermissions\`, \`NamespaceNotFound\`, \`ObjectConflict\`, \`QuotaExceeded\`, \`ServiceAccountNotFound\` or \`TokenDenied\`.
-Types are stable. The list has at most ${PROBLEM_LIMITS.problems} problems and ${PROBLEM_LIMITS.bytes / 1_024} KiB; \`status.omittedProblems\` counts the others. It never contains values from \`spec.config.valuesFrom\`.
+Types are stable. The list has at most ${PROBLEM_LIMITS.problems} problems and ${PROBLEM_LIMITS.bytes / 1_024} KiB; \`status.omittedProblems\` counts the others. Problems never contain values from \`spec.config.valuesFrom\`.
 
 ${sections.join("\n")}`;
 }
 
-/** Returns the reference of metrics in Markdown: those of both servers, then those of each. */
+/** Returns the metrics reference in Markdown: metrics of both servers, then the metrics of each server. */
 export function renderMetricReference(programs: readonly ProgramMetrics[]): string {
   const byText = Map.groupBy(
     programs.flatMap(({ program, metrics }) =>
@@ -104,7 +107,7 @@ Both servers serve their metrics at \`/metrics\`: over TLS on \`--metrics-bind-a
 Durations are in seconds, sizes in bytes, and times in seconds since the epoch.
 Both servers also have the metrics of every Node.js process: \`process_*\` and \`nodejs_*\`. \`nodejs_eventloop_lag_max_seconds\` is the longest delay of the event loop since the last scrape.
 
-Labels \`extension\` and \`catalog\` have one value for each object; its series are removed with the object. \`bundle\`, \`version\` and \`installed\` have one value for each extension.
+Labels \`extension\` and \`catalog\` have one value for each object; series are removed with their object. \`bundle\`, \`version\` and \`installed\` have one value for each extension.
 \`code\` is an HTTP status, or \`<error>\` without a response; \`method\` is an HTTP method: an apply is a \`PATCH\`.
 
 ${sections.join("\n")}
@@ -112,13 +115,13 @@ Alert rules and a dashboard are in \`config/prometheus\`.
 `;
 }
 
-/** Returns type, labels and meaning of a metric, without the units that the introduction states. */
+/** Returns type, labels and meaning of a metric, without units, which the introduction describes. */
 function formatMetric({ type, labels, help }: MetricDescription): string {
   const parameters = [type, ...labels.map((label) => `\`${label}\``)].join(", ");
   return `(${parameters}): ${help.replace(/, in seconds(?: since the epoch)?\b/, "")}`;
 }
 
-/** A server with its metrics, except those of the process. */
+/** A server with its metrics, except process metrics. */
 interface ProgramMetrics {
   readonly program: string;
   readonly metrics: Metrics;

@@ -33,7 +33,7 @@ test.for([
 test.for([
   ["in its code", `setTimeout(() => { throw new TypeError("x is undefined"); });`],
   ["of the file system", `void Promise.reject(errorWith("ENOSPC"));`],
-])("ignoreConnectionResets ends the program after any other error: one %s", ([, code]) => {
+])("ignoreConnectionResets exits after any other error: one %s", ([, code]) => {
   const { status, logged, ended } = programWith(code ?? "");
   expect(logged).toEqual([expect.objectContaining({ level: 60, msg: "uncaught error" })]);
   expect({ status, ended }).toEqual({ status: 1, ended: false });

@@ -33,14 +33,14 @@ test.for([
   expect(error?.issues.map((issue) => issue.message)).toEqual([message]);
 });
 
-test("both gated endpoints of catalogd are enabled by default and disabled by their gates", () => {
+test("catalogd enables both gated endpoints by default, and disables each with its feature gate", () => {
   expect(parseCatalogd([])).toMatchObject({ "feature-gates": { enabled: { APIV1MetasHandler: true, GraphQLCatalogQueries: true } } });
   expect(parseCatalogd(["--feature-gates=GraphQLCatalogQueries=false", "--feature-gates=APIV1MetasHandler=true"])).toMatchObject({
     "feature-gates": { enabled: { APIV1MetasHandler: true, GraphQLCatalogQueries: false }, ignored: [] },
   });
 });
 
-test("operator-controller accepts all gates and reports those without effect", () => {
+test("operator-controller accepts all feature gates and reports gates without effect", () => {
   const given = "--feature-gates=SingleOwnNamespaceInstallSupport=true,DeploymentConfig=true,BoxcutterRuntime=true";
   const want = ["BoxcutterRuntime=true: bundles are always applied as releases in Secrets"];
   expect(parseController([given])).toMatchObject({ "feature-gates": { ignored: want } });

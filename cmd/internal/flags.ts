@@ -5,16 +5,10 @@ import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { parseDuration } from "../../pkg/golang/time.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
 
-/**
- * Flags by name; each schema defines the flag's default, its validation and, in `describe`, its
- * help.
- */
+/** Flags by name. Each schema defines the default and validation of a flag; its description is the help. */
 export type FlagShape = Readonly<Record<string, z.ZodType>>;
 
-/**
- * Returns a schema for a duration of at least a second, in milliseconds; in Go's format, for
- * example "90s" or "12h".
- */
+/** Returns a schema that parses a duration of at least one second in Go's format, such as "90s" or "12h", to milliseconds. */
 export function duration(byDefault: string) {
   return z
     .string()
@@ -23,7 +17,7 @@ export function duration(byDefault: string) {
     .transform((text) => parseDuration(text) ?? 0);
 }
 
-/** Returns a schema for a text where "" means that the flag is not given. */
+/** Returns a schema for a text; "" means that the flag is not set. */
 export function optionalText() {
   return z
     .string()
@@ -41,10 +35,7 @@ function goBool(text: string): boolean | undefined {
   return FALSE.has(text) ? false : undefined;
 }
 
-/**
- * Returns a schema for a boolean flag: `--name` enables it, and a value is only accepted as
- * `--name=false`, like in Go.
- */
+/** Returns a schema for a boolean flag. As in Go, `--name` enables it, and a value must be part of the argument: `--name=false`. */
 export function switchFlag(byDefault: boolean, description: string) {
   return z
     .string()
@@ -54,10 +45,10 @@ export function switchFlag(byDefault: boolean, description: string) {
     .meta({ description, isSwitch: true });
 }
 
-/** Width of all names except those of klog. */
+/** Width of the column with flag names; only klog flags are longer. */
 const NAME_WIDTH = 30;
 
-/** Returns the default value for a flag's help; empty if there is none, or if the description contains it. */
+/** Returns the default value for a flag's help; empty if the flag has no default, or its description already contains the default. */
 function defaultNote(type: z.ZodType): string {
   let inner: unknown = type;
   while (inner instanceof z.ZodPipe || inner instanceof z.ZodOptional) inner = inner instanceof z.ZodPipe ? inner.in : inner.unwrap();
@@ -66,7 +57,7 @@ function defaultNote(type: z.ZodType): string {
   return (typeof value === "string" || typeof value === "number") && value !== "" ? ` (default: ${value})` : "";
 }
 
-/** A flag with its description, for help and reference. */
+/** A flag with its description, for the help and the reference. */
 export interface FlagHelp {
   /** Without hyphens. */
   readonly name: string;
@@ -86,8 +77,8 @@ export function formatUsage(head: string, shape: FlagShape): string {
 }
 
 /**
- * Parses the flags in `args`; returns "help" if they request it. The last value of a repeated flag
- * counts; values of a flag whose schema has `isList` in its metadata are joined with commas.
+ * Parses the flags in `args`; returns "help" if they request it. If a flag is repeated, uses its last value; if the metadata of its schema contains
+ * `isList`, joins all values with commas.
  * @throws Error that lists each invalid flag.
  */
 export function parseFlagsWith<T>(schema: z.ZodType<T>, shape: FlagShape, args: string[]): T | "help" {
@@ -107,10 +98,7 @@ export function parseFlagsWith<T>(schema: z.ZodType<T>, shape: FlagShape, args: 
   throw new Error(issues.join("; "));
 }
 
-/**
- * Converts flags as pflag does: `--switch` without a value is true, `-v4`, `-v=4` and `-v 4` are
- * `--v`, and `-h` requests help.
- */
+/** Converts flags like pflag: `--switch` without a value is true, `-v4`, `-v=4` and `-v 4` are `--v`, and `-h` requests help. */
 function asLongFlags(args: readonly string[], shape: FlagShape): string[] {
   return args.map((arg) => {
     if (arg === "-h") return "--help";
@@ -126,10 +114,7 @@ function isMarked(type: z.ZodType | undefined, mark: "isSwitch" | "isList"): boo
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 const KLOG = "logs are written as JSON lines to standard output";
-/**
- * Flags of the reference implementation that have no effect here, with the reason; boolean flags
- * take no value here either.
- */
+/** Flags of the Go implementation that have no effect here, with the reason. `isSwitch` marks boolean flags. */
 const IGNORED = {
   "pprof-bind-address": { why: "Node.js has no pprof; SIGUSR1 starts the inspector", isSwitch: false },
   "webhook-server-port": { why: "there is no webhook; catalogd sets the name label of catalogs", isSwitch: false },
@@ -149,7 +134,7 @@ const IGNORED = {
 } as const;
 type IgnoredFlag = keyof typeof IGNORED;
 
-/** Flags for the log of both servers, to spread into their flags. */
+/** Logging flags of both servers, to spread into their flags. */
 export function logFlags() {
   return {
     "log-level": z.enum(LEVELS).optional().describe("minimum log level: debug, info, warn or error (default: from -v, else info)"),
@@ -179,10 +164,7 @@ export function ignoredFlags() {
   return Object.fromEntries(shape) as Record<IgnoredFlag, z.ZodOptional<z.ZodString>>;
 }
 
-/**
- * Logs once which given flags and feature gates have no effect. Skips values that only disable a
- * feature (no pprof).
- */
+/** Logs once which of the given flags and feature gates have no effect. Skips values that only disable a feature, such as pprof. */
 export function logIgnoredFlags(
   flags: Partial<Record<IgnoredFlag, string | undefined>> & { "feature-gates": FeatureGates<string> },
   log: Logger,
@@ -194,9 +176,9 @@ export function logIgnoredFlags(
   if (gates.ignored.length > 0) log.warn({ gates: gates.ignored }, "some feature gates have no effect");
 }
 
-/** A feature gate of the reference implementation, and its meaning here. */
+/** A feature gate of the Go implementation, and its effect here. */
 export interface FeatureGate {
-  /** Stage for `AllAlpha` and `AllBeta`. */
+  /** The stage that `AllAlpha` and `AllBeta` select. */
   readonly stage: "alpha" | "beta" | "GA";
   readonly byDefault: boolean;
   /** Why a value other than the default has no effect here; undefined if the gate can be set. */
@@ -211,13 +193,13 @@ interface FeatureGates<Name extends string> {
   readonly ignored: readonly string[];
 }
 
-/** Settings for all gates of a stage that are not set individually. */
+/** Names that set all gates of a stage, except gates that are set individually. */
 const STAGES = new Map([
   ["AllAlpha", "alpha"],
   ["AllBeta", "beta"],
 ]);
 
-/** The flag --feature-gates of a program with these gates: "Name=true,Other=false", repeatable. */
+/** Returns a schema for --feature-gates with these gates, such as "Name=true,Other=false"; repeatable. */
 export function featureGatesFlag<Name extends string>(gates: Readonly<Record<Name, FeatureGate>>) {
   const shown = Object.entries<FeatureGate>(gates).map(([name, gate]) => `${name}=${gate.byDefault}`);
   return z
@@ -234,7 +216,7 @@ export function featureGatesFlag<Name extends string>(gates: Readonly<Record<Nam
     .meta({ description: `features to enable or disable, such as Name=false,Other=true (default: ${shown.join(",")})`, isList: true });
 }
 
-/** Returns the gates by name, or the error with the text of k8s.io/component-base. */
+/** Returns the gates by name, or an error with the same text as k8s.io/component-base. */
 function parseGates(text: string, gates: Readonly<Record<string, FeatureGate>>): Map<string, boolean> | string {
   const settings = new Map<string, boolean>();
   for (const pair of text.split(",").map((part) => part.trim())) {
@@ -273,10 +255,9 @@ function resolveGates<Name extends string>(
 const POD_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /**
- * The flag --system-namespace. Without it, or with "": the namespace of the Pod, or outside of a
- * Pod that of the manifests.
+ * Returns a schema for --system-namespace. Default, also for "": the namespace of the Pod or, outside of a Pod, the namespace of the manifests.
  * @param purpose of the namespace, for the flag's help
- * @param file with a Pod's namespace; may be missing
+ * @param file that contains the namespace of the Pod; may be missing
  */
 export function systemNamespaceFlag(purpose: string, file: string = POD_NAMESPACE) {
   return z

@@ -18,7 +18,7 @@ const GO_FLAGS = {
 };
 const USAGE = { catalogd: catalogdUsage(), "operator-controller": controllerUsage() };
 
-test.for(["catalogd", "operator-controller"] as const)("%s has every flag of the Go implementation", (program) => {
+test.for(["catalogd", "operator-controller"] as const)("%s accepts every flag of the Go implementation", (program) => {
   const here = new Set([...USAGE[program].matchAll(/^ {2}--(\S+)/gm)].map(([, name]) => name));
   expect(GO_FLAGS[program].split(" ").filter((name) => !here.has(name))).toEqual([]);
 });
@@ -31,7 +31,7 @@ test.for([
   [["-v", "2"], "debug"],
   [["--v=1"], "debug"],
   [["-v=4", "--log-level=warn"], "warn"],
-] as const)("%j sets log level %s", ([args, level]) => {
+] as const)("flags %j set log level %s", ([args, level]) => {
   for (const parse of [parseCatalogd, parseController]) {
     const flags = parse([...args]);
     expect(flags !== "help" && getLogLevel(flags)).toBe(level);
@@ -43,15 +43,15 @@ test.for([
   [["-x"], "Unknown option '-x'"],
   [["-cache-dir=a"], "Unknown option '-c'"],
   [["version", "--v=1"], "Unexpected argument 'version'"],
-] as const)("%j is rejected", ([args, message]) => {
+] as const)("catalogd rejects flags %j", ([args, message]) => {
   expect(() => parseCatalogd([...args])).toThrow(message);
 });
 
-test("-h prints the help", () => {
+test("flag -h prints the help", () => {
   expect(parseCatalogd(["-h"])).toBe("help");
 });
 
-test("flags without effect are reported once, in one line", () => {
+test("logIgnoredFlags reports all flags without effect in one line", () => {
   const lines: string[] = [];
   const log = createLogger({ component: "test", destination: { write: (line) => lines.push(line) } });
   const flags = parseCatalogd(["--logtostderr", "--pprof-bind-address=0", "--webhook-server-port", "9443", "--vmodule=a=1"]);
@@ -68,6 +68,6 @@ test("flags without effect are reported once, in one line", () => {
   ]);
 });
 
-test("PROGRAM_VERSION is the version in package.json", () => {
+test("PROGRAM_VERSION equals the version in package.json", () => {
   expect(PROGRAM_VERSION).toBe(packageJson.version);
 });

@@ -6,10 +6,7 @@ import type { Logger } from "../../pkg/telemetry/log.ts";
 import type { Metrics } from "../../pkg/telemetry/metrics.ts";
 import { optionalText } from "./flags.ts";
 
-/**
- * Flags for registries of both servers, to spread into their flags: catalogs and bundles are pulled
- * in the same way.
- */
+/** Registry flags of both servers, to spread into their flags, because both pull images in the same way. */
 export function imageFlags() {
   return {
     "pull-cas-dir": optionalText().describe("folder of PEM files with CA certificates for registries; read for each pull"),
@@ -39,17 +36,17 @@ export interface ImageFlags {
   "auth-file"?: string | undefined;
 }
 
-/** Returns whether the global pull secret, if given, has namespace and name. */
+/** Returns whether the global pull secret, if set, has a namespace and a name. */
 export function hasPullSecret(flags: ImageFlags): boolean {
   const name = flags["global-pull-secret"];
   return name === undefined || secretName(name) !== undefined;
 }
 
-/** The error otherwise, with catalogd's text. */
+/** The error unless `hasPullSecret`, with the text of catalogd. */
 export const PULL_SECRET_FORMAT = "value of global-pull-secret should be of the format <namespace>/<name>";
 
 /**
- * Returns the pull secrets of the flags and the ServiceAccount; the caller runs them.
+ * Returns the pull secrets that the flags and the ServiceAccount select. The caller must run them to follow changes.
  * @throws Error `badly formatted subject: …` if the ServiceAccount token is invalid
  */
 export async function createPullSecrets(
@@ -61,10 +58,7 @@ export async function createPullSecrets(
   return new PullSecrets({ client, globalSecret, serviceAccount, log, states: createPullSecretGauge(metrics) });
 }
 
-/**
- * Returns a puller with these credentials, authorities and mirrors, and the proxies of the
- * environment.
- */
+/** Returns a puller with the credentials, certificate authorities and mirrors in the flags, and the proxies in the environment. */
 export function createPuller(flags: ImageFlags, options: Pick<PullerOptions, "cacheDir" | "limits" | "log" | "credentials">): Puller {
   return new Puller({
     ...options,

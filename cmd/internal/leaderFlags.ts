@@ -6,10 +6,7 @@ import { type Metrics, registerLeaderMetrics } from "../../pkg/telemetry/metrics
 import { duration, switchFlag } from "./flags.ts";
 import { PROGRAM_VERSION } from "./program.ts";
 
-/**
- * Flags for leader election of both servers, to spread into their flags. @param led what only the
- * leader does
- */
+/** Leader election flags of both servers, to spread into their flags. @param led what only the leader does, for the help */
 export function leaderFlags(led: string) {
   return {
     "leader-elect": switchFlag(false, `elect a leader, so that only one replica ${led}; if disabled, this process leads`),
@@ -50,22 +47,22 @@ export interface Leadership {
   readonly leading: boolean;
   /** Participates until `signal` aborts; calls `lead` for each term. */
   run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void>;
-  /** Yields leadership to another ready process, if there is one. */
+  /** Gives up leadership if another process is ready to lead. */
   stepDown(why: string): void;
-  /** Returns a readable description. */
+  /** Returns a readable description of the current leader. */
   describe(): string;
 }
 
-/** Returns whether the times are consistent. */
+/** Returns whether the leader election times are consistent. */
 export function areElectionTimesValid(flags: LeaderFlags): boolean {
   return findElectionTimesProblem(readTimes(flags)) === undefined;
 }
 
-/** The error otherwise. */
+/** The error unless `areElectionTimesValid`. */
 export const ELECTION_TIMES =
   "leader-election-lease-duration must be greater than leader-election-renew-deadline, which must be greater than 1.2 times leader-election-retry-period";
 
-/** Returns the leader election of the flags; without one, this process always leads. */
+/** Returns leader election as configured by the flags. If it is disabled, this process always leads. */
 export function createLeadership(flags: LeaderFlags, { client, name, log, metrics, standBackMs }: LeadershipInit): Leadership {
   const reported = registerLeaderMetrics(metrics, name);
   if (!flags["leader-elect"])

@@ -5,7 +5,7 @@ import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { type OperatorProxySettings, parseProxyUrl } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { optionalText } from "./flags.ts";
 
-/** Flags for the proxy of installed operators. */
+/** Values of the flags for the proxy of installed operators. */
 export interface OperatorProxyFlags {
   "operator-proxy": OperatorProxySettings["mode"];
   "operator-http-proxy"?: string | undefined;
@@ -13,7 +13,7 @@ export interface OperatorProxyFlags {
   "operator-no-proxy"?: string | undefined;
 }
 
-/** Returns the same flags for a program with a flag schema. */
+/** Returns schemas for these flags, to spread into the flags of a server. */
 export function operatorProxyFlags() {
   return {
     "operator-proxy": z.enum(OPERATOR_PROXY_MODES).default("auto").describe(OPERATOR_PROXY_HELP["operator-proxy"]),
@@ -23,15 +23,15 @@ export function operatorProxyFlags() {
   };
 }
 
-/** Returns whether the flags are consistent. */
+/** Returns whether the proxy flags are consistent: no proxy is set with operator-proxy=none. */
 export function isProxyConsistent(flags: OperatorProxyFlags): boolean {
   return flags["operator-proxy"] !== "none" || readProxyVariables(getOperatorProxySettings(flags).given) === undefined;
 }
 
-/** The error otherwise. */
+/** The error unless `isProxyConsistent`. */
 export const PROXY_FLAGS = "operator-http-proxy, operator-https-proxy and operator-no-proxy have no effect with operator-proxy=none";
 
-/** Returns the settings of the flags. */
+/** Returns the proxy settings in the flags. */
 export function getOperatorProxySettings(flags: OperatorProxyFlags): OperatorProxySettings {
   const given = readProxyVariables({
     HTTP_PROXY: flags["operator-http-proxy"],

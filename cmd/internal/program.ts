@@ -1,7 +1,7 @@
 import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
 
-/** Version of all programs, equal to that in package.json. */
+/** Version of all programs; equals the version in package.json. */
 export const PROGRAM_VERSION = "0.1.0";
 
 /** The parts of a server program. */
@@ -11,13 +11,13 @@ export interface Program<Flags> {
   parseFlags: (args: string[]) => Flags | "help";
   /** Returns the text for `--help`. */
   usage: () => string;
-  /** Runs until the program should end. */
+  /** Runs until the program must stop. */
   run: (flags: Flags) => Promise<void>;
 }
 
 /**
- * Runs a program with the process's arguments, or prints its version if the first argument is
- * `version`. A failure is printed as one line on standard error, with exit code 1.
+ * Runs a program with the process's arguments, or prints its version if the first argument is `version`. Prints a failure as one line on standard
+ * error and exits with 1.
  */
 export async function runProgram<Flags>({ name, parseFlags, usage, run }: Program<Flags>): Promise<void> {
   try {
@@ -35,14 +35,13 @@ export async function runProgram<Flags>({ name, parseFlags, usage, run }: Progra
   }
 }
 
-/** Error codes of undici and Node for a closed connection. */
+/** Error codes of undici and Node.js for a closed connection. */
 const LOST_CONNECTION = /^(UND_ERR_SOCKET|UND_ERR_INFO|ECONNRESET|EPIPE|ERR_HTTP2_\w+)$/;
 
 /**
- * Keeps a program running after a connection error without a handler: rarely, an HTTP/2 connection
- * that breaks under load reports its error to a stream that has already ended. Every request has
- * its own response or time limit, so nothing waits for that error; it is only logged. Every other
- * uncaught error still ends the program.
+ * Keeps the program running after an uncaught connection error, which is only logged. In rare cases, an HTTP/2 connection that breaks under load
+ * reports its error to a stream that has already ended. No request depends on that error, because each has its own response or time limit. Other
+ * uncaught errors still terminate the program.
  * @see https://github.com/nodejs/undici/issues/5586
  */
 export function ignoreConnectionResets(log: Logger): void {

@@ -25,16 +25,13 @@ import type { Logger } from "../../pkg/telemetry/log.ts";
 import type { Metrics } from "../../pkg/telemetry/metrics.ts";
 import { optionalText } from "./flags.ts";
 
-/** The profile that follows the cluster's. */
+/** The value of --tls-profile that follows the TLS profile of the cluster. */
 const CLUSTER_PROFILE = "cluster";
 
-/** Sources of the servers' certificates. */
+/** Values of --serving-certificates. */
 const SERVING_CERTIFICATES = ["files", "self-managed"] as const;
 
-/**
- * Flags for TLS and metrics of both servers, to spread into their flags.
- * @param served the purpose of the certificate, for example "serving /metrics"
- */
+/** TLS and metrics flags of both servers, to spread into their flags. @param served what is served with the certificate, such as "/metrics" */
 export function servingFlags({ served, metricsAddress }: { served: string; metricsAddress: string }) {
   return {
     "tls-cert": optionalText().describe(`certificate file for ${served}; requires tls-key; reloaded when it changes`),
@@ -85,20 +82,17 @@ interface ServingFlags {
   "tls-custom-version": TlsVersion;
 }
 
-/** Returns whether certificate and key are both given or both absent. */
+/** Returns whether certificate and key are both set or both absent. */
 export function isWholePair(flags: Pick<ServingFlags, "tls-cert" | "tls-key">): boolean {
   return (flags["tls-cert"] === undefined) === (flags["tls-key"] === undefined);
 }
 
-/**
- * Returns whether at most one certificate is configured: files cannot be combined with a
- * self-managed one.
- */
+/** Returns whether at most one certificate is configured: files cannot be combined with a self-managed certificate. */
 export function isOneCertificate(flags: Pick<ServingFlags, "tls-cert" | "serving-certificates">): boolean {
   return flags["serving-certificates"] === "files" || flags["tls-cert"] === undefined;
 }
 
-/** The error otherwise. */
+/** The error unless `isOneCertificate`. */
 export const ONE_CERTIFICATE = "tls-cert and tls-key flags cannot be used with serving-certificates=self-managed";
 
 /** Returns whether a certificate is configured. */
@@ -106,14 +100,14 @@ export function hasCertificate(flags: Pick<ServingFlags, "tls-cert" | "serving-c
   return flags["tls-cert"] !== undefined || flags["serving-certificates"] === "self-managed";
 }
 
-/** Returns whether an address for metrics is given together with a certificate. */
+/** Returns whether --metrics-bind-address is set only together with a certificate. */
 export function mayServeMetrics(flags: Pick<ServingFlags, "tls-cert" | "serving-certificates" | "metrics-bind-address">): boolean {
   return flags["metrics-bind-address"] === undefined || hasCertificate(flags);
 }
 
 /**
- * Returns Node's TLS settings for the flags' profile; for the cluster's profile, the intermediate
- * one until it is known. Logs and omits cipher suites that OpenSSL no longer supports.
+ * Returns the Node.js TLS settings for the profile in the flags. For the cluster profile, returns the intermediate profile until the cluster profile
+ * is known. Logs and omits cipher suites that OpenSSL no longer supports.
  */
 function readTlsSettings(flags: ServingFlags, log: Logger): TlsSettings {
   const name = flags["tls-profile"] === CLUSTER_PROFILE ? "intermediate" : flags["tls-profile"];
@@ -128,10 +122,7 @@ function readTlsSettings(flags: ServingFlags, log: Logger): TlsSettings {
   return settings;
 }
 
-/**
- * Returns the certificate and key of the flags; undefined if not given. @throws Error if they are
- * invalid.
- */
+/** Returns the certificate and key in the flags; undefined if they are not set. @throws Error if they are invalid. */
 function openTlsFiles(flags: ServingFlags, settings: TlsSettings, log: Logger): TlsFiles | undefined {
   const { "tls-cert": certFile, "tls-key": keyFile } = flags;
   return certFile !== undefined && keyFile !== undefined ? new TlsFiles({ certFile, keyFile, settings, log }) : undefined;
@@ -143,7 +134,7 @@ export interface MetricsInit {
   client: Client;
   metrics: Metrics;
   log: Logger;
-  /** Pages to serve in addition, only with a certificate. */
+  /** Additional pages to serve; only with a certificate. */
   pages?: readonly Page[];
 }
 
@@ -189,18 +180,18 @@ export interface ServingTlsInit {
 
 /** TLS configuration of a server. */
 export interface ServingTls {
-  /** Undefined if nothing is served over TLS. */
+  /** Undefined if no certificate is configured. */
   readonly tls: ServerTls | undefined;
-  /** Returns the current versions, ciphers and curves. */
+  /** Returns the current TLS versions, ciphers and curves. */
   settings(): TlsSettings;
-  /** Readiness check. @throws Error with the reason why no connection is accepted. */
+  /** Readiness check. @throws Error with the reason if the server cannot accept TLS connections. */
   check(): void;
-  /** Tasks that maintain it while the server runs. */
+  /** Tasks that keep the certificate and settings current while the server runs. */
   readonly tasks: Readonly<Record<string, Task>>;
 }
 
 /**
- * Returns the TLS configuration of the flags: the certificate, and fixed or followed settings.
+ * Returns the TLS configuration in the flags: the certificate, and TLS settings that are fixed or follow the cluster.
  * @throws Error if files are invalid.
  */
 export function createServingTls(flags: ServingFlags & { "system-namespace": string }, init: ServingTlsInit): ServingTls {

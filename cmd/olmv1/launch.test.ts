@@ -21,11 +21,11 @@ async function launchWith(node: string): Promise<{ code: number; out: string; er
   );
 }
 
-test("launch.sh runs the program when the machine has a Node that is new enough", async () => {
+test("launch.sh runs the program when node is recent enough", async () => {
   expect(await launchWith(`#!/bin/sh\nexec "${process.execPath}" "$@"\n`)).toEqual({ code: 0, out: "given\n", err: "" });
 });
 
-test("launch.sh says which Node it needs when the machine has an older one", async () => {
+test("launch.sh reports the required Node version when node is older", async () => {
   const { code, err } = await launchWith("#!/bin/sh\nexit 1\n");
   expect([code, err]).toEqual([
     2,

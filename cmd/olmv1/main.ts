@@ -22,6 +22,6 @@ const calledAs = process.env["OLMV1_CALLED_AS"] ?? basename(process.argv[1] ?? "
 const name = calledAs === "kubectl-olmv1" ? "kubectl olmv1" : "olmv1";
 const given = process.argv.slice(2);
 const code = await runCommandLine(calledAs === "kubectl_complete-olmv1" ? ["__complete", "--", ...given] : given, terminal, name);
-// Connections that are kept alive would keep the process alive.
+// Exits explicitly, because keep-alive connections would keep the process running.
 if (stop.signal.aborted) process.exit(code);
 process.exitCode = code;

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { PROGRAM_VERSION } from "../internal/program.ts";
 
-/** Wide enough that only the formatter breaks lines. */
+/** Wide enough that Commander breaks no lines; man breaks them. */
 const WIDTH = 10_000;
 
 /**
- * Returns manual pages of section 1 by file name, one for the program and one for each command, in the format man(7).
+ * Returns manual pages of section 1 in man(7) format by file name: one for the program and one for each command.
  * @param program the command line; no command runs.
  */
 export function renderManPages(program: Command): Map<string, string> {
@@ -69,7 +69,7 @@ function terms(rows: readonly (readonly [string, string])[]): string[] {
   return rows.flatMap(([term, meaning]) => [".TP", `.B ${text(term)}`, ...meaning.split("\n").map(text)]);
 }
 
-/** Escapes text for man(7): a dot or quote at the start of a line, backslashes, and hyphens, which would become typographic ones. */
+/** Escapes text for man(7): a dot or quote at the start of a line, backslashes, and hyphens, which man would print as typographic hyphens. */
 function text(line: string): string {
   const escaped = line.replaceAll("\\", "\\e").replaceAll("-", "\\-");
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;

@@ -22,7 +22,7 @@ import { addGraph, addSearch, addShow, addVersions } from "./options/packages.ts
 import { addClusterUpgradeCheck, addPlan, addResolve, addWhyNot } from "./options/planning.ts";
 import { addCompletion, addDev, addDoctor, addVersion } from "./options/running.ts";
 
-/** Returns the description of an option in the help, without a default that is an empty list or that the description contains already. */
+/** Returns the description of an option for the help. Omits an empty default, and a default that the description already contains. */
 function optionDescription(option: Option): string {
   const { defaultValue } = option as { defaultValue?: unknown };
   const isEmptyList = Array.isArray(defaultValue) && defaultValue.length === 0;
@@ -31,9 +31,9 @@ function optionDescription(option: Option): string {
   return new Help().optionDescription(displayed);
 }
 
-/** Headings of the help, in its order. */
+/** Headings of the help, in order. */
 const GROUPS = { extensions: "Extensions:", catalogs: "Catalogs and bundles:", running: "Installation and tools:" } as const;
-/** Maximum width of the help, and its width in a pipe. */
+/** Maximum width of the help in columns; also its width if the output is a pipe. */
 const HELP_WIDTH = 120;
 
 const PROGRAM_HELP = `
@@ -65,7 +65,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
     })
     .description("Manage Kubernetes operators with Operator Lifecycle Manager v1")
     .version(PROGRAM_VERSION, "--version", "print the version");
-  program.enablePositionalOptions(); // commands may have options with the names of program options, such as --version
+  program.enablePositionalOptions(); // lets commands have options with the same names as program options, such as --version
 
   program.commandsGroup(GROUPS.extensions);
   addInstall(program, terminal);

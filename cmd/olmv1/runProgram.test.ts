@@ -32,7 +32,7 @@ test("olmv1 exits with 0 for --help and --version, and with 2 and help if a subc
   expect(bare.err).toContain("validate");
 });
 
-test("Ctrl-C ends a waiting command with exit code 130", async () => {
+test("olmv1 exits with 130 when Ctrl-C interrupts a waiting command", async () => {
   const stop = new AbortController();
   const ended = runCli(["tree", "x", "--kubeconfig", "/nowhere"], { signal: stop.signal });
   stop.abort(new Error("stopped by SIGINT"));

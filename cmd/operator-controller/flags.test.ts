@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { getOperatorProxySettings } from "../internal/operatorProxyFlags.ts";
 import { type Flags, parseFlags, usage } from "./flags.ts";
 
-test("by default an extension without a ServiceAccount is denied, and drift is checked every five minutes", () => {
+test("operator-controller by default denies extensions without a ServiceAccount, and checks drift every five minutes", () => {
   expect(parseFlags([])).toMatchObject({
     "system-namespace": "olmv1-system",
     "cache-path": "/var/cache/operator-controller",
@@ -13,7 +13,7 @@ test("by default an extension without a ServiceAccount is denied, and drift is c
   });
 });
 
-test("by default ClusterOperator olm is written only if no other program does, and the cluster version is read from the cluster", () => {
+test("operator-controller by default reads the cluster version from the cluster, and writes ClusterOperator olm if no other program does", () => {
   const flags = parseFlags([]);
   expect(flags).toMatchObject({ "cluster-operator": "auto" });
   expect(flags).not.toHaveProperty("cluster-version");
@@ -52,12 +52,12 @@ test.for([
   [["--operator-http-proxy", "proxy:3128"], "--operator-http-proxy: expected a proxy URL"],
   [["--operator-proxy=none", "--operator-no-proxy=.svc"], "have no effect with operator-proxy=none"],
   [["--unknown"], "Unknown option '--unknown'"],
-] as const)("%j is rejected", ([args, message]) => {
+] as const)("operator-controller rejects flags %j", ([args, message]) => {
   expect(() => parseFlags([...args])).toThrow(message);
 });
 
 // Source: I-30.
-test("TLS flags are lists, and an empty list counts as not given", () => {
+test("operator-controller parses TLS flags as lists, and ignores an empty list", () => {
   expect(
     parseFlags([
       "--tls-profile=Custom",
@@ -76,7 +76,7 @@ test("TLS flags are lists, and an empty list counts as not given", () => {
 });
 
 // Source: S0-089.
-test("by default installed operators use the cluster's proxy, and an empty flag counts as not given", () => {
+test("operator-controller by default sets the cluster's proxy for installed operators, and ignores empty proxy flags", () => {
   const settings = (...args: string[]) => getOperatorProxySettings(parseFlags(args) as Flags);
   expect(settings()).toEqual({ mode: "auto", given: {} });
   expect(settings("--operator-proxy=none", "--operator-http-proxy=", "--operator-no-proxy=")).toEqual({ mode: "none", given: {} });

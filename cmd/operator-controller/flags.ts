@@ -21,7 +21,7 @@ import { areElectionTimesValid, ELECTION_TIMES, leaderFlags } from "../internal/
 import { isProxyConsistent, operatorProxyFlags, PROXY_FLAGS } from "../internal/operatorProxyFlags.ts";
 import { isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../internal/serving.ts";
 
-/** Address of metrics with a certificate and without --metrics-bind-address. */
+/** Default address of metrics if a certificate is configured. */
 export const METRICS_ADDRESS = ":8443";
 
 const ALWAYS = "the feature is always enabled";
@@ -35,10 +35,7 @@ const GATES = {
   BundleReleaseSupport: { stage: "alpha", byDefault: true, fixed: ALWAYS },
 } as const;
 
-/**
- * Flags of the server: the schema defines help text, defaults and validation. Upstream flags have
- * their upstream names.
- */
+/** Flags of the server. The schema defines their help, defaults and validation. Upstream flags keep their names. */
 const Flags = z
   .strictObject({
     kubeconfig: z.string().optional().describe("path of a kubeconfig (default: $KUBECONFIG, else the Pod's ServiceAccount)"),

@@ -21,7 +21,7 @@ import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
 import { createServingTls, serveMetrics } from "../internal/serving.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
-/** The Lease of the reference implementation. */
+/** Lease for leader election. The Go implementation uses the same Lease, so the two never lead at the same time. */
 const LEASE_NAME = "9c4404e7.operatorframework.io";
 
 async function run(flags: Flags): Promise<void> {
@@ -80,7 +80,7 @@ async function run(flags: Flags): Promise<void> {
   credentials.onChange(() => controller.retryFailing());
   let leading = false;
   const informersReady = (): void => {
-    if (leading && !controller.ready) throw new Error("the first list of ClusterExtensions and ClusterCatalogs has not arrived yet");
+    if (leading && !controller.ready) throw new Error("the ClusterExtensions and ClusterCatalogs have not been listed yet");
   };
   const probes = await startProbeServer({
     bindAddress: flags["health-probe-bind-address"],
@@ -112,7 +112,7 @@ async function run(flags: Flags): Promise<void> {
         const leads = leadership.run(signal, async (term) => {
           leading = true;
           await controller.run(term);
-          // State from before a lost term is outdated; a new process starts without state.
+          // Exits after losing leadership, because the in-memory state is outdated; a new process starts without state.
           if (!signal.aborted) lost.reject(new Error("leader election lost"));
         });
         return Promise.race([leads, lost.promise]);
@@ -129,7 +129,6 @@ async function run(flags: Flags): Promise<void> {
   log.info("stopped");
 }
 
-// Otherwise a burst of work leaves twice the used memory allocated while the process is idle:
-// docs/adr/0011.
+// Otherwise, V8 keeps up to twice the needed memory after a burst of work, even while the process is idle: docs/adr/0011.
 setFlagsFromString("--memory-saver-mode");
 await runProgram({ name: "operator-controller", parseFlags, usage, run });

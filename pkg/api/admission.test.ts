@@ -4,9 +4,9 @@ import { ClusterCatalog } from "./clusterCatalog.ts";
 import { ClusterExtension } from "./clusterExtension.ts";
 
 const schemas = { ClusterExtension, ClusterCatalog };
-/** Errors with texts of the API server, not of a rule. */
+/** Errors whose text comes from the API server, not from a rule. */
 const SERVER_TEXT = /^spec\S*: |^status\S*: | in body |^Checked value /;
-/** Without cases that need the old object, which only the API server has. */
+/** Excludes cases that need the old object, which only the API server has. */
 const cases = admissionCases().filter(({ on, serverOnly }) => on !== "update" && !serverOnly);
 
 test.for(cases)("zod schema: $title", ({ kind, before, patch, errors, path, want }) => {

@@ -74,7 +74,7 @@ const base = withRules(
   },
 ).describe("base is the base URL of the content: append /api/v1/all or /api/v1/metas. At most 525 characters.");
 
-/** Classes of failed reconciles, in status and metrics. */
+/** Types of failures of a reconcile, for status and metrics. */
 export const CATALOG_FAILURE_REASONS = [
   "blocked",
   "unauthorized",
@@ -90,9 +90,9 @@ export const CATALOG_FAILURE_REASONS = [
   "api",
   "other",
 ] as const;
-/** The classes as a list, for descriptions. */
+/** The failure types as text, for descriptions. */
 export const CATALOG_FAILURE_REASONS_TEXT = `${CATALOG_FAILURE_REASONS.slice(0, -1).join(", ")} or ${CATALOG_FAILURE_REASONS.at(-1)}`;
-/** Class of a failed reconcile. */
+/** Type of failure of a reconcile. */
 export type CatalogFailureReason = (typeof CATALOG_FAILURE_REASONS)[number];
 
 /** The observed state of a ClusterCatalog. */

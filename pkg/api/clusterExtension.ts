@@ -46,7 +46,7 @@ const ignoreRule = z
   })
   .describe("Ignored fields of some objects.");
 
-/** Handling of changed or deleted objects. */
+/** The reaction to changed or deleted objects. */
 const drift = z
   .object({
     policy: z
@@ -64,8 +64,8 @@ const drift = z
   .describe("drift configures the reaction to changed or deleted objects of the bundle.");
 
 /**
- * Returns the pattern of `spec.source.catalog.version`. It equals the pattern of the upstream API, oddities included (a first version `|`, `*]` as
- * a wildcard), because it decides which values the API server accepts.
+ * Returns the pattern of `spec.source.catalog.version`. It equals the pattern of the upstream API, including its oddities (a first version `|`, `*]`
+ * as a wildcard), so that the API server accepts the same values.
  */
 function buildVersionPattern(): string {
   const operator = String.raw`(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)`;
@@ -371,8 +371,8 @@ Installed: a bundle is installed. Progressing: True if the desired state is reac
 export type ClusterExtensionStatus = z.input<typeof ClusterExtensionStatus>;
 
 /**
- * Rules for the whole object. Objects that already violate them can be updated, because otherwise their finalizers could not be removed.
- * `spec` cannot be removed: a new one could name another namespace and package.
+ * Rules for the whole object. Objects that already violate them can still be updated, because otherwise their finalizers could not be removed. `spec`
+ * cannot be removed, because a new one could contain another namespace and package.
  */
 const objectRules: Rule<{ spec?: unknown; metadata?: { name?: string | undefined } | undefined }>[] = [
   {

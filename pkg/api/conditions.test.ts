@@ -33,7 +33,7 @@ test.for([
   { change: { message: "other" }, time: EARLIER },
   { change: { observedGeneration: 2 }, time: EARLIER },
   { change: {}, time: EARLIER },
-] as const)("setCondition sets lastTransitionTime $time after a change of $change", ({ change, time }) => {
+] as const)("setCondition sets lastTransitionTime to $time when the change is $change", ({ change, time }) => {
   const before = [condition({ type: "A" }), condition(), condition({ type: "B" })];
   const { lastTransitionTime: _, ...next } = condition(change);
   const after = setCondition(before, next, NOW);
@@ -64,7 +64,7 @@ test.for([
   ["write tcp 10.0.0.1:52341->192.168.1.100:443: broken pipe", "broken pipe"],
   ["read udp [::1]:52341->[fd00::1]:53: i/o timeout", "i/o timeout"],
   ["a: read tcp 1.2.3.4:1->1.2.3.4:2: b: write tcp 1.2.3.4->1.2.3.4", "a: b: "],
-] as const)("network text %j reads %j", ([text, want]) => {
+] as const)("sanitizeNetworkError changes %j to %j", ([text, want]) => {
   expect(sanitizeNetworkError(text)).toBe(want);
   expect(boundMessage(text)).toBe(want);
 });

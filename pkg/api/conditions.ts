@@ -3,7 +3,7 @@ import { truncateMessage } from "../text/truncate.ts";
 import type { Condition } from "./k8s.ts";
 
 const TERMINAL = /(^|: )terminal error: /g;
-/** Addresses of a broken connection. The local port differs each time, so the message would change constantly. */
+/** Addresses of a broken connection. They are removed because the local port differs each time, which would change the message constantly. */
 const CONNECTION = connectionPattern();
 
 /** Returns the condition of a type. */

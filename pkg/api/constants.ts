@@ -2,7 +2,7 @@ import type { KubeObject } from "./k8s.ts";
 
 /** API group of ClusterExtension and ClusterCatalog. */
 export const GROUP = "olm.operatorframework.io";
-/** API version; the only one. */
+/** The only API version. */
 export const VERSION = "v1";
 /** `apiVersion` of ClusterExtension and ClusterCatalog. */
 export const API_VERSION = `${GROUP}/${VERSION}`;
@@ -18,7 +18,7 @@ export const PERMISSION_POLICY = { apiVersion: `${GROUP}/${ALPHA_VERSION}`, kind
 
 /** Field manager for server-side apply of bundle content. */
 export const FIELD_MANAGER = "olm.operatorframework.io";
-/** Field manager of self-signed certificates. They are not part of a release, so applying one does not change them. */
+/** Field manager for self-signed certificates. They are not part of a release, so applying a release does not change them. */
 export const CERTIFICATES_FIELD_MANAGER = `${FIELD_MANAGER}/certificates`;
 /** Default namespace of the controllers and release Secrets. */
 export const SYSTEM_NAMESPACE = "olmv1-system";
@@ -30,13 +30,13 @@ export const LABEL_OWNER_KIND = `${GROUP}/owner-kind`;
 /** Name of the ClusterExtension that owns an applied object. */
 export const LABEL_OWNER_NAME = `${GROUP}/owner-name`;
 /**
- * Package of an installed bundle. This and the next four are members of a release record. Package and version are also labels of applied objects,
+ * Package of an installed bundle. This key and the next four are members of a release record. Package and version are also labels of applied objects,
  * converted to valid label values.
  */
 export const LABEL_PACKAGE_NAME = `${GROUP}/package-name`;
 export const LABEL_BUNDLE_NAME = `${GROUP}/bundle-name`;
 export const LABEL_BUNDLE_VERSION = `${GROUP}/bundle-version`;
-/** Present, possibly empty, if the bundle has a release. */
+/** Release of the bundle. Present, possibly empty, if the bundle has a release. */
 export const LABEL_BUNDLE_RELEASE = `${GROUP}/bundle-release`;
 /** Image reference of the bundle. */
 export const LABEL_BUNDLE_REFERENCE = `${GROUP}/bundle-reference`;
@@ -92,7 +92,7 @@ export const FINALIZER_UNINSTALL = `${GROUP}/uninstall`;
 export const GO_FINALIZERS: readonly string[] = [`${GROUP}/cleanup-unpack-cache`, `${GROUP}/cleanup-contentmanager-cache`];
 /** Finalizer that the API server adds for a deletion with `--cascade=orphan`, which keeps dependents. */
 export const FINALIZER_ORPHAN = "orphan";
-/** Finalizers of the garbage collector. They define the kind of a deletion, and count only if the deletion added them. */
+/** Finalizers of the garbage collector, which the API server adds for a kind of deletion. They are only respected if the deletion added them. */
 export const COLLECTOR_FINALIZERS: readonly string[] = [FINALIZER_ORPHAN, "foregroundDeletion"];
 /** Keeps a ClusterCatalog until its content is neither stored nor served. */
 export const FINALIZER_DELETE_SERVER_CACHE = `${GROUP}/delete-server-cache`;
@@ -101,11 +101,11 @@ export const FINALIZER_DELETE_SERVER_CACHE = `${GROUP}/delete-server-cache`;
 export const ConditionType = {
   Installed: "Installed",
   Progressing: "Progressing",
-  /** Health of the installed objects. `Ready` summarizes all conditions for `kubectl wait`. The Go operator-controller has neither. */
+  /** Health of the installed objects. `Ready` summarizes all conditions for `kubectl wait`. The Go operator-controller has neither condition. */
   Available: "Available",
   Ready: "Ready",
   Serving: "Serving",
-  /** Whether the served content passes the checks of file-based catalogs. The Go catalogd does not have it. */
+  /** Whether the served content passes the checks of file-based catalogs. The Go catalogd does not have this condition. */
   Valid: "Valid",
   Deprecated: "Deprecated",
   PackageDeprecated: "PackageDeprecated",
@@ -168,7 +168,7 @@ export const EXTENSION_NAME_MAX = 53;
 /** Maximum length of a condition message, in bytes. The API server counts characters, so this is stricter. */
 export const MESSAGE_MAX_BYTES = 32_768;
 
-/** Checks of a CRD upgrade, in the order of findings: of the definition, of each schema value, and unhandled changes. */
+/** Checks of a CRD upgrade, in the order of their findings: checks of the definition, checks of its schema, and unhandled changes. */
 const CRD_CHECKS = [
   "scope",
   "storedVersionRemoval",
@@ -198,7 +198,7 @@ const EXISTING_CHECKS = ["existingObjects", "servedVersionRemoval"] as const;
 /** Values of spec.install.preflight.crdUpgradeSafety.ignore. */
 export const CRD_UPGRADE_CHECKS = [...CRD_CHECKS, ...EXISTING_CHECKS] as const;
 
-/** With "true", OpenShift's network operator injects the certificate authorities of the cluster into a ConfigMap. */
+/** If the value is "true", OpenShift's network operator injects the certificate authorities of the cluster into the ConfigMap. */
 export const TRUSTED_CA_LABEL = "config.openshift.io/inject-trusted-cabundle";
 /** The key of the injected authorities. */
 export const TRUSTED_CA_KEY = "ca-bundle.crt";

@@ -26,13 +26,13 @@ export interface Structural extends JsonObject {
 
 const DIALECT = "$schema";
 
-/** Converts a zod schema to the structural schema of a CustomResourceDefinition. Members keep their order. */
+/** Converts a zod schema to the structural schema of a CustomResourceDefinition. Keeps the order of members. */
 function toStructural(schema: z.ZodType): Structural {
   const { [DIALECT]: _, ...structural } = z.toJSONSchema(schema, {
     target: "openapi-3.0",
     io: "input",
     reused: "inline",
-    // Runs twice for a schema with meta: before and after meta is merged.
+    // Called twice for a schema with meta: before and after meta is merged.
     override: ({ jsonSchema }) => adapt(jsonSchema as Structural),
   });
   return sortKeywords(structural as Structural);
@@ -108,7 +108,7 @@ interface PrinterColumn {
   name: string;
   type: "string" | "integer" | "date";
   jsonPath: string;
-  /** 1 or more: only in `-o wide`. */
+  /** If 1 or more, the column is only shown with `-o wide`. */
   priority?: number;
 }
 

@@ -5,7 +5,7 @@ export interface EventDescription {
   readonly type: "Normal" | "Warning";
   /** Kinds of the involved objects. */
   readonly on: readonly ("ClusterExtension" | "ClusterCatalog" | "ClusterOperator" | "ExtensionPermissions" | "Secret")[];
-  /** The recorded action or fact, and special content of its message; phrases in Markdown. */
+  /** What happened, and special content of the message; phrases in Markdown. */
   readonly when: string;
 }
 
@@ -276,7 +276,7 @@ export type EventReason = keyof typeof EVENTS;
 
 /** Records Events about objects. */
 export interface EventSink {
-  /** @param message verb, result, object and cause; cut at 1,024 characters. */
+  /** @param message verb, result, object and cause; truncated to 1,024 characters. */
   record<R extends EventReason>(object: KubeObject, type: (typeof EVENTS)[R]["type"], reason: R, message: string): void;
 }
 
@@ -286,8 +286,8 @@ type WarningReason = { [R in EventReason]: (typeof EVENTS)[R]["type"] extends "W
 const PROBLEM_EVENTS = { MissingPermissions: "PermissionsMissing", ImageRejected: "ImageRejected" } as const;
 
 /**
- * Returns the reason of the Event for a condition that got worse: that of the first Error in `PROBLEM_EVENTS`, else the reason of the
- * condition if it is an Event reason, else Blocked.
+ * Returns the reason of the Event for a condition that got worse: the reason of the first Error in `PROBLEM_EVENTS`, else the reason of the condition
+ * if it is an Event reason, else Blocked.
  */
 export function getWarningReason(
   reason: string,

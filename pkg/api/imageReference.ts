@@ -6,9 +6,9 @@ const NAME = String.raw`(\/[a-z0-9]+((([._]|__|[-]*)[a-z0-9]+)+)?((\/[a-z0-9]+((
 const ALGORITHM = "(@[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*[:])";
 const TAG = String.raw`:[\w][\w.-]*$`;
 const HEX = ":[0-9A-Fa-f]*$";
-/** From "@" to the last colon: matches if the reference has a digest. */
+/** Matches from "@" to the last colon, if the reference has a digest. */
 const AT = "(@.*:)";
-/** From the first colon, including that of a port: the tag or digest in the rules below. */
+/** Matches from the first colon, even that of a port: the tag or digest in the rules below. */
 const END = ":.*$";
 const TAG_MAX = 127;
 const ENCODED_MIN = 32;
@@ -79,7 +79,7 @@ export const resolvedReference = withRules(z.string().max(1_000), domain, name, 
 
 /** Returns whether admission considers the reference a digest reference. */
 export function isDigestReference(ref: string): boolean {
-  // Equal to AT, but starts at the last "@" before a colon, so that matching takes linear time.
+  // Equivalent to AT, but starts at the last "@" before a colon, so that matching takes linear time.
   return /@[^@:\r\n\u2028\u2029]*:/.test(ref);
 }
 

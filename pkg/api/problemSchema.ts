@@ -110,7 +110,7 @@ const details = z
       .describe("clusterUpgrade is the blocked upgrade of the cluster."),
   } satisfies Record<ProblemDetail, z.ZodType>)
   .describe("details contains structured data about the problem, in one member that depends on the type.");
-/** The data of a problem; its type determines the one member. */
+/** The structured data of a problem: one member, which depends on the type. */
 export type ProblemData = z.input<typeof details>;
 
 const problem = z
@@ -137,5 +137,5 @@ export const Problems = z
 /** Schema of `status.omittedProblems`. */
 export const OmittedProblems = z.int().min(1).describe("omittedProblems is the number of problems that are not listed. Absent if zero.");
 
-/** A problem as the API server returns it: a newer controller may have written types that are not known here. */
+/** A problem as the API server returns it. A newer controller may have written types that this version does not know. */
 export type ReportedProblem = z.input<typeof problem>;

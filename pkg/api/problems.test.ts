@@ -6,7 +6,7 @@ import { PROBLEM_LIMITS, PROBLEM_TYPES, type ProblemType } from "./problemTypes.
 
 const TYPES = Object.keys(PROBLEM_TYPES) as ProblemType[];
 
-test("newProblem puts the details under the member of the type", () => {
+test("newProblem stores the details in the member for the type", () => {
   expect(newProblem("NamespaceNotFound", { message: "m", next: "n", details: ["a"] })).toEqual({
     type: "NamespaceNotFound",
     severity: "Error",
@@ -19,11 +19,11 @@ test("newProblem puts the details under the member of the type", () => {
 test.for<[name: string, details: string[] | undefined]>([
   ["absent", undefined],
   ["an empty list", []],
-])("newProblem leaves details out when they are %s", ([, details]) => {
+])("newProblem omits details when they are %s", ([, details]) => {
   expect(newProblem("NamespaceNotFound", { message: "m", details })).not.toHaveProperty("details");
 });
 
-test("toProblemObject leaves out the core group and an absent namespace", () => {
+test("toProblemObject omits the core group and an absent namespace", () => {
   expect(toProblemObject({ apiVersion: "v1", kind: "Namespace", name: "a" })).toEqual({ kind: "Namespace", name: "a" });
   expect(toProblemObject({ apiVersion: "apps/v1", kind: "Deployment", namespace: "n", name: "a" })).toEqual({
     group: "apps",
@@ -47,7 +47,7 @@ test("boundProblems returns nothing when there are no problems", () => {
   expect(boundProblems([])).toEqual({});
 });
 
-test("boundProblems counts what it omits when there are too many", () => {
+test("boundProblems counts the omitted problems when there are too many", () => {
   const many = Array.from({ length: 25 }, (_, i) => newProblem("ReconcileFailed", { message: `m${String(i).padStart(2, "0")}` }));
   const { problems, omittedProblems } = boundProblems(many);
   expect([problems?.length, omittedProblems]).toEqual([20, 5]);

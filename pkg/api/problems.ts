@@ -37,7 +37,7 @@ type DetailsOf<T extends ProblemType> = (typeof PROBLEM_TYPES)[T] extends { deta
   ? { details?: NonNullable<ProblemData[D]> | undefined }
   : { details?: never };
 
-/** Returns a problem of a type, with `details` in the member for the type. It does not truncate texts; `boundProblems` does. */
+/** Returns a problem of a type, with `details` in the member for the type. Texts are not truncated here, but by `boundProblems`. */
 export function newProblem<T extends ProblemType>(
   type: T,
   { message, next, severity, details: data }: { message: string; next?: string | undefined; severity?: ProblemSeverity } & DetailsOf<T>,
@@ -117,7 +117,7 @@ function getLimit(key: string): number {
   return ["message", "owner", "remedy", "requirements"].includes(key) ? PROBLEM_LIMITS.text : PROBLEM_LIMITS.name;
 }
 
-/** Truncates by UTF-16 units. The API server counts code points, which are never more. */
+/** Truncates by UTF-16 units. The API server counts code points, of which there are never more. */
 function cutText(plain: string, limit: number): string {
   const stable = boundMessage(plain);
   return stable.length <= limit ? stable : `${stable.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;

@@ -8,7 +8,7 @@ export type ProxyVariables = Readonly<Partial<Record<(typeof PROXY_NAMES)[number
 
 const NAMES: ReadonlySet<string> = new Set(PROXY_NAMES.flatMap((name) => [name, name.toLowerCase()]));
 
-/** Returns whether a configuration, validated or not, sets a proxy variable for all Deployments. The proxy of the cluster is ignored then. */
+/** Returns whether a configuration, validated or not, sets a proxy variable for all Deployments. In that case the cluster proxy is ignored. */
 export function overridesProxy(config: JsonObject | undefined): boolean {
   const { env, selector } = (config?.["deploymentConfig"] ?? {}) as { env?: unknown; selector?: unknown };
   return selector === undefined && Array.isArray(env) && env.some(isProxyVariable);

@@ -7,9 +7,9 @@ export interface Rule<T> {
   message: string;
   /** Equivalent to `rule`; absent if the rule needs the old object, because zod has only the new one. */
   holds?: (value: T) => boolean;
-  /** Evaluates the rule for creations too, with an empty optional as `oldSelf`. */
+  /** If true, the rule is also evaluated on creation, with an empty optional as `oldSelf`. */
   optionalOldSelf?: true;
-  /** The member of the message, such as ".spec". */
+  /** Path of the member that the error refers to, such as ".spec". */
   fieldPath?: string;
   reason?: "FieldValueInvalid" | "FieldValueRequired";
 }

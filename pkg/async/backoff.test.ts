@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import { Repeats } from "./backoff.ts";
 
-test("Repeats reports a repeated message at first and then periodically with the suppressed count, and another message immediately", () => {
+test("Repeats reports a repeated message the first time and then periodically with the suppressed count, and a new message immediately", () => {
   const clock = new FakeClock();
   const repeats = new Repeats(clock, 60_000);
-  expect(repeats.isTold).toBe(false);
+  expect(repeats.hasReported).toBe(false);
   expect(["a", "a", "a"].map((what) => repeats.report(what))).toEqual([0, undefined, undefined]);
   clock.advance(60_000);
   expect([repeats.report("a"), repeats.report("a")]).toEqual([2, undefined]);
-  expect([repeats.report("b"), repeats.isTold]).toEqual([1, true]);
+  expect([repeats.report("b"), repeats.hasReported]).toEqual([1, true]);
   repeats.forget();
-  expect([repeats.isTold, repeats.report("b")]).toEqual([false, 0]);
+  expect([repeats.hasReported, repeats.report("b")]).toEqual([false, 0]);
 });

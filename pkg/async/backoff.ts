@@ -1,8 +1,8 @@
 import type { Clock } from "./clock.ts";
 
 /**
- * Computes increasing delays between attempts: base · 2ⁿ up to a maximum, reduced at random by up
- * to half, so that clients spread.
+ * Computes increasing delays between attempts: base · 2ⁿ up to a maximum, minus up to half at
+ * random, so that clients do not retry simultaneously.
  */
 export class Backoff {
   readonly #baseMs: number;
@@ -35,7 +35,7 @@ export class Backoff {
   }
 }
 
-/** Limits repeated log messages: a repeated failure is reported at its start and then periodically. */
+/** Limits repeated log messages: a repeated failure is reported the first time and then periodically. */
 export class Repeats {
   readonly #clock: Pick<Clock, "now">;
   readonly #quietMs: number;
@@ -49,13 +49,14 @@ export class Repeats {
   }
 
   /** Whether a message was reported since the last `forget`. */
-  get isTold(): boolean {
+  get hasReported(): boolean {
     return this.#reported !== undefined;
   }
 
   /**
-   * Returns whether to report `what` now.
-   * @returns the number of messages suppressed before; undefined if this one is suppressed too.
+   * Decides whether to report `what` now.
+   * @returns the number of messages suppressed since the last report; undefined to suppress this
+   * one too.
    */
   report(what: string): number | undefined {
     const now = this.#clock.now();
@@ -69,7 +70,7 @@ export class Repeats {
     return kept;
   }
 
-  /** Call it after a success: the next failure is reported. */
+  /** Call after a success, so that the next failure is reported. */
   forget(): void {
     this.#reported = undefined;
     this.#kept = 0;

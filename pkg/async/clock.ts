@@ -1,4 +1,4 @@
-/** A clock for queues and backoffs; tests use their own. */
+/** A clock for queues and backoffs, which tests can replace. */
 export interface Clock {
   /** Milliseconds; only differences are meaningful. */
   now(): number;
@@ -35,9 +35,10 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 }
 
 /**
- * A signal that aborts with another one or after a time, and releases its resources when disposed.
- * `AbortSignal.any` with `AbortSignal.timeout` stays in memory until the time has passed, even if
- * the work ended early: thousands of them in a program with frequent requests and long timeouts.
+ * A signal that aborts together with another signal or after a timeout, and releases its resources
+ * when disposed. `AbortSignal.any` with `AbortSignal.timeout` would stay in memory until the
+ * timeout even if the work ends earlier. A program with frequent requests and long timeouts would
+ * hold thousands of them.
  */
 export class Deadline implements Disposable {
   readonly #controller = new AbortController();
@@ -61,7 +62,7 @@ export class Deadline implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Whether it aborted because the time has passed, not with the other signal. */
+  /** Whether it aborted because of the timeout and not because of the other signal. */
   get isOver(): boolean {
     return this.signal.aborted && !this.#parent.aborted;
   }

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /**
- * Returns the results of `work` for all items, in their order. Also starts them in that order, at
- * most `limit` at once.
+ * Returns the results of `work` for all items, in item order. Starts the items in the same order,
+ * at most `limit` at once.
  * @throws the first error of `work`; tasks in progress then continue in the background.
  */
 export async function mapInParallel<T, R>(items: readonly T[], limit: number, work: (item: T) => Promise<R>): Promise<R[]> {
@@ -16,8 +16,8 @@ export async function mapInParallel<T, R>(items: readonly T[], limit: number, wo
 }
 
 /**
- * Runs `work` for all items, started in their order, at most `limit` at once. When one fails,
- * aborts the others and waits until all have ended.
+ * Runs `work` for all items, started in item order, at most `limit` at once. When an item fails,
+ * aborts the work on the other items and waits until all work has ended.
  * @throws the first error of `work`; the signal's reason when it aborts
  */
 export async function forEachAbortOnError<T>(
@@ -68,7 +68,7 @@ const TURN_MS = 10;
 export class Turns {
   #began = performance.now();
 
-  /** Lets other work run if this turn has taken long enough. */
+  /** Lets other work run if this turn has used up its time. */
   async pause(): Promise<void> {
     if (performance.now() - this.#began < TURN_MS) return;
     await nextTurn();

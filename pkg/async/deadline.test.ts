@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Deadline } from "./clock.ts";
 
-test("deadline aborts with its parent signal and after its time", async () => {
+test("Deadline aborts when its parent signal aborts or its time has passed", async () => {
   const stop = new AbortController();
   using followed = new Deadline(stop.signal, 60_000);
   stop.abort(new Error("stop"));
@@ -15,7 +15,7 @@ test("deadline aborts with its parent signal and after its time", async () => {
   expect([(short.signal.reason as Error).name, short.isOver]).toEqual(["TimeoutError", true]);
 });
 
-test("deadline releases its resources when disposed", async () => {
+test("Deadline releases its resources when disposed", async () => {
   const stop = new AbortController();
   const signals = Array.from({ length: 3 }, () => {
     using deadline = new Deadline(stop.signal, 5);

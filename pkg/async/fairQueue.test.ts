@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FairQueue } from "./fairQueue.ts";
 
-/** A queue with a clock that only the tasks advance, and the order in which they ran. */
+/** A queue whose clock is only advanced by the tasks, and the order in which the tasks ran. */
 function queueOf() {
   const state = { now: 0 };
   const ran: string[] = [];
@@ -23,13 +23,13 @@ function queueOf() {
   return { queue, ran, run };
 }
 
-test("queue runs tasks in order of arrival, one at a time", async () => {
+test("FairQueue runs tasks in order of arrival, one at a time", async () => {
   const { ran, run } = queueOf();
   await Promise.all(["a", "b", "c"].map((key) => run(key, 10)));
   expect(ran).toEqual(["a", "b", "c"]);
 });
 
-test("queue runs all others before a task that failed after a long time, even if it is queued repeatedly", async () => {
+test("FairQueue runs all other tasks before a task that failed after a long time, even if that task is queued repeatedly", async () => {
   const { ran, run } = queueOf();
   await run("hostile", 120_000, true);
   const all = [run("busy", 1), run("hostile", 120_000, true), run("good", 1_000), run("better", 1_000)];
@@ -37,7 +37,7 @@ test("queue runs all others before a task that failed after a long time, even if
   expect(ran).toEqual(["hostile", "busy", "good", "better", "hostile"]);
 });
 
-test("queue delays a task by the duration of its failures and resets the delay after a success", async () => {
+test("FairQueue delays a task by the duration of its failed runs and resets the delay after a success", async () => {
   const { ran, run } = queueOf();
   await run("slow", 100_000, true);
   await run("slower", 200_000, true);
@@ -46,7 +46,7 @@ test("queue delays a task by the duration of its failures and resets the delay a
   expect(ran.slice(2)).toEqual(["busy", "slow", "slower", "busy", "slower", "slow"]);
 });
 
-test("queue runs a task next after a long wait, regardless of its failures", async () => {
+test("FairQueue runs a task next after a long wait, regardless of its failed runs", async () => {
   const { ran, run } = queueOf();
   await run("hostile", 60_000, true);
   const first = run("long", 61_000);
@@ -56,7 +56,7 @@ test("queue runs a task next after a long wait, regardless of its failures", asy
   expect(ran).toEqual(["hostile", "long", "hostile", "fresh"]);
 });
 
-test("queue never runs a task that is aborted while waiting", async () => {
+test("FairQueue never runs a task that is aborted while waiting", async () => {
   const { queue, ran, run } = queueOf();
   const stop = new AbortController();
   const busy = run("busy", 1);

@@ -4,19 +4,19 @@ interface QueuedTask {
   start(): void;
 }
 
-/** Maximum delay by failures. */
+/** Maximum delay because of earlier failures. */
 const MAX_DEBT_MS = 600_000;
 const MAX_KEYS = 10_000;
 
 /**
- * Runs tasks one at a time. Of the waiting tasks, the one whose key has spent the least time in
- * failures runs first; waiting time reduces that. So a task that repeatedly fails after minutes
- * delays new tasks by at most one run, and still runs eventually.
+ * Runs tasks one at a time. The next task is the one whose key has spent the least time in failed
+ * runs, minus its waiting time. A task that repeatedly fails after minutes therefore delays new
+ * tasks by at most one run, but still runs eventually.
  */
 export class FairQueue {
   readonly #now: () => number;
   readonly #waiting: QueuedTask[] = [];
-  /** Milliseconds spent in failures by key, since its last success. */
+  /** Milliseconds spent in failed runs since the last success, by key. */
   readonly #debts = new Map<string, number>();
   #busy = false;
 
@@ -25,7 +25,7 @@ export class FairQueue {
     this.#now = now;
   }
 
-  /** @throws the error of `work`; the signal's reason when it aborts while waiting. */
+  /** @throws the error of `work`; the signal's reason if it aborts before `work` starts. */
   async run<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     await this.#turn(key, signal);
     const began = this.#now();

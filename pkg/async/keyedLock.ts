@@ -11,7 +11,7 @@ export class KeyedLock {
 
   /**
    * Runs `work` after all earlier tasks of this key have succeeded or failed.
-   * @throws the error of `work`; the signal's reason when it aborts while waiting
+   * @throws the error of `work`; the signal's reason if it aborts before `work` starts
    */
   async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key);

@@ -4,8 +4,8 @@ import { parentPort, Worker } from "node:worker_threads";
 import type { Clock } from "./clock.ts";
 
 /**
- * Returns the path of a worker thread's program. In a built program the bundled worker is in the
- * same folder; in a checkout the source runs.
+ * Returns the path of a worker thread's program: in a build, the bundled worker in the same folder;
+ * in a checkout, its source file.
  * @param folder of the module that starts the thread. @param name of the worker's file in it,
  * without extension.
  */
@@ -14,13 +14,13 @@ export function getWorkerFile(folder: string, name: string): string {
   return existsSync(bundled) ? bundled : join(folder, `${name}.ts`);
 }
 
-/** Resource limits of a thread, and how long it is kept. */
+/** Resource limits and idle time of a thread. */
 export interface TaskThreadLimits {
   /** Heap of the thread in MiB. */
   readonly heapMib: number;
-  /** For one request, in milliseconds, including the start of the thread. */
+  /** Maximum time for one request, in milliseconds, including the start of the thread. */
   readonly deadlineMs: number;
-  /** Idle time until the thread ends, in milliseconds: an idle thread takes 20 MB. */
+  /** Idle time after which the thread ends, in milliseconds, because an idle thread takes 20 MB of memory. */
   readonly idleMs: number;
 }
 
@@ -42,12 +42,12 @@ export class ThreadLimitExceeded extends Error {
 /** Sends a request with transferred buffers, and returns the response. @throws ThreadLimitExceeded */
 export type SendRequest<Request, Response> = (request: Request, transfer?: ArrayBuffer[]) => Promise<Response>;
 
-/** A small young generation limits memory; an even smaller one costs time for garbage collection. */
+/** A small young generation saves memory. An even smaller one would cost too much garbage collection time. */
 const YOUNG_MIB = 16;
 
 /**
- * A worker thread for untrusted content: the main thread stays responsive, memory and time are
- * limited, and the thread ends when idle. Serves one caller at a time, in order of arrival.
+ * A worker thread that processes untrusted content with limited memory and time, while the main
+ * thread stays responsive. Ends when idle. Serves one caller at a time, in order of arrival.
  */
 export class TaskThread<Request, Response> {
   readonly #file: string;
@@ -74,8 +74,8 @@ export class TaskThread<Request, Response> {
   }
 
   /**
-   * Runs `work` with exclusive use of the thread until it settles: other callers cannot change the
-   * thread's state between two of its requests.
+   * Runs `work` with exclusive use of the thread until `work` settles, so that other callers cannot
+   * change the thread's state between two requests.
    * @throws the error of `work`, including ThreadLimitExceeded.
    */
   run<T>(work: (ask: SendRequest<Request, Response>) => Promise<T>): Promise<T> {
@@ -149,7 +149,7 @@ export class TaskThread<Request, Response> {
       if (this.#worker === worker) this.#worker = undefined;
     };
     worker.once("exit", forget);
-    // An error outside a request is followed by the exit.
+    // An error outside a request ends the thread.
     worker.on("error", forget);
     this.#worker = worker;
     return worker;
@@ -157,8 +157,8 @@ export class TaskThread<Request, Response> {
 }
 
 /**
- * Returns the buffers that can be transferred with a message: those that contain only one of
- * `views`. Small ones share a pool and are copied.
+ * Returns the buffers that can be transferred with a message because each belongs to only one of
+ * `views`. Small buffers share a pool and are copied instead.
  */
 export function listMovable(views: Iterable<Uint8Array>): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
@@ -167,7 +167,7 @@ export function listMovable(views: Iterable<Uint8Array>): ArrayBuffer[] {
   return [...buffers];
 }
 
-/** A response, and its transferred buffers. */
+/** A response and the buffers to transfer with it. */
 export interface TaskResponse<Response> {
   readonly response: Response;
   readonly transfer?: ArrayBuffer[];

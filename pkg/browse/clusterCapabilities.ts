@@ -19,10 +19,10 @@ import type { InstallObstacle, PackageMatch, RankedResult } from "./searchResult
 /** The capabilities of a cluster, and the user's permissions. */
 export interface ClusterCapabilities {
   readonly mayCreate: boolean;
-  /** Version of the API server; undefined if it does not report it. */
+  /** Version of the API server; undefined if the API server does not report it. */
   readonly kubeVersion: string | undefined;
   readonly openShift: ClusterVersion;
-  /** CPU architectures of its nodes; undefined if they may not be listed. */
+  /** CPU architectures of the nodes; undefined if the user may not list nodes. */
   readonly architectures: readonly string[] | undefined;
 }
 
@@ -31,8 +31,8 @@ const CREATE = { group: "olm.operatorframework.io", resource: "clusterextensions
 const MAX_NODES = 1_000;
 
 /**
- * Reads the cluster's capabilities and the user's permissions, from a SelfSubjectAccessReview, `/version`, ClusterVersion and the nodes. @throws
- * KubeError if permissions cannot be checked
+ * Reads the cluster's capabilities and the user's permissions from a SelfSubjectAccessReview, `/version`, the ClusterVersion and the nodes.
+ * @throws KubeError if permissions cannot be checked
  */
 export async function readClusterCapabilities(client: Client, signal: AbortSignal): Promise<ClusterCapabilities> {
   const [mayCreate, kubeVersion, openShift, architectures] = await Promise.all([
@@ -69,8 +69,9 @@ async function listArchitectures(client: Client, signal: AbortSignal): Promise<s
 }
 
 /**
- * Returns known reasons why a version of a package cannot be installed on the cluster, or would not work. Pure.
- * @param found the search result @param head more data, if the version is the head of the package
+ * Returns known reasons why a package version cannot be installed on the cluster, or would not work. Pure.
+ * @param found the search result
+ * @param head more data, if the version is the head of the package
  */
 function hindrances(
   found: Pick<PackageMatch, "architectures">,

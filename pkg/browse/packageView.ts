@@ -29,7 +29,7 @@ export interface PackageInCatalog {
 /** Maximum number of versions listed in an error. */
 const MAX_SHOWN = 5;
 
-/** Finds the bundle for a text: a version, with or without release, or a bundle name. @throws Error that lists available versions */
+/** Finds a bundle by version (with or without release) or by name. @throws Error that lists available versions */
 export function findBundleByText({ name, bundles, content, catalog }: PackageInCatalog, text: string): BundleData {
   const [meant] = findCandidates(listCandidates(content, new Set()), text).sort(compareNewestFirst);
   const found = bundles.find((bundle) => bundle.name === meant?.bundle.name);
@@ -41,7 +41,7 @@ export function findBundleByText({ name, bundles, content, catalog }: PackageInC
   throw new Error(`package ${goQuote(name)} has no version ${goQuote(text)} in catalog ${catalog}; the newest are ${newest}`);
 }
 
-/** Returns the head of a channel, the newest if there are several. @throws Error that lists the available channels if it does not exist */
+/** Returns the head of a channel, or the newest of several heads. @throws Error that lists the available channels if the channel does not exist */
 function findHead({ name, facts, bundles }: PackageInCatalog, channel: string): BundleData | undefined {
   const found = facts.channels.find((one) => one.name === channel);
   if (!found)
@@ -61,7 +61,7 @@ export function formatMissingChannel(packageName: string, channel: string, chann
   return `package ${goQuote(packageName)} has no channel ${goQuote(channel)}; available: ${channels.toSorted(compareText).join(", ")}`;
 }
 
-/** Returns the result for the first catalog for which `ask` does not throw. @throws the error for the first catalog if it throws for all */
+/** Returns the result of the first catalog for which `ask` does not throw. @throws the error of the first catalog if `ask` throws for all catalogs */
 export function findFirst<T>(
   all: readonly [PackageInCatalog, ...PackageInCatalog[]],
   ask: (one: PackageInCatalog) => T,
@@ -76,12 +76,12 @@ export function findFirst<T>(
   return { found: all[0], requested: ask(all[0]) };
 }
 
-/** The output of `show` about one version of a package. */
+/** One version of a package, as printed by `show`. */
 interface VersionView extends StatedVersion, BundleSupport {
   readonly bundle: string;
   /** The image of the bundle. */
   readonly image?: string | undefined;
-  /** Image of the operator itself, as its author states it. */
+  /** Image of the operator, according to the bundle author. */
   readonly containerImage?: string | undefined;
   readonly createdAt?: string | undefined;
   readonly relatedImages: readonly string[];
@@ -90,7 +90,7 @@ interface VersionView extends StatedVersion, BundleSupport {
   /** Each `group/version/kind`. */
   readonly providedAPIs: readonly string[];
   readonly requiredAPIs: readonly string[];
-  /** Its dependencies, as descriptions. */
+  /** Descriptions of its dependencies. */
   readonly requires: readonly string[];
 }
 
@@ -105,25 +105,25 @@ export interface PackageView extends Omit<BundleDescription, "description">, Omi
   readonly deprecatedBundles: readonly { readonly bundle: string; readonly message: string }[];
   /** Highest first. */
   readonly versions: readonly string[];
-  /** The default version of a new installation, which resolution chooses without limits. */
+  /** The default version of a new installation, which resolution selects without a version range or channels. */
   readonly defaultVersion?: string | undefined;
   /** The latest version, deprecated or not. */
   readonly latestVersion?: string | undefined;
   /** The described version. */
   readonly version: VersionView;
-  /** Kinds of its examples; absent if the catalog does not contain them. */
+  /** Kinds that have examples; absent if the catalog does not contain examples. */
   readonly exampleKinds?: readonly string[] | undefined;
   /** Other catalogs with the package, and their head versions. */
   readonly alsoIn: readonly { readonly catalog: string; readonly version?: string | undefined }[];
 }
 
-/** The requested version of a package; without fields, the head of the package. */
+/** The requested version of a package; if no field is set, the head of the package. */
 export interface RequestedVersion {
   readonly version?: string | undefined;
   readonly channel?: string | undefined;
 }
 
-/** Returns the requested bundle with its meta. @throws Error if it does not exist */
+/** Returns the requested bundle with its meta. @throws Error if the bundle does not exist */
 export function findRequestedBundle(found: PackageInCatalog, { version, channel }: RequestedVersion): BundleData {
   const bundle =
     version !== undefined
@@ -201,7 +201,7 @@ function describeRequirements(bundle: Parameters<typeof parseConstraints>[0]): s
 
 /** The upgrade path to a version from an installed one. */
 interface Reached {
-  /** The ClusterExtension; absent if the version was given. */
+  /** The ClusterExtension; absent if an option set the installed version. */
   readonly extension?: string;
   readonly from: string;
   /** Intermediate versions, in the order of the upgrades; empty for a direct upgrade. */
@@ -215,17 +215,17 @@ export interface VersionRow {
   readonly version?: string | undefined;
   readonly release?: string | undefined;
   readonly channels: readonly string[];
-  /** The channels of which it is the head. */
+  /** The channels whose head is this version. */
   readonly headOf: readonly string[];
   readonly createdAt?: string | undefined;
-  /** Why the bundle, the package, or all of its channels are deprecated. */
+  /** Why the bundle, its package, or all of its channels are deprecated. */
   readonly deprecated?: string | undefined;
-  /** Extensions with this installed version; "" if it was given. */
+  /** Extensions with this installed version; "" if an option set the installed version. */
   readonly installedBy: readonly string[];
   readonly reached: readonly Reached[];
 }
 
-/** An installed version to start from. */
+/** An installed version to upgrade from. */
 export interface InstalledStart {
   readonly extension?: string;
   readonly bundle: BundleMetadata;

@@ -3,7 +3,7 @@ import { findMatchingVersions, isDeprecated, prepareSearchedPackage, type Search
 import { type SearchedTexts, type SearchedVersion, type SearchRecord, scoreRelevance } from "../fbc/summary/search.ts";
 import { compareText } from "../text/compare.ts";
 
-/** Why a user cannot install a package on the cluster, as a clause. */
+/** Why a user cannot install a package on the cluster, as part of a sentence. */
 export type InstallObstacle = string;
 
 /** A package found by a search. */
@@ -17,7 +17,7 @@ export interface PackageMatch {
   /** The default version if it matches, otherwise the highest matching version. */
   readonly version?: string | undefined;
   readonly bundle: string;
-  /** The default version of a new installation, which resolution chooses without limits. */
+  /** The default version of a new installation, which resolution selects without a version range or channels. */
   readonly defaultVersion?: string | undefined;
   /** The latest version, deprecated or not. */
   readonly latestVersion?: string | undefined;
@@ -26,13 +26,13 @@ export interface PackageMatch {
   readonly operatingSystems: readonly string[];
   /** Kinds that the version provides, without duplicates. */
   readonly kinds: readonly string[];
-  /** Why the package is deprecated, or true if only this version is. */
+  /** Why the package is deprecated, or true if only this version is deprecated. */
   readonly deprecated?: string | true | undefined;
   /** Number of matching versions. */
   readonly matches: number;
   /** Whether the user can install it on the cluster; absent without a cluster. */
   readonly installable?: boolean;
-  /** Reasons if not. */
+  /** Why the user cannot install the package. */
   readonly hindrances?: readonly InstallObstacle[];
 }
 
@@ -44,13 +44,13 @@ export interface RankedResult {
   readonly priority: number;
 }
 
-/** A search. `words` are separate from the rest of the query, because they also match kinds. */
+/** A search request. `words` are separate from the other filters, because they also match kinds. */
 export interface SearchRequest {
   readonly words: readonly string[];
   readonly query: SearchQuery;
 }
 
-/** Returns the packages of a catalog with a version that matches the whole query, in any order. */
+/** Returns the packages in a catalog that have a version that matches the whole query, in any order. */
 export function searchCatalog(
   catalog: { name: string; priority: number },
   packages: readonly PackageEntry[],
@@ -70,7 +70,7 @@ export function searchCatalog(
   });
 }
 
-/** Sorts the best first, equal ones by name, and the same package by priority of the catalog, then in the given order. */
+/** Sorts results: best match first, then by name, then by catalog priority, then in the given order. */
 export function rankResults(all: readonly RankedResult[]): RankedResult[] {
   return all.toSorted((a, b) => b.score - a.score || compareText(a.found.package, b.found.package) || b.priority - a.priority);
 }
@@ -103,7 +103,7 @@ function toResult(
   };
 }
 
-/** Returns the default channel if it is one of them, otherwise the first. */
+/** Returns the default channel if the list contains it, otherwise the first channel. */
 function pickChannel({ channels, defaultChannel }: SearchRecord, indexes: readonly number[]): string | undefined {
   const names = indexes.flatMap((index) => channels[index]?.name ?? []);
   return names.find((name) => name === defaultChannel) ?? names[0];

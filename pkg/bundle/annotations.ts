@@ -5,7 +5,7 @@ import { parseYamlDocument } from "../golang/yamlDocument.ts";
 import { truncateExcerpt } from "../text/truncate.ts";
 import { checkAnnotations } from "./limits.ts";
 
-/** Path of the annotations file, which is fixed. */
+/** Path of the annotations file. Bundles cannot change it. */
 export const ANNOTATIONS_FILE = "metadata/annotations.yaml";
 /** Annotation and image label with the media type of a bundle. */
 export const MEDIA_TYPE_KEY = "operators.operatorframework.io.bundle.mediatype.v1";
@@ -29,14 +29,14 @@ export interface BundleAnnotations extends BundleFolders {
   packageName: string;
 }
 
-/** The annotations file states a media type other than registry+v1. */
+/** The annotations file contains a media type other than registry+v1. */
 export class UnsupportedMediaTypeError extends Error {}
 
 /**
- * Reads the annotations of a bundle. Like in Go, keys are case-insensitive, and numbers and booleans count as text. Default folders are
- * `manifests` and `metadata`.
- * @throws Error with the message of Go for invalid YAML or a wrong type; Error for other media types than registry+v1, which Go does not
- * check, and for a folder outside the image.
+ * Reads the annotations of a bundle. As in Go, keys are case-insensitive, and numbers and booleans count as text. Default folders are `manifests` and
+ * `metadata`.
+ * @throws Error with the message of Go for invalid YAML or a wrong type; Error for a media type other than registry+v1, which Go does not check, and
+ * for a folder outside the image.
  * @throws TerminalError Blocked for a file of more than 1 MiB or 20,000 lines and fields.
  */
 export function readAnnotationsFile(content: Uint8Array): BundleAnnotations {
@@ -89,7 +89,7 @@ export function listFolders(annotations: Uint8Array | undefined): string[] {
 
 /**
  * Returns the manifests and metadata folders from the annotations. If a folder does not exist but the default folder does, uses the default folder
- * and adds a caution.
+ * and adds a warning.
  */
 export function chooseFolders(paths: Iterable<string>, stated: BundleFolders): BundleFolders & { cautions: string[] } {
   const all = [...paths];
@@ -99,7 +99,7 @@ export function chooseFolders(paths: Iterable<string>, stated: BundleFolders): B
     const [usual, folder] = [FOLDERS[which], stated[which]];
     if (folder === usual || exists(folder) || !exists(usual)) return folder;
     cautions.push(
-      `${ANNOTATIONS_FILE} states folder ${goQuote(truncateExcerpt(folder))} for its ${which}, which does not exist; ${usual}/ is used instead`,
+      `${ANNOTATIONS_FILE} sets folder ${goQuote(truncateExcerpt(folder))} for ${which}, which does not exist: ${usual}/ is used instead`,
     );
     return usual;
   };
@@ -125,7 +125,7 @@ function folderIn(annotations: unknown, key: string): string | undefined {
         : undefined;
   if (fault === undefined) return segments.join("/");
   throw new Error(
-    `${ANNOTATIONS_FILE}: ${key}: ${goQuote(truncateExcerpt(stated))} ${fault}: it must be a folder of the bundle, such as ${FOLDERS.manifests}/`,
+    `${ANNOTATIONS_FILE}: ${key}: ${goQuote(truncateExcerpt(stated))} ${fault}: it must be a folder in the bundle, such as ${FOLDERS.manifests}/`,
   );
 }
 
@@ -137,7 +137,7 @@ function textIn(annotations: unknown, key: string): string | undefined {
   throw wrongType(value, "string");
 }
 
-/** Returns a field of a map with case-insensitive key, like Go's decoder: the last one counts. */
+/** Returns a field of a map with a case-insensitive key. If several match, returns the last, as Go's decoder does. */
 function memberIn(value: unknown, key: string): unknown {
   if (value === null || value === undefined) return undefined;
   if (getGoKind(value) !== "map") throw wrongType(value, "registry.AnnotationsFile");

@@ -12,7 +12,7 @@ export interface OwnedApiService {
   readonly deploymentName: string;
   /** Port of the Service and of the container. */
   readonly port: number;
-  /** Distinct kinds in the order of the ClusterServiceVersion. */
+  /** Distinct kinds in the order in which the ClusterServiceVersion lists them. */
   readonly kinds: readonly ApiKind[];
 }
 
@@ -26,8 +26,8 @@ interface ApiKind {
 const DEFAULT_PORT = 443;
 
 /**
- * Returns the API groups and versions that the operator serves, in order of first occurrence in the ClusterServiceVersion. If entries of one
- * group and version have different deployments or ports, the first entry counts, and validators report the conflict.
+ * Returns the API groups and versions that the operator serves, in order of first occurrence in the ClusterServiceVersion. If entries for one group
+ * and version have different deployments or ports, uses the first entry; validators report the conflict.
  */
 export function listOwnedApiServices({ spec }: Pick<Csv, "spec">): OwnedApiService[] {
   const found = new Map<string, OwnedApiService & { kinds: ApiKind[] }>();
@@ -70,7 +70,7 @@ export function buildApiKindsAnnotation(kinds: readonly ApiKind[]): Record<strin
   return { [ANNOTATION_API_KINDS]: JSON.stringify(kinds.map(({ kind, name }) => ({ kind, name }))) };
 }
 
-/** Returns the kinds in annotations of the APIServices among `objects`, in order. Ignores invalid annotations. */
+/** Returns the kinds in the annotations of all APIServices in `objects`, in order. Ignores invalid annotations. */
 export function listAggregatedApis(objects: readonly KubeObject[]): AggregatedApi[] {
   return objects.filter(isApiService).flatMap((object) => {
     const { group, version } = (object["spec"] ?? {}) as { group?: unknown; version?: unknown };

@@ -12,7 +12,7 @@ export interface BundleSummary {
   readonly packageName: string;
   /** Name of the ClusterServiceVersion; empty if not set. */
   readonly name: string;
-  /** `spec.version` of the ClusterServiceVersion, parsed like Go. */
+  /** `spec.version` of the ClusterServiceVersion, parsed as in Go. */
   readonly version: string;
   /** Unparsed `spec.version`; empty if not set. */
   readonly statedVersion: string;
@@ -23,7 +23,7 @@ export interface BundleSummary {
   readonly legacyCrds: readonly LegacyCrd[];
   /** Undefined if the bundle has no requirements. */
   readonly requirements: BundleRequirements | undefined;
-  /** Whether it serves webhooks or APIs. */
+  /** Whether the operator serves webhooks or APIs. */
   readonly needsCertificates: boolean;
 }
 
@@ -51,8 +51,8 @@ export interface CatalogEntry {
 }
 
 /**
- * Returns a sentence for each flaw of a bundle that does not prevent its installation. The Go implementation does not check them. In order: skipped
- * parts, a ClusterServiceVersion without name or valid version, and differences from the catalog.
+ * Returns a sentence for each flaw that does not prevent the installation of a bundle. The Go implementation does not check for flaws. In order:
+ * skipped parts, a ClusterServiceVersion without name or valid version, and differences from the catalog.
  * @see registry+v1: `metadata.name`, `spec.version` and `olm.package` of a bundle
  */
 export function findBundleFlaws(bundle: BundleSummary, entry?: CatalogEntry): string[] {
@@ -66,7 +66,7 @@ export function findBundleFlaws(bundle: BundleSummary, entry?: CatalogEntry): st
     );
   if (!entry) return flaws;
   if (packageName !== "" && packageName !== entry.packageName)
-    flaws.push(`its metadata/annotations.yaml names package ${quoted(packageName)}, but the catalog names ${quoted(entry.packageName)}`);
+    flaws.push(`its metadata/annotations.yaml has package ${quoted(packageName)}, but the catalog has ${quoted(entry.packageName)}`);
   if (statedVersion !== "" && !isSameVersion({ version }, { version: entry.version }))
     flaws.push(`its ClusterServiceVersion has version ${quoted(version)}, but the catalog has ${quoted(entry.version)}`);
   return flaws;

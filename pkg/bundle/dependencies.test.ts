@@ -30,9 +30,9 @@ test("readDependencies rejects a file that exceeds the limits", () => {
   const item = "{type: olm.label, value: 1}";
   const list = (count: number): string => `dependencies: [${Array.from({ length: count }, () => item).join(", ")}]`;
   expect(faultsOf(list(512))).toEqual([]);
-  expect(faultsOf(list(513))).toEqual(["metadata/dependencies.yaml: dependencies: 513 items, more than the limit of 512"]);
+  expect(faultsOf(list(513))).toEqual(["metadata/dependencies.yaml: dependencies: too many items: 513, maximum 512"]);
   expect(faultsOf(" ".repeat(1024 * 1024 + 1))).toEqual([
-    "metadata/dependencies.yaml: the file has 1048577 bytes, more than the limit of 1048576",
+    "metadata/dependencies.yaml: the file is too large: 1048577 bytes, maximum 1048576",
   ]);
   expect(faultsOf(`dependencies: [${"5, ".repeat(100)}]`)).toHaveLength(20);
   const levels = Array.from(

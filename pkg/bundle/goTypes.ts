@@ -27,7 +27,7 @@ import { parseOperatorRelease, parseOperatorVersion } from "../version/version.t
 import table from "./goTypes.json" with { type: "json" };
 
 /**
- * Returns a type with custom JSON code. `schema` returns the type of the JSON schema of a CRD, for the three unions that contain one.
+ * Returns a type with custom JSON code. `schema` returns the type of a CRD's JSON schema, which three union types contain.
  * @throws Error for an unknown name, to detect new types in a generated table.
  */
 function customType(name: string, schema: () => GoType): GoType {
@@ -62,7 +62,7 @@ function customType(name: string, schema: () => GoType): GoType {
   }
 }
 
-/** Copies a JSON value and sorts the fields of all objects by name, like Go prints maps. */
+/** Copies a JSON value and sorts the fields of all objects by name, as Go prints maps. */
 export function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== "object" || value === null) return value;
@@ -102,7 +102,7 @@ function intOrString(value: unknown): number | string {
   throw createJsonMismatch(value, "int32");
 }
 
-/** Converts a schema, or a list with `list`. Ignores all other values, like Go. */
+/** Converts a schema, or a list with `list`. Ignores all other values, as Go does. */
 function schemaOr(value: unknown, schema: GoType, list: (items: readonly unknown[], schema: GoType) => unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? null : list(value, schema);
   return getGoKind(value) === "map" ? schema.convert(value) : null;
@@ -117,8 +117,8 @@ function toStrings(items: readonly unknown[]): unknown {
 }
 
 /**
- * The Go struct types that decode bundles and configuration, in one mode of GoMode. A conversion decodes and encodes a value. The result is what Go
- * prints, with fields in the order of Go: unknown and null fields are dropped, fields without `omitempty` get their zero value, and quantities are
+ * The Go struct types that decode bundles and configuration, with the rules of a GoMode. A conversion decodes and encodes a value. The result is the
+ * output of Go, with fields in Go's order: unknown and null fields are dropped, fields without `omitempty` get their zero value, and quantities are
  * canonical. The input is not changed, but the result can share parts of it.
  */
 class GoTypes {
@@ -126,7 +126,7 @@ class GoTypes {
   readonly #structs = new Map<string, StructType>();
   readonly #schema: () => GoType;
 
-  /** @param schemas types for schemas in `items` and similar fields, which have custom code; default: this instance. */
+  /** @param schemas types for schemas in `items` and similar fields, which Go decodes with custom code; default: this instance. */
   constructor(mode: GoMode, schemas?: GoTypes) {
     this.mode = mode;
     this.#schema = () => (schemas ?? this).type("apiextensions/v1.JSONSchemaProps");

@@ -13,7 +13,7 @@ const MAX_VERSIONS = 5;
 
 /**
  * Returns the steps to convert a CRD of apiextensions.k8s.io/v1beta1 to v1, according to the conversion of Kubernetes; undefined for other objects.
- * @param manifest with all fields of the bundle. Go's structs drop most fields that only v1beta1 has.
+ * @param manifest original manifest, because conversion to Go's structs drops most fields that only v1beta1 has.
  * @see https://kubernetes.io/docs/reference/using-api/deprecation-guide/#customresourcedefinition-v122
  * @see https://github.com/kubernetes/apiextensions-apiserver/blob/v0.34.0/pkg/apis/apiextensions/v1beta1/conversion.go
  */
@@ -25,8 +25,8 @@ export function readLegacyCrd(manifest: KubeObject): LegacyCrd | undefined {
 }
 
 /**
- * Explains why CRDs of v1beta1 prevent the installation of a bundle, and how its author can convert them: a sentence for all CRDs that need the same
- * steps. Empty for a bundle without such CRDs. They are still rendered, like in the Go implementation.
+ * Explains why v1beta1 CRDs prevent the installation of a bundle, and how its author can convert them, with one sentence for all CRDs that need the
+ * same steps. Empty for a bundle without such CRDs. The CRDs are still rendered, as in the Go implementation.
  */
 export function explainLegacyCrds({ legacyCrds }: Pick<BundleSummary, "legacyCrds">): string[] {
   const namesByConversion = new Map<string, string[]>();
@@ -36,7 +36,7 @@ export function explainLegacyCrds({ legacyCrds }: Pick<BundleSummary, "legacyCrd
   }
   return [...namesByConversion].map(([steps, names]) => {
     const [noun, use] = names.length === 1 ? ["CustomResourceDefinition", "uses"] : ["CustomResourceDefinitions", "use"];
-    return `${noun} ${quoted(names.sort(), MAX_NAMES)} ${use} ${LEGACY}, which Kubernetes 1.22 removed: the author of the bundle must convert to apiextensions.k8s.io/v1 (${steps})`;
+    return `${noun} ${quoted(names.sort(), MAX_NAMES)} ${use} ${LEGACY}, which Kubernetes 1.22 removed: the bundle author must convert to apiextensions.k8s.io/v1 (${steps})`;
   });
 }
 
@@ -50,18 +50,18 @@ function listConversionSteps(spec: JsonObject): string[] {
   const conversion = objectIn(spec, "conversion");
   const schemaless = "validation" in spec ? [] : names.filter((_, i) => !("schema" in (versions[i] ?? {})));
   const steps: [isNeeded: boolean, step: string][] = [
-    ["version" in spec && versions.length === 0, `move spec.version to an item of spec.versions, with "served: true" and "storage: true"`],
+    ["version" in spec && versions.length === 0, `move spec.version to an item in spec.versions, with "served: true" and "storage: true"`],
     ["version" in spec && versions.length > 0, "remove spec.version"],
-    ["validation" in spec, "move spec.validation to schema of each item of spec.versions"],
+    ["validation" in spec, "move spec.validation to the schema field of each item in spec.versions"],
     [
       schemaless.length > 0,
       `add a schema to version ${quoted(schemaless, MAX_VERSIONS)}, at least {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}`,
     ],
-    ["subresources" in spec, "move spec.subresources to each item of spec.versions"],
-    ["additionalPrinterColumns" in spec, "move spec.additionalPrinterColumns to each item of spec.versions"],
-    [all.some(hasJsonPath), "rename JSONPath of additionalPrinterColumns to jsonPath"],
-    ["webhookClientConfig" in conversion, "move webhookClientConfig of spec.conversion to webhook.clientConfig"],
-    ["conversionReviewVersions" in conversion, "move conversionReviewVersions of spec.conversion to webhook"],
+    ["subresources" in spec, "move spec.subresources to each item in spec.versions"],
+    ["additionalPrinterColumns" in spec, "move spec.additionalPrinterColumns to each item in spec.versions"],
+    [all.some(hasJsonPath), "rename JSONPath to jsonPath in additionalPrinterColumns"],
+    ["webhookClientConfig" in conversion, "move spec.conversion.webhookClientConfig to spec.conversion.webhook.clientConfig"],
+    ["conversionReviewVersions" in conversion, "move spec.conversion.conversionReviewVersions to spec.conversion.webhook"],
     [spec["preserveUnknownFields"] !== false, "make schemas structural, with x-kubernetes-preserve-unknown-fields to keep unknown fields"],
   ];
   return steps.flatMap(([isNeeded, step]) => (isNeeded ? [step] : []));

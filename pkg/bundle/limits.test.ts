@@ -37,7 +37,7 @@ function objectsIn(path: string): unknown[] {
   }
 }
 
-/** Returns a map of `count` fields, whose names are different for each `of`. */
+/** Returns a map of `count` fields. Each `of` results in different field names. */
 function namesOf(of: number, count: number): string {
   return `{${Array.from({ length: count }, (_, i) => `n${of}x${i}: 1`).join(",")}}`;
 }
@@ -67,52 +67,52 @@ describe("loadBundle with bundles that exceed a limit", () => {
     [
       "all files together hold too many lines",
       Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [`manifests/${name}.yaml`, manyMaps(210_000)])),
-      /^bundle is too large: it contains 2\d{6} lines, list items and members up to file "manifests\/e.yaml", more than the 2000000 allowed$/,
+      /^bundle is too large: it contains 2\d{6} lines, list items and members in the files up to "manifests\/e.yaml", more than the 2000000 allowed$/,
     ],
     [
       "one object contains too many values",
       { "manifests/a.yaml": manyNumbers(250_000) },
-      /^bundle is too large: an object of file "manifests\/a.yaml" contains more than the 250000 values allowed in one object$/,
+      /^bundle is too large: an object in file "manifests\/a.yaml" contains more than the 250000 values allowed in one object$/,
     ],
     [
       "all objects together hold too many values",
       Object.fromEntries(["a", "b", "c", "d"].map((name) => [`manifests/${name}.yaml`, manyNumbers(200_000)])),
-      /^bundle is too large: it contains 8000\d\d values up to file "manifests\/d.yaml", more than the 750000 allowed$/,
+      /^bundle is too large: it contains 8000\d\d values in the files up to "manifests\/d.yaml", more than the 750000 allowed$/,
     ],
     [
       "its YAML files hold too many names of members",
       { "manifests/a.yaml": manyNames(0, 6_000), "manifests/b.yaml": manyNames(1, 6_000), "manifests/c.yaml": manyNames(2, 240_000) },
-      /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "manifests\/c.yaml"$/,
+      /^bundle is too large: it contains more than the 20000 different field names allowed, in the files up to "manifests\/c.yaml"$/,
     ],
     [
       "a JSON file contains too many names of members",
       { "manifests/a.json": JSON.stringify(parseYaml(manyNames(0, 20_000))) },
-      /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "manifests\/a.json"$/,
+      /^bundle is too large: it contains more than the 20000 different field names allowed, in the files up to "manifests\/a.json"$/,
     ],
     [
       "a JSON file that is read as YAML, for an integer beyond 2^53, contains too many names of members",
       { "manifests/a.json": JSON.stringify(parseYaml(manyNames(0, 20_000))).replace(":1,", ":9007199254740993,") },
-      /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "manifests\/a.json"$/,
+      /^bundle is too large: it contains more than the 20000 different field names allowed, in the files up to "manifests\/a.json"$/,
     ],
     [
       "its properties hold too many names of members",
       { "metadata/properties.yaml": `properties: [{type: a, value: ${namesOf(0, 20_000)}}]` },
-      /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "metadata\/properties.yaml"$/,
+      /^bundle is too large: it contains more than the 20000 different field names allowed, in the files up to "metadata\/properties.yaml"$/,
     ],
     [
       "a file of its metadata that is read for dependencies contains too many names of members",
       { "metadata/x.yaml": `dependencies: [{type: a, value: ${namesOf(0, 20_000)}}]` },
-      /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "metadata\/x.yaml"$/,
+      /^bundle is too large: it contains more than the 20000 different field names allowed, in the files up to "metadata\/x.yaml"$/,
     ],
     [
       "one object contains too many names of members",
       { "manifests/a.yaml": manyNames(0, 7_000) },
-      /^bundle is too large: an object of file "manifests\/a.yaml" contains 700\d different field names, more than the 6500 allowed in one object$/,
+      /^bundle is too large: an object in file "manifests\/a.yaml" contains 700\d different field names, more than the 6500 allowed in one object$/,
     ],
     [
       "the folder of its metadata contains too many lines",
       { "metadata/x": "\n".repeat(150_000), "metadata/y": "\n".repeat(60_000) },
-      /^bundle is too large: folder "metadata" contains 2100\d\d lines, list items and members up to file "metadata\/y", more than the 200000 allowed for metadata$/,
+      /^bundle is too large: folder "metadata" contains 2100\d\d lines, list items and members in the files up to "metadata\/y", more than the 200000 allowed for metadata$/,
     ],
     [
       "its annotations file is huge",

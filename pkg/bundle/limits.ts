@@ -9,21 +9,23 @@ import type { BundleFiles } from "./types.ts";
 const MIB = 1024 * 1024;
 
 /**
- * Limits for bundles: ten times the largest public bundles (105 files, 7 MB, 161,000 separators and 73,000 values; 47,000 separators in one file,
- * 23,000 values in one object), except for the number of objects, which the controller compares with each other.
+ * Limits for bundles: ten times the size of the largest public bundles (105 files, 7 MB, 161,000 separators and 73,000 values; 47,000 separators in
+ * one file, 23,000 values in one object). The limit of objects is lower, because the controller compares objects with each other.
  */
 export const BUNDLE_LIMITS = {
   files: 2_000,
   bytes: 72 * MIB,
-  /** Characters that separate values in YAML or JSON: an upper bound of the values, counted without parsing. */
+  /** Characters that separate values in YAML or JSON. Their number is an upper bound for the number of values that does not need parsing. */
   separators: 2_000_000,
   fileSeparators: 500_000,
-  /** Size of `metadata/annotations.yaml`, which is read first. Real ones have about 2,000 bytes. */
+  /** Size of `metadata/annotations.yaml`, which is read first. Real files have about 2,000 bytes. */
   annotationsBytes: MIB,
   annotationsSeparators: 20_000,
-  /** Separators in the metadata folder: more than a whole real bundle has, because a bundle can use one folder for both. */
+  /**
+   * Separators in the metadata folder: more than in any real bundle as a whole, because a bundle can use the same folder for manifests and metadata.
+   */
   metadataSeparators: 200_000,
-  /** Maps, lists and scalars in manifests. Values of an alias count for each reference. */
+  /** Maps, lists and scalars in manifests. The values of an alias count once per reference. */
   values: 750_000,
   objectValues: 250_000,
   /**
@@ -53,7 +55,7 @@ export function createBundleTooLargeError(message: string, options?: ErrorOption
 /** Bytes to read before the count is compared with its limit. */
 const COUNTED_BYTES = 16_384;
 
-/** Counts the separators in a file; stops soon after `most`. Reads every byte once and builds nothing. */
+/** Counts the separators in a file; stops soon after `most`. Reads every byte once and allocates nothing. */
 export function countSeparators(content: Uint8Array, most: number = Number.POSITIVE_INFINITY): number {
   let count = 0;
   for (let at = 0; at < content.length && count <= most; ) {
@@ -64,7 +66,7 @@ export function countSeparators(content: Uint8Array, most: number = Number.POSIT
   return count;
 }
 
-/** Reports whether files contain at most so many bytes and separators. Does not read files if they have more bytes. */
+/** Reports whether files contain at most this number of bytes and separators. Does not read the files if they have too many bytes. */
 export function isWithin(files: BundleFiles, most: { bytes: number; separators: number }): boolean {
   let { bytes, separators } = most;
   for (const content of files.values()) bytes -= content.byteLength;
@@ -97,7 +99,7 @@ export function checkFiles(files: BundleFiles): void {
     separators += count;
     if (separators > mostSeparators)
       throw createBundleTooLargeError(
-        `it contains ${separators} lines, list items and members up to file ${formatPath(path)}, more than the ${mostSeparators} allowed`,
+        `it contains ${separators} lines, list items and members in the files up to ${formatPath(path)}, more than the ${mostSeparators} allowed`,
       );
   }
 }
@@ -119,7 +121,7 @@ export function checkMetadata(files: BundleFiles, metadata: string): void {
     found += countSeparators(content);
     if (found > BUNDLE_LIMITS.metadataSeparators)
       throw createBundleTooLargeError(
-        `folder ${formatPath(metadata)} contains ${found} lines, list items and members up to file ${formatPath(path)}, more than the ${BUNDLE_LIMITS.metadataSeparators} allowed for metadata`,
+        `folder ${formatPath(metadata)} contains ${found} lines, list items and members in the files up to ${formatPath(path)}, more than the ${BUNDLE_LIMITS.metadataSeparators} allowed for metadata`,
       );
   }
 }
@@ -137,11 +139,13 @@ export class ValueCount {
     const count = countValues(object, 0, objectValues);
     if (count > objectValues)
       throw createBundleTooLargeError(
-        `an object of file ${formatPath(path)} contains more than the ${objectValues} values allowed in one object`,
+        `an object in file ${formatPath(path)} contains more than the ${objectValues} values allowed in one object`,
       );
     this.#values += count;
     if (this.#values > values)
-      throw createBundleTooLargeError(`it contains ${this.#values} values up to file ${formatPath(path)}, more than the ${values} allowed`);
+      throw createBundleTooLargeError(
+        `it contains ${this.#values} values in the files up to ${formatPath(path)}, more than the ${values} allowed`,
+      );
   }
 }
 
@@ -158,7 +162,7 @@ export class NameCount {
     const { memberNames } = BUNDLE_LIMITS;
     if (this.#names.size > memberNames)
       throw createBundleTooLargeError(
-        `it contains more than the ${memberNames} different field names allowed, up to file ${formatPath(path)}`,
+        `it contains more than the ${memberNames} different field names allowed, in the files up to ${formatPath(path)}`,
       );
   }
 
@@ -173,7 +177,7 @@ export class NameCount {
     forEachMember(object, (name) => names.add(name));
     if (names.size > objectMemberNames)
       throw createBundleTooLargeError(
-        `an object of file ${formatPath(path)} contains ${names.size} different field names, more than the ${objectMemberNames} allowed in one object`,
+        `an object in file ${formatPath(path)} contains ${names.size} different field names, more than the ${objectMemberNames} allowed in one object`,
       );
   }
 }

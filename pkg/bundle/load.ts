@@ -17,12 +17,12 @@ import type { BundleFiles, Crd, Csv, RegistryV1Bundle } from "./types.ts";
 
 type JsonMembers = Record<string, unknown>;
 
-/** Characters in which a leading brace is searched, like in the decoder of Kubernetes. */
+/** Number of characters at the start of a text in which a leading brace is searched, as in the decoder of Kubernetes. */
 const GUESS_LENGTH = 4_096;
 
 /**
  * Reads the objects of a manifest file with any number of YAML or JSON documents. Replaces lists by their items and skips empty documents. Integers
- * beyond int64 become numbers, like in Go.
+ * beyond int64 become numbers, as in Go.
  * @param path for messages. @param onMember can throw to stop reading; its error is the cause of the thrown one.
  * @throws Error of the resource builder of Kubernetes.
  * @see https://pkg.go.dev/k8s.io/cli-runtime/pkg/resource#StreamVisitor
@@ -53,7 +53,7 @@ function jsonDocuments(text: string): unknown[] | undefined {
   }
 }
 
-/** Splits YAML at lines that start with `---`. Only a comment can follow on these lines. */
+/** Splits YAML at lines that start with `---`. Nothing but a comment can follow on these lines. */
 function yamlDocuments(text: string): string[] {
   const lines = text.replaceAll("\r\n", "\n");
   if (!/^---/m.test(lines)) return [lines];
@@ -137,7 +137,7 @@ function untyped(reason: string): Error {
   return new Error(`unable to get type info from the object "*unstructured.Unstructured": ${reason}`);
 }
 
-/** Removes a namespace that is empty or not a string, like the resource builder. */
+/** Removes a namespace that is empty or not a string, as the resource builder does. */
 function withoutEmptyNamespace(object: JsonMembers): KubeObject {
   const metadata = object["metadata"];
   if (typeof metadata === "object" && metadata !== null && "namespace" in metadata && formatValue(metadata.namespace) === "")
@@ -149,16 +149,16 @@ function formatValue(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Explanation after the error of Go if a required folder or file is missing. */
+/** Explanation that follows Go's error if a required folder or file is missing. */
 const NO_BUNDLE = "a registry+v1 bundle must have a ClusterServiceVersion in manifests/ and the file metadata/annotations.yaml";
 const MAX_CSVS = 5;
 
 /**
- * Loads a registry+v1 bundle. Reads all files in `manifests/`, or the folder in the annotations, in the order of their names. Uses the last
- * of several ClusterServiceVersions. Converts the CSV and CRDs to Go's typed structs (see GoTypes) and keeps other manifests. Invalid
+ * Loads a registry+v1 bundle. Reads all files in `manifests/`, or the folder in the annotations, in the order of their names. If there are several
+ * ClusterServiceVersions, uses the last. Converts the CSV and CRDs to Go's typed structs (see GoTypes) and keeps other manifests. Invalid
  * dependencies do not prevent loading, see `readDependencies`.
  * @throws RetryableError Retrying of operator-controller if a part is missing, cannot be parsed or has the wrong type.
- * @throws TerminalError Blocked if the bundle exceeds `BUNDLE_LIMITS`. Objects that the ClusterServiceVersion declares count as objects.
+ * @throws TerminalError Blocked if the bundle exceeds `BUNDLE_LIMITS`. Objects that the ClusterServiceVersion declares are counted too.
  * @see registry+v1 bundle format
  */
 export function loadBundle(files: BundleFiles): RegistryV1Bundle {
@@ -230,7 +230,7 @@ function csvFrom(path: string, manifest: KubeObject): LoadedCsv {
 
 function severalCsvs(csvs: readonly LoadedCsv[]): string {
   const names = csvs.map(({ path, csv }) => `${goQuote(truncateExcerpt(csv.metadata.name ?? ""))} (${truncateExcerpt(path)})`);
-  return `it contains ${csvs.length} ClusterServiceVersions, ${formatList(names, { max: MAX_CSVS })}; only the last is used`;
+  return `it contains ${csvs.length} ClusterServiceVersions: ${formatList(names, { max: MAX_CSVS })}; only the last is used`;
 }
 
 function checkCount(objects: number): void {

@@ -22,7 +22,7 @@ const MAX_VALUE_LENGTH = 256;
 const NUMBER = /^[1-9][0-9]*\.(?:0|[1-9][0-9]*)$/;
 
 /**
- * Reads the maximum in properties. Numbers keep their digits: 4.10 is 4.10.
+ * Reads the maximum from properties. Numbers keep their digits: 4.10 does not become 4.1.
  * @see https://github.com/openshift/cluster-olm-operator/blob/9983877d/internal/versionutils/version_utils.go ToAllowedSemver
  */
 export function parseMaxVersion(properties: readonly RawProperty[]): MaxVersion {
@@ -92,7 +92,7 @@ export type ClusterVersionConflict =
   /** The version of the cluster is unknown, so the maximum cannot be compared. */
   | { readonly kind: "unknown"; readonly max: MinorVersion; readonly reason: string };
 
-/** Maximum length of a reason in characters. It can quote a catalog. */
+/** Maximum length of a reason in characters. Reasons can contain text from a catalog. */
 const MAX_REASON = 300;
 
 /** Reads the maximum of a bundle in a catalog. */

@@ -4,8 +4,8 @@ import { encodeGoJson } from "../golang/json.ts";
 const MAX_LENGTH = 63;
 
 /**
- * Returns `base-suffix`, with the base truncated so that both fit in 63 bytes. If the lengths sum up to exactly 63, the result has 64 bytes,
- * like upstream.
+ * Returns `base-suffix`, with the base truncated so that both fit in 63 bytes. If base and suffix have exactly 63 bytes together, the result has 64
+ * bytes, as upstream.
  * @see operator-controller df2c201d internal/operator-controller/rukpak/util ObjectNameForBaseAndSuffix
  */
 export function buildObjectName(base: string, suffix: string): string {

@@ -30,8 +30,7 @@ const MAX_FAULTS = 20;
 /**
  * Reads the dependencies of a bundle as the properties that `opm render` adds to a catalog. `olm.package` becomes `olm.package.required`, `olm.gvk`
  * becomes `olm.gvk.required` without duplicates, and other types are kept. Sorted by type, then by value. The file can have any name in folder
- * `metadata`; the first file with dependencies counts. Reports invalid files and items as faults. A bundle with faults is still installed,
- * like in Go.
+ * `metadata`; uses the first file with dependencies. Reports invalid files and items as faults. A bundle with faults is still installed, as in Go.
  * @param memberNames counts the field names in the files. @throws TerminalError like `NameCount.add`.
  * @see operator-registry v1.63.0 pkg/registry/parse.go, addMetadata; pkg/registry/registry_to_model.go
  */
@@ -53,12 +52,12 @@ export function readDependencies(files: BundleFiles, metadata = "metadata", memb
 
 /** Reads the list `dependencies`; empty if there is none. @throws Error if the file is invalid. */
 function itemsIn(content: Uint8Array, onMember: OnMember): readonly unknown[] {
-  if (content.byteLength > MAX_BYTES) throw new Error(`the file has ${content.byteLength} bytes, more than the limit of ${MAX_BYTES}`);
+  if (content.byteLength > MAX_BYTES) throw new Error(`the file is too large: ${content.byteLength} bytes, maximum ${MAX_BYTES}`);
   const document = parseYamlDocument(new TextDecoder().decode(content), onMember);
   const items = isObject(document) ? findMember(document, "dependencies") : undefined;
   if (items === undefined || items === null) return [];
   if (!Array.isArray(items)) throw new Error(`dependencies: expected a list, got ${describeKind(items)}`);
-  if (items.length > MAX_DEPENDENCIES) throw new Error(`dependencies: ${items.length} items, more than the limit of ${MAX_DEPENDENCIES}`);
+  if (items.length > MAX_DEPENDENCIES) throw new Error(`dependencies: too many items: ${items.length}, maximum ${MAX_DEPENDENCIES}`);
   return items;
 }
 
@@ -68,7 +67,7 @@ function convertDependencies(path: string, items: readonly unknown[]): DeclaredD
   for (const [i, item] of items.entries()) {
     try {
       const property = toRequiredProperty(item);
-      // Only APIs are deduplicated, like in opm.
+      // Only APIs are deduplicated, as in opm.
       properties.set(property.type === "olm.gvk.required" ? encodeGoJson(property.value) : `${i}`, property);
     } catch (err) {
       if (faults.length < MAX_FAULTS) faults.push(`${path}: dependencies[${i}]${getErrorMessage(err)}`);
@@ -96,7 +95,7 @@ function toRequiredProperty(item: unknown): Property {
   return { type: "olm.package.required", value: { packageName, versionRange } };
 }
 
-/** Reads a text; empty if it is missing, like in Go. */
+/** Reads a text; empty if it is missing, as in Go. */
 function text(object: JsonObject, key: string, at: string): string {
   const value = findMember(object, key) ?? "";
   if (typeof value === "string") return value;
@@ -113,8 +112,8 @@ export interface RawProperty {
 }
 
 /**
- * Parses the annotation `olm.properties`; empty for the text `null`. Like in Go, keys are case-insensitive, the last duplicate key counts, and a null
- * property or type is empty.
+ * Parses the annotation `olm.properties`; empty for the text `null`. As in Go, keys are case-insensitive, the last of duplicate keys takes
+ * precedence, and a null property or type is empty.
  * @throws Error of encoding/json if the text is not a JSON list of properties. It quotes at most one character of the text.
  */
 export function parseRawProperties(text: string): RawProperty[] {
@@ -149,7 +148,7 @@ function parseProperty(item: string): RawProperty {
   return property;
 }
 
-/** Returns a value of the type of a JSON token. */
+/** Returns an example value with the type of a JSON token. */
 function sample(token: string): unknown {
   if (token.startsWith("{")) return {};
   if (token.startsWith("[")) return [];
@@ -176,7 +175,7 @@ function splitTokens(json: string): string[] {
   return parts;
 }
 
-/** Removes white space from valid JSON and escapes `<`, `>`, `&` and the two line separators like Go. */
+/** Removes white space from valid JSON and escapes `<`, `>`, `&` and the two line separators as Go does. */
 function compactJson(json: string): string {
   let text = "";
   let start = 0;

@@ -3,7 +3,7 @@ import { goQuote } from "../golang/quote.ts";
 import { truncate } from "../text/truncate.ts";
 import type { Crd, Csv } from "./types.ts";
 
-/** The requirements of a ClusterServiceVersion for a cluster. Fields are absent if there is no such requirement. */
+/** The requirements of a ClusterServiceVersion for a cluster. A field is absent if there is no such requirement. */
 export interface BundleRequirements {
   /** Unparsed version. */
   readonly minKubeVersion?: string;
@@ -31,7 +31,7 @@ export interface ClusterEnvironment {
 
 /** Maximum required CRDs, and maximum required APIs. */
 const MAX_REQUIRED = 100;
-/** Maximum length of a text of a bundle. Names of CRDs and kinds are not longer. */
+/** Maximum length of a text from a bundle. Valid names of CRDs and kinds are not longer. */
 const MAX_TEXT = 253;
 const KUBE_VERSION = /^v?(\d{1,5})\.(\d{1,5})(?:\.(\d{1,5}))?(?![\d.])/;
 
@@ -61,8 +61,8 @@ export function readRequirements({ csv, crds }: { csv: Pick<Csv, "spec">; crds: 
 }
 
 /**
- * Returns a clause for each unmet requirement, in order: version, CRDs, APIs. Ignores vendor suffixes of the version of the API server, so that
- * v1.34.1-gke.100 is 1.34.1.
+ * Returns a clause for each unmet requirement, in order: version, CRDs, APIs. Ignores vendor suffixes in the API server version: v1.34.1-gke.100
+ * counts as 1.34.1.
  */
 export function findUnmetRequirements(requirements: BundleRequirements, { kubeVersion, served }: ClusterEnvironment): string[] {
   const { minKubeVersion, definitions = [], apis = [] } = requirements;
@@ -109,7 +109,7 @@ function definitionFinding({ name, version }: { name: string; version: string },
   const named = `CustomResourceDefinition ${goQuote(name)}`;
   if (versions.length === 0) return [`${named} is required, but not served`];
   if (version === "" || versions.includes(version)) return [];
-  return [`${named} is required in version ${goQuote(version)}, but served only in ${versions.join(", ")}`];
+  return [`${named} is required in version ${goQuote(version)}, but is served only in ${versions.join(", ")}`];
 }
 
 function numbersIn(version: string): number[] | undefined {

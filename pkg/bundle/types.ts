@@ -1,10 +1,10 @@
 import type { JsonObject, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import type { Property } from "../fbc/types.ts";
 
-/** The files of a bundle by path, such as "manifests/csv.yaml". Only files in the folders of `foldersToRead` are used. */
+/** The files of a bundle by path, such as "manifests/csv.yaml". Only files in the folders that `listFolders` returns are used. */
 export type BundleFiles = ReadonlyMap<string, Uint8Array>;
 
-/** A scope that an operator can watch. Bundles can also contain other, misspelt values, which match nothing. */
+/** A scope that an operator can watch. Bundles can also contain misspelt values, which have no effect. */
 export type InstallModeType = "AllNamespaces" | "MultiNamespace" | "OwnNamespace" | "SingleNamespace";
 
 /** rbac/v1 PolicyRule, with fields in the order of Go. */
@@ -22,7 +22,7 @@ export interface StrategyPermission {
   rules: CsvPolicyRule[] | null;
 }
 
-/** A container with the fields that are used. */
+/** A container. Only the fields that are used are declared. */
 export interface Container {
   name: string;
   env?: NamedItem[];
@@ -137,7 +137,7 @@ export interface LegacyCrd {
 
 /** The dependencies in the metadata of a bundle. */
 export interface DeclaredDependencies {
-  /** In the form of catalog properties: `olm.package.required`, `olm.gvk.required`, `olm.constraint` and other stated types. */
+  /** In the form of catalog properties: `olm.package.required`, `olm.gvk.required`, `olm.constraint` and other declared types. */
   properties: Property[];
   /** Errors of invalid parts with file and location. */
   faults: string[];
@@ -154,8 +154,8 @@ export interface RegistryV1Bundle {
   /** All other manifests, with sorted keys. */
   others: KubeObject[];
   dependencies: DeclaredDependencies;
-  /** A sentence for each skipped part that is a mistake of the author, such as a second ClusterServiceVersion. */
+  /** A sentence for each part that is skipped because of a mistake by the author, such as a second ClusterServiceVersion. */
   cautions: string[];
-  /** Unparsed `spec.version` of the CSV; empty if not set, although `csv` then has version 0.0.0 like in Go. */
+  /** Unparsed `spec.version` of the CSV; empty if not set, although `csv` then has version 0.0.0 as in Go. */
   statedVersion: string;
 }

@@ -4,7 +4,7 @@ import { findUnknownFields } from "./unknownMembers.ts";
 const CSV = "operators/v1alpha1.ClusterServiceVersion";
 const CRD = "apiextensions/v1.CustomResourceDefinition";
 
-// Source: findings in real bundles, such as miniKubeVersion of 222 of them.
+// Source: findings in real bundles, such as miniKubeVersion in 222 bundles.
 test.for<[what: string, type: string, value: unknown, unknown: [path: string, meant: string | undefined][]]>([
   ["nothing unknown", CSV, { spec: { displayName: "A", labels: { any: "thing" } } }, []],
   ["a misspelt field", CSV, { spec: { miniKubeVersion: "1.27.0" } }, [["spec.miniKubeVersion", "minKubeVersion"]]],

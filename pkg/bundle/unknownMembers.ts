@@ -3,7 +3,7 @@ import type { YamlPath } from "../golang/yaml.ts";
 import { findSimilarName } from "../text/compare.ts";
 import table from "./goTypes.json" with { type: "json" };
 
-/** A field that Go drops because its struct does not have it. */
+/** A field that Go drops because the struct does not have such a field. */
 export interface UnknownMember {
   readonly path: YamlPath;
   /** A similar known name. */

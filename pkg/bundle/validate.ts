@@ -6,7 +6,7 @@ import { findDuplicates } from "../text/lists.ts";
 import { getEffectivePort, listOwnedApiServices } from "./apiServices.ts";
 import type { ApiServiceDescription, Csv, InstallModeType, RegistryV1Bundle, StrategyDeployment, WebhookDescription } from "./types.ts";
 
-/** The scope of each kind that a bundle can contain, including CSV and CRDs. By kind only, like in operator-registry. */
+/** The scope of each kind that a bundle can contain, including CSV and CRDs. By kind only, as in operator-registry. */
 export const SUPPORTED_KINDS: Readonly<Record<string, "namespaced" | "cluster">> = {
   ClusterServiceVersion: "namespaced",
   CustomResourceDefinition: "cluster",
@@ -39,7 +39,7 @@ export function getSupportedScope(kind: string): "namespaced" | "cluster" | unde
 
 const REQUIRED = ["group", "version", "kind", "name", "deploymentName"] as const;
 const MAX_PORT = 65_535;
-/** Domains of API groups of Kubernetes, except for groups that extensions serve. */
+/** Domains of Kubernetes API groups, and the groups in them that extensions may serve. */
 const KUBERNETES_ZONES: readonly string[] = ["k8s.io", "kubernetes.io"];
 const EXTENSION_GROUPS: ReadonlySet<string> = new Set(["metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"]);
 
@@ -47,11 +47,11 @@ const EXTENSION_GROUPS: ReadonlySet<string> = new Set(["metrics.k8s.io", "custom
 function incompleteApiServices({ csv }: RegistryV1Bundle): string[] {
   return ownedIn(csv).flatMap((description, i) => {
     const missing = REQUIRED.filter((member) => !description[member]);
-    return missing.length === 0 ? [] : [`owned API service number ${i + 1} has no ${missing.join(", no ")}`];
+    return missing.length === 0 ? [] : [`owned API service number ${i + 1} is missing ${missing.join(", ")}`];
   });
 }
 
-/** Finds API services of unknown deployments, sorted. */
+/** Finds API services that reference unknown deployments, sorted. */
 function apiServicesWithoutDeployment({ csv }: RegistryV1Bundle): string[] {
   const deployments = new Set((csv.spec.install.spec.deployments ?? []).map(({ name }) => name));
   return sorted(
@@ -115,16 +115,16 @@ function disagreeingApiServices({ csv }: RegistryV1Bundle): string[] {
   ];
 }
 
-/** Finds API services in API groups of Kubernetes or OLM, sorted. */
+/** Finds API services in the API groups of Kubernetes or OLM, sorted. */
 function apiServicesOfReservedGroups({ csv }: RegistryV1Bundle): string[] {
   return sorted(
     ownedIn(csv)
       .filter(({ group }) => isReserved(group))
-      .map((description) => `${formatTitle(description)} is of reserved API group '${description.group}', which bundles cannot serve`),
+      .map((description) => `${formatTitle(description)} uses reserved API group '${description.group}', which bundles cannot serve`),
   );
 }
 
-/** Finds API services with the group and version of a CRD in the bundle, sorted. Only one of them can serve it. */
+/** Finds API services with the group and version of a CRD in the bundle, sorted. An API server cannot serve both. */
 function apiServicesOfOwnDefinitions({ csv, crds }: RegistryV1Bundle): string[] {
   return sorted(
     ownedIn(csv).flatMap((description) =>
@@ -132,7 +132,7 @@ function apiServicesOfOwnDefinitions({ csv, crds }: RegistryV1Bundle): string[] 
         .filter(({ spec }) => spec["group"] === description.group && versionsIn(spec["versions"]).includes(description.version))
         .map(
           ({ metadata }) =>
-            `${formatTitle(description)} is of the group and version of custom resource definition '${metadata.name}' in the same bundle`,
+            `${formatTitle(description)} has the same group and version as custom resource definition '${metadata.name}' in the bundle`,
         ),
     ),
   );
@@ -150,7 +150,7 @@ function sorted(findings: readonly string[]): string[] {
   return [...new Set(findings)].sort();
 }
 
-/** Reports whether a group is reserved. Groups without a dot are the first API groups of Kubernetes. */
+/** Reports whether a group is reserved. Groups without a dot are reserved: they are the oldest API groups of Kubernetes. */
 function isReserved(group: string): boolean {
   if (group === "" || EXTENSION_GROUPS.has(group)) return false;
   return !group.includes(".") || [...KUBERNETES_ZONES, GROUP].some((zone) => group === zone || group.endsWith(`.${zone}`));
@@ -160,7 +160,7 @@ function versionsIn(versions: unknown): unknown[] {
   return Array.isArray(versions) ? versions.map((version: { name?: unknown } | null) => version?.name) : [];
 }
 
-/** Returns the supported install modes of the CSV, including unknown ones. A mode that is listed twice counts if one entry is supported. */
+/** Returns the supported install modes of the CSV, including unknown ones. A mode that is listed twice is supported if one of the entries is. */
 export function listSupportedInstallModes(csv: Csv): ReadonlySet<InstallModeType | (string & {})> {
   const modes = new Set<string>();
   for (const { type, supported } of csv.spec.installModes ?? []) if (supported) modes.add(type);
@@ -189,7 +189,7 @@ function conversionNeedsAllNamespaces(bundle: RegistryV1Bundle): string[] {
   );
 }
 
-/** Finds webhooks of unknown deployments, sorted by deployment, type and name. */
+/** Finds webhooks that reference unknown deployments, sorted by deployment, type and name. */
 function webhooksWithoutDeployment({ csv }: RegistryV1Bundle): string[] {
   const deployments = new Set((csv.spec.install.spec.deployments ?? []).map(({ name }) => name));
   return listWebhooks(csv)
@@ -206,7 +206,7 @@ function webhooksWithoutDeployment({ csv }: RegistryV1Bundle): string[] {
     );
 }
 
-/** Finds duplicate names in each type, sorted by type and name. */
+/** Finds duplicate webhook names within each type, sorted by type and name. */
 function duplicateWebhooks({ csv }: RegistryV1Bundle): string[] {
   const namesByType = new Map<string, string[]>();
   for (const { type, generateName } of listWebhooks(csv)) namesByType.set(type, [...(namesByType.get(type) ?? []), generateName]);
@@ -215,7 +215,7 @@ function duplicateWebhooks({ csv }: RegistryV1Bundle): string[] {
     .flatMap(([type, names]) => findDuplicates(names).map((name) => `duplicate webhook '${name}' of type '${type}'`));
 }
 
-/** Finds names that are not DNS-1123 subdomains, sorted by type and name. */
+/** Finds webhook names that are not DNS-1123 subdomains, sorted by type and name. */
 function invalidWebhookNames({ csv }: RegistryV1Bundle): string[] {
   const findings = new Map<string, string>();
   const sorted = [...listWebhooks(csv)].sort((a, b) => compareText(a.type, b.type) || compareText(a.generateName, b.generateName));
@@ -227,7 +227,7 @@ function invalidWebhookNames({ csv }: RegistryV1Bundle): string[] {
   return [...findings.values()];
 }
 
-/** Finds CRDs that conversion webhooks name more than once, sorted. */
+/** Finds CRDs that conversion webhooks reference more than once, sorted. */
 function conversionOfSharedCrds(bundle: RegistryV1Bundle): string[] {
   const namesByCrd = new Map<string, string[]>();
   for (const { generateName, conversionCRDs = [] } of conversionWebhooks(bundle)) {
@@ -239,7 +239,7 @@ function conversionOfSharedCrds(bundle: RegistryV1Bundle): string[] {
     .map(([crd, names]) => `conversion webhooks [${names.sort().join(",")}] reference same custom resource definition '${crd}'`);
 }
 
-/** Finds CRDs that a conversion webhook names, but the CSV does not own, sorted by webhook and CRD. */
+/** Finds CRDs that a conversion webhook references but the CSV does not own, sorted by webhook and CRD. */
 function conversionOfForeignCrds(bundle: RegistryV1Bundle): string[] {
   const owned = new Set((bundle.csv.spec.customresourcedefinitions.owned ?? []).map(({ name }) => name));
   return conversionWebhooks(bundle)
@@ -252,7 +252,7 @@ function conversionOfForeignCrds(bundle: RegistryV1Bundle): string[] {
     );
 }
 
-/** Finds admission rules that could block OLM or changes of webhook configurations. */
+/** Finds admission rules that could block OLM or changes to webhook configurations. */
 function forbiddenRules({ csv }: RegistryV1Bundle): string[] {
   const findings: string[] = [];
   for (const { type, generateName, rules = [] } of listWebhooks(csv)) {
@@ -280,7 +280,7 @@ function conversionWebhooks({ csv }: RegistryV1Bundle): WebhookDescription[] {
   return listWebhooks(csv).filter(({ type }) => type === "ConversionWebhook");
 }
 
-/** A check. Returns findings as sentences of operator-controller, in a stable order. */
+/** A check. Returns findings with the texts of operator-controller, in a stable order. */
 export type Validator = (bundle: RegistryV1Bundle) => string[];
 
 /** All checks by code, in the order of operator-controller. */

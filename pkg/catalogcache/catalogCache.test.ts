@@ -70,7 +70,7 @@ test("CatalogCache stores nothing when a catalog cannot be read completely", asy
 });
 
 describe("CatalogCache beyond its size limit", () => {
-  test("CatalogCache drops the least recently used entry", async () => {
+  test("CatalogCache evicts the least recently used entry when its size exceeds the limit", async () => {
     using folder = new TempFolder();
     await (await new CatalogCache(folder.path).obtain(KEY, metas)).close();
     const size = readdirSync(join(folder.path, KEY)).reduce((sum, file) => sum + statSync(join(folder.path, KEY, file)).size, 0);
@@ -80,7 +80,7 @@ describe("CatalogCache beyond its size limit", () => {
     expect(readdirSync(folder.path).toSorted()).toEqual(["notes.txt", OTHER]);
   });
 
-  test("CatalogCache does not keep an entry that exceeds the limit alone", async () => {
+  test("CatalogCache does not store an entry that is larger than the size limit", async () => {
     using folder = new TempFolder();
     const shelf = new CatalogCache(folder.path, 10);
     const book = await shelf.obtain(KEY, metas);
@@ -105,7 +105,7 @@ test.for<[Record<string, string>, string | undefined]>([
   [{ XDG_CACHE_HOME: "", HOME: "/h" }, "/h/.cache/olmv1/catalogs"],
   [{ XDG_CACHE_HOME: "relative", HOME: "/h" }, "/h/.cache/olmv1/catalogs"],
   [{}, undefined],
-])("getCacheFolder, with %j, returns %s", ([env, want]) => {
+])("getCacheFolder with environment %j returns %s", ([env, want]) => {
   expect(getCacheFolder(env)).toBe(want);
 });
 

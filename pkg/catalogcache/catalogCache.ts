@@ -19,7 +19,7 @@ export interface PackageEntry {
   readonly head?: HeadSummary | undefined;
 }
 
-/** Location of a package's metas: offset and length in bytes. */
+/** Location of a package's metas in the file: offset and length in bytes. */
 type Range = [number, number];
 
 interface Line extends PackageEntry {
@@ -29,11 +29,11 @@ interface Line extends PackageEntry {
 const INDEX = "index.jsonl";
 const METAS = "metas.jsonl";
 const FLUSH_BYTES = 1024 * 1024;
-/** The first line; entries in another format are rewritten. */
+/** The first line, which contains the format version. Entries in another format are rewritten. */
 const Head = z.object({ format: z.literal(1), bytes: z.number() });
 const NO_HASH = Buffer.alloc(0);
 
-/** A catalog in the cache: a line for each package, and its metas with direct access. */
+/** A catalog in the cache: a line for each package, and direct access to its metas. */
 export class CachedCatalog {
   readonly #lines: readonly string[];
   readonly #metas: FileHandle;
@@ -43,7 +43,7 @@ export class CachedCatalog {
     this.#metas = metas;
   }
 
-  /** Writes a cache entry for these metas into an empty folder, as a stream. @returns its size in bytes */
+  /** Streams these metas to a cache entry in an empty folder. @returns the size of the entry in bytes */
   static async write(folder: string, metas: AsyncIterable<Meta>): Promise<number> {
     const facts = new CatalogData();
     const ranges = new Map<string, Range[]>();
@@ -104,7 +104,7 @@ export class CachedCatalog {
     return this.#lines.map((line) => JSON.parse(/^\{"name":("(?:[^"\\]|\\.)*")/.exec(line)?.[1] ?? '""') as string);
   }
 
-  /** Reads the metas of a package in the catalog's order; empty if it does not exist. */
+  /** Reads the metas of a package in catalog order; empty if the package does not exist. */
   async metasOf(name: string): Promise<Meta[]> {
     const start = `{"name":${JSON.stringify(name)},`;
     const line = this.#lines.find((one) => one.startsWith(start));
@@ -123,7 +123,7 @@ export class CachedCatalog {
   }
 }
 
-/** Metas of a package are usually adjacent and then form one range. */
+/** Adds the location of a meta to the ranges of its package. Joins adjacent metas, which are usual, to one range. */
 function noteRange(ranges: Map<string, Range[]>, name: string, position: number, bytes: number): void {
   const known = ranges.get(name);
   const last = known?.at(-1);
@@ -136,11 +136,11 @@ function noteRange(ranges: Map<string, Range[]>, name: string, position: number,
 const MAX_BYTES = 2 * 1024 ** 3;
 /** Age after which the incomplete files of a killed command are removed. */
 const STALE_MS = 24 * 60 * 60_000;
-/** Keys are derived from a digest and cannot be paths. */
+/** Matches cache keys, which are derived from a digest and cannot be paths. */
 const KEY = /^[a-z0-9]{1,32}-[0-9a-f]{32,128}$/;
 const DRAFT = /^\.draft-/;
 
-/** Returns the cache folder for catalogs; undefined if the environment names none. */
+/** Returns the cache folder for catalogs; undefined if the environment does not define one. */
 export function getCacheFolder(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const named = env["XDG_CACHE_HOME"];
   if (named !== undefined && isAbsolute(named)) return join(named, "olmv1", "catalogs");
@@ -148,36 +148,36 @@ export function getCacheFolder(env: Readonly<Record<string, string | undefined>>
   return home !== undefined && isAbsolute(home) ? join(home, ".cache", "olmv1", "catalogs") : undefined;
 }
 
-/** Returns the key of a catalog's image. @param digest such as `sha256:…` */
+/** Returns the cache key for a catalog image. @param digest such as `sha256:…` */
 export function getImageKey(digest: string): string {
   return digest.replace(":", "-");
 }
 
-/** Returns the key of a catalog's files. @param sha256 as hex */
+/** Returns the cache key for the files of a catalog. @param sha256 as hex */
 export function getFilesKey(sha256: string): string {
   return `files-${sha256}`;
 }
 
-/** Caches catalogs between commands, within a size limit, least recently used first out. Safe for concurrent commands. */
+/** Caches catalogs between commands. Evicts the least recently used catalogs above a size limit. Safe for concurrent commands. */
 export class CatalogCache {
   readonly #folder: string | undefined;
   readonly #maxBytes: number;
   readonly #temporary: string[] = [];
 
-  /** @param folder undefined to store nothing */
+  /** @param folder cache folder; undefined disables the cache */
   constructor(folder: string | undefined, maxBytes: number = MAX_BYTES) {
     this.#folder = folder;
     this.#maxBytes = maxBytes;
   }
 
-  /** Returns the entry of this key; creates it from `metas` if it does not exist or is damaged. @throws Error as `metas` does */
+  /** Returns the entry for this key. If the entry does not exist or is damaged, creates it from `metas`. @throws errors of `metas` */
   async obtain(key: string, metas: () => AsyncIterable<Meta>): Promise<CachedCatalog> {
     if (!KEY.test(key)) throw new Error(`${JSON.stringify(key)} is not a catalog cache key`);
     const folder = this.#folder;
     return (folder === undefined ? undefined : await this.#kept(folder, key)) ?? this.#make(folder, key, metas());
   }
 
-  /** Returns the entry of this key if it is cached. */
+  /** Returns the entry for this key if it is cached. */
   async kept(key: string): Promise<CachedCatalog | undefined> {
     return this.#folder === undefined || !KEY.test(key) ? undefined : this.#kept(this.#folder, key);
   }
@@ -204,11 +204,11 @@ export class CatalogCache {
   async #make(folder: string | undefined, key: string, metas: AsyncIterable<Meta>): Promise<CachedCatalog> {
     const draft = folder === undefined ? undefined : await createDraft(folder);
     const place = draft ?? (await mkdtemp(join(tmpdir(), "olmv1-")));
-    this.#temporary.push(place); // a renamed folder no longer exists here
+    this.#temporary.push(place); // after a rename, the folder no longer exists at this path
     const bytes = await CachedCatalog.write(place, metas);
     const book = await CachedCatalog.open(place);
     if (folder !== undefined && draft !== undefined && bytes <= this.#maxBytes) {
-      await rename(draft, join(folder, key)).catch(() => undefined); // another command was faster
+      await rename(draft, join(folder, key)).catch(() => undefined); // another command has created the entry
       await this.#trim(folder, key);
     }
     return book;
@@ -228,7 +228,7 @@ export class CatalogCache {
   }
 }
 
-/** Creates a folder to write into; undefined if the cache folder is not writable. */
+/** Creates a temporary folder in the cache folder; returns undefined if the cache folder is not writable. */
 async function createDraft(folder: string): Promise<string | undefined> {
   const draft = join(folder, `.draft-${randomBytes(8).toString("hex")}`);
   try {

@@ -25,13 +25,13 @@ import { getServedImage } from "./status.ts";
 /** Options of the controller. */
 export interface CatalogControllerOptions {
   client: Client;
-  /** For writes by the leader; rejects them while this process does not lead. */
+  /** Client for writes by the leader; rejects writes while this process is not the leader. */
   leaderClient: Client;
-  /** Yields leadership to another replica that has all content, if there is one. */
+  /** Yields leadership to another replica that has all content, if any. */
   stepDown: (why: string) => void;
   puller: Pick<Puller, "resolve" | "pull" | "remove">;
   store: CatalogStore;
-  /** Folder for unpacked images of the puller. */
+  /** Folder in which the puller unpacks images. */
   unpackDir: string;
   /** Scheme and host of served content, without a trailing slash. */
   externalUrl: string;
@@ -44,8 +44,8 @@ const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
 /** Name of the controller in logs and metrics. */
 const NAME = "catalogd-clustercatalog-controller";
 /**
- * Concurrent reconciles of catalogs. Images are pulled outside of these; content is read one
- * catalog at a time.
+ * Maximum number of concurrent catalog reconciles. Images are pulled outside of reconciles, and
+ * content is read one catalog at a time.
  */
 const WORKERS = 16;
 
@@ -53,9 +53,9 @@ const WORKERS = 16;
 const LOST_MS = 1_000;
 
 /**
- * Reconciles ClusterCatalogs. The leader follows their spec and writes their status; other replicas
- * mirror what the status reports. One queue serves both roles, so that two reconciles never work on
- * the same catalog.
+ * Reconciles ClusterCatalogs. The leader serves the catalogs in the spec and writes the status.
+ * Other replicas serve the content that the status reports. Both roles share one queue, so that two
+ * reconciles never work on the same catalog.
  */
 export class CatalogController {
   readonly #catalogs: Informer<ClusterCatalog>;
@@ -71,7 +71,7 @@ export class CatalogController {
   readonly #leader: CatalogLeader;
   readonly #follower: CatalogFollower;
   readonly #lost: ContentRecovery;
-  /** Reconciles of the leader in progress. */
+  /** Leader reconciles in progress. */
   readonly #leading = new Set<Promise<unknown>>();
   /** Aborts when this process loses leadership; undefined while it does not lead. */
   #term: AbortSignal | undefined;
@@ -145,16 +145,16 @@ export class CatalogController {
   }
 
   /**
-   * Returns whether content of this catalog should be stored here according to its status; also
-   * true while the catalogs are unknown.
+   * Returns whether this replica should store content of the catalog according to the catalog
+   * status; also true until the catalogs are listed.
    */
   expects(name: string): boolean {
     return !this.#catalogs.hasSynced || getServedImage(this.#catalogs.get(name)) !== undefined;
   }
 
   /**
-   * Returns the names of the known catalogs whose content should be stored here according to their
-   * status.
+   * Returns the names of the known catalogs whose content this replica should store according to
+   * their status.
    */
   expected(): string[] {
     return this.#catalogs
@@ -163,10 +163,7 @@ export class CatalogController {
       .map(({ metadata }) => metadata.name);
   }
 
-  /**
-   * Immediately retries failing catalogs, because something they need has changed, such as
-   * credentials.
-   */
+  /** Immediately retries failing catalogs, for example after a change of credentials. */
   retryFailing(): void {
     this.#images.renew();
     for (const name of [...this.#failing, ...this.#follower.failing]) this.#queue.add(name);
@@ -184,8 +181,8 @@ export class CatalogController {
   }
 
   /**
-   * Leads until `term` aborts, in addition to `run`. Does not fetch stored content again. Returns
-   * when all reconciles of the leader have ended.
+   * Runs the leader tasks until `term` aborts, in addition to `run`. Does not fetch stored content
+   * again. Returns when all leader reconciles have ended.
    */
   async lead(term: AbortSignal): Promise<void> {
     this.#leader.forget();
@@ -237,7 +234,7 @@ function isLost(err: unknown): boolean {
   return false;
 }
 
-/** Returns the folders for unpacked images and stored content in a cache folder. */
+/** Returns the folders for unpacked images and for stored content inside a cache folder. */
 export function getCacheFolders(cacheDir: string): { unpack: string; catalogs: string } {
   return { unpack: join(cacheDir, "unpack"), catalogs: join(cacheDir, "catalogs") };
 }

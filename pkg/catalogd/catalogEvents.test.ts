@@ -35,19 +35,19 @@ test.for<[string, string, Part | undefined, Part, boolean, string[]]>([
   ["a persistent failure", "Progressing", retrying, blocked, false, ["Blocked: terminal error: no label"]],
   ["a success after a failure", "Progressing", retrying, succeeded, false, ["Recovered: stored. Previous error: no route to host"]],
   ["a success after a block", "Progressing", blocked, succeeded, false, ["Recovered: stored. Previous error: terminal error: no label"]],
-  ["content served for the first time", "Serving", undefined, serving, false, []],
-  ["an unavailable catalog", "Serving", serving, switchedOff, false, ["UserSpecifiedUnavailable: mode is Unavailable"]],
+  ["content is served for the first time", "Serving", undefined, serving, false, []],
+  ["a catalog became unavailable", "Serving", serving, switchedOff, false, ["UserSpecifiedUnavailable: mode is Unavailable"]],
   [
-    "a deleted catalog",
+    "the deletion of a catalog",
     "Serving",
     serving,
     unavailable,
     true,
     ["ContentRemoved: the content was removed because the catalog is being deleted"],
   ],
-  ["lost content", "Serving", serving, unavailable, false, ["Unavailable: the content is no longer served"]],
-  ["a deleted catalog that was never served", "Serving", undefined, unavailable, true, []],
-])("%s", ([, type, before, after, deleted, want]) => {
+  ["the loss of content", "Serving", serving, unavailable, false, ["Unavailable: the content is no longer served"]],
+  ["the deletion of a catalog that was never served", "Serving", undefined, unavailable, true, []],
+])("computeCatalogEvents returns the Events after %s", ([, type, before, after, deleted, want]) => {
   const catalog = { ...CATALOG, metadata: { name: "c", ...(deleted ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {}) } };
   const events = computeCatalogEvents({ ...catalog, ...statusBefore(type, before) }, statusOf(type, after));
   expect(events.map(({ reason, message }) => `${reason}: ${message}`)).toEqual(want);

@@ -29,7 +29,7 @@ beforeEach(() => {
   follower = new CatalogFollower({ store, images: new CatalogImages(images, () => pulled.resolve()), metrics, random: () => 1 });
 });
 
-/** Runs a reconcile and, if it starts a pull, the reconcile that follows the pull. */
+/** Runs a reconcile and, if it starts a pull, the next reconcile after the pull. */
 async function follow(catalog: ClusterCatalog | undefined, signal = new AbortController().signal): Promise<StepResult> {
   pulled = Promise.withResolvers();
   const result = await follower.follow("test", catalog, log, signal);
@@ -40,7 +40,7 @@ async function follow(catalog: ClusterCatalog | undefined, signal = new AbortCon
 const served = (digest: string, state: object = {}): ClusterCatalog => createCatalog("test", { digest, ...state });
 const origin = () => store.get("test")?.origin;
 
-test("follower loads the content in the status by digest, once, and never resolves the tag", async () => {
+test("follower loads the content in the status once, by digest, without resolving the tag", async () => {
   const catalog = served(ONE);
   catalog.status!.lastUnpacked = "2025-06-07T08:09:10Z";
   await follow(catalog);
@@ -53,7 +53,7 @@ test("follower loads the content in the status by digest, once, and never resolv
   expect(reported).toEqual(["outdated true", "outdated true", "outdated false", "outdated false"]);
 });
 
-test("follower applies the signature policy to the tag in the spec, like the leader, unless the spec names another repository", async () => {
+test("follower applies the signature policy to the tag in the spec, like the leader, unless the spec has another repository", async () => {
   for (const ref of ["quay.io/c:v1", "quay.io/other:v1", ONE, "quay.io/c", "quay.io/c:v1@sha256:1"]) {
     const catalog = served(ONE);
     catalog.spec.source.image = { ref };
@@ -75,7 +75,7 @@ test("follower retries failed loads with increasing delays and serves the previo
   expect([origin()?.digest, follower.failing]).toEqual(["sha256:2", []]);
 });
 
-test("follower counts content that cannot be stored as not loaded", async () => {
+test("follower retries content that cannot be stored", async () => {
   store.failure = new Error("no space left on device");
   expect(await follow(served(ONE))).toEqual({ requeueAfterMs: 1_000 });
   expect(store.stored).toEqual([]);

@@ -27,8 +27,8 @@ const MAX_BACKOFF_MS = 60_000;
 const SILENT = { record: () => undefined };
 
 /**
- * Mirrors the content that the leader's status reports. Keeps the previous content until the new
- * one is complete, and retries failed loads with increasing delays.
+ * Loads the content that the leader reports in the status. Keeps the previous content until the new
+ * content is complete, and retries failed loads with increasing delays.
  */
 export class CatalogFollower {
   readonly #deps: FollowerDependencies;
@@ -45,8 +45,9 @@ export class CatalogFollower {
   }
 
   /**
-   * Does not wait for a registry: the end of a pull requeues the catalog. @param catalog undefined
-   * if it does not exist. @throws Error if content that should not be served cannot be removed.
+   * Does not wait for a registry: the catalog is requeued when the pull ends. @param catalog
+   * undefined if it does not exist. @throws Error if content that should not be served cannot be
+   * removed.
    */
   async follow(name: string, catalog: Readonly<ClusterCatalog> | undefined, log: Logger, signal: AbortSignal): Promise<StepResult> {
     const { store, images, metrics } = this.#deps;
@@ -89,7 +90,7 @@ export class CatalogFollower {
     if (pull.kind === "pending") return "pending";
     if (pull.kind === "failed") throw pull.error;
     const unpacked = pull.value;
-    // Same as in the leader's status, so that there is nothing to write if this replica becomes the
+    // Uses the values in the status, so that this replica has nothing to write if it becomes the
     // leader.
     const modTime = target.lastUnpacked === undefined ? unpacked.modTime : new Date(target.lastUnpacked);
     const fetched: Fetched = { ...newStarted(catalog), phase: "fetched", image: { kind: "unpacked", unpacked: { ...unpacked, modTime } } };
@@ -111,8 +112,8 @@ export class CatalogFollower {
 }
 
 /**
- * Returns the reference by which the leader requested the image, if the spec still has it: a policy
- * may apply to its tag.
+ * Returns the reference in the spec if it is a tag of the same repository, because a signature
+ * policy may apply to the tag; otherwise the reference by digest.
  */
 function findIdentity({ spec }: Readonly<ClusterCatalog>, { ref }: ServedImage): string {
   const requested = spec.source.image?.ref ?? "";
@@ -124,16 +125,16 @@ function findIdentity({ spec }: Readonly<ClusterCatalog>, { ref }: ServedImage):
 export interface ContentRecoveryInit {
   contents: { get(name: string): CatalogContent | undefined };
   follower: Pick<CatalogFollower, "follow" | "failing">;
-  /** Yields leadership to another replica that has all content, if there is one. */
+  /** Yields leadership to another replica that has all content, if any. */
   stepDown: (why: string) => void;
 }
 
 /**
- * Content that was stored here and is damaged or missing while this replica leads. The leader loads
- * it again as the status names it. If that fails, for example because the registry is down, other
- * replicas may still have it; they would remove it if the leader's status did not report it. So the
- * leader yields leadership, once per digest. If leadership returns to this replica, no replica has
- * the content.
+ * Recovers content that the leader has stored and lost, for example because a file is damaged. The
+ * leader loads the digest in the status again. If that fails, for example because the registry is
+ * down, another replica may still have the content, but would remove it if the leader removed it
+ * from the status. The leader therefore yields leadership, once per digest. If leadership returns
+ * to this replica, no replica has the content.
  */
 export class ContentRecovery {
   readonly #init: ContentRecoveryInit;
@@ -150,7 +151,7 @@ export class ContentRecovery {
     this.#names.add(name);
   }
 
-  /** Loads lost content of a catalog again. @throws the signal's reason when it aborts. */
+  /** Loads the lost content of a catalog again. @throws the signal's reason when it aborts. */
   async replace(
     name: string,
     catalog: Readonly<ClusterCatalog>,

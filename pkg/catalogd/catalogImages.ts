@@ -11,7 +11,7 @@ import type { CatalogKeeper } from "./finalizer.ts";
 import type { CatalogStep, Fetched, ResolvedImage, Started, UnpackedImage } from "./phases.ts";
 import type { CatalogContent } from "./store/content.ts";
 
-/** Resolves and pulls catalog images. Unpacks only the catalog's folder of each. */
+/** Resolves and pulls catalog images. Unpacks only the catalog folder of an image. */
 export interface CatalogPuller extends CatalogKeeper {
   /** Resolves a reference to its current digest. */
   resolve(ref: string, signal: AbortSignal): Promise<ResolvedImage>;
@@ -19,31 +19,31 @@ export interface CatalogPuller extends CatalogKeeper {
   pull(name: string, ref: string, signal: AbortSignal, identity?: string): Promise<UnpackedImage>;
 }
 
-/** The resolved reference, and its image unless that is already stored. */
+/** The resolved reference, and the unpacked image unless its content is already stored. */
 export interface FetchedImage {
   readonly resolved: ResolvedImage;
   readonly unpacked?: UnpackedImage;
-  /** When its pull started, in milliseconds of `performance.now`. */
+  /** Start of the pull, in milliseconds of `performance.now`. */
   readonly pullBegan?: number;
 }
 
-/** Image operations of a reconcile. None of them waits for a registry. */
+/** Image operations for reconciles, which do not wait for a registry. */
 export interface CatalogImageSource extends CatalogKeeper {
   /**
-   * Returns the state of the lookup of `ref` and of the pull of its digest unless that is stored.
+   * Returns the state of resolving `ref` and, unless its digest is stored, of pulling the image.
    * Starts both on demand.
    */
   fetch(name: string, ref: string, isStored: (canonical: string) => boolean): PullState<FetchedImage>;
   /**
-   * Returns the state of the pull of an image by digest; starts it on demand. @param identity as in
-   * CatalogPuller.
+   * Returns the state of pulling an image by digest; starts the pull on demand. @param identity as
+   * in CatalogPuller.
    */
   load(name: string, ref: string, identity: string): PullState<UnpackedImage>;
 }
 
 /**
- * Images by catalog. Resolves and pulls them outside of reconciles, and requeues the catalog
- * afterwards.
+ * The images of all catalogs. Resolves and pulls an image outside of reconciles and requeues the
+ * catalog afterwards.
  */
 export class CatalogImages implements CatalogImageSource {
   readonly #puller: CatalogPuller;
@@ -54,7 +54,7 @@ export class CatalogImages implements CatalogImageSource {
     this.#pool = new PullPool({ onChange: requeue, clock: systemClock });
   }
 
-  /** The numbers of running and waiting pulls. */
+  /** The number of running pulls and the number of waiting pulls. */
   get pulls(): PullCounts {
     return this.#pool;
   }
@@ -102,22 +102,22 @@ export class CatalogImages implements CatalogImageSource {
 }
 
 /**
- * Record of the last successful lookup of a catalog's image. Lost on restart and after a failure,
- * so that the next reconcile looks the image up again.
+ * Record of the last successful lookup of a catalog's image. In memory only and deleted after a
+ * failure, so that the next reconcile resolves the image again.
  */
 export interface PollRecord {
   /** The resolved reference. */
   ref: string;
   /** The result, by digest. */
   canonical: string;
-  /** The object's generation at that time. */
+  /** The catalog generation at that time. */
   generation: number;
   /** Milliseconds since the epoch. */
   at: number;
 }
 
 const MINUTE_MS = 60_000;
-/** A wait is extended by up to 1%, so that many catalogs spread. */
+/** A wait is extended by up to 1% at random, so that catalogs are not polled simultaneously. */
 const JITTER = 0.01;
 
 /** The fields of a catalog that determine when its reference is resolved. */
@@ -128,9 +128,9 @@ export interface PollSubject {
 }
 
 /**
- * Returns the reason to resolve the reference, for the log; undefined if there is none. As in Go,
- * every change of the spec is a reason. So is a clock that was set back, because the age of the
- * last lookup is then unknown.
+ * Returns the reason to resolve the reference, for the log; undefined if no lookup is due. As in
+ * Go, a lookup is due after every change of the spec. It is also due if the clock was set back,
+ * because the age of the last lookup is then unknown.
  */
 export function getPollReason(
   record: PollRecord | undefined,
@@ -168,9 +168,10 @@ export interface FetchDependencies {
 const LOST_RETRY_MS = 300;
 
 /**
- * Determines the image and fetches it unless its content is stored. Sends a request to the registry
- * only if the spec has changed, the interval has elapsed, or after a restart or failure. The step
- * does not wait for it: the reconcile ends, and the end of the fetch requeues the catalog.
+ * Resolves the image and fetches it unless its content is stored. Sends requests to the registry
+ * only if the spec has changed, the poll interval has elapsed, or after a restart or failure. The
+ * step does not wait for the registry: the reconcile ends, and the catalog is requeued when the
+ * fetch ends.
  */
 export function fetchImage({ images, contents, polls, now }: FetchDependencies): CatalogStep<Started, Fetched> {
   return {
@@ -201,8 +202,8 @@ export function fetchImage({ images, contents, polls, now }: FetchDependencies):
 }
 
 /**
- * Returns whether the status reports the fetch: for a new catalog or spec. A poll is not reported,
- * and a failure stays until there is a result.
+ * Returns whether the status reports the fetch in progress. Only fetches for a new catalog or spec
+ * are reported, not polls. After a failure, the condition does not change until the fetch ends.
  */
 function isReported({ metadata, status }: Readonly<ClusterCatalog>): boolean {
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);

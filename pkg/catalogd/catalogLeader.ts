@@ -15,7 +15,7 @@ import { storeContent } from "./storeContent.ts";
 
 /** Options of the leader. */
 export interface CatalogLeaderInit {
-  /** Rejects writes while this process does not lead. */
+  /** Rejects writes while this process is not the leader. */
   client: Client;
   images: CatalogImageSource;
   store: CatalogStore;
@@ -24,7 +24,7 @@ export interface CatalogLeaderInit {
   replica: ReplicaMetrics;
   reported: CatalogMetrics;
   log: Logger;
-  /** Requeues a catalog although its reconcile ends with a terminal error. */
+  /** Requeues a catalog after a terminal error, which is not retried otherwise. */
   requeueAfter: (name: string, afterMs: number) => void;
 }
 
@@ -69,7 +69,7 @@ export class CatalogLeader {
     return this.#polls.get(name)?.at;
   }
 
-  /** Deletes all poll records, so that every reference is resolved again, as after a start. */
+  /** Deletes all poll records, so that every reference is resolved again as after a restart. */
   forget(): void {
     this.#polls.clear();
   }

@@ -41,7 +41,7 @@ export class CatalogMetrics {
     });
     this.#unpackSeconds = metrics.histogram({
       name: "catalog_unpack_duration_seconds",
-      help: "Time from the start of the pull of a new catalog image until its content is served, in seconds",
+      help: "Time from starting the pull of a new catalog image until its content is served, in seconds",
       labels,
     });
     this.#failures = metrics.counter({
@@ -51,7 +51,7 @@ export class CatalogMetrics {
     });
   }
 
-  /** Wraps the step that stores an image and measures its duration from the start of the pull. */
+  /** Wraps the step that stores an image, to measure the time from the start of the pull to the end of the step. */
   timed(store: CatalogStep<Fetched, Stored>): CatalogStep<Fetched, Stored> {
     return {
       name: store.name,
@@ -77,7 +77,7 @@ export class CatalogMetrics {
     for (const reason of CATALOG_FAILURE_REASONS) this.#failures.remove({ catalog, reason });
   }
 
-  /** Counts stored content that was found damaged. */
+  /** Counts damaged stored content. */
   lost(catalog: string): void {
     this.#lost.inc({ catalog });
   }
@@ -101,27 +101,27 @@ export class CatalogMetrics {
   }
 }
 
-/** Metrics of a replica about the content that it should serve. */
+/** Metrics about the content that this replica should serve. */
 export interface ReplicaMetrics {
   /**
-   * Records whether the local content differs from the status or is missing. Undefined: the catalog
-   * has no content to serve.
+   * Records whether the local content is missing or differs from the status. @param isOutdated
+   * undefined if the catalog has no content to serve.
    */
   setOutdated(catalog: string, isOutdated: boolean | undefined): void;
   loadFailed(catalog: string): void;
 }
 
-/** Creates the metrics of how closely replicas follow the leader. */
+/** Creates the metrics that compare this replica with the content that the leader reports. */
 export function registerReplicaMetrics(metrics: Metrics): ReplicaMetrics {
   const labels = ["catalog"];
   const outdated = metrics.gauge({
     name: "catalog_behind",
-    help: "1 if this replica does not have the content in the status of a catalog, otherwise 0",
+    help: "1 if this replica does not have the content reported in the status of a catalog, otherwise 0",
     labels,
   });
   const failures = metrics.counter({
     name: "follower_load_failures_total",
-    help: "Number of failed attempts to load the content in the status of a catalog while this replica is not the leader",
+    help: "Number of failed attempts to load the content reported in the status of a catalog while this replica is not the leader",
     labels,
   });
   return {

@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 describe("reading a catalog", () => {
-  test("store reads files in lexical order with folders in place, documents in order, keys sorted, numbers and text as in Go", async () => {
+  test("store reads files in lexical order and documents in file order, and writes keys sorted and numbers and text as in Go", async () => {
     const root = folder.write("fbc", {
       "b.yaml": "schema: b1\n---\nschema: b2\n",
       "a/z.json": '{"schema":"az","n":1.50,"<":"&\\u2028"}',
@@ -73,7 +73,7 @@ describe("reading a catalog", () => {
     await roomy.close();
   });
 
-  test("store excludes the files that an .indexignore at any level names", async () => {
+  test("store excludes files that match an .indexignore at any level", async () => {
     const root = folder.write("fbc", {
       ".indexignore": "*.md\n/skipped/\n",
       "README.md": "prose",
@@ -140,7 +140,7 @@ describe("reading a catalog", () => {
       "the catalog has too many objects: maximum 10",
     ],
     ["a missing folder", (root) => rmSync(root, { recursive: true }), "ENOENT"],
-  ])("%s is rejected, and the previous content is served", async ([, spoil, message]) => {
+  ])("store rejects %s and serves the previous content", async ([, spoil, message]) => {
     const good = await store.store("test", folder.write("good", { "x/a.yaml": "schema: a" }), originOf("sha256:1"), signal);
     const root = folder.write("bad", { "x/a.yaml": "schema: a" });
     spoil(root);
@@ -151,14 +151,14 @@ describe("reading a catalog", () => {
     expect(readdirSync(join(dir(), "test")).filter((name) => name.startsWith("."))).toEqual([]);
   });
 
-  test("a socket or pipe is rejected without blocking", async () => {
+  test("store rejects a socket or pipe without blocking", async () => {
     const root = folder.write("bad", {});
     const { execFileSync } = await import("node:child_process");
     execFileSync("mkfifo", [join(root, "pipe")]);
     await expect(store.store("test", root, originOf("sha256:1"), signal)).rejects.toThrow("pipe: not a regular file");
   });
 
-  test("an abort ends the read and leaves no files", async () => {
+  test("store leaves no files when a read is aborted", async () => {
     const stop = new AbortController();
     const storing = store.store("test", folder.write("fbc", { "a.yaml": "schema: a" }), originOf("sha256:1"), stop.signal);
     setTimeout(() => stop.abort(new Error("stopped")), 5);
@@ -168,7 +168,7 @@ describe("reading a catalog", () => {
 });
 
 describe("replacing and removing", () => {
-  test("new content replaces the old atomically, and readers of the old can finish", async () => {
+  test("store replaces content atomically, and readers of the old content can finish", async () => {
     const old = await store.store("test", folder.write("1", { a: "schema: old" }), originOf("sha256:1"), signal);
     old.hold();
     const now = await store.store("test", folder.write("2", { a: "schema: new" }), originOf("sha256:2"), signal);
@@ -183,7 +183,7 @@ describe("replacing and removing", () => {
     expect(names.sort()).toEqual([readlinkSync(join(dir(), "test/current")), "current"].sort());
   });
 
-  test("a removed catalog is also removed from disk", async () => {
+  test("store removes a removed catalog from disk", async () => {
     await store.store("test", folder.write("1", { a: "schema: a" }), originOf("sha256:1"), signal);
     await store.store("test-2", folder.write("2", { a: "schema: a" }), originOf("sha256:1"), signal);
     await store.remove("test");
@@ -191,13 +191,13 @@ describe("replacing and removing", () => {
     await store.remove("never-there");
   });
 
-  test("catalogs are stored concurrently", async () => {
+  test("store stores catalogs concurrently", async () => {
     const names = ["a", "b", "c", "d"];
     await Promise.all(names.map((name) => store.store(name, folder.write(name, { f: `schema: ${name}` }), originOf("sha256:1"), signal)));
     expect(await Promise.all(names.map((name) => textOf(store.get(name))))).toEqual(names.map((name) => `{"schema":"${name}"}\n`));
   });
 
-  test.for(["../x", "a/b", "", ".", "..", "A"])("%j is not a catalog name", async (name) => {
+  test.for(["../x", "a/b", "", ".", "..", "A"])("store rejects catalog name %j", async (name) => {
     await expect(store.store(name, folder.path, originOf("sha256:1"), signal)).rejects.toThrow("invalid catalog name: ");
     await expect(store.remove(name)).rejects.toThrow("invalid catalog name: ");
   });
@@ -254,7 +254,7 @@ describe("a restart", () => {
     expect(store.get("test")?.catalog.encodings).toEqual(["zstd", "gzip"]);
   });
 
-  test("store keeps foreign entries and follows no link out of its folder after a restart", async () => {
+  test("store keeps foreign entries and does not follow links out of its folder after a restart", async () => {
     mkdirSync(join(dir(), "Foreign"));
     writeFileSync(join(dir(), "file"), "");
     mkdirSync(join(dir(), "evil"));

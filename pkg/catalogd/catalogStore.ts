@@ -19,8 +19,8 @@ interface LastContent {
 }
 
 /**
- * Remembers the last content of each catalog and its time, also after the content was lost, so that
- * the time changes only with the content.
+ * Records the last content of each catalog and its modification time, even after the content was
+ * lost, so that the time changes only if the content changes.
  */
 class LastContents {
   readonly #contents = new Map<string, LastContent>();
@@ -34,8 +34,8 @@ class LastContents {
   }
 
   /**
-   * Returns the time of a content: unchanged if all artifacts are equal, otherwise `now`, but
-   * always later than before. Whole seconds since the epoch.
+   * Returns the modification time of content in whole seconds since the epoch: unchanged if all
+   * artifacts are equal, otherwise `now`, but at least one second later than before.
    */
   timeOf(name: string, indexes: ReadonlyMap<ArtifactName, ContentIndex>, now: number): number {
     const last = this.#contents.get(name);
@@ -55,23 +55,24 @@ export interface StoreOptions {
   retryMs?: number;
 }
 
-/** A served content and its location. */
+/** Served content and its location. */
 interface ServedCatalog {
   version: string;
   content: CatalogContent;
 }
 
-/** Number of folders to read concurrently at the start; one read can use the full speed of a disk. */
+/** Number of folders to read concurrently at the start. A single read can already use the full speed of a disk. */
 const OPENED_AT_ONCE = 2;
 const RETRY_MS = 30_000;
 
 /**
- * The content of all catalogs, on disk and open for reading. Survives restarts. New content
- * replaces the previous one atomically when it is complete. Files have checksums: damaged content
- * is not served and is reported to `onLost`, and a damaged compressed file is recreated.
+ * The content of all catalogs, stored on disk and open for reading. Survives restarts. When new
+ * content is complete, it atomically replaces the previous content. Files have checksums: damaged
+ * content is no longer served and is reported to `onLost`, and damaged compressed files are
+ * recreated.
  *
- * Calls for one catalog must not overlap. Different catalogs wait for each other only in the thread
- * that reads content and the one that compresses it.
+ * Calls for one catalog must not overlap. Calls for different catalogs run concurrently, except
+ * that one thread reads content and one thread compresses it.
  */
 export class CatalogStore {
   readonly #dir: string;
@@ -82,13 +83,16 @@ export class CatalogStore {
   readonly #served = new Map<string, ServedCatalog>();
   readonly #finishing = new Map<string, PostPublish>();
   readonly #last = new LastContents();
-  /** Catalogs whose new version is being published. Finishing the previous version would remove it. */
+  /**
+   * Catalogs whose new version is being published. The previous version must not be finished
+   * meanwhile, because that would remove the new version.
+   */
   readonly #publishing = new Set<string>();
   /** Removals of lost content in progress. */
   readonly #dropping = new Map<string, Promise<void>>();
   /** Content lost before `onLost` was called. */
   readonly #lost: string[] = [];
-  #tellLost: ((name: string) => void) | undefined;
+  #lostHandler: ((name: string) => void) | undefined;
 
   private constructor({ dir, log, loader = new Loader(), retryMs = RETRY_MS }: StoreOptions) {
     this.#dir = dir;
@@ -108,11 +112,11 @@ export class CatalogStore {
   }
 
   /**
-   * Sets the callback for catalogs whose content was damaged and is no longer served. Also calls it
-   * for content that is already lost.
+   * Sets the callback for catalogs whose content is damaged and no longer served. Immediately calls
+   * it for content that was lost before.
    */
   onLost(handler: (name: string) => void): void {
-    this.#tellLost = handler;
+    this.#lostHandler = handler;
     for (const name of this.#lost.splice(0)) handler(name);
   }
 
@@ -136,8 +140,8 @@ export class CatalogStore {
     try {
       const { artifacts, files, findings } = await this.#loader.load(root, staging, signal);
       const indexes = new Map([...artifacts].map(([artifact, columns]) => [artifact, new ContentIndex(columns)] as const));
-      // The unpack time, which the status reports to all replicas, so that they agree on the time
-      // of a content.
+      // The unpack time is in the status, so that all replicas use the same modification time for
+      // the same content.
       const lastModified = this.#last.timeOf(name, indexes, Math.floor(Date.parse(origin.lastUnpacked) / 1_000));
       const content = await this.#publish(name, staging, { origin, lastModified, indexes, findings });
       const { lines, bytes } = content.catalog.index;
@@ -158,7 +162,7 @@ export class CatalogStore {
     await this.#folder(name).remove();
   }
 
-  /** Returns the names of everything in the store's folder, including entries that are not catalogs. */
+  /** Returns the names of all entries in the store's folder, including entries that are not catalogs. */
   names(): Promise<string[]> {
     return readdir(this.#dir);
   }
@@ -186,7 +190,7 @@ export class CatalogStore {
     }
   }
 
-  /** Waits until all published content is synced to disk and compressed, or has failed once. */
+  /** Waits until all published content is synced to disk and compressed, or a first attempt has failed. */
   async settled(): Promise<void> {
     await Promise.all([...this.#finishing.values()].map(({ tried }) => tried));
     await Promise.all(this.#dropping.values());
@@ -259,7 +263,7 @@ export class CatalogStore {
     else this.#finishAgain(name, content, "compressed catalog content is damaged, recreating it");
   }
 
-  /** Stops serving a content with damaged lines, and removes it. */
+  /** Stops serving content with damaged lines and removes it. */
   #lose(name: string, content: CatalogContent, err: unknown): void {
     const served = this.#served.get(name);
     if (served?.content !== content) return;
@@ -274,7 +278,7 @@ export class CatalogStore {
   }
 
   #reportLost(name: string): void {
-    if (this.#tellLost) this.#tellLost(name);
+    if (this.#lostHandler) this.#lostHandler(name);
     else this.#lost.push(name);
   }
 
@@ -326,7 +330,7 @@ export interface ScrubberOptions {
 
 /**
  * Periodically verifies that stored content is intact. The first check is one interval after the
- * start, because the start also checks.
+ * start, because opening the store also verifies the content.
  */
 export class Scrubber {
   readonly #options: ScrubberOptions;
@@ -335,7 +339,7 @@ export class Scrubber {
     this.#options = options;
   }
 
-  /** Runs until `signal` aborts. A failed round is logged, and the next one retries. */
+  /** Runs until `signal` aborts. A failed round is logged and retried in the next round. */
   async run(signal: AbortSignal): Promise<void> {
     const { store, intervalMs, log, clock = systemClock } = this.#options;
     for (;;) {

@@ -8,7 +8,7 @@ const ONE = "quay.io/c@sha256:1";
 const TWO = "quay.io/c@sha256:2";
 const log = createLogger({ component: "test", level: "silent" });
 
-/** Simulates the registry and the other replicas of one replica. */
+/** Simulates the registry and the other replicas for one replica. */
 class Scene {
   readonly stored = new Map<string, CatalogContent>();
   readonly failing: string[] = [];
@@ -39,17 +39,17 @@ beforeEach(() => {
   scene = new Scene();
 });
 
-test("content that was never lost is ignored", async () => {
+test("ContentRecovery ignores content that was never lost", async () => {
   expect([await scene.pass("a"), scene.asked]).toEqual(["nothing to do", []]);
 });
 
-test("lost content is loaded again by the digest in the status, without leadership", async () => {
+test("ContentRecovery loads lost content by the digest in the status and keeps leadership", async () => {
   scene.lose("a");
   expect([await scene.pass("b"), await scene.pass("a"), await scene.pass("a")]).toEqual(["nothing to do", "loaded", "nothing to do"]);
   expect([scene.asked, scene.stepped]).toEqual([["a"], []]);
 });
 
-test("lost content that cannot be loaded is left to other replicas once per digest, until it is stored again", async () => {
+test("ContentRecovery yields leadership once per digest when lost content cannot be loaded", async () => {
   scene.isUp = false;
   scene.lose("a");
   expect([await scene.pass("a"), await scene.pass("a")]).toEqual(["leadership yielded", "nothing to do"]);
@@ -64,7 +64,7 @@ test("lost content that cannot be loaded is left to other replicas once per dige
   expect(scene.stepped).toEqual([why, why, why]);
 });
 
-test("lost content is not loaded when the catalog is no longer served", async () => {
+test("ContentRecovery does not load lost content when the catalog is no longer served", async () => {
   scene.lose("a");
   const gone = createCatalog("a", { digest: ONE, serving: false });
   expect(await scene.contents.replace("a", gone, log, new AbortController().signal)).toBe("nothing to do");

@@ -88,7 +88,7 @@ async function textOf(name: string): Promise<string | undefined> {
   return buffer.toString();
 }
 
-/** Damage to the content file or to its index. */
+/** Ways to damage the content file or its index. */
 const DAMAGES: [string, (version: string) => void | Promise<void>][] = [
   ["a shortened content file", (at) => truncateSync(join(at, "catalog.jsonl"), 3)],
   ["a flipped bit in the content file", (at) => flip(join(at, "catalog.jsonl"))],
@@ -110,13 +110,13 @@ describe("content store at the start", () => {
     ["an index of an older format", (at) => reseal(at, { format: 2 })],
     ["an index that lists unknown artifacts", (at) => reseal(at, { artifacts: ["catalog", "unheard-of"] })],
     ["a store of an older format", (at) => renameSync(join(at, "index"), join(at, "index.json"))],
-  ])("content with %s is removed and reported, other content is served", async ([, spoil]) => {
+  ])("store removes and reports content with %s, and serves other content", async ([, spoil]) => {
     await spoil(version());
     await open();
     expect([store.catalogs(), readdirSync(dir()), lost]).toEqual([["good"], ["good"], ["test"]]);
   });
 
-  test("removed content can be stored again with the same timestamp", async () => {
+  test("store gives removed content the same timestamp when it is stored again", async () => {
     const before = await CatalogStore.open({ dir: dir(), log });
     const { lastModified } = before.get("test") ?? {};
     await before.close();
@@ -133,7 +133,7 @@ describe("content store at the start", () => {
     ["a missing link", (at) => rmSync(join(at, "../current"))],
     ["foreign files", (at) => (writeFileSync(join(at, "x"), ""), mkdirSync(join(at, "../y")), writeFileSync(join(at, "../z"), ""))],
     ["an unfinished write", (at) => (mkdirSync(join(at, "../.staging-1")), symlinkSync("x", join(at, "../.link-1")))],
-  ])("content is found despite %s", async ([, spoil]) => {
+  ])("store finds content despite %s", async ([, spoil]) => {
     const before = version();
     spoil(before);
     await open();
@@ -146,7 +146,7 @@ describe("content store at the start", () => {
     ).toEqual(["current", basename(before)].sort());
   });
 
-  test("the previous content is served when the current content was not written completely", async () => {
+  test("store serves the previous content when the current content is incomplete", async () => {
     cpSync(join(stored.path, "before"), join(dir(), "test/before"), { recursive: true });
     truncateSync(join(version(), "catalog.jsonl"), 100);
     await open();
@@ -162,7 +162,7 @@ describe("content store at the start", () => {
     ["a damaged index", (file) => flip(`${file}.index`)],
     ["an index without its file", (file) => rmSync(file)],
     ["an unfinished write", (file) => (renameSync(file, `${file}.tmp`), rmSync(`${file}.index`))],
-  ])("a compressed file with %s is recreated with the same bytes", async ([, spoil]) => {
+  ])("store recreates a compressed file with %s with the same bytes", async ([, spoil]) => {
     const files = [".gz", ".zst"].map((suffix) => join(version(), `catalog.jsonl${suffix}`));
     const before = files.map((file) => readFileSync(file));
     files.forEach(spoil);
@@ -174,7 +174,7 @@ describe("content store at the start", () => {
 });
 
 describe("content store while content is served", () => {
-  test.for(DAMAGES)("the scrub stops serving, removes and reports content with %s", async ([, spoil]) => {
+  test.for(DAMAGES)("scrub stops serving, removes and reports content with %s", async ([, spoil]) => {
     await open();
     await store.settled();
     const at = version();
@@ -185,7 +185,7 @@ describe("content store while content is served", () => {
     expect([existsSync(at), store.get("good")?.catalog.encodings]).toEqual([false, ["zstd", "gzip"]]);
   });
 
-  test("the scrub does not change intact content", async () => {
+  test("scrub does not change intact content", async () => {
     await open();
     await store.settled();
     const before = store.get("test");
@@ -193,7 +193,7 @@ describe("content store while content is served", () => {
     expect([store.get("test") === before, lost, before?.catalog.encodings]).toEqual([true, [], ["zstd", "gzip"]]);
   });
 
-  test("the scrub detects and recreates a damaged compressed file and keeps the content", async () => {
+  test("scrub recreates a damaged compressed file and keeps the content", async () => {
     await open();
     await store.settled();
     const content = store.get("test");
@@ -206,7 +206,7 @@ describe("content store while content is served", () => {
     expect([content?.catalog.encodings, readFileSync(file), lost]).toEqual([["zstd", "gzip"], before, []]);
   });
 
-  test("a short read stops serving that content", async () => {
+  test("store stops serving content after a short read", async () => {
     await open();
     const content = store.get("test");
     truncateSync(join(version(), "catalog.jsonl"), 10);
@@ -215,7 +215,7 @@ describe("content store while content is served", () => {
     expect([store.get("test"), lost]).toEqual([undefined, ["test"]]);
   });
 
-  test("a short read of a compressed file stops serving only that file until it is recreated", async () => {
+  test("store stops serving a compressed file after a short read until the file is recreated", async () => {
     await open();
     await store.settled();
     const artifact = store.get("test")?.catalog;
@@ -226,7 +226,7 @@ describe("content store while content is served", () => {
     expect(artifact?.encodings).toEqual(["zstd", "gzip"]);
   });
 
-  test("damage that is found during compression stops serving that content", async () => {
+  test("store stops serving content when compression detects damage", async () => {
     for (const file of ["catalog.jsonl.gz.index", "catalog.jsonl.zst.index"]) rmSync(join(version(), file));
     await open();
     flip(join(version(), "catalog.jsonl"));
@@ -234,7 +234,7 @@ describe("content store while content is served", () => {
     expect([store.catalogs(), lost]).toEqual([["good"], ["test"]]);
   });
 
-  test("content that cannot be compressed is served, and compressed as soon as possible", async () => {
+  test("store serves content that cannot be compressed, and compresses it as soon as possible", async () => {
     const at = join(version(), "catalog.jsonl.gz.tmp");
     rmSync(join(version(), "catalog.jsonl.gz"));
     mkdirSync(at); // blocks the path

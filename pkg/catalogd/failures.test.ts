@@ -56,6 +56,6 @@ test.for(CASES)("%s", ([, error, reason]) => {
   expect(getFailureReason(error)).toBe(reason);
 });
 
-test("every failure reason has a test case", () => {
+test("failure reasons all have a test case", () => {
   expect(new Set(CASES.map(([, , reason]) => reason))).toEqual(new Set(CATALOG_FAILURE_REASONS));
 });

@@ -7,7 +7,7 @@ import { causesOf, isUnreachable } from "../oci/pull/pullProblem.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
 import { InvalidCatalogError } from "./load/loader.ts";
 
-/** The image of a catalog could not be resolved or pulled. Retryable if its cause is. */
+/** The image of a catalog could not be resolved or pulled. Retryable if the cause is retryable. */
 export class SourceError extends ReconcileError {
   readonly retry: boolean;
 
@@ -24,8 +24,8 @@ export class StoreFailedError extends RetryableError {
 }
 
 /**
- * Classifies the failure of a reconcile. Pure. Errors of a pull that have no other class and are
- * not local count as registry errors.
+ * Classifies the failure of a reconcile. Pure. Pull errors that match no row and are not local are
+ * classified as registry errors.
  *
  * | cause                                      | reason                                          |
  * | a terminal error                           | blocked                                         |

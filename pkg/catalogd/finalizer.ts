@@ -8,10 +8,10 @@ import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/errors.ts";
 import type { CatalogStep, Started, Withdrawn } from "./phases.ts";
 
-/** Maximum length of a label value. A longer name cannot be used as a label value. */
+/** Maximum length of a label value. A catalog with a longer name gets no label. */
 const MAX_LABEL = 63;
 
-/** Writes the finalizers and the name label of catalogs in one patch, and only if they differ. */
+/** Writes the finalizers and the name label of a catalog in one patch if they differ. */
 export class CatalogMetadata {
   readonly #client: Pick<Client, "patch">;
 
@@ -20,7 +20,7 @@ export class CatalogMetadata {
   }
 
   /**
-   * Sets the label `olm.operatorframework.io/metadata.name` and, if given, the finalizers.
+   * Sets the label `olm.operatorframework.io/metadata.name` and, if specified, the finalizers.
    * @param finalizers the complete new list. The API server rejects it if the object has changed.
    * @returns whether anything was written. A missing catalog is not an error.
    * @throws KubeError
@@ -73,7 +73,7 @@ export interface CatalogKeeper {
 /**
  * Removes the content of a catalog that is deleted or unavailable, and ends the reconcile. The
  * finalizer is removed later, after the status has been written.
- * @param keepers in order: the served content first.
+ * @param keepers in order of removal: the served content first.
  */
 export function withdraw(keepers: readonly CatalogKeeper[]): CatalogStep<Started> {
   return {

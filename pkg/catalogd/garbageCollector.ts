@@ -14,7 +14,7 @@ export interface CatalogFolder {
 /** Options of the garbage collector. */
 export interface GarbageCollectorOptions {
   folders: readonly CatalogFolder[];
-  /** Lists the names of all catalogs in the cluster with a new request. */
+  /** Requests the names of all catalogs from the API server. */
   catalogs: (signal: AbortSignal) => Promise<readonly string[]>;
   intervalMs: number;
   log: Logger;
@@ -29,7 +29,7 @@ export class GarbageCollector {
     this.#options = options;
   }
 
-  /** Runs until `signal` aborts. A failed round is logged, and the next one retries. */
+  /** Runs until `signal` aborts. A failed round is logged and retried in the next round. */
   async run(signal: AbortSignal): Promise<void> {
     const { intervalMs, log, clock = systemClock } = this.#options;
     while (!signal.aborted) {
@@ -41,8 +41,8 @@ export class GarbageCollector {
   }
 
   /**
-   * Runs one round. Reads the folders before it lists the catalogs, so that new files of a new
-   * catalog are never removed.
+   * Runs one round. Reads the folders before listing the catalogs, so that files of a catalog
+   * created meanwhile are never removed.
    * @throws Error `error reading cache directory: …` or `error listing clustercatalogs: …`
    */
   async collect(signal: AbortSignal): Promise<void> {

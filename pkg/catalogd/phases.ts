@@ -3,9 +3,9 @@ import type { Problem } from "../api/problems.ts";
 import type { Step } from "../controller/stepSequence.ts";
 import type { CatalogContent } from "./store/content.ts";
 
-/** The image of a catalog's reference at this time. */
+/** The image to which a catalog's reference currently resolves. */
 export interface ResolvedImage {
-  /** The reference by digest. */
+  /** The image reference by digest. */
   canonical: string;
   digest: string;
 }
@@ -30,7 +30,7 @@ interface WithCatalog {
   readonly problems: Problem[];
 }
 
-/** Phase before the first step. */
+/** The phase in which every reconcile starts. */
 export interface Started extends WithCatalog {
   readonly phase: "started";
 }
@@ -60,27 +60,27 @@ export interface Stored extends WithImage {
   readonly content: CatalogContent;
 }
 
-/** Final phase of `withdraw`: the content must not be served and is removed. */
+/** Final phase after `withdraw`: the content was removed because it must not be served. */
 export interface Withdrawn extends WithCatalog {
   readonly phase: "withdrawn";
   /** The catalog is being deleted or is unavailable. */
   readonly why: "deleted" | "unavailable";
 }
 
-/** Final phase of `fetchImage` while the image of a new catalog or spec is pulled. */
+/** Final phase after `fetchImage` if the image of a new catalog or spec is still being pulled. */
 interface Fetching extends WithCatalog {
   readonly phase: "fetching";
   /** Reference of the image. */
   readonly ref: string;
 }
 
-/** Every final phase of a reconcile. */
+/** The phases in which a reconcile can end. */
 export type Phase = Started | Fetched | Stored | Withdrawn | Fetching;
 
 /** A step of the reconcile of a ClusterCatalog. */
 export type CatalogStep<In extends Phase, Out extends Phase = In> = Step<In, Out, Phase>;
 
-/** Returns the phase before the first step. */
+/** Returns the phase in which a reconcile starts. */
 export function newStarted(catalog: Readonly<ClusterCatalog>): Started {
   return { phase: "started", catalog, problems: [] };
 }

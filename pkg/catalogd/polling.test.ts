@@ -9,16 +9,16 @@ test.for([
   ["nothing is stored", undefined, SUBJECT, 0, "no cached catalog metadata found for this catalog"],
   ["nothing changed", RECORD, SUBJECT, 9e12, undefined],
   ["the spec changed", RECORD, { ...SUBJECT, generation: 4 }, 0, "catalog generation differs from observed generation"],
-  ["another image reference", RECORD, { ...SUBJECT, ref: "r/c:v2" }, 0, "catalog generation differs from observed generation"],
+  ["the image reference changed", RECORD, { ...SUBJECT, ref: "r/c:v2" }, 0, "catalog generation differs from observed generation"],
   ["the interval has not elapsed", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 1_060_000, undefined],
   ["the clock was set back", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 999_999, "the clock was set back"],
   ["the clock was set back without an interval", RECORD, SUBJECT, 999_999, undefined],
   ["the interval has elapsed", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 1_060_001, "poll duration has elapsed"],
-] as const)("%s", ([, record, subject, now, want]) => {
+] as const)("getPollReason returns whether a lookup is due when %s", ([, record, subject, now, want]) => {
   expect(getPollReason(record, subject, now)).toBe(want);
 });
 
-test("a requeued reconcile finds the poll due, at most 1% late", () => {
+test("a poll is due when its requeued reconcile runs, at most 1% late", () => {
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   fc.assert(
     fc.property(
@@ -37,7 +37,7 @@ test("a requeued reconcile finds the poll due, at most 1% late", () => {
   );
 });
 
-test("the next poll is one interval away after the clock was set back by years", () => {
+test("the next poll is due after one interval when the clock was set back by years", () => {
   expect(computeNextPollMs(Date.parse("2031-01-01T00:00:00Z"), 1, Date.parse("2026-01-01T00:00:00Z"), 0)).toBe(60_001);
 });
 

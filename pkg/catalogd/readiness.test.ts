@@ -36,7 +36,7 @@ test("readiness fails before the first list of catalogs", () => {
   expect(readiness.check()).toBe("0 of 0 catalogs");
 });
 
-test("readiness requires exactly the digests that the statuses name and ignores catalogs that are not served", () => {
+test("readiness requires the digest in the status of each served catalog and ignores other catalogs", () => {
   serve({ a: "sha256:1", b: "sha256:2" });
   catalogs!.push(createCatalog("new", {}), createCatalog("off", { digest: "quay.io/c@sha256:9", availabilityMode: "Unavailable" }));
   expect(() => readiness.check()).toThrow("the content of these catalogs is still loading: a, b");
@@ -52,17 +52,17 @@ test("readiness stays true when a catalog gets a new digest or is added, because
   store("a", "sha256:1");
   readiness.check();
   serve({ a: "sha256:2", b: "sha256:3" });
-  expect(readiness.check()).toBe("0 of 2 catalogs; no content yet for the digest in the status of a, b");
+  expect(readiness.check()).toBe("0 of 2 catalogs; the content reported in the status is not stored yet: a, b");
   expect(readiness.missing()).toEqual(["a", "b"]);
 });
 
-test("readiness waits until the deadline for content that cannot be loaded", () => {
+test("readiness waits only until the deadline for content that cannot be loaded", () => {
   serve({ a: "sha256:1", gone: "sha256:2" });
   store("a", "sha256:1");
   clock.advance(59_000);
   expect(() => readiness.check()).toThrow("is still loading: gone");
   clock.advance(1_000);
-  expect(readiness.check()).toBe("1 of 2 catalogs; no content yet for the digest in the status of gone");
+  expect(readiness.check()).toBe("1 of 2 catalogs; the content reported in the status is not stored yet: gone");
   readiness.check();
   expect(lines.filter((line) => line.includes("could not be loaded in time"))).toHaveLength(1);
 });

@@ -9,7 +9,7 @@ export interface ReadinessInit {
   /** Returns all known catalogs; undefined until the first list has arrived. */
   catalogs: () => readonly Readonly<ClusterCatalog>[] | undefined;
   contents: { get(name: string): CatalogContent | undefined };
-  /** How long after the start readiness waits for content that cannot be loaded. */
+  /** How long readiness waits after the start for content that cannot be loaded. */
   deadlineMs: number;
   clock: Clock;
   log: Logger;
@@ -22,12 +22,12 @@ const MAX_NAMED = 10;
  * Determines whether this replica can receive requests.
  *
  * - Not ready until the catalogs are known.
- * - Not ready until every served digest has been stored here once. After the deadline the replica
- *   is ready with the content that it has, so that a deleted image does not block it.
- * - Ready permanently after that. When a catalog gets a new digest, all replicas lack it for a
- *   moment; if all became unready, none would respond. A replica serves the previous content until
- *   it has the new one. Each response contains its digest, and requests for missing content get
- *   503.
+ * - Not ready until every served digest has been stored on this replica once. After the deadline,
+ *   the replica is ready without missing content, so that a deleted image does not block it.
+ * - Ready permanently after that. When a catalog gets a new digest, no replica has the new content
+ *   at first; if all replicas became unready, none would respond. A replica serves the previous
+ *   content until it has loaded the new content. Each response contains the digest of its content,
+ *   and requests for missing content get 503.
  */
 export class ReplicaReadiness {
   readonly #init: ReadinessInit;
@@ -40,8 +40,8 @@ export class ReplicaReadiness {
   }
 
   /**
-   * Returns the names of the catalogs whose served digest is not stored here, sorted; undefined
-   * while the catalogs are unknown.
+   * Returns the sorted names of the catalogs whose served digest is not stored on this replica;
+   * undefined until the catalogs are listed.
    */
   missing(): string[] | undefined {
     const { catalogs, contents } = this.#init;
@@ -55,7 +55,7 @@ export class ReplicaReadiness {
   }
 
   /**
-   * Health check. @returns a readable summary of the served catalogs. @throws Error while this
+   * Readiness check. @returns a readable summary of the served catalogs. @throws Error while this
    * replica should not receive requests.
    */
   check(): string {
@@ -73,7 +73,7 @@ export class ReplicaReadiness {
       );
     }
     this.#isReady = true;
-    const lacking = missing.length === 0 ? "" : `; no content yet for the digest in the status of ${names.join(", ")}`;
+    const lacking = missing.length === 0 ? "" : `; the content reported in the status is not stored yet: ${names.join(", ")}`;
     return `${served - missing.length} of ${served} catalogs${lacking}`;
   }
 }

@@ -36,7 +36,7 @@ describeWithData("real catalogs", (data) => {
     .map((line) => JSON.parse(line) as LoadCase);
 
   test.for(cases)(
-    "$fbc has the object counts of opm, and is stored with the same bytes as in Go",
+    "$fbc has the same object counts as in opm, and is stored with the same bytes as in Go",
     { timeout: 120_000 },
     async ({ fbc, expect: want }) => {
       using folder = new TempFolder();

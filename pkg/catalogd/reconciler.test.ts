@@ -99,7 +99,7 @@ test("first reconcile sets the metadata, stores the content and schedules the ne
   ]);
 });
 
-test("results are not written to a catalog that was recreated with the same name meanwhile", async () => {
+test("reconcile does not write results to a catalog that was recreated with the same name meanwhile", async () => {
   await pass();
   const old = server.catalog;
   const { status: _, ...fresh } = server.catalog;
@@ -135,7 +135,7 @@ test("poll resolves the tag when the interval has elapsed and reads only a new d
   expect(server.catalog.status?.resolvedSource?.image.ref).toBe("quay.io/c@sha256:2");
 });
 
-test("change of the spec resolves the tag, and the conditions have the new generation", async () => {
+test("reconcile after a spec change resolves the tag and sets the new generation in the conditions", async () => {
   await pass();
   asked();
   server.edit({ priority: 3 });
@@ -144,7 +144,7 @@ test("change of the spec resolves the tag, and the conditions have the new gener
   expect(server.catalog.status?.conditions?.map(({ observedGeneration }) => observedGeneration)).toEqual([2, 2, 2]);
 });
 
-test("failure is reported, content is kept, and the next reconcile retries before the interval has elapsed", async () => {
+test("failed reconcile reports the failure, keeps the content, and retries before the interval has elapsed", async () => {
   await pass();
   asked();
   images.failure = new Error("no route to host");
@@ -159,7 +159,7 @@ test("failure is reported, content is kept, and the next reconcile retries befor
   expect(events).toEqual(["Normal ContentStored", "Warning Retrying", "Normal Recovered"]);
 });
 
-test("invalid content is reported, and the stored content is kept", async () => {
+test("reconcile reports invalid content and keeps the stored content", async () => {
   await pass();
   store.failure = new TerminalError("Blocked", "a.yaml: document 2, line 3: broken");
   images.digests.set(REF, "sha256:2");
@@ -168,7 +168,7 @@ test("invalid content is reported, and the stored content is kept", async () => 
   expect([progressing(), store.get("test")?.origin.digest]).toEqual(["Retrying", "sha256:1"]);
 });
 
-test("stored content is not read again after a restart", async () => {
+test("reconcile does not read stored content again after a restart", async () => {
   await pass();
   asked();
   server.patches.length = 0;
@@ -177,7 +177,7 @@ test("stored content is not read again after a restart", async () => {
   expect([asked(), server.patches]).toEqual([[`resolve ${REF}`], []]);
 });
 
-test("changed status is corrected without a request to the registry", async () => {
+test("reconcile corrects a changed status without a request to the registry", async () => {
   await pass();
   asked();
   const { status: before, ...rest } = server.catalog;
@@ -186,14 +186,14 @@ test("changed status is corrected without a request to the registry", async () =
   expect([asked(), server.catalog.status]).toEqual([[], before]);
 });
 
-test("reconcile stops on a conflict and leaves the work to the reconcile of the change", async () => {
+test("reconcile stops on a conflict, because the conflicting change triggers another reconcile", async () => {
   const stale = server.catalog;
   server.catalog = { ...stale, metadata: { ...stale.metadata, resourceVersion: "9" } };
   expect(await reconciler.reconcile(stale, log, new AbortController().signal)).toEqual({ requeueAfterMs: 1_000 });
   expect([asked(), server.catalog.status]).toEqual([[], undefined]);
 });
 
-test("deletion removes the content, then the status, then the finalizer, and keeps other finalizers", async () => {
+test("deletion removes the content, updates the status, and then removes its own finalizer", async () => {
   await pass();
   asked();
   const { metadata } = server.catalog;
@@ -210,7 +210,7 @@ test("deletion removes the content, then the status, then the finalizer, and kee
   expect([server.patches, asked()]).toEqual([[], []]);
 });
 
-test("failed removal keeps the finalizer", async () => {
+test("deletion keeps the finalizer when the content cannot be removed", async () => {
   await pass();
   store.remove = () => Promise.reject(new Error("device busy"));
   server.catalog = { ...server.catalog, metadata: { ...server.catalog.metadata, deletionTimestamp: "2026-02-03T00:00:00Z" } };
@@ -218,7 +218,7 @@ test("failed removal keeps the finalizer", async () => {
   expect([server.catalog.metadata.finalizers, progressing()]).toEqual([[FINALIZER_DELETE_SERVER_CACHE], "Retrying"]);
 });
 
-test("unavailable catalog is served again when it becomes available", async () => {
+test("reconcile serves an unavailable catalog again when it becomes available", async () => {
   await pass();
   server.edit({ availabilityMode: "Unavailable" });
   expect(await pass()).toBeUndefined();
@@ -234,13 +234,13 @@ test("unavailable catalog is served again when it becomes available", async () =
 test.for<[string, object, string]>([
   ["another source type", { source: { type: "Git" } }, 'terminal error: unknown source type "Git"'],
   ["no image", { source: { type: "Image" } }, 'terminal error: error parsing ClusterCatalog "test", image source is nil'],
-])("%s blocks", async ([, spec, message]) => {
+])("reconcile reports reason Blocked for %s", async ([, spec, message]) => {
   server.edit(spec);
   await expect(pass()).rejects.toThrow();
   expect(findCondition(server.catalog.status?.conditions, "Progressing")).toMatchObject({ status: "False", reason: "Blocked", message });
 });
 
-test("name that is too long for a label gets no label", async () => {
+test("reconcile sets no name label when the name is too long for a label", async () => {
   server.catalog = { ...server.catalog, metadata: { ...server.catalog.metadata, name: "x".repeat(64) } };
   await pass();
   expect(server.catalog.metadata.labels).toBeUndefined();

@@ -18,7 +18,7 @@ export interface CatalogServices {
   metadata: CatalogMetadata;
   contents: { get(name: string): CatalogContent | undefined };
   steps: StepSequence<Started, Phase, Phase>;
-  /** By catalog name; the steps read it, and the reconciler updates it. */
+  /** Poll records by catalog name, read by the steps and updated by the reconciler. */
   polls: Map<string, PollRecord>;
   /** Returns the base URL of a catalog's content. */
   baseOf: (name: string) => string;
@@ -26,13 +26,13 @@ export interface CatalogServices {
   now: () => number;
   /** From 0 (inclusive) to 1 (exclusive). */
   random: () => number;
-  /** Requeues a catalog although its reconcile ends with a terminal error. */
+  /** Requeues a catalog after a terminal error, which is not retried otherwise. */
   requeueAfter: (name: string, afterMs: number) => void;
 }
 
 /**
- * Runs the steps for one catalog, then writes its status at most once and only if it differs.
- * Finally removes the finalizer if possible.
+ * Runs the steps for one catalog, then writes its status once if it differs. Finally removes the
+ * finalizer if possible.
  */
 export class CatalogReconciler {
   readonly #services: CatalogServices;
@@ -60,7 +60,7 @@ export class CatalogReconciler {
     return this.#nextPoll(name, catalog.spec.source.image?.pollIntervalMinutes);
   }
 
-  /** A failure deletes the poll record, so that the next attempt looks the image up again. */
+  /** A failure deletes the poll record, so that the next attempt resolves the image again. */
   #remember(phase: Phase, error: unknown): void {
     const { polls, now } = this.#services;
     const { metadata, spec } = phase.catalog;
@@ -79,8 +79,8 @@ export class CatalogReconciler {
   }
 
   /**
-   * Polls despite a terminal error, because the next lookup may succeed. In Go a terminal error
-   * silently ends polling.
+   * Continues polling after a terminal error, because the next lookup may succeed. In Go, a
+   * terminal error silently ends polling.
    */
   #pollAllTheSame({ metadata: { name }, spec }: Readonly<ClusterCatalog>): void {
     const { requeueAfter, now, random } = this.#services;

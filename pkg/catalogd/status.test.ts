@@ -58,7 +58,7 @@ const SERVED: ClusterCatalogStatus = {
   ...served(OLD_REF),
 };
 
-/** Result of a reconcile: the served content and the phase. */
+/** Result of a reconcile: the phase and the served content. */
 interface Reached {
   content?: CatalogContent;
   problems?: Problem[];
@@ -66,7 +66,7 @@ interface Reached {
   fetching?: string;
 }
 
-/** Returns the status after a reconcile without `failure`, which has its own test. */
+/** Returns the status after a reconcile without the field `failure`, which has its own test. */
 function after(before: ClusterCatalogStatus | undefined, reached: Reached, error?: unknown): ClusterCatalogStatus {
   const { failure: _, ...status } = wholeAfter(before, reached, error);
   if (error !== undefined) delete status.problems;
@@ -157,7 +157,7 @@ describe("an error", () => {
   test.for<[string, unknown, Condition]>([
     ["of any type is retried", new Error("disk full"), condition("Progressing", "True", "Retrying", "disk full")],
     [
-      "of the network is reported without its ports",
+      "from the network is reported without port numbers",
       network,
       condition("Progressing", "True", "Retrying", "source catalog content: lookup r on 10.0.0.1:53: i/o timeout"),
     ],
@@ -172,16 +172,16 @@ describe("an error", () => {
       ),
     ],
     [
-      "that is terminal inside another one is marked at that position",
+      "that contains a terminal error is marked before the terminal error",
       nested,
       condition("Progressing", "False", "Blocked", "source catalog content: error applying image: terminal error: no label"),
     ],
     [
-      "that is terminal itself is marked at the start",
+      "that is terminal itself is marked at its start",
       new TerminalError("Blocked", 'unknown source type "x"'),
       condition("Progressing", "False", "Blocked", 'terminal error: unknown source type "x"'),
     ],
-  ])("%s", ([, error, want]) => {
+  ])("an error %s", ([, error, want]) => {
     expect(after(undefined, {}, error)).toEqual({ conditions: [want] });
   });
 

@@ -20,7 +20,7 @@ const UNPACKED = "Successfully unpacked and stored content from resolved source"
 const SERVING = "Serving desired content from resolved source";
 const LOST = "the stored content was lost and has not been fetched again";
 
-/** Inputs of `statusFrom` in addition to the phase that the reconcile reached. */
+/** Inputs of `statusFrom` in addition to the phase in which the reconcile ended. */
 export interface StatusInputs {
   /** The served content after the reconcile. */
   content: CatalogContent | undefined;
@@ -61,7 +61,7 @@ export function statusFrom(phase: Phase, inputs: StatusInputs): ClusterCatalogSt
   return { conditions, ...failed, ...boundProblems(listProblems(phase, inputs)), ...servedAfter(phase, inputs) };
 }
 
-/** Returns the problem that ended the reconcile, and those of the served content. */
+/** Returns the problem that ended the reconcile and the problems of the served content. */
 function listProblems({ phase, problems }: Phase, { content, error, base }: StatusInputs): Problem[] {
   const own = getProblems(error);
   const failed = error === undefined ? [] : own.length > 0 ? own : [newProblem(getProblemType(error), { message: getErrorMessage(error) })];
@@ -92,7 +92,7 @@ function computeConditions(phase: Phase, inputs: StatusInputs): ComputedConditio
   ];
 }
 
-/** An error changes neither the condition nor the content. */
+/** After an error, the condition and the content stay unchanged. */
 function computeValidity(catalog: Readonly<ClusterCatalog>, { content, base, error }: StatusInputs): ComputedCondition[] {
   if (!content || (error !== undefined && findCondition(catalog.status?.conditions, ConditionType.Valid))) return [];
   return [checkValidity(content.findings, base)];
@@ -106,8 +106,8 @@ function failure(error: unknown): ComputedCondition {
 }
 
 /**
- * Returns the error's text with "terminal error: " at the position of Go's wrapper: before the text
- * of the innermost terminal error.
+ * Returns the error text with "terminal error: " where Go's wrapper prints it: before the text of
+ * the innermost terminal error.
  */
 function markedMessage(error: unknown): string {
   const text = getErrorMessage(error);
@@ -148,8 +148,8 @@ function servedBefore({ resolvedSource, urls, lastUnpacked, content }: ClusterCa
 }
 
 /**
- * Returns the Events for changed conditions of a catalog. Pure. The step that stores content
- * reports new content.
+ * Returns the Events for changed conditions of a catalog. Pure. New content is reported by the step
+ * that stores it.
  *
  * | condition   | changed to                   | Event                           |
  * | Progressing | Retrying or False, each text | Warning, its reason             |
@@ -190,8 +190,8 @@ export interface ServedImage {
   readonly ref: string;
   readonly digest: string;
   /**
-   * When the leader unpacked it, RFC 3339 in whole seconds; may be missing in a status from another
-   * writer.
+   * When the leader unpacked the image, RFC 3339 in whole seconds; may be missing if another
+   * program wrote the status.
    */
   readonly lastUnpacked?: string;
 }

@@ -16,8 +16,8 @@ import type { CatalogContent, ContentOrigin, FindingsSummary } from "./store/con
 const SOUND = "no errors found in the served content";
 
 /**
- * Returns the condition Valid of a catalog with checked content. @param base URL of the content;
- * the findings are at `<base>/findings`.
+ * Returns the Valid condition for checked catalog content. @param base URL of the content; the
+ * findings are at `<base>/findings`.
  */
 export function checkValidity(
   { errors, warnings, first }: FindingsSummary,
@@ -44,7 +44,7 @@ function countsText({ errors, warnings }: Pick<FindingsSummary, "errors" | "warn
 /** Dependencies of storing content. */
 export interface StoreDependencies {
   store: { store(name: string, root: string, origin: ContentOrigin, signal: AbortSignal): Promise<CatalogContent> };
-  /** Holder of the unpacked images, which are not needed after storing. */
+  /** The unpacked images, each removed after its content is stored. */
   images: CatalogKeeper;
   events: EventSink;
   /** Milliseconds of any monotonic clock; default: the clock of the process. */
@@ -52,9 +52,9 @@ export interface StoreDependencies {
 }
 
 const ROOT_LABEL = "operators.operatorframework.io.index.configs.v1";
-/** Maximum number of findings in an Event; the condition has more. */
+/** Maximum number of findings in an Event; the condition contains more. */
 const FIRST_FINDINGS = 3;
-/** A failure after less time is retried with the normal backoff. */
+/** A failure within this time is retried with the normal backoff. */
 const CHEAP_MS = 20_000;
 const REST_FACTOR = 4;
 const EMPTY = "the catalog contains no objects";
@@ -84,8 +84,8 @@ export function storeContent({ store, images, events, now = () => performance.no
 }
 
 /**
- * Retries after every cause, as in Go: a tag can get another image, and a full disk can be cleaned
- * up. A failure after minutes is not retried immediately, to save CPU.
+ * Classifies every failure as retryable, as in Go: a tag can get another image, and a full disk can
+ * be cleaned up. To save CPU, a failure after minutes is not retried immediately.
  * @throws StoreFailedError
  */
 async function storeOrClassify(store: () => Promise<CatalogContent>, signal: AbortSignal, now: () => number): Promise<CatalogContent> {
@@ -102,8 +102,8 @@ async function storeOrClassify(store: () => Promise<CatalogContent>, signal: Abo
 }
 
 /**
- * Returns the catalog's folder on disk. Go serves nothing and reports no error if the image does
- * not have it.
+ * Returns the catalog's folder on disk. If the image does not contain it, Go serves nothing and
+ * reports no error.
  */
 async function catalogRoot(catalog: Stored["catalog"], { dir, root }: UnpackedImage): Promise<string> {
   const target = join(dir, root);

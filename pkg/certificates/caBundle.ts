@@ -5,8 +5,8 @@ import { isCrd } from "../release/identity.ts";
 import { hasApplied } from "../release/managedFields.ts";
 
 /**
- * An object with the CA bundle that the API server trusts when it calls a webhook or an aggregated
- * API server.
+ * An object that contains the CA bundle with which the API server verifies a webhook or an
+ * aggregated API server.
  */
 export interface CaTarget {
   readonly ref: ObjectRef;
@@ -27,8 +27,8 @@ interface ClientConfig {
 }
 
 /**
- * Returns the CA bundles in a live object for the target, PEM, one per webhook; "" for those
- * without.
+ * Returns the CA bundles of the target in a live object, PEM, one per webhook; "" for a webhook
+ * without a CA bundle.
  */
 export function getCaBundles(live: KubeObject, { ref, webhooks }: CaTarget): string[] {
   if (!webhooks) {
@@ -40,8 +40,8 @@ export function getCaBundles(live: KubeObject, { ref, webhooks }: CaTarget): str
 }
 
 /**
- * Returns the object to apply that sets only this CA bundle, and only if the live object still
- * exists.
+ * Returns an object to apply that sets only this CA bundle. Applying it fails if the live object no
+ * longer exists.
  * @param bundle PEM.
  */
 export function withBundle(live: KubeObject, { ref, webhooks }: CaTarget, bundle: string): KubeObject {
@@ -56,9 +56,9 @@ export function withBundle(live: KubeObject, { ref, webhooks }: CaTarget, bundle
 }
 
 /**
- * Returns whether a CustomResourceDefinition loses the conversion webhook for which
- * operator-controller set a CA bundle. The API server rejects that while a field manager sets a CA
- * bundle, so a dry run fails before `withoutBundle` is applied.
+ * Returns whether a CustomResourceDefinition loses a conversion webhook for which
+ * operator-controller set a CA bundle. The API server rejects this change while a field manager
+ * sets a CA bundle, so a dry run fails before `withoutBundle` is applied.
  */
 export function isConversionLost(desired: KubeObject, live: KubeObject | undefined): live is KubeObject {
   if (!live || !isCrd(desired) || !hasApplied(live.metadata, CERTIFICATES_FIELD_MANAGER)) return false;
@@ -72,14 +72,14 @@ export function isConverted(crd: KubeObject): boolean {
 }
 
 /**
- * Returns whether a live object can have a CA bundle: the API server rejects one on a
+ * Returns whether a live object can have a CA bundle. The API server rejects a CA bundle on a
  * CustomResourceDefinition without a conversion webhook.
  */
 export function canTrust(live: KubeObject): boolean {
   return !isCrd(live) || isConverted(live);
 }
 
-/** Returns the object to apply that removes every CA bundle from an object. */
+/** Returns an object to apply that removes every CA bundle from an object. */
 export function withoutBundle({ apiVersion, kind, metadata: { name, uid } }: KubeObject): KubeObject {
   return { apiVersion, kind, metadata: uid === undefined ? { name } : { name, uid } };
 }

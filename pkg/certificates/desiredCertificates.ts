@@ -14,13 +14,13 @@ export interface DesiredCertificate {
   readonly host: string;
   /** The DNS names by which the API server and other clients call the Service. */
   readonly dnsNames: readonly string[];
-  /** The objects whose CA bundle must contain its authority. */
+  /** The objects whose CA bundle must contain the authority of this certificate. */
   readonly targets: readonly CaTarget[];
 }
 
 /**
- * Returns the certificates that prepared or released objects need from operator-controller; empty
- * if another provider issues them.
+ * Returns the certificates that operator-controller must issue for prepared or released objects;
+ * empty if another provider issues them.
  */
 export function listDesiredCertificates(objects: readonly KubeObject[]): DesiredCertificate[] {
   return listProvidedNames(objects, selfSigned).map((names) => {
@@ -36,8 +36,8 @@ export function listDesiredCertificates(objects: readonly KubeObject[]): Desired
 }
 
 /**
- * Returns the Secrets of `listDesiredCertificates` as objects with only a name: releases contain nothing
- * else of them.
+ * Returns the Secrets of `listDesiredCertificates` as objects with only a name, because releases contain
+ * only the names of these Secrets.
  */
 export function listCertificateSecrets(objects: readonly KubeObject[]): KubeObject[] {
   return listDesiredCertificates(objects).map(({ secret: { apiVersion, kind, namespace, name } }) => ({

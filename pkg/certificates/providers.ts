@@ -7,7 +7,7 @@ import type { DeploymentSpec, NamedItem, PodTemplate } from "../bundle/types.ts"
 export interface CertificateNames {
   /** Service of the deployment. */
   readonly serviceName: string;
-  /** The certificate and its Secret. */
+  /** Name of the certificate and its Secret. */
   readonly certificateName: string;
   readonly namespace: string;
 }
@@ -28,19 +28,19 @@ type AnnotatedKind =
   | "Service";
 
 /**
- * Provides serving certificates for webhooks and API services by annotations and additional
- * objects; it never handles a key itself.
+ * Provides serving certificates for webhooks and API services by means of annotations and
+ * additional objects, without handling private keys.
  */
 export interface CertificateProvider {
   readonly name: string;
   /**
-   * Returns the annotations with which the provider sets the CA bundle or issues the certificate on
-   * an object of `kind`; may be empty.
+   * Returns the annotations for a `kind` object that make the provider set the CA bundle or issue
+   * the certificate; may be empty.
    */
   annotations(kind: AnnotatedKind, names: CertificateNames): Readonly<Record<string, string>>;
   /** Returns the Secret that the deployment mounts. */
   secret(names: CertificateNames): CertificateSecret;
-  /** Returns the additional objects with which the provider issues the certificate. */
+  /** Returns the additional objects that the provider needs to issue the certificate. */
   additionalObjects(names: CertificateNames): KubeObject[];
 }
 
@@ -115,9 +115,9 @@ export const serviceCa: CertificateProvider = {
 };
 
 /**
- * operator-controller itself issues the serving certificate, writes it into a Secret and sets the
- * CA bundles, if no other provider is available. The annotations inform users and
- * `pkg/certificates`; rendered objects contain neither key nor CA.
+ * If no other provider is available, operator-controller issues the serving certificate, writes it
+ * into a Secret and sets the CA bundles. The annotations are for users and `pkg/certificates`.
+ * Rendered objects do not contain the key or the CA.
  */
 export const selfSigned: CertificateProvider = {
   name: "self-signed",
@@ -130,7 +130,7 @@ export const selfSigned: CertificateProvider = {
 };
 
 /**
- * Paths at which operators built for OLM expect their serving certificate: as a webhook server and
+ * Paths at which operators built for OLM expect their serving certificate, as a webhook server and
  * as an API server.
  */
 const PLACES = [
@@ -140,8 +140,8 @@ const PLACES = [
 
 /**
  * Returns `spec` with the serving certificate mounted into every container at both paths. First
- * removes volumes with the protected names, and those mounted at a protected path, with all their
- * mounts. Does not change init containers.
+ * removes, with all their mounts, the volumes with protected names and the volumes mounted at a
+ * protected path. Does not change init containers.
  */
 export function withCertificateVolumes(spec: DeploymentSpec, secret: CertificateSecret): DeploymentSpec {
   const pod = spec.template.spec;
@@ -160,9 +160,9 @@ export function withCertificateVolumes(spec: DeploymentSpec, secret: Certificate
 }
 
 /**
- * The same for a deployment that serves APIs: a container that itself mounts a volume with a
- * protected name keeps its mount at any path, and finds the certificate there. Mounts of other
- * volumes at a protected path are removed.
+ * Like `withCertificateVolumes`, for a deployment that serves APIs. A container that mounts a
+ * volume with a protected name keeps this mount at any path and gets the certificate there. Mounts
+ * of other volumes at a protected path are removed.
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/certresources.go
  */
 export function withOwnMountsKept(spec: DeploymentSpec, secret: CertificateSecret): DeploymentSpec {
@@ -215,24 +215,24 @@ interface SecretVolume {
   secret?: { secretName?: string } | null;
 }
 
-/** All certificate providers, those with requirements on the cluster first. */
+/** All certificate providers. Providers that require components on the cluster come first. */
 export const CERTIFICATE_PROVIDERS: readonly CertificateProvider[] = [certManager, serviceCa, selfSigned];
 
 /**
  * Returns the certificate provider of rendered, prepared or released objects; undefined if they
- * have no webhooks. Considers only what the renderer writes, because bundles contain annotations
- * for providers too.
+ * have no webhooks. Considers only annotations that the renderer writes, because bundles may also
+ * contain provider annotations.
  */
 export function findProvider(objects: readonly KubeObject[]): CertificateProvider | undefined {
   return CERTIFICATE_PROVIDERS.find((provider) => listProvidedNames(objects, provider).length > 0);
 }
 
-/** Returns the names of every Deployment whose serving certificate this provider issues. */
+/** Returns the certificate names of every Deployment whose serving certificate this provider issues. */
 export function listProvidedNames(objects: readonly KubeObject[], provider: CertificateProvider): CertificateNames[] {
   return listServedNames(objects).filter((names) => isMarked(objects, provider, names));
 }
 
-/** Returns certificate names for all Deployments that mount a serving certificate. */
+/** Returns the certificate names of all Deployments that mount a serving certificate. */
 export function listServedNames(objects: readonly KubeObject[]): CertificateNames[] {
   return objects.flatMap((object) => {
     if (object.kind !== "Deployment") return [];
@@ -242,7 +242,7 @@ export function listServedNames(objects: readonly KubeObject[]): CertificateName
 }
 
 /**
- * Returns whether the Service of the deployment, and the additional objects, are as this provider
+ * Returns whether the Service of the deployment and the additional objects are as this provider
  * creates them.
  */
 function isMarked(objects: readonly KubeObject[], provider: CertificateProvider, names: CertificateNames): boolean {

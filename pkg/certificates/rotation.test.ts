@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { CERTIFICATE_TIMES, type CertificateState, chooseNextAction, type PairState } from "./rotation.ts";
 
-/** Hours from now, or a fault. */
+/** Validity in hours from now, or a fault. */
 type Pair = string | { from: number; to: number };
 
 interface PlanCase extends CaseHead {
@@ -42,7 +42,7 @@ function carriedOut(state: CertificateState | undefined, kind: string, now: numb
   return { ...state, authorityEnds: kept };
 }
 
-test("rotation always converges to a valid certificate, and all certificates that Pods may still serve are trusted", () => {
+test("rotation always converges to a valid certificate, and Pods only serve trusted certificates", () => {
   const pauses = array(integer({ min: 1, max: 9_000 }), { minLength: 1, maxLength: 30 });
   assert(
     property(pauses, (hours) => {

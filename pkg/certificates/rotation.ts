@@ -1,14 +1,14 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { AUTHORITIES_MAX, type KeyPair, type StoredCertificates } from "./storedCertificates.ts";
 
-/** A certificate with its key: its fault, or its validity in milliseconds since the epoch. */
+/** State of a certificate and its key: a fault, or the validity in milliseconds since the epoch. */
 export type PairState = { readonly fault: string } | { readonly startsAt: number; readonly endsAt: number };
 
 /** State of one certificate. */
 export interface CertificateState {
   /** The certificate that the operator serves. */
   readonly serving: PairState;
-  /** The next certificate, to be served when its authority is trusted everywhere. */
+  /** The next certificate, which is served once its authority is trusted everywhere. */
   readonly next?: PairState;
   /** When each trusted authority expires, in milliseconds since the epoch. */
   readonly authorityEnds: readonly number[];
@@ -16,20 +16,20 @@ export interface CertificateState {
 
 /** Durations of certificates, in milliseconds. */
 export interface CertificateTimes {
-  /** Of an authority and its certificate, which expire together. */
+  /** Validity of an authority and its certificate, which expire together. */
   readonly validityMs: number;
-  /** A certificate is replaced this long before it expires. */
+  /** Time before expiry at which a certificate is replaced. */
   readonly renewBeforeMs: number;
-  /** A certificate is served this long after its authority was distributed. */
+  /** Time between distributing an authority and serving its certificate. */
   readonly settleMs: number;
-  /** The validity starts this long before the creation, because clocks differ. */
+  /** Time by which the start of the validity precedes the creation, because clocks differ. */
   readonly skewMs: number;
 }
 
 const HOUR_MS = 3_600_000;
 
 /**
- * As requested from cert-manager: two years, renewed a day before the end.
+ * The same durations as requested from cert-manager: valid for two years, renewed one day before expiry.
  * @see operator-controller df2c201d internal/operator-controller/rukpak/render/certproviders/certmanager.go
  */
 export const CERTIFICATE_TIMES: CertificateTimes = {
@@ -40,10 +40,10 @@ export const CERTIFICATE_TIMES: CertificateTimes = {
 };
 
 /**
- * The next action for one certificate. issue: create an authority and a certificate, and serve it
- * immediately; prepare: create them, trust the authority, and keep the certificate for later;
- * promote: serve the prepared certificate; trim: remove expired authorities; rest: nothing until
- * `at`.
+ * The next action for one certificate. issue: create an authority and a certificate, and serve the
+ * certificate immediately; prepare: create both and trust the authority, but serve the certificate
+ * later; promote: serve the prepared certificate; trim: remove expired authorities; rest: do
+ * nothing until `at`.
  */
 export type CertificateAction =
   | { readonly kind: "issue" | "prepare"; readonly reason: string }
@@ -51,7 +51,7 @@ export type CertificateAction =
   | { readonly kind: "rest"; readonly at: number };
 
 /**
- * Returns the next action, by the first matching row:
+ * Returns the next action from the first matching row:
  *
  * | serving                    | next              | action                                                        |
  * | faulty, expired or missing | valid             | promote                                                       |
@@ -61,11 +61,11 @@ export type CertificateAction =
  * | valid, in its last day     | none              | prepare                                                       |
  * | valid                      | none              | trim if an authority has expired, else rest                   |
  *
- * So the authority of every certificate that a Pod may still serve is trusted: an authority is
- * removed when its certificate has expired, and not before.
+ * An authority is only removed after its certificate has expired, so that the authority of every certificate that a
+ * Pod may still serve is trusted.
  * @param now milliseconds since the epoch.
- * @param trustedSince when the trusted authorities last changed anywhere, if known;
- * milliseconds since the epoch.
+ * @param trustedSince time of the last change of trusted authorities in any object, if known; milliseconds since the
+ * epoch.
  */
 export function chooseNextAction(
   state: CertificateState | undefined,
@@ -96,8 +96,8 @@ function findFault(pair: PairState, now: number): string | undefined {
 }
 
 /**
- * Assesses stored certificates for a Service with these names; undefined if there are none. An
- * unreadable authority counts as expired.
+ * Assesses the stored certificates of a Service with these DNS names; undefined if no certificates
+ * are stored. An unreadable authority counts as expired.
  */
 export function assessCertificates(stored: StoredCertificates | undefined, dnsNames: readonly string[]): CertificateState | undefined {
   if (!stored) return undefined;
@@ -141,22 +141,22 @@ function parseCertificate(pem: string): X509Certificate | undefined {
 }
 
 /**
- * Returns the readable authorities (PEM) that have not expired. @param now milliseconds since the
- * epoch.
+ * Returns the authorities (PEM) that can be parsed and have not expired. @param now milliseconds
+ * since the epoch.
  */
 function filterUnexpired(authorities: readonly string[], now: number): string[] {
   return authorities.filter((pem) => (parseCertificate(pem)?.validToDate.getTime() ?? Number.NEGATIVE_INFINITY) > now);
 }
 
-/** A certificate with its key, and the authority that signed it, in PEM. */
+/** A certificate with its key and the authority that signed it, in PEM. */
 export interface NewCertificate {
   readonly authority: string;
   readonly pair: KeyPair;
 }
 
 /**
- * Returns the content to store when `made` is served immediately. Keeps authorities that are still
- * in use.
+ * Returns the content to store if the new certificate `made` is served immediately. Keeps
+ * authorities that are still in use.
  * @param known previous authorities, PEM, oldest first. @param now milliseconds since the epoch.
  */
 export function storeIssued({ authority, pair }: NewCertificate, known: readonly string[], now: number): StoredCertificates {
@@ -164,14 +164,14 @@ export function storeIssued({ authority, pair }: NewCertificate, known: readonly
 }
 
 /**
- * Returns the content to store when `made` will be served after its authority is trusted
- * everywhere. @param now milliseconds since the epoch.
+ * Returns the content to store if the new certificate `made` is served later, when its authority is
+ * trusted everywhere. @param now milliseconds since the epoch.
  */
 export function storePrepared(stored: StoredCertificates, { authority, pair }: NewCertificate, now: number): StoredCertificates {
   return { serving: stored.serving, next: pair, authorities: addAuthority(stored.authorities, authority, now) };
 }
 
-/** Makes the prepared certificate the serving one. Returns `stored` unchanged if no certificate is prepared. */
+/** Returns the content to store if the prepared certificate becomes the serving certificate; `stored` if no certificate is prepared. */
 export function promotePrepared(stored: StoredCertificates): StoredCertificates {
   return stored.next ? { serving: stored.next, authorities: stored.authorities } : stored;
 }

@@ -15,13 +15,13 @@ export interface ServingSecretName {
 /** The state of the Secret. */
 export type ServingSecret =
   | { readonly kind: "missing" }
-  /** Owned by another server: it must not be written. */
+  /** Owned by another server, so that it must not be written. */
   | { readonly kind: "foreign"; readonly reason: string }
-  /** Owned by this server and empty, as in the manifests. */
+  /** Owned by this server and still empty, as in the manifests. */
   | { readonly kind: "empty" }
   | { readonly kind: "stored"; readonly stored: StoredCertificates };
 
-/** Keys in the data that this server owns. */
+/** The data keys that this server owns. */
 const MEMBERS = ["tls.crt", "tls.key", "ca.crt", "next.crt", "next.key"] as const;
 
 /** Returns the name of a server's Secret and its label value. */
@@ -29,7 +29,7 @@ export function getServingSecretName(program: "catalogd" | "operator-controller"
   return { namespace, name: `${program}-serving-cert`, program };
 }
 
-/** Determines the state of a Secret of any writer. Only the label decides who owns it. */
+/** Determines the state of a Secret, which any program may have written. Only the label decides who owns the Secret. */
 export function parseServingSecret(secret: KubeObject | undefined, { program }: ServingSecretName): ServingSecret {
   if (!secret) return { kind: "missing" };
   const owner = secret.metadata.labels?.[LABEL_SELF_MANAGED_CERTIFICATE];
@@ -44,14 +44,15 @@ export function parseServingSecret(secret: KubeObject | undefined, { program }: 
 }
 
 /**
- * Returns the Secret with this content: `live` as it was read, with its resourceVersion to detect
- * conflicting writes, or a new one if it does not exist. Keeps data and labels of others.
+ * Returns the Secret with this content, based on `live` if it exists, otherwise a new one. Keeps
+ * the resourceVersion of `live` to detect conflicting writes, and the data and labels from other
+ * writers.
  */
 export function buildServingSecret(live: KubeObject | undefined, place: ServingSecretName, stored: StoredCertificates): KubeObject {
   const { namespace, name, program } = place;
   const secret = { apiVersion: "v1", kind: "Secret", namespace, name };
   const fresh = toServingSecret(secret, stored);
-  // A type without required keys: the Secret in the manifests is empty.
+  // Uses a type without required keys, because the Secret in the manifests is empty.
   if (!live) {
     const labels = { [LABEL_SELF_MANAGED_CERTIFICATE]: program, "app.kubernetes.io/name": program, "app.kubernetes.io/part-of": "olm" };
     return { ...fresh, metadata: { ...fresh.metadata, labels }, type: "Opaque" };
@@ -65,8 +66,8 @@ export function buildServingSecret(live: KubeObject | undefined, place: ServingS
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Validity of the servers' own certificates: ninety days, replaced thirty days before the end.
- * Clients have ten minutes to trust the next authority.
+ * Durations of the servers' own certificates: valid for ninety days, replaced thirty days before
+ * expiry. Clients have ten minutes to trust the next authority.
  */
 export const SERVING_TIMES: CertificateTimes = {
   validityMs: 90 * DAY_MS,
@@ -76,9 +77,10 @@ export const SERVING_TIMES: CertificateTimes = {
 };
 
 /**
- * What a replica does about the certificate of its server, in addition to `chooseNextAction`. restore:
- * write back the served certificate after the Secret was damaged or deleted; leave: the leader must
- * do `what`; refuse: the Secret must not be written.
+ * What a replica does to maintain the certificate of its server, in addition to the actions of
+ * `chooseNextAction`. restore: write the served certificate back after the Secret was damaged or
+ * deleted; leave: let the leader do `what`; refuse: do not write the Secret, because it belongs to
+ * another owner.
  */
 export type ServingAction =
   | CertificateAction
@@ -89,9 +91,9 @@ export type ServingAction =
 /** Inputs of `chooseServingAction`. */
 export interface ServingInput {
   readonly secret: Pick<ServingSecret, "kind"> & { readonly reason?: string };
-  /** The assessment of its content; undefined if empty. */
+  /** The assessment of the stored certificates; undefined if the Secret has none. */
   readonly state: CertificateState | undefined;
-  /** The certificate that this replica serves; undefined for none. */
+  /** The certificate that this replica serves; undefined if it serves none. */
   readonly held: PairState | undefined;
   readonly leading: boolean;
   /** Milliseconds since the epoch. */
@@ -100,7 +102,7 @@ export interface ServingInput {
 }
 
 /**
- * Returns the next action, by the first matching row:
+ * Returns the next action from the first matching row:
  *
  * | Secret           | its certificate | held    | leads | action                                                  |
  * | of another owner |                 |         |       | refuse                                                  |
@@ -110,8 +112,8 @@ export interface ServingInput {
  * | owned            |                 |         | yes   | as `chooseNextAction`                                         |
  * | owned            |                 |         | no    | rest, or leave the result of `chooseNextAction` to the leader |
  *
- * Clocks differ, so only the leader's clock counts: otherwise two replicas would alternately
- * replace each other's certificate.
+ * Only the leader's clock counts. Otherwise, two replicas with different clocks could keep replacing each other's
+ * certificates.
  */
 export function chooseServingAction({ secret, state, held, leading, now, times }: ServingInput): ServingAction {
   const isHeldGood = held !== undefined && "endsAt" in held && held.endsAt > now;
@@ -133,8 +135,8 @@ export function listServiceNames(host: string): string[] {
 }
 
 /**
- * Returns the names for the certificate of a server that clients reach at `host`: all names of a
- * Service if it is one of them, otherwise only that name.
+ * Returns the DNS names for the certificate of a server that clients reach at `host`: all names of
+ * the Service if `host` is one of them, otherwise only `host`.
  */
 export function listCertificateHostNames(host: string): string[] {
   const service = /^([a-z0-9-]+\.[a-z0-9-]+)\.svc(?:\.cluster\.local)?$/.exec(host)?.[1];

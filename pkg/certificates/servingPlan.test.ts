@@ -3,7 +3,7 @@ import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { PairState } from "./rotation.ts";
 import { chooseServingAction, SERVING_TIMES, type ServingInput } from "./servingCertificate.ts";
 
-/** Hours from now, or a fault. */
+/** Validity in hours from now, or a fault. */
 type Pair = string | { from: number; to: number };
 
 interface PlanCase extends CaseHead {

@@ -23,7 +23,7 @@ test.for([
   ["from the manifests", secret({ labels: { [LABEL]: "catalogd" } }), { kind: "empty" }],
   ["with other content", secret({ labels: { [LABEL]: "catalogd" }, data: { note: base64("x"), "tls.crt": "" } }), { kind: "empty" }],
   ["with half of a key pair", secret({ labels: { [LABEL]: "catalogd" }, data: { "tls.key": base64("x") } }), { kind: "stored" }],
-] as const)("a Secret %s", ([, given, want]) => {
+] as const)("parseServingSecret classifies a Secret %s", ([, given, want]) => {
   expect(parseServingSecret(given, PLACE)).toMatchObject(want);
 });
 
@@ -31,7 +31,7 @@ test("an undefined Secret is missing", () => {
   expect(parseServingSecret(undefined, PLACE)).toEqual({ kind: "missing" });
 });
 
-test("the written Secret keeps the resourceVersion that was read, and the labels and data of others", () => {
+test("the written Secret keeps the resourceVersion that was read, and labels and data from other writers", () => {
   const live = secret({
     labels: { [LABEL]: "catalogd", mine: "x" },
     data: { note: "bm90ZQ==", "next.crt": base64("old"), "next.key": "" },
@@ -52,6 +52,6 @@ test.for([
   ["a.ns.svc.cluster.local", ["a.ns", "a.ns.svc", "a.ns.svc.cluster.local"]],
   ["localhost", ["localhost"]],
   ["catalogs.example.com", ["catalogs.example.com"]],
-] as const)("a certificate for %s has the names %j", ([host, names]) => {
+] as const)("a certificate for %s has the DNS names %j", ([host, names]) => {
   expect(listCertificateHostNames(host)).toEqual(names);
 });

@@ -6,21 +6,21 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** Content of a certificate's Secret. Authorities' keys are never stored. */
+/** Content of a certificate's Secret. The keys of authorities are never stored. */
 export interface StoredCertificates {
   /** The certificate that the operator serves. */
   readonly serving: KeyPair;
-  /** The next certificate, to be served when its authority is trusted everywhere. */
+  /** The next certificate, which is served once its authority is trusted everywhere. */
   readonly next?: KeyPair;
   /** Certificates of all trusted authorities, PEM, oldest first. */
   readonly authorities: readonly string[];
 }
 
-/** Maximum number of trusted authorities; a rotation adds one, and expired ones are removed. */
+/** Maximum number of trusted authorities. Each rotation adds one; expired ones are removed. */
 export const AUTHORITIES_MAX = 16;
 const PEM = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,8192}-----END CERTIFICATE-----/g;
 
-/** Reads the content of a Secret of any writer, without validation. */
+/** Reads the content of a Secret, which any program may have written, without validation. */
 export function readStoredCertificates(secret: KubeObject): StoredCertificates {
   const data = (secret["data"] ?? {}) as Readonly<Record<string, string>>;
   const text = (key: string): string => Buffer.from(data[key] ?? "", "base64").toString();
@@ -34,7 +34,7 @@ export function readStoredCertificates(secret: KubeObject): StoredCertificates {
 
 /**
  * Returns the Secret with the content `stored`, without ownership labels. The operator mounts
- * tls.crt and tls.key; the rest is for operator-controller.
+ * tls.crt and tls.key; operator-controller uses the other keys.
  */
 export function toServingSecret({ apiVersion, kind, namespace, name }: ObjectRef, stored: StoredCertificates): KubeObject {
   const { serving, next } = stored;
@@ -54,8 +54,7 @@ export function joinCertificates(authorities: readonly string[]): string {
 }
 
 /**
- * Returns the certificates in a PEM text without duplicates; of more than `AUTHORITIES_MAX` the
- * last ones.
+ * Returns the certificates in a PEM text without duplicates, at most the last `AUTHORITIES_MAX`.
  */
 export function parseCertificates(text: string): string[] {
   return [...new Set([...text.matchAll(PEM)].map(([certificate]) => certificate))].slice(-AUTHORITIES_MAX);

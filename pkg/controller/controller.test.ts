@@ -34,7 +34,7 @@ function start(reconcile: Reconcile, workers = 1) {
   return { clock, queue, metrics, lines, stop, running, end };
 }
 
-/** Runs one reconcile. Returns the delay until the next one, the counted result, and the log line. */
+/** Runs one reconcile. Returns the delay until the next reconcile, the counted result and the log line. */
 async function after(
   reconcile: Reconcile,
 ): Promise<{ againInMs: number | undefined; result: string | undefined; terminal: boolean; line: object }> {
@@ -161,7 +161,7 @@ test("Controller keeps the back-off when a reconcile is pending", async () => {
   await end();
 });
 
-test("Controller replaces reconciles that hang, and limits workers when they end", async () => {
+test("Controller starts other workers for reconciles that hang, and stops the extra workers when they end", async () => {
   const clock = new FakeClock();
   const queue = new WorkQueue({ clock });
   const stop = new AbortController();
@@ -200,7 +200,7 @@ test("Controller replaces reconciles that hang, and limits workers when they end
     clock.advance(100);
     await settled();
   }
-  expect(most).toBe(10); // slow reconciles and workers
+  expect(most).toBe(10); // number of slow reconciles and of workers
   while (hanging.size > 0) {
     for (const [key, { resolve }] of hanging) {
       hanging.delete(key);

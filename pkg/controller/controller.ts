@@ -18,15 +18,16 @@ export interface ReconcileContext {
 }
 
 /**
- * Outcome of a reconcile: nothing, or a delay until the next one. With `isPending` it has neither succeeded nor failed
- * yet, so the back-off of the key does not change. The code that ends the pending work adds the key.
+ * Result of a reconcile: nothing, or a delay until the next reconcile. With `isPending`, work outside of the reconcile
+ * has not ended yet, so that the back-off of the key does not change. The key must be added to the queue when that
+ * work ends.
  */
 export type ReconcileOutcome = { requeueAfterMs?: number; isPending?: boolean } | undefined;
 
 /**
- * Reconciles one object. Called with "name" or "namespace/name", for any reason, any number of times, but never
- * concurrently for one key. After a TerminalError the key is not retried until the object changes; after other errors
- * it is retried with back-off.
+ * Reconciles one object. The key is "name" or "namespace/name". Can be called at any time and repeatedly, but never
+ * concurrently for one key. After a TerminalError, the key is not retried until the object changes. After other
+ * errors, it is retried with back-off.
  */
 export type Reconcile = (key: string, ctx: ReconcileContext) => Promise<ReconcileOutcome>;
 
@@ -35,9 +36,9 @@ export interface ControllerInit {
   name: string;
   queue: WorkQueue;
   reconcile: Reconcile;
-  /** Maximum number of concurrent reconciles, except slow ones. */
+  /** Maximum number of concurrent reconciles, not counting slow ones. */
   workers: number;
-  /** A reconcile that takes longer is slow: another worker replaces it until it ends. Default 10 s. */
+  /** Time after which a reconcile counts as slow and another worker is started until it ends. Default 10 s. */
   slowAfterMs?: number;
   clock?: Clock;
   log: Logger;
@@ -45,10 +46,10 @@ export interface ControllerInit {
 }
 
 const SLOW_AFTER_MS = 10_000;
-/** Maximum ratio of extra workers for slow reconciles; further slow reconciles occupy a worker. */
+/** Maximum number of extra workers for slow reconciles, as a multiple of the workers. Further slow reconciles occupy a regular worker. */
 const SLOW_FACTOR = 4;
 
-/** Result of one reconcile, before it is queued, counted and logged. */
+/** How a reconcile ended, to queue, count and log it. */
 type Ending =
   | { kind: "success" }
   | { kind: "requeueAfter"; ms: number }
@@ -58,8 +59,8 @@ type Ending =
   | { kind: "stopped" };
 
 /**
- * Takes keys from a queue and reconciles them with a number of workers. Reconciles that are slow, for example because a
- * catalog or webhook hangs, are replaced by other workers, so that they only delay what depends on them.
+ * Reconciles the keys in a queue with a number of workers. If a reconcile is slow, for example because a catalog or
+ * webhook hangs, another worker is started, so that other objects are not delayed.
  */
 export class Controller {
   readonly #init: ControllerInit;
@@ -92,13 +93,13 @@ export class Controller {
     this.#working.add(working);
   }
 
-  /** Works until the queue ends, or until a slow reconcile was replaced by another worker. */
+  /** Reconciles keys until the queue is shut down, or until another worker has replaced this one because its reconcile was slow. */
   async #work(signal: AbortSignal): Promise<void> {
     const { queue } = this.#init;
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) if (await this.#reconcileOrReplace(key, signal)) return;
   }
 
-  /** Reconciles one key. @returns whether the reconcile was slow and another worker has replaced it. */
+  /** Reconciles one key. @returns whether the reconcile was slow and another worker has replaced this one. */
   async #reconcileOrReplace(key: string, signal: AbortSignal): Promise<boolean> {
     const { queue, workers, slowAfterMs = SLOW_AFTER_MS } = this.#init;
     let isReplaced = false;
@@ -162,7 +163,7 @@ export class Controller {
     }
   }
 
-  /** Queues a failed key again after its back-off, or later if a server or the error requires it. */
+  /** Queues a failed key again after its back-off, or later if a server or the error requests a longer delay. */
   #retry(key: string, err: unknown): number {
     const minDelayMs = getRetryAfterMs(err) ?? getRegistryWaitMs(err) ?? getRestMs(err) ?? 0;
     return this.#init.queue.addRateLimited(key, minDelayMs);

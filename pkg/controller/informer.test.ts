@@ -67,7 +67,7 @@ async function start(options: InformerOptions<KubeObject> = {}) {
   return { script, watches, informer, seen, lines, clock, send, requests, watching, stop, running };
 }
 
-test("it lists, then watches from there; bookmarks move it on silently", async () => {
+test("Informer lists, then watches from the list's resourceVersion, and bookmarks update the resourceVersion without an event", async () => {
   const { script, informer, seen, send, requests, watches, watching } = await start();
   script.list = [thing("a", "9")];
   await informer.synced;

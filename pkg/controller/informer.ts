@@ -14,7 +14,7 @@ export interface StoreEvent<T extends KubeObject> {
   old?: T;
 }
 
-/** Returns "namespace/name", or "name" of a cluster-scoped object: the key in stores and work queues. */
+/** Returns the key of an object in stores and work queues: "namespace/name", or "name" for a cluster-scoped object. */
 export function getStoreKey({ metadata: { name, namespace } }: KubeObject): string {
   return namespace ? `${namespace}/${name}` : name;
 }
@@ -33,7 +33,7 @@ export class Store<T extends KubeObject> {
     return [...this.#objects.values()];
   }
 
-  /** Indexes all current and future objects by the values that `valuesOf` returns; it must be pure. */
+  /** Indexes all current and future objects by the values that `valuesOf` returns. `valuesOf` must be pure. */
   addIndex(name: string, valuesOf: (object: T) => readonly string[]): void {
     const index = { valuesOf, keys: new Map<string, Set<string>>() };
     this.#indexes.set(name, index);
@@ -69,14 +69,14 @@ export class Store<T extends KubeObject> {
     return { type: "delete", object: last ?? old, old };
   }
 
-  /** Replaces the content with `objects`. An object that was recreated under its name is a delete and an add. */
+  /** Replaces all objects. Returns a delete and an add for an object that was recreated with the same name. */
   replace(objects: readonly T[]): StoreEvent<T>[] {
     const keys = new Set(objects.map(getStoreKey));
     const gone = [...this.#objects.keys()].filter((key) => !keys.has(key)).map((key) => this.delete(key));
     return [...gone, ...objects.flatMap((object) => this.put(object))].filter((event) => event !== undefined);
   }
 
-  /** Like `set`, with a delete first if the object was recreated under its name. */
+  /** Like `set`, but returns a delete first if the object was recreated with the same name. */
   put(object: T): StoreEvent<T>[] {
     const key = getStoreKey(object);
     const old = this.#objects.get(key);
@@ -106,12 +106,12 @@ export type ListerWatcher = Pick<Client, "list" | "watch">;
 
 /** Options of an informer, in addition to the objects that it watches. */
 export interface InformerOptions<T extends KubeObject> extends ListSelection {
-  /** Called for each object before it is stored, for example `withoutBulk`. Must keep identity and resourceVersion. */
+  /** Transforms each object before it is stored, for example with `withoutBulk`. Must keep name, namespace, uid and resourceVersion. */
   transform?: (object: T) => T;
   /** Maximum delay between attempts while the API server does not respond or denies access. Default 30 s. */
   maxBackoffMs?: number;
   clock?: Clock;
-  /** Called after each complete list, when the store contains it. */
+  /** Called after each complete list, when the store contains its objects. */
   onList?: () => void;
   /** Called for each failure, before the delay and the retry. */
   onError?: (err: unknown, during: "list" | "watch") => void;
@@ -119,7 +119,7 @@ export interface InformerOptions<T extends KubeObject> extends ListSelection {
 
 const BASE_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 30_000;
-/** A watch that ends earlier without an event counts as failed, to avoid a busy loop. */
+/** A watch that ends before this time without an event counts as failed, to avoid a busy loop. */
 const SHORT_WATCH_MS = 1_000;
 /** Time during which the same interruption is logged only once. */
 const QUIET_MS = 300_000;
@@ -137,11 +137,11 @@ export function withoutBulk<T extends KubeObject>(object: T): T {
 }
 
 /**
- * Watches the objects of one kind: a list, then watches until it is stopped. Recovers from broken connections, restarts
- * of the API server, an expired resourceVersion and missing permissions. Keeps the last known objects meanwhile.
+ * Lists and watches the objects of one kind until it is stopped. Recovers from broken connections, API server restarts,
+ * an expired resourceVersion and missing permissions. Keeps the last known objects meanwhile.
  */
 export class Informer<T extends KubeObject = KubeObject> {
-  /** Resolves after the first complete list; rejects with the signal's reason if `run` stops before. */
+  /** Resolves after the first complete list; rejects with the signal's reason if `run` ends before. */
   readonly synced: Promise<void>;
   readonly #client: ListerWatcher;
   readonly #gvk: GroupVersionKind;
@@ -157,7 +157,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   readonly #sync = Promise.withResolvers<void>();
   readonly #interruptions: Repeats;
   #hasSynced = false;
-  /** Where to start the watch; undefined if a list must come first. */
+  /** The resourceVersion at which to start the watch; undefined if the objects must be listed first. */
   #resourceVersion: string | undefined;
 
   constructor(client: ListerWatcher, gvk: GroupVersionKind, options: InformerOptions<T>, log: Logger) {
@@ -182,7 +182,8 @@ export class Informer<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Calls `handler` for every change from now on, and immediately with an add for each known object. Logs its errors.
+   * Calls `handler` for every change from now on, and immediately with an add for each known object. Logs errors that
+   * `handler` throws.
    */
   onEvent(handler: (event: StoreEvent<T>) => void): void {
     this.#handlers.push(handler);
@@ -199,7 +200,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     return this.#store.list();
   }
 
-  /** Adds an index for `byIndex(name, value)`, with the values that `valuesOf` returns for an object. */
+  /** Adds an index for `byIndex(name, value)`. `valuesOf` returns the values of an object in the index. */
   addIndex(name: string, valuesOf: (object: T) => readonly string[]): void {
     this.#store.addIndex(name, valuesOf);
   }
@@ -259,9 +260,10 @@ export class Informer<T extends KubeObject = KubeObject> {
 
   /**
    * Waits after a failure, at least as long as the server requests, and decides how to continue:
-   * - expired (410): lists again
-   * - any other first failure: continues the watch where it broke
-   * - later consecutive failures: lists again, because the server may have returned with an older history
+   * - resourceVersion expired (410): lists again
+   * - any other first failure: resumes the watch at the last resourceVersion
+   * - further consecutive failures: lists again, because the server may have restarted with an older
+   *   history
    */
   async #recoverFrom(err: unknown, signal: AbortSignal): Promise<void> {
     const retryInMs = Math.max(this.#backoff.next(), getRetryAfterMs(err) ?? 0);
@@ -276,7 +278,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   }
 
   #logResumed(): void {
-    if (!this.#interruptions.isTold) return;
+    if (!this.#interruptions.hasReported) return;
     this.#interruptions.forget();
     this.#log.info("watch resumed");
   }

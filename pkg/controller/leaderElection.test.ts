@@ -132,7 +132,7 @@ describe("LeaderElection", () => {
     name: string;
     /** Called with "a" leading and "b" and "c" following. */
     when: () => void | Promise<void>;
-    /** The leader after a time in milliseconds; undefined for any of the followers, empty for none. */
+    /** The leader after a time in milliseconds; undefined if any follower may lead, empty if there must be no leader. */
     after: readonly (readonly [ms: number, leader: string | undefined])[];
   }
 
@@ -225,7 +225,7 @@ describe("LeaderElection", () => {
     }
   });
 
-  test("does not let a suspended leader continue when it resumes, and aborts its work", async () => {
+  test("aborts the work of a suspended leader when it resumes", async () => {
     await withLeader("a", "b");
     scene.of("a").suspend();
     await scene.pass(30_000);

@@ -18,10 +18,10 @@ export interface LeaderElectionInit {
   times: ElectionTimes;
   log: Logger;
   metrics?: LeaderMetrics;
-  /** Identifies the process; by default the host name and a random part. */
+  /** Identifies the process; default: the host name and a random suffix. */
   identity?: string;
   /**
-   * Returns how long to leave a free Lease to other replicas first, because this one is not ready to lead. Called
+   * Returns how long this replica leaves a free Lease to other replicas because it is not ready to lead. Called
    * repeatedly. Default 0.
    */
   standBackMs?: () => number;
@@ -32,7 +32,7 @@ export interface LeaderElectionInit {
   random?: () => number;
 }
 
-/** Reason with which a leader's signal aborts when another process leads, or may lead soon. */
+/** Abort reason of a leader's signal if another process leads, or may lead soon. */
 export class LeadershipLost extends Error {
   override readonly name = "LeadershipLost";
 }
@@ -42,15 +42,15 @@ const STAND_BACK_LOOK_MS = 500;
 /** Maximum delay after a conflicting write. */
 const CONFLICT_MS = 1_000;
 /**
- * Maximum time for leader tasks to end after a lost term. If it exceeds that, the process must end, because its
- * work may do harm.
+ * Maximum time for leader tasks to end after leadership was lost. If they take longer, the process must exit,
+ * because its writes may conflict with those of the new leader.
  */
 const STOP_WORK_MS = 30_000;
 
 /**
  * Elects one of several replicas as leader with a Lease. A leader stops immediately when a renewal is overdue by its
- * own monotonic clock, or when another process holds the Lease. Other replicas take over when it is released, or after
- * its duration if the holder does not renew it.
+ * own monotonic clock, or when another process holds the Lease. Another replica takes over when the Lease is released,
+ * or when the holder has not renewed it for its duration.
  * @see k8s.io/client-go v0.36 tools/leaderelection
  */
 export class LeaderElection {
@@ -61,10 +61,10 @@ export class LeaderElection {
   readonly #view: LeaseView;
   readonly #watch: LeaseWatch;
   readonly #hold: LeaseHold;
-  /** Ends the current term and leaves the Lease to other replicas. */
+  /** Ends the current term; undefined while this process is not the leader. */
   #leave: ((why: string) => void) | undefined;
 
-  /** @throws Error if the times are inconsistent. */
+  /** @throws Error if the configured times are inconsistent. */
   constructor(init: LeaderElectionInit) {
     const problem = findElectionTimesProblem(init.times);
     if (problem !== undefined) throw new Error(problem);
@@ -80,7 +80,7 @@ export class LeaderElection {
   }
 
   /**
-   * Whether this process may act as leader at this moment. False as soon as a renewal is overdue, even before a timer
+   * Whether this process may currently act as leader. False as soon as a renewal is overdue, even before a timer
    * fires.
    */
   get leading(): boolean {
@@ -88,7 +88,8 @@ export class LeaderElection {
   }
 
   /**
-   * Guard for clients that only the leader may write with. @throws LeadershipLost while this process does not lead.
+   * Guard for clients that only the leader may use for writes. @throws LeadershipLost while this process is not the
+   * leader.
    */
   readonly mustLead = (): void => {
     if (!this.leading) throw new LeadershipLost("write rejected: this process is not the leader, or may lose leadership soon");
@@ -100,18 +101,18 @@ export class LeaderElection {
   }
 
   /**
-   * Ends the current term, if any: aborts its work, releases the Lease, and continues the election. Only a replica
-   * whose `standBackMs` is greater than 0 leaves the Lease to other replicas this way.
+   * Ends the current term, if any: aborts the leader tasks, releases the Lease and continues the election. Unless
+   * `standBackMs` of this replica is greater than 0, it may become the leader again immediately.
    */
   stepDown(why: string): void {
     this.#leave?.(why);
   }
 
   /**
-   * Takes part in the election until `signal` aborts. Calls `lead` for each term, which must run until its signal
+   * Takes part in the election until `signal` aborts. Calls `lead` for each term; `lead` must run until its signal
    * aborts and return when all its work has ended. Continues the election after a lost term. When `signal` aborts,
    * releases the Lease after `lead` has returned.
-   * @throws the error of `lead`. @throws Error if it returns early, or still runs after a lost term.
+   * @throws the error of `lead`. @throws Error if `lead` returns early, or still runs some time after a lost term.
    */
   async run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void> {
     this.#init.metrics?.leading(false);
@@ -194,7 +195,7 @@ export class LeaderElection {
     if (!term.aborted) throw new Error("leader tasks exited unexpectedly");
   }
 
-  /** Never returns; throws when the work still runs some time after the end of the term. */
+  /** Never returns; throws if leader tasks still run some time after the end of the term. */
   async #overtime(termEnded: AbortSignal): Promise<never> {
     await new Promise((resolve) => termEnded.addEventListener("abort", resolve, { once: true }));
     await new Promise<void>((resolve) => void this.#clock.after(STOP_WORK_MS, resolve));
@@ -202,8 +203,8 @@ export class LeaderElection {
   }
 
   /**
-   * Renews until `stopped`. Then waits for a write in progress, unless the term was lost, because the release depends
-   * on its result.
+   * Renews the Lease until `stopped`. Then, unless the term was lost, waits for a write in progress, because the
+   * release depends on its result.
    */
   async #renew(lose: (why: string) => void, stopped: AbortSignal, lost: AbortSignal): Promise<void> {
     const { renewDeadlineMs, retryPeriodMs } = this.#init.times;

@@ -8,14 +8,14 @@ import type { Client } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 
-/** Kind of the object with which replicas elect a leader. */
+/** The kind Lease, with which replicas elect a leader. */
 export const LEASE = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" } as const;
 
 /** The fields of coordination.k8s.io/v1 LeaseSpec that elections use; other fields are kept. */
 export interface LeaseSpec {
   holderIdentity?: string;
   leaseDurationSeconds?: number;
-  /** RFC 3339 with microseconds; for people, never compared with a clock. */
+  /** RFC 3339 with microseconds. Only for users, never compared with a clock. */
   acquireTime?: string;
   renewTime?: string;
   leaseTransitions?: number;
@@ -35,8 +35,8 @@ export interface Leader {
 }
 
 /**
- * Returns the leader that a Lease names; undefined if it has none, or if the leader did not renew the Lease in time. For reports only:
- * candidates never compare times of different clocks.
+ * Returns the holder of a Lease as leader; undefined if the Lease has no holder or the holder did not renew it in time. For reports
+ * only: candidates never compare times from different clocks.
  * @param now the API server's clock, milliseconds since the epoch
  */
 export function findLeader(lease: Lease | undefined, now: number): Leader | undefined {
@@ -48,25 +48,25 @@ export function findLeader(lease: Lease | undefined, now: number): Leader | unde
 
 /** Times of an election, in milliseconds. */
 export interface ElectionTimes {
-  /** Time that other replicas wait for a leader that does not renew. */
+  /** Time that other replicas wait for a leader that does not renew the Lease. */
   leaseDurationMs: number;
-  /** Time that a leader continues after its last successful renewal. */
+  /** Time for which a leader continues to lead after its last successful renewal. */
   renewDeadlineMs: number;
-  /** Interval of renewals, and delay after a failed attempt. */
+  /** Interval between renewals, and delay after a failed attempt. */
   retryPeriodMs: number;
 }
 
-/** Factor by which controller-runtime spreads attempts beyond the retry period. */
+/** Jitter factor for the retry period, as in controller-runtime. */
 export const RETRY_JITTER = 1.2;
 /**
- * Duration that a release writes, because it must not be zero. @see k8s.io/client-go v0.36.3 tools/leaderelection,
- * release
+ * Lease duration to write on release, because it must not be zero. @see k8s.io/client-go v0.36.3
+ * tools/leaderelection, release
  */
 const RELEASED_SECONDS = 1;
-/** Maximum duration in a record that other replicas wait for. */
+/** Upper limit for the duration in a record that replicas wait for. */
 const MAX_DURATION_MS = 3_600_000;
 
-/** Returns the inconsistency of the times, in client-go's words; undefined if there is none. */
+/** Returns the error message of client-go for inconsistent times; undefined if the times are consistent. */
 export function findElectionTimesProblem({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: ElectionTimes): string | undefined {
   if (leaseDurationMs <= renewDeadlineMs) return "leaseDuration must be greater than renewDeadline";
   if (renewDeadlineMs <= RETRY_JITTER * retryPeriodMs) return "renewDeadline must be greater than retryPeriod*JitterFactor";
@@ -112,7 +112,7 @@ export function computeWaitMs(record: LeaseSpec | undefined, identity: string, {
   return Math.max(leaseDurationMs, Math.min(leaseDurationSeconds * 1_000, MAX_DURATION_MS));
 }
 
-/** Dependencies of reading and writing a Lease. */
+/** Dependencies for reading and writing a Lease. */
 export interface LeaseHoldInit {
   client: Pick<Client, "get" | "create" | "replace">;
   namespace: string;
@@ -128,19 +128,19 @@ export interface LeaseHoldInit {
   now: () => number;
 }
 
-/** Result of a write. After a conflict, the view contains the state of the API server. */
+/** Result of a write. After a conflict, the view contains the current Lease from the API server. */
 export type LeaseWrite = "held" | "conflict" | "failed";
 
 const RELEASE_TRIES = 3;
 const RELEASE_TIMEOUT_MS = 5_000;
 
 /**
- * The hold of one process on a Lease. Each write requires the resourceVersion that was read, so only one of two
- * concurrent writes succeeds.
+ * Acquires, renews and releases a Lease for one process. Each write contains the resourceVersion that was read,
+ * so that only one of two concurrent writes succeeds.
  */
 export class LeaseHold {
   readonly #init: LeaseHoldInit;
-  /** Time at which the request of the last successful write was sent; undefined while the Lease is not held. */
+  /** Time when the request for the last successful write was sent; undefined while the Lease is not held. */
   #since: number | undefined;
 
   constructor(init: LeaseHoldInit) {
@@ -148,21 +148,22 @@ export class LeaseHold {
   }
 
   /**
-   * How long the hold is still valid by our own clock; 0 or less if it is not, or if another process holds the Lease.
+   * How long the Lease is still held by the clock of this process; 0 or less if it is not held, or if another process
+   * holds it.
    */
   get leftMs(): number {
     const { clock, times } = this.#init;
     return this.#since === undefined || this.isTaken ? 0 : this.#since + times.renewDeadlineMs - clock.now();
   }
 
-  /** Whether another process holds the Lease, or it was edited to have no holder. A deleted Lease is not taken. */
+  /** Whether another process holds the Lease, or its holder was removed by an edit. False for a deleted Lease. */
   get isTaken(): boolean {
     const { view, identity } = this.#init;
     return view.lease !== undefined && view.lease.spec?.holderIdentity !== identity;
   }
 
   /**
-   * Acquires or renews the Lease. After `signal` aborts, the result is not used, although the Lease may have been
+   * Acquires or renews the Lease. Returns "failed" after `signal` aborts, although the Lease may have been
    * written.
    */
   async write(signal: AbortSignal): Promise<LeaseWrite> {
@@ -202,13 +203,14 @@ export class LeaseHold {
     }
   }
 
-  /** Stops treating the Lease as held, regardless of its record. */
+  /** Treats the Lease as no longer held, regardless of its record. */
   drop(): void {
     this.#since = undefined;
   }
 
   /**
-   * Releases the Lease so that other replicas take over immediately. If that fails, they take over after its duration.
+   * Releases the Lease, so that another replica takes over immediately. If the release fails, another replica takes
+   * over after the lease duration.
    */
   async release(): Promise<void> {
     const { client, identity, view, log, now } = this.#init;
@@ -239,8 +241,8 @@ function microTime(ms: number): string {
 }
 
 /**
- * The Lease as this process last read it, and when by its own clock. Times in the record come from other clocks and are
- * ignored: any change of the record proves that its holder is alive.
+ * The Lease as this process last read it, and the time of its last change by the clock of this process. Times in the
+ * record come from other clocks and are ignored. Any change of the record proves that the holder is alive.
  */
 export class LeaseView {
   readonly #clock: Clock;
@@ -253,12 +255,12 @@ export class LeaseView {
     this.#clock = clock;
   }
 
-  /** The last known object; undefined if it does not exist. */
+  /** The last known Lease; undefined if it does not exist. */
   get lease(): Lease | undefined {
     return this.#lease;
   }
 
-  /** The last known record. Kept when the object is deleted, because its holder may not know that yet. */
+  /** The last known record. Kept when the Lease is deleted, because the holder may not have noticed the deletion yet. */
   get record(): LeaseSpec | undefined {
     return this.#record;
   }
@@ -268,7 +270,7 @@ export class LeaseView {
     return this.#clock.now() - this.#changedAt;
   }
 
-  /** Waits for a time, or until the Lease changes. */
+  /** Waits until the Lease changes, at most for a given time. */
   async pause(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const finished = Promise.withResolvers<void>();
@@ -301,7 +303,7 @@ export class LeaseView {
   }
 }
 
-/** Compares resourceVersions as numbers; false if one is not a number. */
+/** Compares resourceVersions as numbers. Returns false if one of them is not a number. */
 function isOlder(one: Lease, other: Lease | undefined): boolean {
   const [a, b] = [one, other].map((lease) => lease?.metadata.resourceVersion ?? "");
   return /^\d+$/.test(a ?? "") && /^\d+$/.test(b ?? "") && BigInt(a ?? "") < BigInt(b ?? "");
@@ -321,8 +323,8 @@ const BASE_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 15_000;
 
 /**
- * Keeps the view of a Lease current with a watch, to notice a release immediately. Each watch starts with the current
- * state, so that only a deletion between two watches can be missed; the next write then fails.
+ * Keeps the view of a Lease up to date with a watch, to notice a release immediately. Each watch starts with the
+ * current state, so that only a deletion between two watches can be missed. The next write then fails.
  */
 export class LeaseWatch {
   readonly #init: LeaseWatchInit;

@@ -39,7 +39,7 @@ test("OptionalObject reports when an object is created, changed and deleted", as
   expect(states).toEqual(["absent", "present", "present", "absent"]);
 });
 
-test("OptionalObject checks at most once a minute for a kind that is not served, and finds it later", async () => {
+test("OptionalObject checks at most once a minute whether the kind is served, and finds the object later", async () => {
   const { kind, object, later } = await follow((kind) => (kind.served = false));
   expect(object.state).toEqual({ kind: "notServed" });
   await later(30_000);
@@ -73,7 +73,7 @@ test("OptionalObject ignores a short absence of a kind, as during a start of the
   expect(states).toEqual(["present"]);
 });
 
-test("OptionalObject keeps its state after broken connections, but not after denials", async () => {
+test("OptionalObject keeps its state when connections break, but not when access is denied", async () => {
   const { kind, object, later } = await follow((kind) => kind.put({ metadata: { name: "one" } }));
   kind.refusal = new Error("connect ECONNREFUSED");
   kind.endWatches(new Error("other side closed"));
@@ -87,7 +87,7 @@ test("OptionalObject keeps its state after broken connections, but not after den
   expect(object.state.kind).toBe("present");
 });
 
-// An API server that has just started has not loaded roles yet.
+// An API server that has just started denies access because it has not loaded the roles yet.
 test.for([true, false])("OptionalObject ignores a transient denial when the kind is served: %s", async (served) => {
   const { kind, states, later } = await follow((kind) => (kind.served = served));
   const before = [...states];

@@ -8,7 +8,7 @@ import { isForbidden, KindNotServed } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { Informer, withoutBulk } from "./informer.ts";
 
-/** State of an object whose kind the cluster may not serve. */
+/** State of an object whose kind may not be served by the cluster. */
 export type ObjectState<T extends KubeObject = KubeObject> =
   /** The API server has not responded yet; `because` is the last error. */
   | { readonly kind: "unknown"; readonly reason?: string }
@@ -22,25 +22,25 @@ export type ObjectState<T extends KubeObject = KubeObject> =
 export interface OptionalObjectOptions {
   log: Logger;
   clock?: Clock;
-  /** Interval of checks for a kind that is not served, with up to a third of jitter. Default 45 s. */
+  /** Interval for checking whether the kind is served, plus up to a third as jitter. Default 45 s. */
   recheckMs?: number;
 }
 
 const RECHECK_MS = 45_000;
-/** A served kind must be missing for longer than an API server needs to serve its CRDs again after a restart. */
+/** Time for which a kind must be missing to count as not served. Longer than an API server needs to serve CRDs again after a restart. */
 const CONFIRM_MS = 5_000;
 /**
- * An API server that has just started denies everything until it has loaded the roles. So many consecutive denials do
- * not count for an object that was readable before.
+ * Number of consecutive denials to ignore for an object that was readable before, because an API server that has just
+ * started denies all requests until it has loaded the roles.
  */
 const IGNORED_REFUSALS = 3;
 const BASE_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 30_000;
 
 /**
- * Watches one cluster-scoped object by name. Its kind may appear and disappear at any time: while it is not served, a
- * small request checks for it at an interval; afterwards a watch is open. Keeps the last known state while connections
- * are broken.
+ * Watches one cluster-scoped object by name. Its kind may appear and disappear at any time: while the kind is not
+ * served, a small periodic request checks for it; once it is served, a watch is open. Keeps the last known state while
+ * connections are broken.
  */
 export class OptionalObject<T extends KubeObject = KubeObject> {
   readonly #client: Pick<Client, "list" | "watch" | "resourceFor">;
@@ -121,7 +121,8 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Handles an error. Only denials discard the known state, and only more of them than after a start of the API server.
+   * Handles an error. Only denials discard the known state, and only if there are more denials than after an API server
+   * start.
    */
   #handleError(err: unknown): void {
     const reason = getErrorMessage(err);
@@ -145,13 +146,13 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
   }
 }
 
-/** A setting of the cluster. */
+/** A cluster-wide setting. */
 export interface SettingReader<T> {
   /** Returns the last known value. */
   current(): T;
   /** Calls `handler` after every change of `current`. */
   onChange(handler: () => void): void;
-  /** Resolves when `current` is based on a response of the API server, or when there was none for some seconds. */
+  /** Resolves when `current` is based on a response from the API server, or after some seconds without a response. */
   readonly synced: Promise<void>;
 }
 
@@ -160,7 +161,7 @@ export interface OptionalSettingOptions<T> {
   client: Pick<Client, "list" | "watch" | "resourceFor">;
   /** The object that contains the setting. */
   ref: ObjectRef;
-  /** Returns the setting for a state of that object. */
+  /** Returns the setting for a state of the object. */
   from: (state: ObjectState) => T;
   /** Formats the setting for a log line, without secrets. */
   describe: (setting: T) => string;
@@ -168,10 +169,10 @@ export interface OptionalSettingOptions<T> {
   clock?: Clock;
 }
 
-/** Maximum wait for a response; then the setting is the value of `from` for an unknown state. */
+/** Maximum wait for a response. After that, the setting is the value of `from` for an unknown state. */
 const ANSWER_MS = 10_000;
 
-/** A setting of the cluster in one object, whose kind the cluster may not serve. Updated while it runs. */
+/** A cluster-wide setting from an object whose kind may not be served by the cluster. Follows changes of the object. */
 export class OptionalSetting<T> implements SettingReader<T> {
   readonly synced: Promise<void>;
   readonly #object: OptionalObject;
@@ -205,7 +206,7 @@ export class OptionalSetting<T> implements SettingReader<T> {
   async run(signal: AbortSignal): Promise<void> {
     const stopWaiting = this.#clock.after(ANSWER_MS, () => {
       if (this.#object.state.kind === "unknown")
-        this.#log.warn({ reason: this.#text }, "cluster setting is not known yet, continuing without it");
+        this.#log.warn({ reason: this.#text }, "cluster setting could not be read yet, continuing without it");
       this.#sync.resolve();
     });
     await this.#object.run(signal);

@@ -15,7 +15,7 @@ export interface SecretName {
 /** Dependencies and options of PullSecrets. */
 export interface PullSecretsOptions {
   client: ListerWatcher;
-  /** The global pull secret, in any namespace. */
+  /** The global pull secret, which can be in any namespace. */
   globalSecret: SecretName | undefined;
   /** ServiceAccount whose `imagePullSecrets` are used; undefined outside of a cluster. */
   serviceAccount: ServiceAccountName | undefined;
@@ -25,10 +25,10 @@ export interface PullSecretsOptions {
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 const ACCOUNT = { apiVersion: "v1", kind: "ServiceAccount" } as const;
-/** Maximum number of Secrets of a ServiceAccount, because each needs a watch. Others are ignored. */
+/** Maximum number of Secrets of a ServiceAccount, because each needs a watch. Further Secrets are ignored. */
 const MAX_SECRETS = 64;
 
-/** State of a configured Secret: `unknown` until the API server responds, and while it denies access. */
+/** State of a configured Secret. `unknown` until the API server responds, and while it denies access. */
 const STATES = ["used", "missing", "unreadable", "unknown"] as const;
 type State = (typeof STATES)[number];
 
@@ -46,7 +46,7 @@ export function createPullSecretGauge(metrics: Metrics): GaugeMetric {
 interface Followed {
   readonly informer: Informer<SecretObject>;
   readonly stop: AbortController;
-  /** Whether the API server has responded once, including a denial. */
+  /** Whether the API server has responded at least once, even with a denial. */
   hasResponse: boolean;
   state: State;
 }
@@ -55,10 +55,10 @@ type AccountObject = KubeObject & { imagePullSecrets?: { name?: string }[] };
 type SecretObject = KubeObject & { data?: Record<string, string> };
 
 /**
- * The registry credentials in the cluster: of the global pull secret, then of the `imagePullSecrets` of one
- * ServiceAccount in their order. Later ones override earlier ones for the same registry. Watches exactly these Secrets;
- * changes apply to the next pull. Reports missing and unreadable ones in the log and as a metric, without their
- * content, and uses the others. Writes nothing to disk.
+ * The registry credentials in the cluster: from the global pull secret, then from the `imagePullSecrets` of one
+ * ServiceAccount, in order. For the same registry, later credentials override earlier ones. Watches only these
+ * Secrets. Changes apply to the next pull. Skips missing and unreadable Secrets, and reports them in the log and
+ * as a metric, without their content. Writes nothing to disk.
  * @see operator-controller df2c201d internal/shared/controllers/pull_secret_controller.go
  */
 export class PullSecrets implements CredentialSource {
@@ -89,7 +89,7 @@ export class PullSecrets implements CredentialSource {
     this.#account.onEvent(() => this.#update());
   }
 
-  /** Returns the current credentials. The first call waits until the API server has responded for every Secret. */
+  /** Returns the current credentials. Waits until the API server has responded at least once for every Secret. */
   async entries(signal: AbortSignal): Promise<AuthFile> {
     const aborted = Promise.withResolvers<never>();
     const abort = (): void => aborted.reject(signal.reason);
@@ -145,7 +145,7 @@ export class PullSecrets implements CredentialSource {
     return globalSecret ? [globalSecret, ...own] : own;
   }
 
-  /** Starts watches of these Secrets, and ends all others. */
+  /** Starts watches for these Secrets and ends all other watches. */
   #watch(secrets: readonly SecretName[], signal: AbortSignal): void {
     const keys = new Set(secrets.map(formatKey));
     for (const [key, { stop }] of this.#followed) {

@@ -11,19 +11,19 @@ export interface RunInit {
   /** Stops all tasks when it aborts; see `stopOnSignals`. */
   signal: AbortSignal;
   log: Logger;
-  /** Maximum wait for tasks to end after a stop. Default 25 s, less than the 30 s that Pods get. */
+  /** Maximum wait for tasks to end after a stop. Default 25 s, which is less than the 30 s that Pods have by default. */
   graceMs?: number;
 }
 
 const GRACE_MS = 25_000;
 
 /**
- * Environment variable that a parent sets if standard input is a pipe. The program then stops when the pipe closes,
- * even if the parent crashes.
+ * Environment variable that a parent process sets to "1" if standard input is a pipe. The program then stops when
+ * the pipe closes, so that it also stops if the parent process crashes.
  */
 export const STOP_WITH_STDIN = "OLMV1_STOP_WITH_STDIN";
 
-/** Returns a signal that aborts at the first SIGTERM or SIGINT. A second one ends the process immediately. */
+/** Returns a signal that aborts on the first SIGTERM or SIGINT. A second SIGTERM or SIGINT ends the process immediately. */
 export function stopOnSignals(log: Logger): AbortSignal {
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) {
@@ -45,7 +45,7 @@ export function stopOnSignals(log: Logger): AbortSignal {
 }
 
 /**
- * Runs all tasks until `signal` aborts, or one of them fails or ends early; then stops the others and waits for them.
+ * Runs all tasks until `signal` aborts or a task fails or ends early. Then stops the other tasks and waits for them.
  * @throws the error of the first task that failed. @throws Error if a task ended early or did not end in time.
  */
 export async function runUntilStopped({ tasks, signal, log, graceMs = GRACE_MS }: RunInit): Promise<void> {

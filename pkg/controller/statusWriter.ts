@@ -10,7 +10,7 @@ import type { Logger } from "../telemetry/log.ts";
 /** An object whose status has conditions. */
 type Reconciled = KubeObject & { status?: { conditions?: Condition[] | undefined } };
 
-/** The status of a kind of objects. */
+/** The status of an object. */
 type StatusOf<T extends Reconciled> = NonNullable<T["status"]>;
 
 /** One Event about a change of status. */
@@ -23,9 +23,9 @@ export interface StatusEvent {
 export interface StatusWriterOptions<T extends Reconciled> {
   readonly client: Pick<Client, "get" | "patch">;
   readonly events: EventSink;
-  /** Returns the Events about a status that replaces that of `object`. */
+  /** Returns the Events to record when this status replaces the status of `object`. */
   readonly describe: (object: Readonly<T>, after: StatusOf<T>) => readonly StatusEvent[];
-  /** Returns the status to write if the API server rejects `status` as invalid; undefined if there is no other. */
+  /** Returns the status to write instead if the API server rejects `status` as invalid; undefined to fail. */
   readonly reduce?: (status: StatusOf<T>) => StatusOf<T> | undefined;
 }
 
@@ -39,7 +39,7 @@ export type StatusWrite =
 export class UpdateError extends RetryableError {
   /**
    * @param what the part of the object, such as `status`.
-   * @param failure error that ended the reconcile, if any; its text comes first.
+   * @param failure error that ended the reconcile, if any; its text is printed first.
    */
   constructor(what: string, cause: unknown, failure?: unknown) {
     const { reason, message } = wrapError(`error updating ${what}: `, cause);
@@ -48,8 +48,8 @@ export class UpdateError extends RetryableError {
 }
 
 /**
- * Writes the status of objects of one kind at the end of each reconcile, only if it changed, with log lines and Events
- * about the change.
+ * Writes the status of an object at the end of each reconcile if it has changed, and reports the change in logs and
+ * Events.
  */
 export class StatusWriter<T extends Reconciled> {
   readonly #options: StatusWriterOptions<T>;
@@ -59,7 +59,7 @@ export class StatusWriter<T extends Reconciled> {
   }
 
   /**
-   * Replaces the status of `object` if it differs. Logs each changed condition, then records the Events.
+   * Replaces the status of `object` if it differs. Logs each changed condition and records the Events.
    * @param failure error that ended the reconcile, for the text of an UpdateError.
    * @throws UpdateError if the API server rejects the status.
    */
@@ -94,8 +94,8 @@ export class StatusWriter<T extends Reconciled> {
 }
 
 /**
- * Replaces the status of an object, unless it was recreated under its name. A merge patch does not work: for the status
- * subresource, the API server ignores metadata, so it would not check the uid.
+ * Replaces the status of an object unless the object was recreated with the same name. A merge patch does not work,
+ * because the API server ignores the metadata of a patch to the status subresource and so would not check the uid.
  * @returns the object after the write; undefined if it was recreated or no longer exists.
  * @throws KubeError if the status is rejected.
  */

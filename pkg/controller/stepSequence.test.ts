@@ -22,24 +22,24 @@ function write(seen: Phase[], end?: Ended<Phase>): Step<Read, Read, Phase> {
   return { name: "Write", run: (phase, ctx) => (ctx.log.info("ran"), seen.push(phase), Promise.resolve(end ?? phase)) };
 }
 
-test("Story passes each step the phase of the previous one and logs the step's name", async () => {
+test("StepSequence passes each step the phase of the previous one and logs the step's name", async () => {
   const seen: Phase[] = [];
-  const story = StepSequence.from<Began, Phase>().step(read()).step(write(seen));
-  expect(await story.run(BEGAN, context())).toEqual({ kind: "done", phase: READ });
-  expect([seen, story.steps]).toEqual([[READ], ["Read", "Write"]]);
+  const sequence = StepSequence.from<Began, Phase>().step(read()).step(write(seen));
+  expect(await sequence.run(BEGAN, context())).toEqual({ kind: "done", phase: READ });
+  expect([seen, sequence.steps]).toEqual([[READ], ["Read", "Write"]]);
   expect(lines.slice(-2).map((line) => line["step"])).toEqual(["Read", "Write"]);
 });
 
 test.for<[what: string, end: Ended<Phase>, want: object]>([
   ["stops", stop(READ, { requeueAfterMs: 5 }), { kind: "stopped", phase: READ, result: { requeueAfterMs: 5 }, writesStatus: true }],
   ["stops without a delay", stop(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: true }],
-  ["leaves", stopWithoutStatus(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: false }],
-])("Story ends in the phase of a step that %s", async ([, end, want]) => {
+  ["stops without writing the status", stopWithoutStatus(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: false }],
+])("StepSequence ends in the phase that a step reached when the step %s", async ([, end, want]) => {
   const seen: Phase[] = [];
-  const story = StepSequence.from<Began, Phase>()
+  const sequence = StepSequence.from<Began, Phase>()
     .step(read(() => Promise.resolve(end)))
     .step(write(seen));
-  expect(await story.run(BEGAN, context())).toEqual(want);
+  expect(await sequence.run(BEGAN, context())).toEqual(want);
   expect(seen).toEqual([]);
 });
 
@@ -53,10 +53,10 @@ test.for<[why: string, run: Step<Began, Read, Phase>["run"], phase: Phase]>([
     BEGAN,
   ],
   ["fails in another phase", () => Promise.resolve(fail<Phase>(READ, THROWN)), READ],
-])("Story fails with a StepError when a step %s", async ([, run, phase]) => {
+])("StepSequence fails with a StepError when a step %s", async ([, run, phase]) => {
   const seen: Phase[] = [];
   const outcome = await StepSequence.from<Began, Phase>().step(read(run)).step(write(seen)).run(BEGAN, context());
-  if (outcome.kind !== "failed") throw new Error(`the story ended as ${outcome.kind}`);
+  if (outcome.kind !== "failed") throw new Error(`the sequence ended as ${outcome.kind}`);
   expect([outcome.phase, seen]).toEqual([phase, []]);
   expect(outcome.error).toBeInstanceOf(StepError);
   expect(outcome.error).toMatchObject({ step: "Read", message: "Read: invalid", cause: THROWN });
@@ -65,7 +65,7 @@ test.for<[why: string, run: Step<Began, Read, Phase>["run"], phase: Phase]>([
 
 const THROWN = new TerminalError("Blocked", "invalid");
 
-test("Story calls its timer for every step with the result", async () => {
+test("StepSequence calls its timer for every step with the result", async () => {
   const timed: unknown[] = [];
   const timer = (step: string, seconds: number, hasFailed: boolean): void => void timed.push([step, seconds >= 0, hasFailed]);
   await StepSequence.from<Began, Phase>()
@@ -78,12 +78,12 @@ test("Story calls its timer for every step with the result", async () => {
   ]);
 });
 
-test("Story runs no step after its signal aborts", async () => {
+test("StepSequence runs no step after its signal aborts", async () => {
   const aborting = new AbortController();
   const seen: Phase[] = [];
-  const story = StepSequence.from<Began, Phase>()
+  const sequence = StepSequence.from<Began, Phase>()
     .step(read(() => (aborting.abort(new Error("stopping")), Promise.resolve(READ))))
     .step(write(seen));
-  await expect(story.run(BEGAN, context(aborting.signal))).rejects.toThrow("stopping");
+  await expect(sequence.run(BEGAN, context(aborting.signal))).rejects.toThrow("stopping");
   expect(seen).toEqual([]);
 });

@@ -14,8 +14,8 @@ export interface StepContext {
 }
 
 /**
- * One named stage of a reconcile. Takes the phase that it needs, and returns the next one or ends the reconcile. Its
- * name appears in logs and metrics.
+ * A named step of a reconcile. Gets the phase that it requires, and returns the next phase or ends the reconcile.
+ * Its name is used in logs and metrics.
  * @typeParam P all phases of the program; a step can end the reconcile in any of them.
  */
 export interface Step<In extends P, Out extends P, P> {
@@ -29,7 +29,8 @@ type End =
   | { readonly kind: "failed"; readonly error: unknown };
 
 /**
- * Returned by a step to end the reconcile: the reached phase, and how it ended. Created by `stop`, `stopWithoutStatus` and `fail`.
+ * Returned by a step to end the reconcile: the phase that was reached and how the reconcile ended. Created by `stop`,
+ * `stopWithoutStatus` and `fail`.
  */
 export class Ended<P> {
   readonly phase: P;
@@ -47,21 +48,21 @@ export function stop<P>(phase: P, result: StepResult = {}): Ended<P> {
 }
 
 /**
- * Ends the reconcile without an error and without writing the status, because the object is gone or changed, or another
- * reconcile follows soon.
+ * Ends the reconcile without an error and without writing the status, because the object was deleted or changed, or
+ * another reconcile follows soon.
  */
 export function stopWithoutStatus<P>(phase: P, result: StepResult = {}): Ended<P> {
   return new Ended(phase, { kind: "stopped", result, writesStatus: false });
 }
 
-/** Ends the reconcile with an error, in another phase than that at the start of the step. */
+/** Ends the reconcile with an error in a phase other than the phase at the start of the step. */
 export function fail<P>(phase: P, error: unknown): Ended<P> {
   return new Ended(phase, { kind: "failed", error });
 }
 
 /**
- * Error of a step. `cause` is the original error, which conditions show; the message with the name of the step is for
- * logs.
+ * An error that a step threw. `cause` is the original error, which conditions report. The message also contains the
+ * name of the step, for logs.
  */
 export class StepError extends Error {
   override readonly name = "StepError";
@@ -73,16 +74,16 @@ export class StepError extends Error {
   }
 }
 
-/** The reached phase and the end of a reconcile: after the last step, by a step, or with an error. */
+/** The phase that a reconcile reached and how it ended: after the last step, by a step, or with an error. */
 export type SequenceOutcome<P> =
   | { readonly kind: "done"; readonly phase: P }
   | { readonly kind: "stopped"; readonly phase: P; readonly result: StepResult; readonly writesStatus: boolean }
   | { readonly kind: "failed"; readonly phase: P; readonly error: StepError };
 
-/** Called with the duration of a step in seconds, and whether it failed. */
+/** Called with the duration of a step in seconds and whether the step failed. */
 export type StepTimer = (step: string, seconds: number, hasFailed: boolean) => void;
 
-/** Distinguishes the end of a reconcile from a phase for the next step. */
+/** Marks the end of a reconcile, to distinguish it from a phase for the next step. */
 class StepsEnded<P> {
   readonly outcome: Exclude<SequenceOutcome<P>, { kind: "done" }>;
 
@@ -94,7 +95,8 @@ class StepsEnded<P> {
 type Run<First, Last, P> = (first: First, context: StepContext, timer: StepTimer) => Promise<Last | StepsEnded<P>>;
 
 /**
- * The steps of a reconcile in order. Each takes the phase that the previous one returns, which the compiler checks.
+ * The steps of a reconcile in order. Each step gets the phase that the previous step returns; the compiler checks
+ * that the phases match.
  */
 export class StepSequence<First extends P, Last extends P, P> {
   /** The names of the steps. */
@@ -106,12 +108,12 @@ export class StepSequence<First extends P, Last extends P, P> {
     this.#run = run;
   }
 
-  /** Returns a story without steps that starts with phase `First`. */
+  /** Returns a sequence without steps, whose first step will get phase `First`. */
   static from<First extends P, P>(): StepSequence<First, First, P> {
     return new StepSequence<First, First, P>([], (first) => Promise.resolve(first));
   }
 
-  /** Returns the story with one more step. */
+  /** Returns the sequence with one more step. */
   step<Next extends P>(step: Step<Last, Next, P>): StepSequence<First, Next, P> {
     return new StepSequence<First, Next, P>([...this.steps, step.name], async (first, context, timer) => {
       const phase = await this.#run(first, context, timer);

@@ -14,7 +14,7 @@ const names = (objects: readonly KubeObject[]): string[] => objects.map(({ metad
 const describe = (events: readonly { type: string; object: KubeObject }[]): string[] =>
   events.map(({ type, object }) => `${type} ${object.metadata.name}`);
 
-test("Store returns an event for each change, and none without one", () => {
+test("Store returns an event for each change, and no event when nothing changed", () => {
   const store = new Store();
   expect(describe(store.put(pod("a", "1")))).toEqual(["add a"]);
   expect(store.put(pod("a", "1"))).toEqual([]);
@@ -36,7 +36,7 @@ test("Store.replace returns the differences", () => {
   expect(names(store.list())).toEqual(["b", "c", "d"]);
 });
 
-test("Store updates indexes, and indexes existing objects", () => {
+test("Store indexes existing objects and updates indexes", () => {
   const store = new Store();
   store.put(pod("a", "1"));
   store.addIndex("node", nodeOf);

@@ -102,7 +102,7 @@ const act: fc.Arbitrary<Act> = fc.record({
   key: fc.constantFrom("a", "b", "c"),
 });
 
-test("WorkQueue never returns a key twice concurrently and never loses one", async () => {
+test("WorkQueue never returns a key twice concurrently and never loses a key", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { maxLength: 60 }), async (acts) => {
       const { queue, clock } = start();

@@ -17,8 +17,8 @@ interface Delayed {
 }
 
 /**
- * A queue of keys to work on. A key is in it at most once, and is never handed out while it is being worked on: if it
- * is added meanwhile, it is queued after `done`. Order is first in, first out.
+ * A first-in, first-out queue of keys to work on. A key is in the queue at most once. A key that is being worked on
+ * is not returned again: if it is added meanwhile, it is queued when `done` is called.
  * @see k8s.io/client-go v0.36.3 util/workqueue
  */
 export class WorkQueue {
@@ -41,7 +41,7 @@ export class WorkQueue {
     this.#metrics = metrics;
   }
 
-  /** Number of ready keys, without delayed ones and those being worked on. */
+  /** Number of ready keys, without delayed keys and keys that are being worked on. */
   get length(): number {
     return this.#ready.size;
   }
@@ -73,7 +73,8 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key after its back-off: base · 2ⁿ for the n-th time since `forget`, at most the maximum.
+   * Adds a key after its back-off, which is base · 2ⁿ for the n-th time since `forget`, up to the
+   * maximum.
    * @param atLeastMs minimum delay, for example requested by a server.
    * @returns the delay in milliseconds.
    */
@@ -139,8 +140,8 @@ export class WorkQueue {
 }
 
 /**
- * One timer per key. Of several requested times, the earliest applies, and later ones are dropped: the callback must
- * request them again. Unlike delays of a work queue, these timers are independent of other requests for the key.
+ * One timer per key. If several times are requested, only the earliest applies; the callback must request later
+ * times again. Unlike the delays of a work queue, these timers are independent of other requests for the key.
  */
 export class KeyedTimers {
   readonly #clock: Clock;
@@ -152,7 +153,7 @@ export class KeyedTimers {
     this.#callback = callback;
   }
 
-  /** Fires for `key` after a delay in milliseconds, or earlier if that was requested before. */
+  /** Fires for `key` after a delay in milliseconds, or earlier if an earlier time was requested before. */
   set(key: string, inMs: number): void {
     const at = this.#clock.now() + inMs;
     const before = this.#set.get(key);

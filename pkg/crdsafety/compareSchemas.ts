@@ -10,7 +10,7 @@ import { describeSchemaChange } from "./schemaChange.ts";
 /** A check of one attribute of a schema. */
 interface PropertyCheck {
   readonly name: CrdCheck;
-  /** The field that only this check compares. */
+  /** The schema field that this check compares. */
   readonly field: string;
   /** Returns why the change from `before` to `after` is unsafe; undefined if it is safe. */
   readonly fault: (before: GoObject, after: GoObject) => string | undefined;
@@ -104,7 +104,7 @@ function oneOfFault(before: GoObject, after: GoObject): string | undefined {
   return added.length > 0 ? `allowed oneOf schemas added: [${added.join(" ")}]` : undefined;
 }
 
-/** Returns the alternatives as texts, without fields that do not affect validation. */
+/** Returns the alternatives as text, without fields that do not affect validation. */
 function listAlternatives(node: GoObject): string[] {
   const texts = list(node, "OneOf").map((schema) => {
     const { Description: _d, Title: _t, Example: _e, ExternalDocs: _x, ...rest } = schema as GoObject;
@@ -117,10 +117,10 @@ function list(node: GoObject, field: string): readonly unknown[] {
   return (node[field] ?? []) as readonly unknown[];
 }
 
-/** Go's text before the changes that no check handles. */
+/** The text that the Go implementation prints before changes that no check handles. */
 export const UNHANDLED = "unhandled changes found";
 
-/** Maximum characters of a text in the identity of a fault. Longer texts are replaced by a digest. */
+/** Maximum length of a text in the identity of a fault, in characters. Longer texts are replaced by a digest. */
 const SHORT = 256;
 
 /** An incompatible change at one path of a schema. */
@@ -128,7 +128,7 @@ export interface SchemaFault {
   path: string;
   check: CrdCheck;
   text: string;
-  /** Equal for equal faults at the same path. */
+  /** Identifies the fault: equal for equal faults at the same path. */
   identity: string;
 }
 
@@ -178,7 +178,7 @@ function unchecked(node: GoObject): GoObject {
   return Object.fromEntries(Object.entries(node).filter(([field]) => !checked.has(field)));
 }
 
-/** Returns whether two JSON values are equal. At the top, ignores members with their own paths. */
+/** Returns whether two JSON values are equal. At the top level, ignores members that have their own paths. */
 function isSameJson(a: unknown, b: unknown, top = false): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

@@ -21,7 +21,7 @@ interface Case extends CaseHead {
   old?: ShortCrd;
   new?: ShortCrd;
   ignore?: string[];
-  /** Compares only findings of these checks. */
+  /** If set, only findings of these checks are compared. */
   checks?: string[];
   findings?: string[];
   begins?: string[];

@@ -22,10 +22,10 @@ interface FlatVersion {
 const MAX_FINDINGS = 10_000;
 
 /**
- * Returns the incompatible changes if CRD `after` replaces CRD `before`, with the texts of the Go operator-controller: first of the whole CRD,
- * then of each version in both, then of each pair of versions that `after` serves. Skips pairs with a conversion webhook, and faults of pairs
- * that `before` already has. The order is stable: by check for the whole CRD, else by version, path and check. Accepts any value as CRD:
- * missing fields count as empty. Returns at most 10,000 findings with texts of about 32 KiB at most.
+ * Returns the incompatible changes if CRD `after` replaces CRD `before`, with the texts of the Go operator-controller: first for the whole CRD, then
+ * for each version in both, then for each pair of versions that `after` serves. Skips pairs if there is a conversion webhook, and faults that the
+ * same pair already has in `before`. The order is stable: by check for the whole CRD, otherwise by version, path and check. Accepts any value as CRD
+ * and treats missing fields as empty. Returns at most 10,000 findings with texts of about 32 KiB at most.
  * @param ignored names of checks to skip.
  */
 export function findCrdChanges(before: unknown, after: unknown, ignored: ReadonlySet<string> = new Set()): CrdFinding[] {

@@ -83,7 +83,7 @@ function parse(name: string): number[] | undefined {
   return whole === undefined ? undefined : [STAGES.indexOf(stage), Number(major), Number(minor)];
 }
 
-/** Returns the Service of the conversion webhook of a CRD. Returns undefined without a webhook, and for a webhook with a URL. */
+/** Returns the Service of a CRD's conversion webhook; undefined if there is no webhook or it has a URL. */
 export function readConversionService(crd: KubeObject): ObjectRef | undefined {
   if (!hasWebhook(crd)) return undefined;
   const { conversion } = crd["spec"] as { conversion: { webhook?: { clientConfig?: { service?: unknown } } } };
@@ -93,7 +93,7 @@ export function readConversionService(crd: KubeObject): ObjectRef | undefined {
 }
 
 /**
- * Returns whether conversion of custom resources only has to change the apiVersion (strategy None): they are stored in one version, and each
+ * Returns whether conversion strategy None, which only changes the apiVersion, is sufficient: custom resources are stored in one version, and each
  * served version has the schema of that version.
  */
 export function isConvertibleByName(crd: KubeObject): boolean {

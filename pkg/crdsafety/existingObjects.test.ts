@@ -40,7 +40,7 @@ describe("listObjectChecks", () => {
     expect(checks(crd({ v1: A }), crd({ v1: A, v2: B }))).toEqual([]);
   });
 
-  test("listObjectChecks checks the new storage version without a common version, unless a webhook converts objects", () => {
+  test("listObjectChecks checks the new storage version when the CRDs have no common version, unless a webhook converts objects", () => {
     const before = crd({ v1beta1: A, v1: A });
     expect(checks(before, crd({ v2: B, v3: { ...A, storage: true } }))).toEqual(["K of g.io/v1 as v3: a"]);
     expect(checks(before, crd({ v3: { ...B, storage: true } }, { webhook: true }))).toEqual([]);
@@ -48,7 +48,7 @@ describe("listObjectChecks", () => {
 });
 
 // Source: S0-047.
-test("listRemovedServedVersions returns removed served versions, but not versions that are only no longer served", () => {
+test("listRemovedServedVersions returns removed served versions, but not versions that still exist and are no longer served", () => {
   const before = crd({ v1: A, v2: A, v3: { ...A, served: false }, v4: A });
   expect(listRemovedServedVersions(before, crd({ v2: { ...A, served: false }, v4: A }))).toEqual(["v1"]);
 });

@@ -11,7 +11,7 @@ export interface ObjectCheck {
   schema: unknown;
 }
 
-/** Returns the versions that the cluster serves and the new CRD no longer has, in the order of the old CRD. */
+/** Returns the versions that the cluster serves and that the new CRD does not contain, in the order of the old CRD. */
 export function listRemovedServedVersions(before: unknown, after: unknown): string[] {
   const now = new Set(readCrdVersions(after).map(({ name }) => name));
   return readCrdVersions(before)
@@ -20,8 +20,8 @@ export function listRemovedServedVersions(before: unknown, after: unknown): stri
 }
 
 /**
- * Returns the stored versions that the new CRD no longer has. `versions` are no longer written, so they can be removed from
- * `storedVersions` after a migration. `writtenNow` is the current storage version: a separate upgrade must change it first.
+ * Returns the stored versions that the new CRD does not contain. `versions` are no longer written, so they can be removed from `storedVersions` after
+ * a migration. `writtenNow` is the current storage version, which another upgrade must change first.
  */
 export function listDroppedStoredVersions(before: unknown, after: unknown): { versions: string[]; writtenNow: string[] } {
   const now = new Set(readCrdVersions(after).map(({ name }) => name));
@@ -31,8 +31,8 @@ export function listDroppedStoredVersions(before: unknown, after: unknown): { ve
 }
 
 /**
- * Returns the checks of existing objects before `after` replaces `before`: one for each version that both serve if its schema changes.
- * Without a common served version, and without a conversion webhook, checks against the new storage version.
+ * Returns the checks of existing objects before `after` replaces `before`: one for each version that both serve and whose schema changes. If no
+ * version is served by both and there is no conversion webhook, checks against the new storage version.
  */
 export function listObjectChecks(before: unknown, after: unknown): ObjectCheck[] {
   const { group, kind } = readCrdKind(before);

@@ -1,7 +1,7 @@
 import { compareText } from "../text/compare.ts";
 import { formatScalar, type GoObject, type GoSchemaStruct, type GoSchemaType, type GoValue, getElements, getField } from "./schema.ts";
 
-/** Go's `%v` prints numbers with an exponent below the first and from the second on in exponent notation. */
+/** Go's `%v` uses exponent notation for numbers whose exponent is less than the first limit, or at least the second. */
 const PLAIN_FROM = -4;
 const PLAIN_BELOW = 6;
 
@@ -16,7 +16,7 @@ export function formatGoNumber(value: GoValue, kind: "int" | "float" | "byte"): 
 
 /**
  * Formats a pointer to a struct of the CRD API like its String method: all fields, `nil` for unset fields, `*` before the target of a pointer.
- * Structs inside maps have no field names. For pointers in them, Go prints addresses and this function their content.
+ * Structs inside maps are printed without field names. For pointers in them, Go prints addresses, but this function prints their content.
  * @see https://pkg.go.dev/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1#JSONSchemaProps.String
  */
 export function formatGoString({ label, fields }: GoSchemaStruct, value: GoValue): string {

@@ -14,7 +14,7 @@ const matches = (pattern: string, text: string): boolean => new RegExp(pattern, 
 test.for(loadCases<Case>("crd-objects"))("$name", ({ schema, valid, invalid }) => {
   for (const object of valid) expect(findObjectFaults(schema, object, matches)).toEqual([]);
   for (const { object, faults } of invalid) {
-    // YAML reads `a: is null` as a map of one member.
+    // YAML parses `a: is null` as a map with one member.
     const texts = faults.map((fault) => (typeof fault === "string" ? fault : Object.entries(fault)[0]!.join(": ")));
     expect(findObjectFaults(schema, object, matches)).toEqual(texts);
   }

@@ -13,19 +13,19 @@ export type ObjectFault = string;
 const MAX_PATH = 200;
 /** Maximum number of faults of one object. */
 const MAX_FAULTS = 1_000;
-/** Characters of a text that cost one step. */
+/** Number of characters of a text that count as one step. */
 const STEP_CHARACTERS = 64;
 
-/** Receives the cost of each part of a check in steps, about one per compared value and schema. Can throw to stop the check. */
+/** Called with the cost of each part of a check in steps: about one step per compared value and schema. May throw to stop the check. */
 export type Spend = (steps: number) => void;
 
 /**
- * Validates an object against a schema and returns the faults in the order of the schema. Checks type, nullable, enum, bounds, lengths,
- * patterns, required, members of objects and lists, and combinations of these. Does not check formats, rules of the Common Expression
- * Language and the uniqueness required by list types. Ignores unknown members, which the API server prunes, and missing members with a default.
- * @param schema no larger than `sizeFault` allows.
- * @param spend stops a check that costs too much: alternatives in alternatives multiply.
- * @returns at most a thousand.
+ * Validates an object against a schema and returns the faults in the order of the schema. Checks type, nullable, enum, bounds, lengths, patterns,
+ * required, members of objects and lists, and combinations of these. Does not check formats, CEL rules, and the uniqueness that list types require.
+ * Ignores unknown members, which the API server prunes, and missing members with a default.
+ * @param schema not larger than `findSizeFault` allows
+ * @param spend may stop a check that costs too much, because nested alternatives multiply
+ * @returns at most a thousand faults
  */
 export function findObjectFaults(schema: unknown, object: unknown, matches: PatternMatcher, spend: Spend = () => undefined): ObjectFault[] {
   const faults: ObjectFault[] = [];
@@ -37,7 +37,7 @@ export function findObjectFaults(schema: unknown, object: unknown, matches: Patt
 interface CheckContext {
   matches: PatternMatcher;
   spend: Spend;
-  /** The JSON of the allowed values by list in the schema. */
+  /** Cache of the allowed values as JSON, by the `enum` list in the schema. */
   enums: Map<unknown, ReadonlySet<string>>;
 }
 
@@ -152,7 +152,7 @@ class Checker {
 
   #checkCombinations({ allOf, anyOf, oneOf, not }: RawObject, value: unknown, path: string): void {
     for (const one of Array.isArray(allOf) ? allOf : []) this.check(one, value, path);
-    // Checks each alternative even after a match, so that a matcher receives all texts in its first pass.
+    // Evaluates every alternative even after a match, so that the matcher receives all texts in its first pass.
     if (Array.isArray(anyOf) && anyOf.length > 0 && this.#countMatching(anyOf, value, path) === 0)
       this.#add(path, "matches no schema of anyOf");
     if (Array.isArray(oneOf) && oneOf.length > 0) {
@@ -177,7 +177,7 @@ class Checker {
   }
 }
 
-/** Counts the characters of a text like Go. */
+/** Returns the number of characters of a text, counted like Go. */
 function countCodePoints(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; at++) if (!isLowSurrogate(text, at)) count++;

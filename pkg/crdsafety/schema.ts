@@ -135,7 +135,7 @@ const BOOL_POINTER: GoPointer = { kind: "pointer", to: BOOL };
 const STRINGS: GoSlice = { kind: "slice", label: "[]string", of: STRING };
 const BYTES: GoSlice = { kind: "slice", label: "[]uint8", of: { kind: "byte" } };
 
-/** Any JSON value as text with sorted members and without spaces. */
+/** Any JSON value, as text with sorted members and without spaces. */
 const ANY_JSON: GoSchemaStruct = { kind: "struct", label: "v1.JSON", fields: [{ name: "Raw", type: BYTES }] };
 const ANY_JSON_POINTER: GoPointer = { kind: "pointer", to: ANY_JSON };
 
@@ -184,7 +184,7 @@ const SCHEMA_OR_LIST: GoSchemaStruct = {
   ],
 };
 
-/** `additionalProperties` and `additionalItems`: a schema, or whether they are allowed. */
+/** `additionalProperties` and `additionalItems`: a schema, or a boolean that allows or forbids them. */
 const SCHEMA_OR_BOOL: GoSchemaStruct = {
   kind: "struct",
   label: "v1.JSONSchemaPropsOrBool",
@@ -194,7 +194,7 @@ const SCHEMA_OR_BOOL: GoSchemaStruct = {
   ],
 };
 
-/** A member of `dependencies`: a schema, or the names of members. */
+/** A member of `dependencies`: a schema, or a list of member names. */
 const SCHEMA_OR_STRINGS: GoSchemaStruct = {
   kind: "struct",
   label: "v1.JSONSchemaPropsOrStringArray",
@@ -309,7 +309,7 @@ function decodeStruct(type: Extract<GoSchemaType, { kind: "struct" }>, raw: unkn
   return fields;
 }
 
-/** Returns whether `raw` sets a pointer to `type`. Null and values of a wrong type leave it nil. */
+/** Returns whether `raw` sets a pointer to `type`. With null or a value of a wrong type, the pointer stays nil. */
 function isSet(type: GoSchemaType, raw: unknown): boolean {
   if (raw === null || raw === undefined) return false;
   switch (type.kind) {
@@ -338,7 +338,7 @@ function integer(raw: unknown): number | bigint | undefined {
   return Number.isSafeInteger(raw) ? raw : BigInt(raw);
 }
 
-/** Maximum levels and parts of a schema, more than an API server accepts. */
+/** Maximum numbers of levels and parts of a schema. An API server accepts fewer. */
 const MAX_LEVELS = 400;
 const MAX_PARTS = 500_000;
 

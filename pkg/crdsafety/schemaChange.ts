@@ -15,7 +15,7 @@ import {
   SCHEMA,
 } from "./schema.ts";
 
-/** A different value in two schemas: its path in JSON, such as `x-kubernetes-validations[0].rule`, and both values as texts. */
+/** A value that differs between two schemas: its JSON path, such as `x-kubernetes-validations[0].rule`, and both values as text. */
 interface SchemaDifference {
   readonly path: string;
   readonly before: string;
@@ -32,7 +32,7 @@ const NONE = "none";
 export interface SchemaChange {
   /** `format: none -> "email"; title: "a" -> "b"`: at most ten differences with truncated values. */
   readonly text: string;
-  /** All differences, not truncated: equal for equal changes. */
+  /** All differences, not truncated. Equal for equal changes. */
   readonly identity: string;
 }
 
@@ -56,7 +56,7 @@ function truncateValue(text: string): string {
   return truncateExcerpt(text, { length: MAX_LENGTH });
 }
 
-/** Adds the differences between two values of the same type. Undefined means a value missing from its list or map. */
+/** Adds the differences between two values of the same type. Undefined means that the value is missing from its list or map. */
 function compareValues(
   type: GoSchemaType,
   before: GoValue | undefined,
@@ -78,7 +78,7 @@ function compareValues(
     if (old !== now) found.push({ path, before: old, after: now });
     return;
   }
-  // A value without members can be added or removed, such as a schema that allows everything.
+  // The added or removed value may have no members, such as a schema that allows everything.
   if (found.length > known || (before === undefined) === (after === undefined)) return;
   const empty = type.kind === "slice" ? "[]" : "{}";
   found.push({ path, before: before === undefined ? NONE : empty, after: after === undefined ? NONE : empty });
@@ -95,7 +95,7 @@ function compareStructs({ fields }: GoSchemaStruct, before: GoValue, after: GoVa
   }
 }
 
-/** Elements at the start and at the end that are equal are left out, so that one that is inserted is one difference. */
+/** Skips equal elements at the start and at the end, so that an inserted element is a single difference. */
 function compareLists(
   of: GoSchemaType,
   before: readonly GoValue[],

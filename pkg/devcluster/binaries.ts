@@ -17,36 +17,36 @@ import {
 /** One program on disk. */
 export interface Binary {
   readonly path: string;
-  /** True for a build of this project, whose servers end when their standard input closes. */
+  /** True if this project built the program. Such servers end when their standard input closes. */
   readonly watchesStdin: boolean;
 }
 
 /** All programs of a control plane; tools are optional. */
 export type Binaries = Readonly<Record<Exclude<ControlPlaneProgram, Tool>, Binary> & Partial<Record<Tool, Binary>>>;
 
-/** The programs were not found; the message lists the solutions. */
+/** Thrown if programs were not found. The message lists the solutions. */
 export class NoBinariesError extends Error {
   override readonly name = "NoBinariesError";
 }
 
-/** Prints progress; `transient` lines replace one another on a terminal. */
+/** Prints progress. On a terminal, each `transient` line replaces the previous one. */
 export type PrintLine = (line: string, transient?: boolean) => void;
 
 const MODULE = join(import.meta.dirname, "controlplane");
 const REQUIRED = CONTROL_PLANE_PROGRAMS.filter((program) => !TOOLS.some((tool) => tool === program));
 
-/** Inputs of the search; all are optional. */
+/** Options of the search; all are optional. */
 export interface FindOptions {
-  /** Default: the environment of this process. */
+  /** Environment variables. Default: those of this process. */
   readonly env?: NodeJS.ProcessEnv;
   /**
    * Returns the release of Go on the PATH of an environment, if it is new enough. Default: runs `go
    * version`.
    */
   readonly compilerIn?: typeof readGoVersion;
-  /** Default: `go build`. */
+  /** Builds the programs. Default: `go build`. */
   readonly compile?: typeof buildGoProgram;
-  /** The Go module to build; default: the one next to this file, which only a checkout has. */
+  /** The Go module to build. Default: the module next to this file, which only exists in a checkout. */
   readonly moduleFolder?: string;
 }
 
@@ -79,10 +79,7 @@ export async function findBinaries(print: PrintLine, options: FindOptions = {}):
 const FoundBinaries = Map<ControlPlaneProgram, Binary>;
 type FoundBinaries = Map<ControlPlaneProgram, Binary>;
 
-/**
- * Returns the programs in these folders, which were not built by this project; an earlier folder
- * takes precedence.
- */
+/** Returns the programs in these folders, which this project did not build. Earlier folders take precedence. */
 async function findPrograms(folders: readonly string[]): Promise<FoundBinaries> {
   const found = new FoundBinaries();
   for (const folder of folders) {
@@ -94,7 +91,7 @@ async function findPrograms(folders: readonly string[]): Promise<FoundBinaries> 
   return found;
 }
 
-/** Returns `given`, completed from the build in `folder`. */
+/** Returns `given`, with missing programs from the build in `folder`. */
 function completePrograms(given: FoundBinaries, folder: string): FoundBinaries {
   const own = CONTROL_PLANE_PROGRAMS.map((program): [ControlPlaneProgram, Binary] => [
     program,

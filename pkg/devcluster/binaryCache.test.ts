@@ -16,7 +16,7 @@ test("the cache is in XDG_CACHE_HOME, or else in the home folder", () => {
   expect(getCacheRoot({ XDG_CACHE_HOME: "" })).toMatch(/\/\.cache\/olmv1\/controlplane$/);
 });
 
-test("every module file is part of the hash", async () => {
+test("the source hash depends on every module file", async () => {
   const files = ["go.mod", "go.sum", "main.go", "helm.go"];
   for (const name of files) await writeFile(join(root, name), "x");
   const hashes = new Set([await hashSources(root)]);
@@ -53,7 +53,7 @@ describe("buildInto", () => {
     expect(await readdir(root)).toEqual(["abc-go1.26.8"]);
   });
 
-  test("a failed build leaves nothing, and the waiting process builds itself", async () => {
+  test("a failed build leaves no files, and the waiting process then builds", async () => {
     let attempts = 0;
     const build = async (output: string): Promise<void> => {
       await sleep(50);

@@ -13,7 +13,7 @@ import { buildGuardCommand } from "./processes.ts";
 interface LockOwner {
   readonly pid: number;
   readonly host: string;
-  /** Unique for each acquisition. */
+  /** Unique token for each acquisition. */
   readonly token: string;
 }
 
@@ -96,8 +96,8 @@ async function isDead(path: string, owner: LockOwner | undefined, staleMs: numbe
 }
 
 /**
- * Removes the lock if `owner` still holds it. Renames the folder first; if it turns out to belong
- * to another holder (two processes found the same dead holder), renames it back.
+ * Removes the lock if `owner` still holds it. Renames the folder first, and renames it back if it belongs to another holder, because two processes
+ * may find the same dead holder.
  */
 async function removeLock(path: string, owner: LockOwner | undefined): Promise<void> {
   const aside = `${path}.${randomUUID()}.old`;
@@ -129,7 +129,7 @@ function isCode(err: unknown, code: string): boolean {
 export type BuildProgress = (state: string) => void;
 
 const KUBERNETES_VERSION = "v1.36.3";
-/** Part of the cache key, because other flags produce another binary. */
+/** Build flags. They are part of the cache key, because other flags produce another binary. */
 const BUILD_FLAGS: readonly string[] = [
   "-trimpath",
   "-mod=readonly",
@@ -157,8 +157,8 @@ export async function readGoVersion(env: NodeJS.ProcessEnv = process.env): Promi
 }
 
 /**
- * Compiles the Go module in `folder` to the file `output`. Without a cache it takes 5 minutes on
- * two cores, including 690 MB of downloads. The compiler ends with this process.
+ * Compiles the Go module in `folder` to the file `output`. Without a cache it takes 5 minutes on two cores, including 690 MB of downloads. The
+ * compiler is ended when this process ends.
  * @throws Error with the end of the compiler's output.
  */
 export async function buildGoProgram(folder: string, output: string, progress: BuildProgress): Promise<void> {
@@ -199,25 +199,22 @@ function waitForExit(child: ChildProcess): Promise<string | undefined> {
   });
 }
 
-/**
- * Excludes a workspace around the checkout and another target platform, which would change the
- * binary.
- */
+/** Environment that disables Go workspaces and other target platforms, which would change the binary. */
 function goEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { GOOS: _os, GOARCH: _arch, ...rest } = env;
   return { ...rest, GOWORK: "off" };
 }
 
-/** The programs of the control plane; all are names of one binary. */
+/** The programs of the control plane. All are links to the same binary. */
 export const CONTROL_PLANE_PROGRAMS = ["etcd", "kube-apiserver", "kube-controller-manager", "registry", "kubectl", "helm"] as const;
 export type ControlPlaneProgram = (typeof CONTROL_PLANE_PROGRAMS)[number];
 
-/** Additional programs for users and tests: a control plane runs without them. */
+/** Additional programs for users and tests. A control plane runs without them. */
 export const TOOLS = ["kubectl", "helm"] as const satisfies readonly ControlPlaneProgram[];
 export type Tool = (typeof TOOLS)[number];
 
 const BINARY = "controlplane";
-/** Suffix of an unfinished folder; without a lock holder it is from a killed build. */
+/** Suffix of an unfinished folder. If no process holds the lock, the folder is left over from a killed build. */
 const UNFINISHED = ".tmp";
 const MODULE_FILES = ["go.mod", "go.sum", "main.go", "helm.go"];
 
@@ -242,8 +239,8 @@ export async function hashSources(moduleFolder: string): Promise<string> {
 }
 
 /**
- * Returns the folder of a finished build of this source, or undefined. With a compiler, only builds
- * by its release are used; without one, builds by any release.
+ * Returns the folder of a finished build of this source, or undefined. With a compiler, only uses builds by the same release; without a compiler,
+ * builds by any release.
  */
 export async function findCachedBuild(root: string, source: string, compiler: string | undefined): Promise<string | undefined> {
   if (compiler !== undefined) return existsSync(join(root, `${source}-${compiler}`)) ? join(root, `${source}-${compiler}`) : undefined;

@@ -31,7 +31,7 @@ export interface Certificates {
   readonly admin: PemKeyPair;
   /** User `system:kube-controller-manager`. */
   readonly controllerManager: PemKeyPair;
-  /** User `system:pod-simulation`, group `system:masters`; the name identifies it in the audit log. */
+  /** Certificate for user `system:pod-simulation` in group `system:masters`. The user name identifies the simulation in the audit log. */
   readonly podSimulation: PemKeyPair;
   readonly etcdClient: PemKeyPair;
 }

@@ -21,8 +21,8 @@ const PROBE_INTERVAL_MS = 50;
 const STOP_TIMEOUT_MS = 3000;
 
 /**
- * A running server. Its standard input is a pipe that this process keeps open and never writes to:
- * when this process ends in any way, the kernel closes the pipe and the server ends.
+ * A running server. Its standard input is a pipe that this process keeps open and never writes to: when this process ends for any reason, the kernel
+ * closes the pipe and the server ends.
  */
 export class Component {
   readonly spec: ComponentSpec;
@@ -57,7 +57,7 @@ export class Component {
     }
   }
 
-  /** How the process ended; undefined while it runs. */
+  /** How the process ended; undefined while it is running. */
   get end(): string | undefined {
     return this.#end;
   }
@@ -81,7 +81,7 @@ export class Component {
     throw new Error(await this.#failure(`was not ready within ${timeoutMs / 1000} s`));
   }
 
-  /** Stops the process and waits for it: closes its standard input, kills it after 3 s. */
+  /** Stops the process and waits until it has ended: closes its standard input, and kills it after 3 s. */
   async stop(): Promise<void> {
     this.#child.ref();
     this.#child.stdin?.destroy();

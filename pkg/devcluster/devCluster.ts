@@ -11,14 +11,11 @@ import { type PodReadiness, PodSimulation } from "./podSimulation.ts";
 
 /** Options of a control plane; all are optional. */
 export interface DevClusterOptions {
-  /**
-   * Keeps data, certificates and logs here for the next start; default: a temporary folder that
-   * `stop` removes.
-   */
+  /** Folder for data, certificates and logs, kept for the next start. Default: a temporary folder that `stop` removes. */
   readonly dataDir?: string;
   /** Default true. */
   readonly auditLog?: boolean;
-  /** Decides the outcome of Pods without an annotation; default: all become ready. */
+  /** Determines the outcome of Pods without an annotation. Default: all become ready. */
   readonly podReadiness?: PodReadiness;
   /** Default: `findBinaries`. */
   readonly binaries?: Binaries;
@@ -26,16 +23,13 @@ export interface DevClusterOptions {
   readonly print?: PrintLine;
 }
 
-/**
- * A running control plane on loopback with ephemeral ports; it ends with this process at the
- * latest.
- */
+/** A running control plane on loopback with ephemeral ports. It is ended when this process ends. */
 export interface DevCluster {
   /** For example "https://127.0.0.1:40123". */
   readonly server: string;
   /** Path of the administrator's kubeconfig (a client certificate, group system:masters). */
   readonly kubeconfig: string;
-  /** Plain HTTP, no credentials; for example {host: "127.0.0.1:40124"}. */
+  /** The image registry: plain HTTP without credentials, for example {host: "127.0.0.1:40124"}. */
   readonly registry: { readonly host: string };
   /**
    * Path of the audit log (JSON lines, level Metadata, written before the response is sent); empty
@@ -53,8 +47,8 @@ export interface DevCluster {
   /** Restarts one component on its port and waits until it responds. */
   restart(name: ComponentName): Promise<void>;
   /**
-   * Compacts etcd, which otherwise happens every five minutes: after a restart of the API server,
-   * watches cannot start from an older resourceVersion.
+   * Compacts etcd, which otherwise happens every five minutes. After a restart of the API server, watches cannot start from a resourceVersion before
+   * the compaction.
    */
   compact(): Promise<void>;
   /** Ends all processes and removes a temporary data folder. Further calls do nothing. */
@@ -66,10 +60,8 @@ const READY_TIMEOUT_MS = 180_000;
 const START_ATTEMPTS = 3;
 
 /**
- * Starts etcd, kube-apiserver, kube-controller-manager and an image registry, and waits until they
- * respond, about 4 s.
- * @throws NoBinariesError without programs to run; Error with the end of the failed component's
- * log.
+ * Starts etcd, kube-apiserver, kube-controller-manager and an image registry, and waits until they respond, which takes about 4 s.
+ * @throws NoBinariesError if the programs are not found; Error with the end of the log of a component that fails
  */
 export async function startDevCluster(options: DevClusterOptions = {}): Promise<DevCluster> {
   const say: PrintLine = options.print ?? ((line) => void process.stderr.write(`${line}\n`));
@@ -133,10 +125,7 @@ class RunningCluster implements DevCluster {
     return this.#plan.logs;
   }
 
-  /**
-   * The API server waits for etcd itself; the controller manager would give up after 10 s without
-   * an API server.
-   */
+  /** The API server waits for etcd itself, but the controller manager exits after 10 s without an API server. */
   async start(): Promise<void> {
     await Promise.all([this.#run("etcd"), this.#run("registry"), this.#run("kube-apiserver")]);
     await this.#run("kube-controller-manager");
@@ -164,7 +153,7 @@ class RunningCluster implements DevCluster {
     return this.end({ keepData: false });
   }
 
-  /** Keeps the folder of a failed start, for its logs. */
+  /** Keeps the folder after a failed start, because of its logs. */
   async end({ keepData }: { keepData: boolean }): Promise<void> {
     this.#stopping.abort();
     await this.#simulating;
@@ -180,7 +169,7 @@ class RunningCluster implements DevCluster {
   }
 }
 
-/** Removes temporary folders of killed processes. */
+/** Removes temporary folders that killed processes left over. */
 async function removeLeftOvers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = Number(new RegExp(`^${TEMPORARY_PREFIX}(\\d+)-`).exec(name)?.[1]);

@@ -22,8 +22,8 @@ import { startRegistry } from "./registryServer.ts";
 import { SAMPLE_PACKAGE } from "./sample/sample.ts";
 
 /**
- * Returns this machine's signature policy extended to accept everything from a registry;
- * undefined if there is no policy, because everything is then accepted.
+ * Returns this machine's signature policy, extended to accept all images from a registry; undefined if there is no policy, because then all images
+ * are accepted.
  * @throws Error for an invalid policy
  */
 export async function renderLocalPolicy({ file }: PolicyPlace, registry: string): Promise<string | undefined> {
@@ -41,7 +41,7 @@ export async function renderLocalPolicy({ file }: PolicyPlace, registry: string)
 
 /** Options of `olmv1 dev`. */
 export interface DevEnvironmentOptions {
-  /** An existing cluster to use; default: starts an embedded one. */
+  /** Kubeconfig of an existing cluster to use. Default: starts an embedded control plane. */
   kubeconfig: string | undefined;
   narrator: Narrator;
   /** Aborts when the user stops the command. */
@@ -57,13 +57,13 @@ const POLL_MS = 100;
  */
 export class DevEnvironment {
   readonly kubeconfig: string;
-  /** Host of the registry for pushes over plain HTTP. */
+  /** Host and port of the registry, for pushes over plain HTTP. */
   readonly registry: string;
-  /** The registries.conf for clients that pull from it. */
+  /** Path of the registries.conf for clients that pull from the registry. */
   readonly registriesConf: string;
-  /** Base URL of catalogd, which serves the catalog page under /ui. */
+  /** Base URL of catalogd. It serves the catalog page at /ui. */
   readonly catalogs: string;
-  /** A file for shells to source: the variables above, and a PATH with olmv1 and kubectl. */
+  /** Path of a file for shells to source. It sets the variables above, and a PATH with olmv1 and kubectl. */
   readonly envFile: string;
   readonly #admin: Client;
   readonly #narrator: Narrator;
@@ -123,8 +123,7 @@ export class DevEnvironment {
   }
 
   /**
-   * Installs namespace, ServiceAccount with exactly the permissions of the sample, catalog, and the
-   * extension pinned to the first version.
+   * Installs the namespace, a ServiceAccount with exactly the permissions of the sample, the catalog, and the extension pinned to the first version.
    */
   async install(): Promise<void> {
     const { extension, ...before } = buildSampleObjects(this.registry);
@@ -162,10 +161,7 @@ export class DevEnvironment {
     });
   }
 
-  /**
-   * Removes the sample's catalog, permissions and namespace from a cluster that keeps running;
-   * keeps the CRDs and RBAC of olmv1.
-   */
+  /** Removes the sample's catalog, permissions and namespace from a cluster that is not stopped. Keeps the CRDs and RBAC of olmv1. */
   async cleanUp(): Promise<void> {
     this.#narrator.part("Removing the objects of the sample");
     const { installer, catalog } = buildSampleObjects(this.registry);
@@ -182,7 +178,7 @@ export class DevEnvironment {
     );
   }
 
-  /** Rejects when one of the servers ends unexpectedly, resolves when the user stops the command. */
+  /** Rejects when one of the servers ends unexpectedly. Resolves when the user stops the command. */
   async stay(): Promise<void> {
     while (!this.#signal.aborted) {
       if (this.#failure.text !== undefined) throw new Error(this.#failure.text);
@@ -260,17 +256,14 @@ interface DevEndpoints {
   kubectl?: string | undefined;
 }
 
-/** The cause of a failure, once it is known. */
+/** Stores the cause of a failure. Undefined until a server fails. */
 interface FailureText {
   text?: string;
 }
 
 type Cleanups = (() => Promise<void>)[];
 
-/**
- * Returns for example "1 package, 2 channels, 3 bundles, 1 deprecation": one line of the response
- * is one object.
- */
+/** Returns the number of objects by schema, such as "1 package, 2 channels, 3 bundles, 1 deprecation". Each line of the response is one object. */
 async function countSchemas(url: string, signal: AbortSignal): Promise<string> {
   const counts = ["package", "channel", "bundle", "deprecation"].map(async (noun) => {
     const response = await fetch(`${url}?schema=olm.${noun === "deprecation" ? "deprecations" : noun}`, { signal });

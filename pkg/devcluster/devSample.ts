@@ -45,8 +45,8 @@ export interface SampleObjects {
 }
 
 /**
- * Returns the sample objects; the ServiceAccount gets exactly the rules that its versions need. They have the label of objects that
- * `olmv1 install` creates, so that `olmv1 upgrade` and `uninstall` manage them as well.
+ * Returns the sample objects; the ServiceAccount gets exactly the rules that its versions need. They have the same label as objects that `olmv1
+ * install` creates, so that `olmv1 upgrade` and `olmv1 uninstall` manage them too.
  */
 export function buildSampleObjects(host: string): SampleObjects {
   const { name, namespace, serviceAccount, firstVersion } = EXTENSION;

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test("withDirectoryLock admits one holder, and each waiting process is informed once of the holder", async () => {
+test("withDirectoryLock admits one holder, and informs each waiting process about it once", async () => {
   let inside = 0;
   let most = 0;
   const reported: (number | undefined)[] = [];

@@ -14,7 +14,7 @@ export interface FlagsInput {
   readonly dataDir: string;
   readonly files: CertificateFiles;
   readonly ports: Ports;
-  /** Undefined: audit log disabled. */
+  /** Path of the audit log; undefined if it is disabled. */
   readonly auditLog: string | undefined;
   readonly controllerManagerKubeconfig: string;
 }
@@ -29,7 +29,7 @@ rules:
 - level: Metadata
 `;
 
-/** Controllers that are useless without machines, clouds or volumes. */
+/** Controllers that are not needed, because there are no machines, clouds or volumes. */
 const LEFT_OUT = [
   "cloud-node-lifecycle-controller",
   "daemonset-controller",

@@ -15,7 +15,7 @@ import { getControllerSubject } from "../rbac/installerManifests.ts";
 import { renderTokenKubeconfig } from "./kubeconfig.ts";
 import { findFreePorts } from "./processes.ts";
 
-/** A log line of a server: pino's JSON. */
+/** A log line of a server, as JSON of pino. */
 export type LogLine = { msg?: string; level?: number } & Record<string, unknown>;
 
 /** Options for starting a server. */
@@ -39,7 +39,7 @@ export interface ServerOptions {
 const STOP_TIMEOUT_MS = 10_000;
 const TAIL_LINES = 20;
 
-/** A server as a separate process, as in production. Ends with this process. */
+/** A server as a separate process, as in production. It is ended when this process ends. */
 export class ServerProcess {
   readonly #child: ChildProcess;
   #stopping = false;
@@ -74,12 +74,12 @@ export class ServerProcess {
     return this.#child.pid;
   }
 
-  /** Why and how the server ended; undefined while it runs. */
+  /** How the server ended, and the last log lines; undefined while it is running. */
   get ended(): string | undefined {
     return this.#ended;
   }
 
-  /** Stops the server and waits; kills it after ten seconds. */
+  /** Stops the server and waits until it has ended. Kills it after ten seconds. */
   async stop(): Promise<void> {
     this.#stopping = true;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
@@ -132,7 +132,7 @@ const READY_TIMEOUT_MS = 180_000;
 
 /** Options for running the two servers against a cluster. */
 export interface InstallationOptions {
-  /** Needs permission to install CRDs and RBAC and to create tokens. */
+  /** Client with permission to install CRDs and RBAC and to create tokens. */
   admin: Client;
   /** The administrator's kubeconfig with the address of the API server. */
   adminKubeconfig: string;
@@ -144,7 +144,7 @@ export interface InstallationOptions {
   signaturePolicy?: string | undefined;
   onLine?: (server: ServerName, line: LogLine) => void;
   onExit?: (text: string) => void;
-  /** Read at each start of a server. */
+  /** Additional flags for each server, read whenever a server is started. */
   extraArgs?: Partial<Record<ServerName, readonly string[]>>;
   /** Environment variables in addition to those of this process; read at each start of a server. */
   env?: Partial<Record<ServerName, Readonly<Record<string, string>>>>;

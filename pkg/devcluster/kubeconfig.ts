@@ -50,9 +50,8 @@ interface Kubeconfig {
 }
 
 /**
- * Returns a kubeconfig for the cluster of another one's current context, with a token file as its
- * only credential.
- * @throws Error if the other one has no current context or the cluster does not exist.
+ * Returns a kubeconfig for the cluster in the current context of another kubeconfig, with a token file as its only credential.
+ * @throws Error if the other kubeconfig has no current context, or the cluster does not exist
  */
 export async function renderTokenKubeconfig(from: string, tokenFile: string): Promise<string> {
   const config = parseYaml(await readFile(from, "utf8")) as Kubeconfig;

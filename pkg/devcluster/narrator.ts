@@ -16,8 +16,8 @@ const LINE_INTERVAL_MS = 15_000;
 const CLEAR_LINE = "\r\u001B[K";
 
 /**
- * Log messages to print, with the text for each; other lines are only in the log file. Lines of one
- * server are printed in order.
+ * Log messages to print, with a function that returns the text for each. Other lines are only in the log file. Lines of one server are printed in
+ * order.
  */
 const STORIES: ReadonlyMap<string, (line: LogLine) => [topic: string, text: string]> = new Map([
   [
@@ -46,7 +46,7 @@ export function formatElapsed(ms: number): string {
 
 const STYLES: Record<string, Style> = { catalog: "cyan", resolve: "magenta", apply: "yellow", status: "green", error: "red" };
 
-/** Prints what the servers do, based on their logs, and the progress of what takes long. */
+/** Prints what the servers do, based on their logs, and the progress of long operations. */
 export class Narrator {
   readonly #write: Print;
   readonly #canReplace: boolean;
@@ -83,7 +83,7 @@ export class Narrator {
     return result;
   }
 
-  /** Shows a line that the next one replaces; prints it if lines cannot be replaced. */
+  /** Shows a line that the next line replaces. If lines cannot be replaced, prints it. */
   progress(topic: string, message: string): void {
     if (!this.#canReplace) return this.print(topic, message);
     this.#clear();
@@ -91,7 +91,10 @@ export class Narrator {
     this.#hasProgress = true;
   }
 
-  /** Shows that the caller still waits. Call it at each poll: it limits how often it prints. @param elapsedMs time since the wait began. */
+  /**
+   * Shows that the caller is still waiting. Can be called at each poll, because it limits how often it prints.
+   * @param elapsedMs time since the wait began.
+   */
   waiting(message: string, elapsedMs: number): void {
     const interval = this.#canReplace ? SHORT_WAIT_MS : LINE_INTERVAL_MS;
     const now = performance.now();

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 const INTERVAL_MS = 500;
-/** npm, its shell, and this process: the generations that must all be alive. */
+/** Number of ancestors that must be alive: the shell that npm started, and npm. */
 const GENERATIONS = 2;
 
 /** Returns the parent of a process, or undefined if it has ended or is unknown. */
@@ -27,8 +27,8 @@ function ancestors(): number[] {
 }
 
 /**
- * Calls `gone` once when a process that started this one through npm has ended, even if it was
- * killed. Outside npm nothing is watched, because a closing shell sends SIGHUP.
+ * Calls `gone` once when a process that started this one through npm has ended, even if it was killed. Does nothing if npm did not start this
+ * process, because a closing shell sends SIGHUP.
  * @returns stops watching.
  */
 export function watchParents(gone: () => void): () => void {

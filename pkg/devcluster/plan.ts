@@ -28,7 +28,7 @@ export interface ClusterPlan {
   readonly keeper: Client;
   /** Compacts etcd to the current state. */
   readonly compact: () => Promise<void>;
-  /** Closes the connections of keeper and probes. */
+  /** Closes the connections of `keeper` and of the health probes. */
   readonly close: () => Promise<void>;
 }
 

@@ -11,15 +11,15 @@ import type { Logger } from "../telemetry/log.ts";
  */
 export type PodOutcome = "Ready" | "NotReady" | "CrashLoop" | "Pending";
 
-/** Decides the outcome of a Pod; called for every change of it. */
+/** Determines the outcome of a Pod. Called for every change of the Pod. */
 export type PodReadiness = (pod: KubeObject) => PodOutcome;
 
-/** On a Pod or a Namespace: the outcome of that Pod or of the Pods in it. */
+/** Annotation on a Pod or a Namespace: the outcome of that Pod, or of all Pods in the Namespace. */
 export const POD_OUTCOME_ANNOTATION = "devcluster.olmv1/pod-fate";
 
 const OUTCOMES: readonly string[] = ["Ready", "NotReady", "CrashLoop", "Pending"] satisfies PodOutcome[];
 
-/** Returns the outcome from the annotations, first that of the Pod; undefined if there are none. */
+/** Returns the outcome in the annotation of the Pod, else in that of its Namespace; undefined if neither is set. */
 export function readPodOutcome(pod: KubeObject, namespace: KubeObject | undefined): PodOutcome | undefined {
   for (const object of [pod, namespace]) {
     const value = object?.metadata.annotations?.[POD_OUTCOME_ANNOTATION];
@@ -149,7 +149,7 @@ export class PodSimulation {
     });
   }
 
-  /** A new API server may reject writes at first, and there may not be another event of the Pod. */
+  /** A restarted API server may reject writes at first, and there may be no further event for the Pod. */
   #settleAgain({ metadata: { name, namespace } }: KubeObject): void {
     const live = this.#pods.get(name, namespace);
     if (live && !this.#isOver) this.#settle(live);

@@ -17,18 +17,14 @@ kill "$watch" 2>/dev/null
 exit $status`;
 
 /**
- * Returns a command line that runs `command` and ends it when its standard input closes, for
- * programs that do not watch it themselves. Start it with a pipe as standard input and keep that
- * open: the kernel closes it whenever this process ends.
+ * Returns a command line that runs `command` and ends it when standard input closes, for programs that do not do this themselves. Start it with a
+ * pipe as standard input and keep the pipe open: the kernel closes it when this process ends.
  */
 export function buildGuardCommand(command: string, args: readonly string[]): [command: string, args: string[]] {
   return ["/bin/sh", ["-c", GUARD_SCRIPT, "guard", command, ...args]];
 }
 
-/**
- * Returns `count` different free ports on 127.0.0.1. Another process may take one before it is
- * used; the caller then retries.
- */
+/** Returns `count` different free ports on 127.0.0.1. Another process may take a port before it is used; in that case the caller must retry. */
 export async function findFreePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listening));
   const ports = servers.map((server) => {

@@ -5,10 +5,7 @@ import { Component } from "./component.ts";
 import { renderRegistryConfig } from "./flags.ts";
 import { findFreePorts } from "./processes.ts";
 
-/**
- * A registry without a control plane, for use with an existing cluster; plain HTTP on loopback, no
- * credentials.
- */
+/** A registry without a control plane, for use with an existing cluster. Serves plain HTTP on loopback, without credentials. */
 export interface RegistryServer {
   readonly host: string;
   stop(): Promise<void>;
@@ -17,9 +14,8 @@ export interface RegistryServer {
 const READY_TIMEOUT_MS = 30_000;
 
 /**
- * Starts a registry that stores its content in `dataDir`; it ends with this process at the latest.
- * @throws NoBinariesError without a program to run; Error with the end of its log if it does not
- * start.
+ * Starts a registry that stores its content in `dataDir`. It is ended when this process ends.
+ * @throws NoBinariesError if the program is not found; Error with the end of its log if it does not start
  */
 export async function startRegistry(dataDir: string, print: PrintLine): Promise<RegistryServer> {
   const binaries = await findBinaries(print);

@@ -14,19 +14,19 @@ export const PROGRAMS = [
 ] as const;
 export type ProgramName = (typeof PROGRAMS)[number]["program"];
 
-/** The state of one server; undefined for missing objects. */
+/** The state of one server; missing objects are undefined. */
 export interface ProgramSnapshot {
   readonly program: ProgramName;
   readonly deployment: SnapshotPart<KubeObject | undefined>;
   readonly lease: SnapshotPart<Lease | undefined>;
-  /** The Secrets that may contain its certificate, by name. */
+  /** Secrets that may contain the certificate of the server, by name. */
   readonly secrets: ReadonlyMap<string, SnapshotPart<KubeObject | undefined>>;
 }
 
 /** The state of the cluster that the checks use. */
 export interface ClusterSnapshot {
   readonly namespace: string;
-  /** The API server's clock, milliseconds since the epoch. */
+  /** The time of the API server, in milliseconds since the epoch. */
   readonly now: number;
   /** Such as "v1.36.3". */
   readonly serverVersion: string;
@@ -50,7 +50,7 @@ export const POLICIES = [
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG };
 const SERVICE_MONITOR = { apiVersion: "monitoring.coreos.com/v1", kind: "ServiceMonitor" };
 
-/** Reads the snapshot. @throws Error if the API server is unreachable or does not accept the credentials */
+/** Reads the state of the cluster. @throws Error if the API server is unreachable or rejects the credentials */
 export async function readSnapshot(client: Client, namespace: string, signal: AbortSignal): Promise<ClusterSnapshot> {
   const server = await readServerInfo(client, signal);
   const get = (ref: ObjectRef): Promise<SnapshotPart<KubeObject | undefined>> => readAnswer(() => client.get(ref, { signal }), undefined);
@@ -82,7 +82,7 @@ export function formatPolicyKey({ kind, name }: { kind: string; name: string }):
   return `${kind} ${name}`;
 }
 
-/** Returns the result of a read, `absent` if the kind is not served; a forbidden read is not an error. */
+/** Returns the result of a read: `absent` if the kind is not served, or `refused` if the read is forbidden. */
 async function readAnswer<T, A>(read: () => Promise<T>, absent: A): Promise<SnapshotPart<T | A>> {
   try {
     return { value: await read() };
@@ -97,7 +97,7 @@ async function byName<T>(names: readonly string[], read: (name: string) => Promi
   return new Map(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
 }
 
-/** The result of a check; `unknown`: you may not read what it needs. */
+/** The result of a check; `unknown`: the user may not read an object that the check needs. */
 export type FindingStatus = "ok" | "warning" | "problem" | "unknown";
 
 /** The result of one check. */
@@ -106,14 +106,14 @@ export interface DoctorFinding {
   readonly check: string;
   readonly status: FindingStatus;
   readonly message: string;
-  /** The suggested action; commands are complete. */
+  /** The suggested fix. Commands can be copied unchanged. */
   readonly next?: string;
 }
 
 /** The result of a read, or why it is forbidden. */
 type SnapshotPart<T> = { readonly value: T } | { readonly refused: string };
 
-/** Returns the findings about a read object; a single finding if reading it is forbidden. */
+/** Returns the findings about an object, or a single finding with status unknown if reading the object is forbidden. */
 export function reportOn<T>(check: string, answer: SnapshotPart<T>, judge: (value: T) => DoctorFinding[]): DoctorFinding[] {
   if ("value" in answer) return judge(answer.value);
   return [{ check, status: "unknown", message: `cannot check: ${answer.refused}`, next: "ask a cluster administrator" }];

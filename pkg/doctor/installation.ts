@@ -12,14 +12,14 @@ interface Schema {
   items?: Schema;
 }
 
-/** The check of the server's version, which every user may read. */
+/** Name of the check of the API server version. */
 const API_SERVER = "API server";
 const LEAST_MINOR = 30;
 const APPLY = "kubectl apply -k config, or helm upgrade with the chart of this olmv1";
 /** Maximum number of fields listed in a message. */
 const NAMED_MAX = 5;
 
-/** Checks whether the API server is recent enough. */
+/** Checks whether the API server is recent enough for olmv1. */
 export function checkApiServer({ serverVersion }: ClusterSnapshot): DoctorFinding[] {
   const [, major = "0", minor = "0"] = /^v?(\d+)\.(\d+)/.exec(serverVersion) ?? [];
   const isRecent = Number(major) > 1 || Number(minor) >= LEAST_MINOR;
@@ -30,8 +30,8 @@ export function checkApiServer({ serverVersion }: ClusterSnapshot): DoctorFindin
 }
 
 /**
- * Checks whether the definitions exist, are served, and contain every field of this olmv1.
- * @param desired definitions of this olmv1, by name
+ * Checks whether the CustomResourceDefinitions exist, are served, and contain every field that this olmv1 knows.
+ * @param desired CustomResourceDefinitions of this olmv1, by name
  */
 export function checkDefinitions({ definitions }: ClusterSnapshot, desired: ReadonlyMap<string, KubeObject>): DoctorFinding[] {
   return [...definitions].flatMap(([name, answer]) => {
@@ -58,7 +58,7 @@ function getSchema(crd: KubeObject | undefined): Schema {
   return versions.find(({ name }) => name === "v1")?.schema?.openAPIV3Schema ?? {};
 }
 
-/** Returns paths of fields, parents before their children. */
+/** Returns the paths of all fields, parents before children. */
 function listFields({ properties = {}, items }: Schema, path = ""): string[] {
   const own = Object.entries(properties).flatMap(([name, schema]) => {
     const field = path === "" ? name : `${path}.${name}`;
@@ -67,7 +67,7 @@ function listFields({ properties = {}, items }: Schema, path = ""): string[] {
   return items ? [...own, ...listFields(items, `${path}[]`)] : own;
 }
 
-/** The meaning of a missing policy; `isNeeded` if every installation has it. */
+/** The finding for each missing policy. */
 const ABSENT: Readonly<Record<(typeof POLICIES)[number]["name"], Pick<DoctorFinding, "status" | "message" | "next">>> = {
   "operator-controller-dependencies": {
     status: "problem",
@@ -91,14 +91,14 @@ function absent(check: string, name: (typeof POLICIES)[number]["name"], namespac
   return { check, ...found, ...(todo === undefined ? {} : { next: todo }) };
 }
 
-/** The sample contains the namespace of operator-controller's own ServiceAccount. */
+/** Returns a command that replaces the namespace in a sample, which contains the namespace of operator-controller's ServiceAccount. */
 function replaceNamespace(next: string | undefined, namespace: string): string | undefined {
   const [, sample] = /^kubectl apply -f (config\/samples\/\S+)$/.exec(next ?? "") ?? [];
   if (sample === undefined || namespace === SYSTEM_NAMESPACE) return next;
   return `sed s/${SYSTEM_NAMESPACE}/${namespace}/ ${sample} | kubectl apply -f -`;
 }
 
-/** Checks whether the admission policies are in force. */
+/** Checks whether the admission policies are bound. */
 export function checkPolicies({ policies, namespace }: ClusterSnapshot): DoctorFinding[] {
   return POLICIES.flatMap((ref): DoctorFinding[] => {
     const check = formatPolicyKey(ref);
@@ -108,7 +108,7 @@ export function checkPolicies({ policies, namespace }: ClusterSnapshot): DoctorF
   });
 }
 
-/** Checks whether metrics are collected. */
+/** Checks whether Prometheus collects the metrics of both servers. */
 export function checkMetrics({ monitors, namespace }: ClusterSnapshot): DoctorFinding[] {
   const check = "metrics";
   return reportOn(check, monitors, (found: readonly KubeObject[] | undefined): DoctorFinding[] => {
@@ -120,7 +120,7 @@ export function checkMetrics({ monitors, namespace }: ClusterSnapshot): DoctorFi
   });
 }
 
-/** Checks whether there are catalogs, whether each is served, and the result of its last poll. */
+/** Checks whether catalogs exist, whether each catalog is served, and the result of its last poll. */
 export function checkCatalogs({ catalogs, now }: ClusterSnapshot): DoctorFinding[] {
   return reportOn("catalogs", catalogs, (all): DoctorFinding[] => {
     if (all.length > 0) return all.map((catalog) => checkCatalog(catalog, now));

@@ -12,7 +12,7 @@ interface Deployment {
   status?: { readyReplicas?: number; updatedReplicas?: number; conditions?: Condition[] };
 }
 
-/** Returns a server's Deployment; undefined if it does not exist or may not be read. */
+/** Returns a server's Deployment; undefined if it does not exist or the user may not read it. */
 function getDeployment({ deployment }: ProgramSnapshot): Deployment | undefined {
   return "value" in deployment ? (deployment.value as Deployment | undefined) : undefined;
 }
@@ -56,7 +56,7 @@ function checkDeployment(check: string, deployment: Deployment | undefined, name
   return { check, status: "ok", message: replicas === 1 ? "1 replica is ready" : `all ${replicas} replicas are ready` };
 }
 
-/** Only tags that are versions are compared. */
+/** Compares the versions of the servers and of this olmv1, if the image tags are versions. */
 function checkVersions(programs: readonly ProgramSnapshot[], version: string): DoctorFinding[] {
   const images = programs.flatMap((facts) => getDeployment(facts)?.spec?.template?.spec?.containers?.[0]?.image ?? []);
   if (images.length < 2) return [];
@@ -80,7 +80,7 @@ export function checkLeases({ programs, now, namespace }: ClusterSnapshot): Doct
     const check = `leader of ${facts.program}`;
     const args = getDeployment(facts)?.spec?.template?.spec?.containers?.[0]?.args ?? ["--leader-elect"];
     if (!args.some((arg) => arg.startsWith("--leader-elect"))) return [];
-    // If the Deployment does not exist either, that is already reported.
+    // If the Deployment does not exist either, its own check reports that.
     const isAbsent = "value" in facts.lease && !facts.lease.value && "value" in facts.deployment && !facts.deployment.value;
     if (isAbsent) return [];
     return reportOn(check, facts.lease, (live): DoctorFinding[] => [checkLease(check, live, { now, namespace })]);
@@ -101,10 +101,13 @@ function checkLease(check: string, lease: Lease | undefined, { now, namespace }:
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** A server renews its own certificate thirty days before its end; other providers may do so later. */
+/**
+ * A certificate that is valid for fewer days is reported as not renewed. A server renews its own certificate thirty days before it expires; other
+ * providers may renew later.
+ */
 const OVERDUE_DAYS = { "self-managed": 28, files: 7 } as const;
 
-/** Checks whether the serving certificates of the servers are valid, for how long, and for the names of their Services. */
+/** Checks whether the serving certificates of the servers are valid for the names of their Services, and for how long. */
 export function checkCertificates(facts: ClusterSnapshot): DoctorFinding[] {
   return facts.programs.flatMap((program) => checkOne(program, facts));
 }

@@ -7,7 +7,7 @@ test.for<[string, unknown, boolean]>([
   ["a retryable error", new RetryableError("Retrying", "later"), true],
   ["an unknown error", new Error("socket hang up"), true],
   ["a value that is not an Error", "text", true],
-])("isRetryable is correct for %s", ([, err, want]) => {
+])("isRetryable classifies %s", ([, err, want]) => {
   expect(isRetryable(err)).toBe(want);
 });
 

@@ -14,8 +14,8 @@ export abstract class ReconcileError extends Error {
   abstract readonly retry: boolean;
   readonly reason: string;
   /**
-   * The entries for `status.problems`; if empty, the problems of the cause are used, see
-   * `getProblems`. A caller with more context may set it.
+   * The entries for `status.problems`. If empty, the problems of the cause are used, see
+   * `getProblems`. A caller with more context may set them.
    */
   problems: readonly Problem[];
 
@@ -28,17 +28,17 @@ export abstract class ReconcileError extends Error {
 }
 
 /**
- * A retry does not help until the user changes something: Progressing=False with reason `Blocked`
- * or a more specific one.
+ * A retry does not help until the user changes something. Results in Progressing=False with reason
+ * `Blocked` or a more specific one.
  */
 export class TerminalError extends ReconcileError {
   readonly retry = false;
 }
 
-/** A retry may succeed: Progressing=True with reason `Retrying`, with backoff. */
+/** A retry may succeed, and is attempted with backoff. Results in Progressing=True with reason `Retrying`. */
 export class RetryableError extends ReconcileError {
   readonly retry = true;
-  /** Minimum milliseconds before a retry makes sense; the backoff may be longer. */
+  /** Minimum delay before a retry, in milliseconds; the backoff may be longer. */
   readonly restMs: number | undefined;
 
   constructor(reason: string, message: string, options?: ReconcileErrorOptions & { restMs?: number }) {
@@ -75,8 +75,8 @@ export function ignoreMissingFile(err: unknown): undefined {
 }
 
 /**
- * Returns the problems of the first error in the cause chain that has any, and of every error of an
- * AggregateError.
+ * Returns the problems of the first error in the cause chain that has problems. For an
+ * AggregateError, returns the problems of all its errors.
  */
 export function getProblems(err: unknown): readonly Problem[] {
   for (let e = err; e instanceof Error; e = e.cause) {
@@ -94,8 +94,9 @@ export function getErrorMessage(err: unknown): string {
 }
 
 /**
- * Returns an error with `prefix` before the text of `err`. Keeps its type (terminal or retryable)
- * and reason; the original is the cause. Other errors become retryable with reason `Retrying`.
+ * Returns an error with `prefix` before the message of `err` and `err` as its cause. Keeps the type
+ * (terminal or retryable) and the reason of `err`. Other errors become retryable with reason
+ * `Retrying`.
  */
 export function wrapError(prefix: string, err: unknown): ReconcileError {
   const text = `${prefix}${getErrorMessage(err)}`;

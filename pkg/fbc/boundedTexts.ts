@@ -2,9 +2,9 @@ import { findMember, getListMember } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { truncate, truncateExcerpt } from "../text/truncate.ts";
 
-// Catalog texts are untrusted. Values of the wrong type count as absent, and long texts are truncated.
+// Catalog texts are untrusted: values of the wrong type are treated as absent, and long texts are truncated.
 
-/** Maximum length of a name of a package, channel or bundle in summaries. Names in a cluster have at most 253 characters. */
+/** Maximum length of package, channel and bundle names in summaries, in characters. Names in a cluster have at most 253 characters. */
 const MAX_NAME = 512;
 /** Maximum length of a text in characters. */
 export const MAX_TEXT = 1_024;
@@ -19,7 +19,7 @@ export function readBoundedText(object: Readonly<Record<string, unknown>>, key: 
   return typeof value === "string" ? truncate(value.trim(), max) || undefined : undefined;
 }
 
-/** Reads the list of texts of a key, see `collectWords`. */
+/** Reads the list of texts at a key. See `collectWords`. */
 export function readWords(object: Readonly<Record<string, unknown>>, key: string): string[] {
   return collectWords(getListMember(object, key));
 }
@@ -40,7 +40,7 @@ export function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= MAX_NAME;
 }
 
-/** Maximum length of a text in a message. Quoting megabytes takes too long. */
+/** Maximum length of a quoted text in a message, in characters. Quoting megabytes takes too long. */
 export const MAX_QUOTED = 1_024;
 
 /** Quotes a text like Go's `%q` and truncates it to MAX_QUOTED characters. */

@@ -7,7 +7,7 @@ import { Schema } from "./content.ts";
 
 const AT_END = /\.v?(\d+\.\d+\.\d+(?:[-+].*)?)$/;
 
-/** The version of a bundle: its text and, if valid, its parsed form. */
+/** The version of a bundle: its text, and its parsed form if it is valid. */
 export interface BundleVersion {
   readonly text: string;
   readonly parsed: VersionRelease | undefined;
@@ -22,7 +22,7 @@ export function toBundleVersion(text: string, release?: string): BundleVersion {
   }
 }
 
-/** Reads the version and the unparsed release in the first property `olm.package` of a bundle; undefined without that property. */
+/** Reads the version and the unparsed release from the first `olm.package` property of a bundle; undefined if the bundle has no such property. */
 export function readOwnVersion(bundle: Readonly<JsonObject>): (BundleVersion & { readonly release: string | undefined }) | undefined {
   const property = getObjectMembers(bundle, "properties").find((one) => getTextMember(one, "type") === Schema.package);
   const value = property && getObjectMember(property, "value");
@@ -30,7 +30,10 @@ export function readOwnVersion(bundle: Readonly<JsonObject>): (BundleVersion & {
   return value && { ...toBundleVersion(getTextMember(value, "version"), release), release };
 }
 
-/** Reads the version at the end of a bundle name, such as `foo.v1.2.0`. It is the only known version of a bundle that is no longer in the catalog. */
+/**
+ * Reads the version at the end of a bundle name, such as `foo.v1.2.0`. Use it for bundles that are no longer in the catalog, because their version is
+ * not known from elsewhere.
+ */
 export function parseVersionInName(name: string): BundleVersion | undefined {
   const text = name.length > 1_024 ? undefined : AT_END.exec(name)?.[1];
   return text === undefined ? undefined : toBundleVersion(text);
@@ -63,11 +66,14 @@ export interface Orderable {
   /** Undefined if the version is missing or invalid. */
   readonly version: VersionRelease | undefined;
   readonly deprecated: boolean;
-  /** Returns the rank of the first channel that contains the bundle, see `rankChannels`. */
+  /** Returns the rank of the first channel that contains the bundle. See `rankChannels`. */
   rank(): number;
 }
 
-/** Returns a function for the rank of the first channel of a bundle. The default channel is first, followed by the others sorted by name. */
+/**
+ * Returns a function that returns the rank of the first channel of a bundle. The default channel is first, followed by the other channels sorted by
+ * name.
+ */
 export function rankChannels(
   defaultChannel: string | undefined,
   channels: readonly { readonly name: string; readonly entries: readonly string[] }[],
@@ -108,8 +114,8 @@ export function findLatest<T extends Orderable>(bundles: readonly T[]): T | unde
 }
 
 /**
- * Returns the bundle that is installed by default, which resolution selects without restrictions. Prefers bundles that are not deprecated, then the
- * order of `compareNewestFirst`. Considers all channels.
+ * Returns the bundle that is installed by default: resolution selects it if the extension sets no version or channel. Considers all channels. Prefers
+ * bundles that are not deprecated, then the order of `compareNewestFirst`.
  */
 export function findDefault<T extends Orderable>(bundles: readonly T[]): T | undefined {
   return findMinimum(bundles, (a, b) => Number(a.deprecated) - Number(b.deprecated) || compareNewestFirst(a, b));
@@ -127,8 +133,8 @@ export interface GraphEntry {
 }
 
 /**
- * Returns the entries of a channel that no other entry replaces or skips, sorted. Ignores `skipRange`. A valid channel has exactly one head, and a
- * channel that is a cycle has none.
+ * Returns the heads of a channel, sorted: entries that no other entry replaces or skips. Ignores `skipRange`. A valid channel has exactly one head; a
+ * channel whose entries form a cycle has none.
  * @see operator-registry v1.73.0 alpha/model/model.go, Channel.Head
  */
 export function findChannelHeads(entries: readonly GraphEntry[]): string[] {

@@ -87,7 +87,7 @@ test("groupByPackage returns the typed objects of a package in the order of the 
   });
 });
 
-test("groupByPackage groups objects by package, and those without one under the empty name", () => {
+test("groupByPackage groups objects by package, and objects without a package under the empty name", () => {
   const contents = groupByPackage(metas);
   expect([...contents.keys()]).toEqual(["foo", "", "bar"]);
   expect(contents.get("")).toEqual({ channels: [], bundles: [], deprecations: [], others: 1 });

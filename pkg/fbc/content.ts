@@ -18,8 +18,8 @@ import type {
 const MAX_LISTED = 10;
 
 /**
- * Converts a decoded document to a meta. The keys of schema, package and name are case-insensitive.
- * @throws Error if it is not an object, if two keys differ only in case, or if one of the three values is not a string.
+ * Converts a decoded document to a meta. The keys `schema`, `package` and `name` are case-insensitive.
+ * @throws Error if the document is not an object, if two keys differ only in case, or if one of the three values is not a string.
  * @see operator-registry v1.73.0 alpha/declcfg/declcfg.go, Meta.UnmarshalJSON
  */
 export function toMeta(value: unknown): Meta {
@@ -38,7 +38,7 @@ export function describeKind(value: unknown): string {
   return typeof value === "bigint" ? "a number" : `a ${typeof value}`;
 }
 
-/** Formats the error of a value of the wrong type. @param expected such as "a string". */
+/** Formats the error for a value of the wrong type. @param expected for example "a string". */
 export function formatWrongKind(value: unknown, expected: string): string {
   return `expected ${expected}, got ${formatKind(value)}${expected === "a string" ? quoteHint(value) : ""}`;
 }
@@ -47,7 +47,7 @@ function formatKind(value: unknown): string {
   return isPlain(value) ? `${describeKind(value)}: ${value}` : describeKind(value);
 }
 
-/** Returns a hint for unquoted YAML text that was parsed as another type. */
+/** Returns a hint for YAML text that was parsed as another type because it is not quoted. */
 function quoteHint(value: unknown): string {
   if (!isPlain(value)) return "";
   const reason = typeof value === "boolean" ? "yes, no, on and off are booleans" : "1.10 is the number 1.1, and 1.0 is 1";
@@ -86,7 +86,7 @@ function text(blob: JsonObject, key: string | undefined): string {
   throw new Error(`expected value for key ${goQuote(key)} to be a string, got ${formatKind(value)}${quoteHint(value)}`);
 }
 
-/** The schemas that OLM defines. Objects of other schemas are kept and served, but have no meaning for OLM. */
+/** The schemas that OLM defines. Objects of other schemas are kept and served, but OLM does not use them. */
 export const Schema = { package: "olm.package", channel: "olm.channel", bundle: "olm.bundle", deprecations: "olm.deprecations" } as const;
 
 /**
@@ -111,7 +111,7 @@ export function selectPackage(metas: Iterable<Meta>, name: string): PackageConte
   return content;
 }
 
-/** Returns the package of a meta; empty if it has none. */
+/** Returns the package of a meta; empty if the meta has no package. */
 export function getPackageName(meta: Meta): string {
   return meta.schema === Schema.package ? meta.name : meta.package;
 }

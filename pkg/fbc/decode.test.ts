@@ -40,14 +40,14 @@ describe.each([1, 3, 7, 1 << 20])("decodeMetas with chunks of %i bytes", (size) 
   });
 });
 
-test("decodeMetas keeps all fields, with numbers in the form of Go", async () => {
+test("decodeMetas keeps all fields and formats numbers like Go", async () => {
   const { metas } = await decoded([Buffer.from("schema: a\nz: 1.0\nB: [1e21, 0x10, 'yes', yes]\nbig: 9007199254740993\n")]);
   expect(metas.map((meta) => encodeCanonicalJson(meta.blob))).toEqual([
     '{"B":[1e+21,16,"yes",true],"big":9007199254740992,"schema":"a","z":1}',
   ]);
 });
 
-test("decodeMetas rejects a document that is too long before its end", async () => {
+test("decodeMetas rejects a document that is too large without reading all of it", async () => {
   let read = 0;
   function* endless(): Generator<Uint8Array> {
     for (;;) {
@@ -157,12 +157,12 @@ function noCaseDuplicates(line: string): boolean {
 interface OddCase extends CaseHead {
   text?: string;
   base64?: string;
-  /** Canonical JSON of each document; null for an empty one. */
+  /** Canonical JSON of each document; null for an empty document. */
   want?: (string | null)[];
   refused?: boolean;
 }
 
-describe.each([1, 1 << 20])("MetaDecoder like the loader of Go with chunks of %i bytes", (size) => {
+describe.each([1, 1 << 20])("MetaDecoder compared with the Go loader with chunks of %i bytes", (size) => {
   test.for(loadCases<OddCase>("fbc-load"))("$name", ({ text = "", base64, want = [], refused = false }) => {
     const bytes = base64 === undefined ? Buffer.from(text) : Buffer.from(base64, "base64");
     const got: (string | null)[] = [];

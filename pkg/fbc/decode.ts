@@ -11,13 +11,13 @@ import { ContentError, type ContentPlace, type PlacedMeta } from "./types.ts";
 
 /** Limits of decoding. */
 export interface DecodeOptions {
-  /** Maximum size of a document in bytes. The largest real one has 1.3 MB. Default: 64 MiB. */
+  /** Maximum size of a document in bytes. The largest real document has 1.3 MB. Default: 64 MiB. */
   maxDocumentBytes?: number;
-  /** Maximum values of a JSON object, checked before it is parsed. Default: 2,000,000. */
+  /** Maximum values in a JSON object. Checked before the object is parsed. Default: 2,000,000. */
   maxValues?: number;
   /** A buffer to reuse for several consecutive streams. */
   buffer?: ByteQueue;
-  /** Called for each empty document: only comments, null or white space. */
+  /** Called for each empty document, which contains only comments, null or white space. */
   onEmpty?: (place: ContentPlace) => void;
 }
 
@@ -31,7 +31,7 @@ const NULL = Buffer.from("null");
 /** Bytes that Go reads to find the next character. */
 const STEP_BYTES = 4;
 const EXPONENT = /\d[eE]\+?\d/;
-/** Digits of the smallest number without exponent that exceeds float64. */
+/** Number of digits of the smallest integer that exceeds float64. */
 const MANY_DIGITS = 309;
 const NEWLINE = 0x0a;
 const UTF16 = "invalid UTF-8: the file begins with a UTF-16 byte order mark; save the file as UTF-8";
@@ -39,7 +39,7 @@ const UTF16 = "invalid UTF-8: the file begins with a UTF-16 byte order mark; sav
 /**
  * Decodes a stream of YAML documents, concatenated JSON objects, or JSON Lines. Keeps one document at a time in memory. Skips empty documents.
  * In JSON, a number in property olm.maxOpenShiftVersion keeps its text for `canonicalJson`. In YAML, it is an ordinary number, like in Go.
- * @param file names the stream in errors.
+ * @param file the name of the stream in errors.
  * @throws ContentError with file, document, line and reason, after yielding the metas before the error.
  */
 export async function* decodeMetas(
@@ -64,10 +64,10 @@ export class MetaDecoder {
   readonly #maxValues: number;
   readonly #json: JsonObjectScanner;
   readonly #yaml = new YamlSplitter();
-  /** "space": skips white space before YAML, after the stream turned out not to be JSON. */
+  /** "space": the stream is not JSON, and the decoder skips white space before YAML. */
   #format: "unknown" | "json" | "space" | "yaml" = "unknown";
   #document = 0;
-  /** Lines consumed before the first byte of the queue. */
+  /** Number of lines before the first byte of the queue. */
   #lines = 0;
   /** Error of the JSON decoder. Thrown if the stream is not YAML either. */
   #notJson: ContentError | undefined;
@@ -164,7 +164,7 @@ export class MetaDecoder {
     }
   }
 
-  /** Falls back to YAML after at most one object, because `{a: b}` and `{"a": 1}\n---` are YAML. Throws the error after more objects. */
+  /** Falls back to YAML if at most one object was decoded, because `{a: b}` and `{"a": 1}\n---` are YAML. Otherwise, throws the error. */
   #giveUpJson(scan: Scan, fault: { line: number; reason: string }): void {
     const error = this.#error(this.#document + 1, scan.line + fault.line, fault.reason);
     if (this.#document > 1) throw error;
@@ -172,7 +172,7 @@ export class MetaDecoder {
     this.#format = "space";
   }
 
-  /** Skips white space up to and including the first newline. Like Go's decoder, requires four bytes at each step to continue with YAML. */
+  /** Skips white space up to and including the first newline. Continues with YAML only after four more bytes at each step, like Go's decoder. */
   #skipSpace(atEnd: boolean): void {
     const bytes = this.#queue.bytes;
     let end = 0;
@@ -211,7 +211,7 @@ export class MetaDecoder {
 
   #parseYaml(text: string, first: number): unknown {
     try {
-      // Go's reader ends every line with a newline, including the last one.
+      // Go's reader ends every line with a newline, including the last line.
       const value = parseFirstYamlDocument(text.endsWith("\n") ? text : `${text}\n`, { maxInteger: 0n });
       if (value === null) this.#reportEmpty(first - this.#lines);
       return value;

@@ -8,12 +8,12 @@ const COMMA = 0x2c;
 const NEWLINE = 0x0a;
 /** Maximum nesting depth. Protects recursive code from exhausting its stack. */
 export const MAX_DEPTH = 1_000;
-/** Maximum values in one object. Values take much more memory than text. Real objects have about ten thousand. */
+/** Maximum values in one object, because values take much more memory than text. Real objects have about ten thousand. */
 export const MAX_VALUES = 2_000_000;
 
 /** The next item in a stream of JSON objects. Offsets count from the start of the given bytes. */
 export type Scan =
-  /** An object from `start` to `end`; `line` is the number of newlines before it, `lines` those before its end. */
+  /** An object from `start` to `end`. `line` is the number of newlines before `start`, `lines` the number of newlines before `end`. */
   | { readonly kind: "object"; readonly start: number; readonly end: number; readonly line: number; readonly lines: number }
   /** A character that cannot begin an object. */
   | { readonly kind: "other"; readonly start: number; readonly line: number }
@@ -27,8 +27,8 @@ export type Scan =
   | { readonly kind: "nothing"; readonly line: number };
 
 /**
- * Finds the end of the next object in a growing part of a JSON stream by its braces and quotes. Does not check the content between them.
- * Remembers its position, so that a scan after more bytes arrived reads only the new bytes.
+ * Finds the end of the next object in a growing part of a JSON stream by its braces and quotes. Does not check other content. Remembers its position:
+ * after more bytes arrive, the next scan reads only the new bytes.
  */
 export class JsonObjectScanner {
   #position = 0;
@@ -37,7 +37,7 @@ export class JsonObjectScanner {
   #lines = 0;
   #startLine = 0;
   #inString = false;
-  /** Number of commas and opening brackets. Every value except the first follows one. */
+  /** Number of commas and opening brackets, which precede every value except the first. */
   #values = 0;
   readonly #maxValues: number;
 
@@ -61,7 +61,7 @@ export class JsonObjectScanner {
     return ended ? this.#takeObject() : { kind: "partial", start: this.#start, line: this.#startLine };
   }
 
-  /** Resets the position, for bytes with another start. */
+  /** Resets the position. Call it if the next bytes do not begin at the same start. */
   reset(): void {
     this.#position = 0;
     this.#start = -1;
@@ -144,14 +144,14 @@ const LINE_SEPARATOR = Buffer.from("\n---");
 
 /** The next item in a stream of YAML documents. */
 export type Split =
-  /** A document that consists of the bytes before `end`. The next one begins at `next`. */
+  /** A document that consists of the bytes before `end`. The next document begins at `next`. */
   | { readonly kind: "document"; readonly end: number; readonly next: number }
   /** A separator line at `start` with content after the dashes. */
   | { readonly kind: "separator"; readonly start: number; readonly rest: string };
 
 /**
  * Splits YAML at lines that begin with `---`, which a document cannot contain. A separator without content before it belongs to the next document.
- * Remembers its position, so that a call after more bytes arrived reads only the new bytes.
+ * Remembers its position: after more bytes arrive, the next call reads only the new bytes.
  * @see k8s.io/apimachinery v0.36.3 pkg/util/yaml/decoder.go, YAMLReader
  */
 export class YamlSplitter {
@@ -202,7 +202,7 @@ export function countNewlines(bytes: Buffer, end: number): number {
 
 const START_BYTES = 64 * 1024;
 
-/** A contiguous queue of received bytes. Appending and consuming take time in proportion to the bytes. */
+/** A contiguous queue of received bytes. Appending and consuming bytes takes linear time. */
 export class ByteQueue {
   #buffer = Buffer.allocUnsafeSlow(START_BYTES);
   #start = 0;

@@ -18,7 +18,7 @@ test.for(loadCases<Case>("indexignore"))("$name", ({ ignore, ignored, kept }) =>
   expect(kept.filter(ignores)).toEqual([]);
 });
 
-/** Runs git check-ignore with only the ignore files of the catalog. The checked files need not exist. */
+/** Runs git check-ignore with only the ignore files of the catalog. The checked files do not need to exist. */
 class Git implements Disposable {
   readonly #folder = new TempFolder();
   readonly #env = { PATH: process.env["PATH"], HOME: this.#folder.path, GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C.UTF-8" };
@@ -80,20 +80,20 @@ describe("compileIndexIgnore compared with git", () => {
   const paths = fc.array(path, { minLength: 1, maxLength: 12 });
   const ours = (files: readonly IgnoreFile[], all: readonly string[]): string[] => all.filter(compileIndexIgnore(files));
 
-  test("compileIndexIgnore matches git for patterns without negation in nested folders", () => {
+  test("compileIndexIgnore matches like git for patterns without negation in nested folders", () => {
     const files = fc.record({ "": lines(fc.constant("")), a: lines(fc.constant("")), "a/b": lines(fc.constant("")) });
     fc.assert(
       fc.property(files, paths, (texts, some) => {
         const ignoreFiles = Object.entries(texts).map(([dir, text]) => ({ dir, text }));
         const nested = [...some, ...some.map((each) => `a/${each}`), ...some.map((each) => `a/b/${each}`)];
-        const all = [...new Set(nested)].filter((each) => each !== "a" && each !== "a/b"); // these are folders here
+        const all = [...new Set(nested)].filter((each) => each !== "a" && each !== "a/b"); // folders in this test
         expect(ours(ignoreFiles, all)).toEqual(git.ignored(ignoreFiles, all));
       }),
       { numRuns: 80 },
     );
   });
 
-  test("compileIndexIgnore matches git for patterns with negations when no folder is involved", () => {
+  test("compileIndexIgnore matches like git for patterns with negations when all paths are file names", () => {
     fc.assert(
       fc.property(lines(fc.constantFrom("", "!")), fc.array(usable, { minLength: 1, maxLength: 12 }), (text, some) => {
         const all = [...new Set(some)];

@@ -1,7 +1,7 @@
 import { ContentError } from "./types.ts";
 import { Wildmatch } from "./wildmatch.ts";
 
-/** Name of files that exclude files from a catalog. */
+/** Name of the files that exclude other files from a catalog. */
 export const INDEX_IGNORE = ".indexignore";
 
 /** An `.indexignore` file. `dir` is its folder relative to the root of the catalog, with slashes; "" for the root. */
@@ -15,11 +15,11 @@ export interface IgnoreLimits {
   patterns: number;
   /** Maximum characters of a pattern. */
   patternLength: number;
-  /** Maximum comparisons of a character of a path with one of a pattern. */
+  /** Maximum comparisons of a path character with a pattern character. */
   comparisons: number;
 }
 
-/** Far above realistic use. The comparisons take a few seconds. */
+/** Far above realistic use. The maximum comparisons take a few seconds. */
 const IGNORE_LIMITS: IgnoreLimits = { patterns: 10_000, patternLength: 4_096, comparisons: 500_000_000 };
 
 interface IgnorePattern {
@@ -33,8 +33,8 @@ interface IgnorePattern {
 
 /**
  * Returns a function that reports whether a file is ignored, by its path relative to the root of the catalog. Patterns have the syntax of gitignore
- * and are relative to the folder of their file. The last pattern that matches the file or a parent folder counts; patterns in inner folders take
- * precedence. Unlike git, but like Go, a pattern with `!` also includes files in an ignored folder.
+ * and are relative to the folder of their file. The last pattern that matches the file or a parent folder decides; patterns in inner folders take
+ * precedence. A pattern with `!` also includes files in an ignored folder, like in Go and unlike in git.
  * @throws ContentError with the line of a pattern that exceeds the limits. The returned function throws if matching takes too many comparisons.
  * @see https://git-scm.com/docs/gitignore
  * @see https://github.com/joelanford/ignore

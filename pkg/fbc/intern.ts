@@ -1,15 +1,18 @@
 import { createHash } from "node:crypto";
 
-/** Copies a text so that it shares no memory. A substring of a parsed document would keep the whole document in memory. */
+/** Copies a text, because a substring of a parsed document would keep the whole document in memory. */
 export function copyText(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/** Maximum length of a name. Real names have a few dozen characters. */
+/** Maximum length of a name in characters. Real names have a few dozen. */
 const MAX_LENGTH = 1_024;
 const SHOWN = 200;
 
-/** Interns names: returns one copy for equal names that shares no memory with their documents. Replaces too long names by a prefix and digest. */
+/**
+ * Interns names: returns one copy for equal names, which shares no memory with the documents. Replaces names that are too long with a prefix and a
+ * digest.
+ */
 export class NameTable {
   readonly #names = new Map<string, string>();
 

@@ -2,9 +2,9 @@ import type { JsonObject } from "../api/k8s.ts";
 
 /** An object of a file-based catalog. `blob` contains all its fields, including unknown ones. */
 export interface Meta {
-  /** Such as "olm.bundle". Empty if the object has none: it can be stored and served, but has no typed form. */
+  /** For example "olm.bundle". Empty if the object has no schema: it can be stored and served, but has no typed form. */
   schema: string;
-  /** Value of the field; empty for schema olm.package, whose `name` is the package. */
+  /** Value of field `package`. Empty for schema olm.package, because its package is `name`. */
   package: string;
   /** Empty if the object has none. */
   name: string;
@@ -31,7 +31,7 @@ export interface FbcPackage {
   properties?: Property[];
 }
 
-/** An entry of a channel. `name` is the name of a bundle, and the edges refer to bundles that it upgrades. */
+/** An entry of a channel. `name` is the name of a bundle. Its edges refer to bundles that can be upgraded to it. */
 export interface ChannelEntry {
   name: string;
   replaces?: string;
@@ -95,7 +95,7 @@ export interface ContentPlace {
   line?: number | undefined;
 }
 
-/** A part of a catalog cannot be read. The message contains file, document, line and reason. */
+/** Thrown if a part of a catalog cannot be read. The message contains file, document, line and reason. */
 export class ContentError extends Error {
   readonly place: ContentPlace;
   readonly reason: string;

@@ -1,4 +1,4 @@
-/** The match of a pattern: a parent folder of the path, the path itself, or neither. */
+/** What a pattern matches: a parent folder of the path, the path itself, or neither. */
 export type Reach = "above" | "itself" | "no";
 
 /** Matches one character. */
@@ -36,7 +36,7 @@ export class Wildmatch {
     this.#tokens = parseTokens(Array.from(pattern.slice(this.#prefix.length)));
   }
 
-  /** Returns the maximum number of steps of `reach` for a path with so many characters. */
+  /** Returns the maximum number of steps of `reach` for a path with the given number of characters. */
   cost(characters: number): number {
     return 1 + (this.#tokens?.length ?? 0) * characters;
   }
@@ -157,7 +157,7 @@ const POSIX_CLASSES: Readonly<Record<string, RegExp>> = {
   xdigit: /^[0-9A-Fa-f]$/,
 };
 
-/** Parses the set after an opening bracket; undefined if it does not end or contains an unknown class. */
+/** Parses the set after an opening bracket; undefined if it has no closing bracket or contains an unknown class. */
 function parseSet(chars: readonly string[], from: number): { takes: CharTest; end: number } | undefined {
   const negated = chars[from] === "!" || chars[from] === "^";
   const tests: CharTest[] = [];

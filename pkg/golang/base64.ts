@@ -4,6 +4,6 @@ export function decodeBase64(text: string): Buffer | undefined {
   if (body.length % 4 !== 0 || body.includes("-") || body.includes("_")) return undefined;
   const padding = body.endsWith("==") ? 2 : Number(body.endsWith("="));
   const bytes = Buffer.from(body, "base64");
-  // Node ignores invalid characters, so the length reveals them.
+  // Node ignores invalid characters, so a different length means that there are some.
   return bytes.length === (body.length / 4) * 3 - padding ? bytes : undefined;
 }

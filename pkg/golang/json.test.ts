@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeCanonicalJson, encodeGoJson, parseExactJson, replaceLoneSurrogates, writeExactJson } from "./json.ts";
 
-/** Input, and what Go 1.26's encoding/json prints of it decoded into `any`: without and with HTML escapes. */
+/** Input, and the output of Go 1.26's encoding/json after decoding into `any`, without and with HTML escapes. */
 const GO = [
   {
     text: '{"b":1,"a":[1.0,1e21,1e20,1e-6,1e-7,123456789.125,-0,0.1,-1.5e300,5e-324]}',
@@ -40,11 +40,11 @@ test("encodeGoJson writes bigints as digits, omits undefined members, and writes
   expect(encodeCanonicalJson({ a: 18446744073709551615n, b: undefined, c: [undefined] })).toBe('{"a":18446744073709551615,"c":[null]}');
 });
 
-test.for([Number.NaN, Number.POSITIVE_INFINITY, () => 1, Symbol("x")])("encodeGoJson rejects %s, which has no JSON form", (value) => {
-  expect(() => encodeCanonicalJson([value])).toThrow("has no JSON form");
+test.for([Number.NaN, Number.POSITIVE_INFINITY, () => 1, Symbol("x")])("encodeGoJson rejects %s, which JSON cannot represent", (value) => {
+  expect(() => encodeCanonicalJson([value])).toThrow("cannot encode");
 });
 
-test("encodeCanonicalJson is JSON, and the same for every order of members", () => {
+test("encodeCanonicalJson returns valid JSON, and the same text for every order of members", () => {
   const reversed = (v: unknown): unknown =>
     Array.isArray(v)
       ? v.map(reversed)
@@ -84,7 +84,7 @@ test("parseExactJson and encodeGoJson preserve the digits of any int64", () => {
   );
 });
 
-// Source: Go's encoding/json, whose Unmarshal and Marshal convert `json` to `want`.
+// Source: Go's encoding/json. Unmarshal followed by Marshal converts `json` to `want`.
 test.for<[name: string, json: string, want: string]>([
   ["a lone high surrogate", String.raw`{"a":"\ud800"}`, '{"a":"�"}'],
   ["a lone low surrogate in capitals", String.raw`{"a":"\uDFFF."}`, '{"a":"�."}'],
@@ -96,7 +96,7 @@ test.for<[name: string, json: string, want: string]>([
   ["a lone surrogate before another escape", String.raw`{"a":"\ud800\u0041"}`, '{"a":"�A"}'],
   ["an escaped backslash", String.raw`{"a":"\\ud800"}`, String.raw`{"a":"\\ud800"}`],
   ["a lone surrogate before an escaped backslash", String.raw`{"a":"\ud800\\udc00"}`, String.raw`{"a":"�\\udc00"}`],
-])("replaceLoneSurrogates reads as Go does: %s", ([, json, want]) => {
+])("replaceLoneSurrogates replaces the same surrogates as Go: %s", ([, json, want]) => {
   expect(JSON.stringify(JSON.parse(replaceLoneSurrogates(json)))).toBe(want);
   expect(replaceLoneSurrogates(json)).toHaveLength(json.length);
 });

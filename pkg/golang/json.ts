@@ -1,6 +1,6 @@
 import { findMember, foldKey, isObject } from "./members.ts";
 
-/** The property whose number is kept as text, because 4.10 is a different version than 4.1. */
+/** The property with a number that is kept as text, because 4.10 and 4.1 are different versions. */
 const TYPE = "olm.maxOpenShiftVersion";
 
 /** A number with its original text, which `JSON.stringify` writes. */
@@ -10,7 +10,7 @@ interface RawJson {
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
 
-/** The part of JSON that is missing from the compiler's library. */
+/** Functions of JSON that the compiler's type library does not declare. */
 interface SourceAccess {
   parse(text: string, reviver: Reviver): unknown;
   rawJSON(text: string): RawJson;
@@ -18,8 +18,8 @@ interface SourceAccess {
 }
 
 /**
- * Returns `value`, parsed from the JSON `text`, with the original text of the number in property olm.maxOpenShiftVersion. All other numbers stay
- * as parsed; the document is only parsed again if it has such a number.
+ * Returns `value`, parsed from the JSON `text`, with the original text of the number in property olm.maxOpenShiftVersion. All other numbers stay as
+ * parsed. Parses the document again only if it has such a number.
  */
 export function keepNumberTokens(value: unknown, text: string): unknown {
   if (!hasNumber(value)) return value;
@@ -52,21 +52,23 @@ function sourceAccess(): SourceAccess {
 
 /** Settings of Go's encoder. */
 export interface GoJsonOptions {
-  /** Writes `<`, `>` and `&` as `\u003c`, `\u003e` and `\u0026`, as Go does by default. Default true. */
+  /** Whether to write `<`, `>` and `&` as `\u003c`, `\u003e` and `\u0026`, as Go does by default. Default true. */
   escapeHtml?: boolean;
-  /** Sorts members by the bytes of their keys, as Go prints maps; false keeps the caller's order, as Go prints structs. Default true. */
+  /**
+   * Whether to sort members by the bytes of their keys, as Go prints maps. If false, keeps the caller's order, as Go prints structs. Default true.
+   */
   sortKeys?: boolean;
 }
 
-/** Output of JSON.stringify that Go writes differently: unescaped separators, and escaped lone surrogates. */
+/** Output of JSON.stringify that differs from Go: unescaped line separators, and escaped lone surrogates. */
 const GO_DIFFERS = /[\u2028\u2029]|\\ud[89a-f]/i;
 const GO_DIFFERS_HTML = /[\u2028\u2029<>&]|\\ud[89a-f]/i;
-/** Above this, UTF-16 order and UTF-8 byte order differ. */
+/** Code units from this one on have a different order in UTF-16 than in UTF-8. */
 const BEYOND_BMP = /[\ud800-\uffff]/;
 
 /** Texts of at least this length without escapes are not copied. */
 const LONG_TEXT = 1_024;
-// oxlint-disable-next-line no-control-regex -- what lies between the control characters and DEL, without quote and backslash
+// oxlint-disable-next-line no-control-regex -- matches ASCII from space to DEL, except quote and backslash
 const PLAIN = /^[\u0020\u0021\u0023-\u005b\u005d-\u007f]*$/;
 
 /** Receives the pieces of a JSON text in order. */
@@ -78,15 +80,18 @@ interface JsonFormat {
 }
 
 /**
- * Formats `value` on one line like Go's encoder formats a map, without a trailing newline. Sorts keys by bytes and omits undefined members.
- * Escapes U+2028 and U+2029, but not HTML. A lone surrogate becomes U+FFFD, a bigint its digits, and a number with kept text that text.
+ * Formats `value` on one line as Go's encoder formats a map, without a trailing newline. Sorts keys by bytes and omits undefined members. Escapes
+ * U+2028 and U+2029, but not HTML. A lone surrogate becomes U+FFFD, a bigint its digits, and a number with kept text that text.
  * @throws TypeError on NaN, infinities, functions and symbols
  */
 export function encodeCanonicalJson(value: unknown): string {
   return collected({ sortKeys: true, text: emitText }, value);
 }
 
-/** Emits the same in pieces, without copying long texts. @throws TypeError as `encodeCanonicalJson`, possibly after some pieces */
+/**
+ * Like `encodeCanonicalJson`, but emits the text in pieces, without copying long texts. @throws TypeError as `encodeCanonicalJson`, possibly after
+ * some pieces
+ */
 export function emitCanonicalJson(value: unknown, emit: Emit): void {
   encode(value, { sortKeys: true, text: emitText }, emit);
 }
@@ -113,7 +118,7 @@ function encode(value: unknown, format: JsonFormat, emit: Emit): void {
   else if (typeof value === "number") emit(goNumber(value));
   else if (typeof value === "boolean" || typeof value === "bigint") emit(String(value));
   else if (value === null || value === undefined) emit("null");
-  else if (typeof value !== "object") throw new TypeError(`a ${typeof value} has no JSON form`);
+  else if (typeof value !== "object") throw new TypeError(`cannot encode a ${typeof value} as JSON`);
   else if (Array.isArray(value)) encodeList(value, format, emit);
   else encodeObject(value, format, emit);
 }
@@ -151,7 +156,7 @@ function compareBytes(a: string, b: string): number {
 }
 
 function goNumber(value: number): string {
-  if (!Number.isFinite(value)) throw new TypeError(`${value} has no JSON form`);
+  if (!Number.isFinite(value)) throw new TypeError(`cannot encode ${value} as JSON`);
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
@@ -176,7 +181,7 @@ const ESCAPES: readonly (Uint8Array | undefined)[] = buildTable({ "<": "\\u003c"
 const LINE_ESCAPES: readonly (Uint8Array | undefined)[] = buildTable({ "\xa8": "\\u2028", "\xa9": "\\u2029" });
 const [LINE_FIRST, LINE_SECOND, LINE_BYTES] = [0xe2, 0x80, 3];
 
-/** Quotes a text as Go does. Replaces bytes, because replacing patterns takes three times as long if most of the text is replaced. */
+/** Quotes a text as Go does. Replaces single bytes, because regular expressions take three times as long if most of the text is replaced. */
 function quoteAsGo(text: string, isHtml: boolean): string {
   const bytes = Buffer.from(JSON.stringify(text.toWellFormed()));
   const escapeAt = (at: number): Uint8Array | undefined => {
@@ -202,7 +207,7 @@ function quoteAsGo(text: string, isHtml: boolean): string {
   return out.toString();
 }
 
-/** @param escapes by the character whose code is the byte */
+/** @param escapes escapes by character */
 function buildTable(escapes: Readonly<Record<string, string>>): (Uint8Array | undefined)[] {
   return Array.from({ length: 256 }, (_, byte) => {
     const escape = escapes[String.fromCharCode(byte)];
@@ -210,15 +215,14 @@ function buildTable(escapes: Readonly<Record<string, string>>): (Uint8Array | un
   });
 }
 
-/** An escape of a surrogate: alone, or the first of a pair. */
+/** An escape of a surrogate: a lone one, or the first of a pair. */
 const SURROGATE = /\\u[dD][89a-fA-F]/;
-/** Every escape of a JSON text. A pair of surrogates is one match, so that an unmatched remainder has no lone surrogates. */
+/** Every escape in a JSON text. A pair of surrogates is one match, so that only lone surrogates match separately. */
 const ESCAPE = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD](?<half>[89a-fA-F])[0-9a-fA-F]{2}|[^])/g;
 
 /**
- * Replaces every escaped lone surrogate in a JSON text, including names, by an escape of U+FFFD, as Go's encoding/json does. JavaScript would
- * keep it, but UTF-8 cannot represent it: rendered and applied objects would differ from those that the API server stores. Offsets do not
- * change.
+ * Replaces every escaped lone surrogate in a JSON text, including names, by an escape of U+FFFD, as Go's encoding/json does. JavaScript would keep
+ * it, but UTF-8 cannot represent it, so rendered and applied objects would differ from those in the API server. Offsets do not change.
  * @see https://github.com/golang/go/blob/go1.25.0/src/encoding/json/decode.go unquoteBytes
  */
 export function replaceLoneSurrogates(json: string): string {
@@ -226,7 +230,7 @@ export function replaceLoneSurrogates(json: string): string {
   return json.replace(ESCAPE, (escape, half: string | undefined) => (half === undefined ? escape : "\\ufffd"));
 }
 
-/** A run of digits that may exceed the precision of a double. */
+/** A sequence of digits that may exceed the precision of a double. */
 const LONG_NUMBER = /\d{16}/;
 /** The largest integer of Go's int64. */
 export const MAX_INT64 = 2n ** 63n - 1n;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { JsonScanner, type JsonVisitor, type Visit } from "./jsonScanner.ts";
 import { findJsonSyntaxFault } from "./jsonSyntax.ts";
 
-/** Reads `json` with this number of bytes at once; returns the fault. */
+/** Reads `json` in pieces of this number of bytes; returns the fault. */
 function faultOf(json: string, bytesAtOnce: number, visitor: JsonVisitor = new Captures()): string | undefined {
   const scanner = new JsonScanner(visitor);
   const bytes = Buffer.from(json);
@@ -106,6 +106,6 @@ test("JsonScanner finds the values of any JSON, and the faults of any corrupted 
   );
 });
 
-test("JsonScanner rejects a number of more characters than it reads", () => {
-  expect(faultOf(`[${"1".repeat(70_000)}]`, 1_000)).toBe("line 1, column 2: a number of more than 65536 characters");
+test("JsonScanner rejects a number that is too long", () => {
+  expect(faultOf(`[${"1".repeat(70_000)}]`, 1_000)).toBe("line 1, column 2: number is longer than 65536 characters");
 });

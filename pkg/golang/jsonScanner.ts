@@ -3,24 +3,24 @@ import { isAscii } from "node:buffer";
 /** Receives the raw text of a JSON string in pieces. No piece ends within an escape or a character. */
 export interface StringSink {
   add(piece: Uint8Array): void;
-  /** The string ended. */
+  /** Called at the end of the string. */
   end(): void;
 }
 
-/** The handling of a value: read its members, ignore it, collect its text, or pass the text of a string on. */
+/** How to handle a value: read its members, ignore it, capture its text, or pass the text of a string to a sink. */
 export type Visit = "enter" | "skip" | "capture" | StringSink;
 
 /** Receives the values of a JSON text in order. */
 export interface JsonVisitor {
-  /** A value begins with the byte `first`. Only a list or an object can be entered, only a string has a sink. */
+  /** Called at the start of a value, with its first byte. Only lists and objects can be entered, and only strings can have a sink. */
   begin(first: number): Visit;
-  /** A member of an object that was entered begins. @param text the name as JSON. */
+  /** Called for each member of an entered object, before its value. @param text the name as JSON. */
   key(text: string): void;
-  /** A value that was entered ended, or one whose text was captured. */
+  /** Called at the end of a value that was entered or captured. @param text the captured text. */
   end(text?: string): void;
 }
 
-/** Thrown at the first place where a text is not JSON. The message quotes at most one character. */
+/** Thrown for the first error in invalid JSON. The message quotes at most one character. */
 export class JsonSyntaxError extends SyntaxError {}
 
 const [QUOTE, BACKSLASH, COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x2c, 0x3a, 0x5b, 0x5d, 0x7b, 0x7d];
@@ -37,33 +37,33 @@ const CHARACTER_BYTES = 4;
 const SCALAR = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/;
 /** Maximum length of a number. */
 const MAX_TOKEN = 65_536;
-/** In invalid JSON, deeper nesting than this is reported as the fault. */
+/** If JSON is invalid and nested deeper than this, the nesting is reported as the fault. */
 const MAX_DEPTH = 1_000;
 
-/** The expected token, after spaces. */
+/** The expected token, after optional white space. */
 type State = "value" | "firstItem" | "key" | "firstKey" | "colon" | "next" | "end";
 
 /**
- * Reads a JSON text in pieces, in linear time, without keeping more than the visitor captures. Accepts what JSON.parse accepts, except numbers
- * of more than 65,536 characters, and reports the same faults as `jsonFaultIn`.
+ * Reads a JSON text in pieces, in linear time, and keeps only the text that the visitor captures. Accepts what JSON.parse accepts, except numbers of
+ * more than 65,536 characters, and reports the same faults as `findJsonSyntaxFault`.
  */
 export class JsonScanner {
   readonly #visitor: JsonVisitor;
   readonly #open: number[] = [];
   #state: State = "value";
   #bytes: Buffer = Buffer.alloc(0);
-  /** Where to continue in `#bytes`; everything before was read. */
+  /** Index in `#bytes` of the next byte to read. */
   #at = 0;
-  /** How the current value is visited. Unless it is entered, it ends at the bracket depth at which it began. */
+  /** How the current value is handled. A value that is not entered ends when the bracket depth is `#depth` again. */
   #visit: Visit = "enter";
   #depth = 0;
-  /** Earlier bytes of the captured text, and where the rest begins in `#bytes`. */
+  /** Earlier bytes of the captured text, and the index in `#bytes` at which the captured text continues. */
   #captured: Uint8Array[] | undefined;
   #captureFrom = 0;
-  /** The current string, and where it begins in `#bytes`, unless it began in an earlier piece. */
+  /** The current string, and the index in `#bytes` at which it begins, unless it began in an earlier piece. */
   #string: { readonly isKey: boolean; from: number; place: string } | undefined;
   #line = 1;
-  /** UTF-16 units of the current line before `#lineFrom`. */
+  /** Number of UTF-16 code units in the current line before `#lineFrom`. */
   #units = 0;
   #lineFrom = 0;
   #tooDeep: JsonSyntaxError | undefined;
@@ -72,7 +72,7 @@ export class JsonScanner {
     this.#visitor = visitor;
   }
 
-  /** Reads the next bytes of the text; they must not change afterwards. @throws JsonSyntaxError */
+  /** Reads the next bytes of the text. The caller must not change them afterwards. @throws JsonSyntaxError */
   add(bytes: Uint8Array): void {
     const rest = this.#bytes;
     const next = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -81,7 +81,7 @@ export class JsonScanner {
     this.#keepRest();
   }
 
-  /** Reads the remaining bytes after all of the text was added. @throws JsonSyntaxError */
+  /** Reads the remaining bytes. Call it after the whole text was added. @throws JsonSyntaxError */
   end(): void {
     this.#run(true);
     if (this.#string) throw this.#stringFault();
@@ -102,7 +102,7 @@ export class JsonScanner {
     this.#at = 0;
   }
 
-  /** Reads `#bytes` up to the last complete token. @param isAll whether nothing follows them. */
+  /** Reads `#bytes` up to the last complete token. @param isAll whether they are the last bytes of the text. */
   #run(isAll: boolean): void {
     for (;;) {
       if (this.#string) {
@@ -130,7 +130,7 @@ export class JsonScanner {
     this.#at = at;
   }
 
-  /** Reads a bracket at its end, a comma, a colon, or the quote before a name. */
+  /** Reads a closing bracket, a comma, a colon, or the quote before a name. */
   #readMark(byte: number): void {
     const state = this.#state;
     const isObject = this.#open.at(-1) === OPEN_OBJECT;
@@ -188,12 +188,12 @@ export class JsonScanner {
     }
   }
 
-  /** Returns the length of the number or literal here; undefined if more bytes are needed. */
+  /** Returns the length of the number or literal at the current position; undefined if more bytes are needed. */
   #tokenBytes(first: number, isAll: boolean): number | undefined {
     const bytes = this.#bytes;
     let end = this.#at;
     while (TOKEN[bytes[end] ?? 0] === 1) end++;
-    if (end - this.#at > MAX_TOKEN) throw this.#fault(`a number of more than ${MAX_TOKEN} characters`);
+    if (end - this.#at > MAX_TOKEN) throw this.#fault(`number is longer than ${MAX_TOKEN} characters`);
     const most = first < 0x80 ? end : this.#at + CHARACTER_BYTES - 1;
     if (!isAll && most >= bytes.byteLength) return undefined;
     const found = SCALAR.exec(bytes.toString("latin1", this.#at, end));
@@ -264,11 +264,11 @@ export class JsonScanner {
 
   #stringFault(): JsonSyntaxError {
     const { from = 0, place = "" } = this.#string ?? {};
-    const reason = "a string that does not end, or that contains a control character or an unknown escape";
+    const reason = "invalid string: it is unterminated, or contains a control character or an unknown escape";
     return this.#tooDeep ?? new JsonSyntaxError(`${from < 0 ? place : this.#placeOf(from)}: ${reason}`);
   }
 
-  /** Returns the fault at the current place, or an earlier one that only becomes relevant now. */
+  /** Returns the fault at the current position, unless the JSON is nested too deeply: that fault takes precedence. */
   #fault(reason: string): JsonSyntaxError {
     return this.#tooDeep ?? new JsonSyntaxError(`${this.#placeOf(this.#at)}: ${reason}`);
   }

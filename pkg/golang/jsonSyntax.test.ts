@@ -9,7 +9,7 @@ test.for([
   ['{"a": [1 2]}', 1, 10, 'expected "," or "]"'],
   ['{"a": tru}', 1, 7, 'unexpected character "t", expected a value'],
   ['{"a": 01}', 1, 8, 'expected "," or "}"'],
-  ['{"a": "x\ny"}', 1, 7, "a string that does not end, or that contains a control character or an unknown escape"],
+  ['{"a": "x\ny"}', 1, 7, "invalid string: it is unterminated, or contains a control character or an unknown escape"],
   ["{} x", 1, 4, "unexpected text after the value"],
   ["", 1, 1, "unexpected end"],
 ] as const)("findGoJsonFault and findJsonSyntaxFault report the fault of %j", ([text, line, column, reason]) => {

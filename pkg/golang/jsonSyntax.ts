@@ -6,7 +6,7 @@ const SPACES = " \t\r\n";
 const LITERALS: Readonly<Record<string, string>> = { t: "true", f: "false", n: "null" };
 const ESCAPES = 'bfnrt\\/"';
 
-/** What an open bracket expects: the end of an object's key, of an object's value, or of a list element. */
+/** What ends next inside an open bracket: the key of an object, the value of an object, or an element of a list. */
 type Open = "key" | "member" | "element";
 /** Processes a character and returns the step for the next one. */
 type Step = (char: string) => Step;
@@ -14,15 +14,15 @@ type Step = (char: string) => Step;
 class GoSyntaxError extends Error {}
 
 /**
- * Returns Go's error for `text` that is not a single JSON value, such as `unexpected end of JSON input` or `invalid character 'x' looking for
- * beginning of value`; undefined if it is valid. Quotes at most one character; takes linear time and no stack for nesting.
+ * Returns Go's error if `text` is not a single JSON value, such as `unexpected end of JSON input` or `invalid character 'x' looking for beginning of
+ * value`; undefined if it is valid. Quotes at most one character; takes linear time, and does not recurse for nesting.
  * @see https://github.com/golang/go/blob/go1.25.0/src/encoding/json/scanner.go
  */
 export function findGoJsonFault(text: string): string | undefined {
   const scanner = new Scanner();
   let step = scanner.start;
   try {
-    // Go reads bytes and prints each as the character with that code.
+    // Go reads bytes, and prints each byte as the character with the same code.
     for (const char of Buffer.from(text, "utf8").toString("latin1")) step = step(char);
     if (!scanner.ended) step(" ");
   } catch (err) {
@@ -187,7 +187,7 @@ function quoted(char: string): string {
   return `'${goQuote(char).slice(1, -1)}'`;
 }
 
-/** The first place where text is not JSON. `line` and `column` count from 1. */
+/** The first error in invalid JSON. `line` and `column` count from 1. */
 export interface JsonFault {
   line: number;
   column: number;
@@ -213,8 +213,8 @@ class JsonSyntaxFault extends Error {
 }
 
 /**
- * Returns the first fault in `text`, with its place; undefined if it is a single JSON value. Unlike the engine's message, it never quotes the
- * text.
+ * Returns the first fault in `text` with its position; undefined if `text` is a single JSON value. Unlike the message of JSON.parse, the reason does
+ * not quote the text.
  */
 export function findJsonSyntaxFault(text: string): JsonFault | undefined {
   try {
@@ -267,7 +267,7 @@ function listEnd(text: string, from: number, close: string, itemEnd: (from: numb
   }
 }
 
-/** Returns where a valid string ends. Not by a pattern: it would need room for each character of a long string. */
+/** Returns the index at which a valid string ends. A regular expression would need memory for each character of a long string. */
 function validStringEnd(text: string, at: number): number {
   for (let end = at + 1; end < text.length; ) {
     const code = text.charCodeAt(end);
@@ -276,7 +276,7 @@ function validStringEnd(text: string, at: number): number {
     if (next === undefined) break;
     end = next;
   }
-  throw new JsonSyntaxFault(at, "a string that does not end, or that contains a control character or an unknown escape");
+  throw new JsonSyntaxFault(at, "invalid string: it is unterminated, or contains a control character or an unknown escape");
 }
 
 function skip(text: string, at: number): number {

@@ -9,7 +9,7 @@ test.for<[key: string, isSchemaField: boolean]>([
   ["s\u212aips", true],
   ["sk\u0131ps", false], // dotless i
   ["sk\u0130ps", false], // I with a dot
-])("foldKey finds the member skips under the name %j: %j", ([key, isSchemaField]) => {
+])("foldKey finds member skips by the name %j: %j", ([key, isSchemaField]) => {
   expect(foldKey(key) === "skips").toBe(isSchemaField);
   expect(findMember({ [key]: 1 }, "skips")).toBe(isSchemaField ? 1 : undefined);
 });

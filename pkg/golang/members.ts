@@ -7,11 +7,11 @@ export function isObject(value: unknown): value is JsonObject {
 
 /** Letters that case folding changes to ASCII: `ſ` becomes `s`, and the Kelvin sign `k`; no other letter folds to ASCII. */
 const FOLDED = /[A-Z\u017f\u212a]/g;
-/** Its capital is I, but it folds to itself. */
+/** The upper case of `ı` is `I`, but it folds to itself. */
 const DOTLESS_I = "\u0131";
 
 /**
- * Returns `key` in the form in which encoding/json compares the names of members with names in ASCII: by Unicode's simple case folding.
+ * Returns `key` in the form that encoding/json uses to compare names of members with ASCII names: with Unicode's simple case folding.
  * @see https://github.com/golang/go/blob/go1.26.0/src/encoding/json/fold.go
  */
 export function foldKey(key: string): string {
@@ -19,7 +19,7 @@ export function foldKey(key: string): string {
 }
 
 /**
- * Returns `key` by Unicode's full case folding, in which the loader of catalogs compares the names of top-level members.
+ * Returns `key` with Unicode's full case folding, which the catalog loader uses to compare the names of top-level members.
  * @see https://pkg.go.dev/golang.org/x/text/cases#Fold
  */
 export function foldCase(key: string): string {
@@ -29,7 +29,7 @@ export function foldCase(key: string): string {
 
 /**
  * Returns the member of `object` named `key`, in any letter case, as Go's JSON decoder finds fields; prefers the exact name.
- * @param key in ASCII
+ * @param key ASCII text
  */
 export function findMember(object: Readonly<Record<string, unknown>>, key: string): unknown {
   if (Object.hasOwn(object, key)) return object[key];
@@ -38,7 +38,7 @@ export function findMember(object: Readonly<Record<string, unknown>>, key: strin
   return name === undefined ? undefined : object[name];
 }
 
-// Access to members of untrusted objects, in any letter case: values of unexpected types count as absent.
+// Reads members of untrusted objects, in any letter case. Values of unexpected types count as absent.
 
 /** Returns a string member; empty if it is not a string. */
 export function getTextMember(object: Readonly<JsonObject>, key: string): string {

@@ -43,7 +43,7 @@ test.for<[text: string, error: string]>([
   ["1ee", "unable to parse quantity's suffix"],
   ["1e999999999", "unable to parse quantity's suffix"],
   ["Pi", "unable to parse numeric part of quantity"],
-  ["9".repeat(257), "a quantity of 257 characters is longer than the 256 allowed"],
+  ["9".repeat(257), "quantity is too long: 257 characters, maximum 256"],
 ])("normalizeQuantity rejects %s", ([text, error]) => {
   expect(() => normalizeQuantity(text)).toThrow(new Error(error));
 });

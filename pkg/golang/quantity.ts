@@ -29,27 +29,27 @@ const BINARY = new Map<string, number>([
 ]);
 const DECIMAL_BY_EXPONENT = new Map([...DECIMAL].map(([suffix, exponent]) => [exponent, suffix]));
 const BINARY_BY_EXPONENT = new Map([...BINARY].map(([suffix, exponent]) => [exponent, suffix]));
-/** A suffix begins with a non-digit, so that the digits before it match in only one way. */
+/** A suffix must begin with a non-digit, so that the digits before it match in only one way. */
 const PARTS = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eEinumkKMGTP]+[-+]?\d*|[-+]\d*)?)$/;
 const FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const SUFFIX_WRONG = "unable to parse quantity's suffix";
 const NANO = 9;
-/** Digits that always fit an int64. */
+/** Number of digits that always fits into an int64. */
 const MAX_INT64_DIGITS = 18;
-/** Big arithmetic takes quadratic time; 19 digits are the largest int64. */
+/** Maximum length of a text, because big arithmetic takes quadratic time. The largest int64 has 19 digits. */
 const MAX_LENGTH = 256;
-/** A larger exponent would fill the memory with zeros. */
+/** Maximum exponent. A larger one would fill the memory with zeros. */
 const MAX_EXPONENT = 1_000;
 
 /**
  * Formats a resource quantity as Kubernetes does: "1024Mi" becomes "1Gi", "0.5" becomes "500m". Text that is canonical by Go's quick check
  * ("1.500", "+5") stays unchanged.
- * @throws Error in apimachinery's words for text that is not a quantity; in ours for text of more than 256 characters
+ * @throws Error with the text of apimachinery if the text is not a quantity, and with another text if it has more than 256 characters
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
  */
 export function normalizeQuantity(text: string): string {
   const trimmed = text.trim();
-  if (trimmed.length > MAX_LENGTH) throw new Error(`a quantity of ${trimmed.length} characters is longer than the ${MAX_LENGTH} allowed`);
+  if (trimmed.length > MAX_LENGTH) throw new Error(`quantity is too long: ${trimmed.length} characters, maximum ${MAX_LENGTH}`);
   const parts = trimmed === "" ? null : PARTS.exec(trimmed);
   if (!parts) throw new Error(FORMAT_WRONG);
   const negative = parts[1] === "-";
@@ -66,14 +66,14 @@ export function normalizeQuantity(text: string): string {
   return formatted(negative, capped(amount, format), format);
 }
 
-/** Go's estimate of whether the number needs no big arithmetic. */
+/** Go's estimate whether the number can be parsed without big arithmetic. */
 function fitsInt64(digits: string, fraction: string, base: 2 | 10, exponent: number): boolean {
   if (base === 10) return digits.length + fraction.length <= MAX_INT64_DIGITS && exponent - fraction.length >= -NANO;
   const bits = Math.trunc(Math.fround(Math.fround(exponent) * 3) / 10);
   return fraction === "" && 15 - digits.length - bits - 1 >= 0;
 }
 
-/** Reports whether Go keeps the text of the number. */
+/** Reports whether Go keeps the text of the number unchanged. */
 function isCanonical(format: QuantityFormat, shifted: string, scale: number): boolean {
   if (format === "BinarySI") return (BigInt(shifted) & 7n) !== 0n;
   return scale % 3 === 0 && !shifted.endsWith("000") && !shifted.startsWith("0");

@@ -8,6 +8,6 @@ test.for([
   ["\x00\x1b\x7f", '"\\x00\\x1b\\x7f"'],
   ["≥1.0 é 日本", '"≥1.0 é 日本"'],
   ["\u00a0\u200b\u{e0001}", '"\\u00a0\\u200b\\U000e0001"'],
-] as const)("quotes %j as Go does", ([text, want]) => {
+] as const)("goQuote quotes %j as Go does", ([text, want]) => {
   expect(goQuote(text)).toBe(want);
 });

@@ -10,11 +10,12 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
 };
 
-/** Matches texts that Go prints unchanged between the quotes, which are most texts. */
+/** Matches texts that Go prints unchanged between the quotes, as it does for most texts. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 /**
- * Quotes `text` as Go's `%q` does: in double quotes, with Go's escapes; printable Unicode stays unchanged. Messages that users match on use it.
+ * Quotes `text` as Go's `%q` does: in double quotes, with Go's escapes; printable Unicode stays unchanged. Used in messages that must match those of
+ * Go.
  * @see https://pkg.go.dev/strconv#Quote
  */
 export function goQuote(text: string): string {

@@ -24,7 +24,7 @@ const plain = (value: unknown): unknown =>
   value instanceof Map ? Object.fromEntries([...(value as GoMembers)].map(([key, member]) => [key, plain(member)])) : value;
 const decoded = (json: string, bytesAtOnce?: number): unknown => plain(read(json, { bytesAtOnce }));
 
-/** Reads `json` with this number of bytes at once; by default all. */
+/** Reads `json` in pieces of this number of bytes; by default in one piece. */
 function read(
   json: string,
   { shape = SHAPE, bytesAtOnce = json.length * 3 + 1 }: { shape?: GoStruct; bytesAtOnce?: number | undefined } = {},
@@ -72,9 +72,9 @@ test.for<[member: string, value: string, message: string]>([
   ["data", '"Y==="', "release.data: not base64"],
   ["data", '"\\u0059\\n-"', "release.data: not base64"],
   ["unused", '{"a":[1]}', 'release.unused["a"]: want a string, found a list'],
-  ["at", '""', "release.at: not a time in RFC 3339"],
-  ["at", '"2026-02-30T00:00:00Z"', "release.at: not a time in RFC 3339"],
-  ["maybeAt", '"yesterday"', "release.maybeAt: not a time in RFC 3339"],
+  ["at", '""', "release.at: not an RFC 3339 time"],
+  ["at", '"2026-02-30T00:00:00Z"', "release.at: not an RFC 3339 time"],
+  ["maybeAt", '"yesterday"', "release.maybeAt: not an RFC 3339 time"],
   ["inner", "[]", "release.inner: want an object, found a list"],
   ["texts", "{}", "release.texts: want a list, found an object"],
   ["texts", '["a",true]', "release.texts[1]: want a string, found true or false"],
@@ -95,7 +95,7 @@ test.for<[what: string, value: (names: number) => string]>([
   ["items", (names) => `{"texts":[${Array.from({ length: names }, () => '""').join(",")}]}`],
 ])("GoStructReader rejects more %s than its limit", ([, value]) => {
   expect(() => read(value(MOST_VALUES - 1))).not.toThrow();
-  expect(() => read(value(MOST_VALUES))).toThrow("it is beyond the 1000 values allowed");
+  expect(() => read(value(MOST_VALUES))).toThrow("exceeds the maximum of 1000 values");
 });
 
 test("GoStructReader skips nesting that is deeper than the stack", () => {

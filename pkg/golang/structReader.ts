@@ -6,8 +6,8 @@ import { goQuote } from "./quote.ts";
 import { normalizeTime } from "./time.ts";
 
 /**
- * The Go type that JSON is decoded into. `time` is RFC 3339, `helmTime` also accepts the empty string; `object` and `any` are parsed and not
- * checked, `skip` is not even parsed. `lines` is a string that the reader's sink takes. `bytes` and `checked` are checked and not kept.
+ * The Go type that JSON is decoded into. `time` is RFC 3339, `helmTime` also accepts the empty string; `object` and `any` are parsed but not checked;
+ * `skip` is not parsed. `lines` is a string that is passed to the reader's sink. `bytes` and `checked` are checked but not kept.
  */
 export type GoShape =
   | "string"
@@ -33,15 +33,14 @@ export interface GoStruct {
 /** A decoded struct or map, with only the members that are present and not null. */
 export type GoMembers = ReadonlyMap<string, unknown>;
 
-/** Thrown if the JSON does not fit the Go type; the message names the member and the types, never a value. */
+/** Thrown if the JSON does not match the Go type. The message contains the member and the types, but no value. */
 export class GoMismatch extends Error {}
 
-/** Creates a struct type from its fields. */
 export function goStruct(fields: Readonly<Record<string, GoShape>>): GoStruct {
   return { fields: new Map(Object.entries(fields).map(([name, shape]) => [foldKey(name), { name, shape }])) };
 }
 
-/** A shape of values without members. */
+/** The shape of a value without members. */
 type GoScalar = Extract<GoShape, string>;
 
 const INTEGER = /^-?\d+$/;
@@ -127,7 +126,7 @@ function checkTime(text: string): void {
     if (!RFC_3339.test(text)) throw new Error("not RFC 3339");
     normalizeTime(text);
   } catch (err) {
-    throw new Error("not a time in RFC 3339", { cause: err });
+    throw new Error("not an RFC 3339 time", { cause: err });
   }
 }
 
@@ -139,13 +138,13 @@ function getKind(first: string): string {
   return first === "n" ? "null" : "a number";
 }
 
-/** A shape of values with members. */
+/** The shape of a value with members. */
 type GoContainer = Exclude<GoShape, string | { readonly checked: GoShape }>;
 
 /** A struct, map or list that is being read. */
 interface Frame {
   readonly shape: GoContainer;
-  /** Receives its values; undefined if they are only checked. */
+  /** Stores the values; undefined if they are only checked. */
   readonly into: Map<string, unknown> | unknown[] | undefined;
   /** Name and shape of the current member. */
   name: string;
@@ -159,7 +158,7 @@ const MAX_NAME = 64;
 
 /**
  * Decodes JSON in pieces into a struct as encoding/json does: names in any letter case, repeated members merged, unknown members ignored. It is
- * stricter in two ways: a null value in a map and text after the object are errors. Takes linear time, and only keeps what the shape contains.
+ * stricter in two ways: a null value in a map and text after the object are errors. Takes linear time, and only keeps members that are in the shape.
  * @see https://github.com/golang/go/blob/go1.25.0/src/encoding/json/decode.go object
  */
 export class GoStructReader {
@@ -167,20 +166,20 @@ export class GoStructReader {
   readonly #visitor: StructVisitor;
 
   /**
-   * @param mostValues maximum number of kept members and items @param lines called at the start of each string of shape `lines`; the last one
-   * counts
+   * @param mostValues maximum number of kept members and items @param lines called at the start of each string of shape `lines`; a later string
+   * replaces an earlier one
    */
   constructor(shape: GoStruct, mostValues: number, lines: () => StringSink) {
     this.#visitor = new StructVisitor(shape, mostValues, lines);
     this.#scanner = new JsonScanner(this.#visitor);
   }
 
-  /** Reads the next bytes; they must not change afterwards. @throws JsonSyntaxError */
+  /** Reads the next bytes. The caller must not change them afterwards. @throws JsonSyntaxError */
   add(bytes: Uint8Array): void {
     this.#scanner.add(bytes);
   }
 
-  /** Returns the struct when all bytes were added. @throws JsonSyntaxError; GoMismatch for the first member of another type. */
+  /** Returns the struct. Call it after all bytes were added. @throws JsonSyntaxError; GoMismatch for the first member with a wrong type. */
   end(): GoMembers {
     this.#scanner.end();
     if (this.#visitor.mismatch) throw this.#visitor.mismatch;
@@ -283,7 +282,7 @@ class StructVisitor implements JsonVisitor {
     const { into, name, valueShape } = this.#frames.at(-1) ?? {};
     if (typeof valueShape === "object" && "checked" in valueShape) return;
     if (!into) return;
-    if (++this.#values > this.#mostValues) this.#reject(`it is beyond the ${this.#mostValues} values allowed`);
+    if (++this.#values > this.#mostValues) this.#reject(`exceeds the maximum of ${this.#mostValues} values`);
     else if (Array.isArray(into)) into.push(value);
     else into.set(name ?? "", value);
   }

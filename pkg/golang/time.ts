@@ -6,7 +6,7 @@ export function formatTime(time: Date): string {
 }
 
 const LAYOUT = '"2006-01-02T15:04:05Z07:00"';
-/** The elements of the layout, each with its pattern. */
+/** The elements of the RFC 3339 layout, with their patterns. */
 const ELEMENTS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ["2006", /^\d{4}/],
   ["-", /^-/],
@@ -24,7 +24,7 @@ const ELEMENTS: readonly (readonly [name: string, pattern: RegExp])[] = [
 
 /**
  * Normalizes an RFC 3339 time to UTC and seconds, like metav1.Time: "2024-05-01T10:00:00.5+02:00" becomes "2024-05-01T08:00:00Z".
- * @throws Error in Go's words for other text
+ * @throws Error with the text of Go if the text is not an RFC 3339 time
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Time
  */
 export function normalizeTime(text: string): string {
@@ -61,7 +61,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
-/** The units of an age up to this many seconds, as in kubectl: two units for small numbers, one for large ones. */
+/** The units for ages up to a number of seconds, as in kubectl: two units for small numbers, one for large numbers. */
 const STEPS = [
   { below: 2 * MINUTE, unit: 1, sign: "s", rest: 0, restSign: "" },
   { below: 10 * MINUTE, unit: MINUTE, sign: "m", rest: 1, restSign: "s" },

@@ -4,7 +4,7 @@ import { MAX_INT64 } from "./json.ts";
 export class GoTypeError extends Error {
   override readonly name = "GoTypeError";
 
-  /** Returns the error in the context of an outer struct; some errors contain the path. */
+  /** Returns the error with the context of an outer struct, because some errors contain the path. */
   within(_struct: string, _member: string): GoTypeError {
     return this;
   }
@@ -31,24 +31,24 @@ class JsonTypeError extends GoTypeError {
   }
 }
 
-/** A Go type: decodes a parsed value, and returns what Go's encoder prints for it. */
+/** A Go type: decodes a parsed value, and returns the value that Go's encoder prints. */
 export interface GoType {
   /** Go's name of the type, as in errors. */
   readonly goName: string;
-  /** @throws GoTypeError if `value`, which is neither null nor undefined, does not fit */
+  /** @throws GoTypeError if `value` has the wrong type @param value not null or undefined */
   convert(value: unknown): unknown;
   /** Returns the value for an absent or null member. */
   zero(): unknown;
   /** Reports whether `omitempty` omits the converted value. */
   isEmpty(converted: unknown): boolean;
-  /** A pointer that is set is never empty, regardless of its target. */
+  /** A set pointer is never empty, regardless of its target. */
   readonly isPointer?: true;
 }
 
 /** Go's kind of a parsed value. */
 export type GoKind = "string" | "bool" | "int64" | "float64" | "slice" | "map";
 
-/** How Go reads values into structs. */
+/** The rules of a Go decoder for reading values into structs. */
 export interface GoMode {
   /** Whether keys match in any letter case, as in encoding/json. */
   readonly anyCase: boolean;
@@ -56,7 +56,7 @@ export interface GoMode {
   readonly tellsPath: boolean;
   /** Returns the error for a value of the wrong type. `want` is the kind of the expected Go type. */
   mismatch(value: unknown, want: string, goName: string): GoTypeError;
-  /** Whether a number beyond the range of an integer type wraps around instead of being rejected. */
+  /** Whether a number outside the range of an integer type wraps around. Otherwise it is rejected. */
   readonly wraps: boolean;
 }
 
@@ -77,7 +77,7 @@ export const CONVERTER: GoMode = {
 
 const JSON_WORDS = { string: "string", bool: "bool", int64: "number", float64: "number", slice: "array", map: "object" } as const;
 
-/** Returns encoding/json's error for a value of the wrong type; it names a number that does not fit an integer type. */
+/** Returns encoding/json's error for a value of the wrong type; it contains the number if that is too large for an integer type. */
 export function createJsonMismatch(value: unknown, goName: string): GoTypeError {
   const word = JSON_WORDS[getGoKind(value)];
   return new JsonTypeError(word === "number" && goName.startsWith("int") ? `number ${String(value)}` : word, goName);
@@ -173,7 +173,7 @@ export function bytes(mode: GoMode): GoType {
   };
 }
 
-/** Returns the offset at which Go's decoder stops in text that is not standard base64 with padding. */
+/** Returns the offset at which Go's decoder stops if the text is not standard base64 with padding. */
 function base64Fault(text: string): number | undefined {
   const legal = /^[A-Za-z0-9+/]*/.exec(text)?.[0].length ?? 0;
   const rest = text.slice(legal);
@@ -206,7 +206,7 @@ export class StructType implements GoType {
     this.#mode = mode;
   }
 
-  /** Sets the members. Separate from the constructor, because structs may contain themselves. */
+  /** Sets the members. Separate from the constructor, because a struct may contain itself. */
   define(members: readonly Member[]): void {
     this.#members = members;
     this.#always = members.filter((member) => !isOmitted(member, member.type.zero()));
@@ -250,7 +250,7 @@ export class StructType implements GoType {
     return false;
   }
 
-  /** Returns the members to print, present and mandatory ones, in Go's order. */
+  /** Returns the members to print, both present and mandatory ones, in Go's order. */
   #inOrder(present: Member[], sorted: boolean): readonly Member[] {
     if (this.#always.length === 0 && sorted) return present;
     const marked = new Set(present);
@@ -300,7 +300,7 @@ export class ListType implements GoType {
   }
 }
 
-/** A map with string keys, printed in their order. */
+/** A map with string keys, printed in the order of the keys. */
 export class MapType implements GoType {
   readonly goName: string;
   readonly #element: GoType;

@@ -23,7 +23,7 @@ test("parseYaml rejects a second document", () => {
   expect(parseYamlDocuments("a: 1\n---\nb: 2\n")).toEqual([{ a: 1 }, { b: 2 }]);
 });
 
-test("parseYaml rejects infinities, which have no JSON form", () => {
+test("parseYaml rejects infinities, which JSON cannot represent", () => {
   for (const text of [".inf", "-.Inf", ".NaN"]) expect(() => parseYaml(`a: ${text}`)).toThrow("json: unsupported value: ");
 });
 
@@ -39,7 +39,7 @@ describe("small text with a huge value", () => {
   test.for<[what: string, text: string, reason: string]>([
     ["aliases of aliases", bomb(30, (i) => `[${`*a${i},`.repeat(10)}]`), "document contains excessive aliasing"],
     ["one long text many times", `a: &a "${"x".repeat(100_000)}"\nb: [${"*a,".repeat(1_000)}]`, "document contains excessive aliasing"],
-    ["aliases that nest", bomb(5, deep), "nested deeper than 1000 with its aliases written out"],
+    ["aliases that nest", bomb(5, deep), "nested deeper than 1000 levels after expanding aliases"],
     ["a list in itself", "a: &a [*a]", "anchor 'a' value contains itself"],
     ["a mapping in itself", "a: &a\n  b: {c: *a}", "anchor 'a' value contains itself"],
     [
@@ -50,7 +50,7 @@ describe("small text with a huge value", () => {
     [
       "merged members",
       `a: &a {${Array.from({ length: 101 }, (_, i) => `k${i}: 1`).join(", ")}}\nb: {${"<<: *a,".repeat(100)}}`,
-      "more than 10000 members merged",
+      "merge keys add more than 10000 members",
     ],
     ["millions of values", `a: [${"1,".repeat(2_000_001)}]`, "more than 2000000 values in one document"],
     ["millions of lines", "- 1\n".repeat(2_000_001), "more than 2000000 values in one document"],

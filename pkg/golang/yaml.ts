@@ -2,15 +2,15 @@ import { DUMP_SCHEMA, defineScalarTag, dump, intCoreTag, intYaml11Tag, NOT_RESOL
 import { Parser, type YamlNode } from "./yamlParser.ts";
 import { checkAliases, ValueBuilder, type ValueOptions } from "./yamlValues.ts";
 
-/** Maximum nesting, which protects the stack. */
+/** Maximum nesting, to avoid a stack overflow. */
 const MAX_DEPTH = 1_000;
-/** Documents are parsed as a whole; the largest real ones have about ten thousand values. */
+/** Maximum number of values, because documents are parsed as a whole. The largest real ones have about ten thousand. */
 const MAX_VALUES = 2_000_000;
 /** Integers beyond the precision of a double are bigint and are written as digits. */
 const DUMP_WITH_BIGINT = DUMP_SCHEMA.withTags(
   defineScalarTag<number | bigint>("tag:yaml.org,2002:int", {
     ...intYaml11Tag,
-    // As in the dump schema: a string that is a number in YAML 1.1 or 1.2 is quoted.
+    // Quotes strings that are numbers in YAML 1.1 or 1.2, as the dump schema does.
     resolve(source, isExplicit, tagName) {
       const resolved = intYaml11Tag.resolve(source, isExplicit, tagName);
       return resolved === NOT_RESOLVED ? intCoreTag.resolve(source, isExplicit, tagName) : resolved;
@@ -19,12 +19,12 @@ const DUMP_WITH_BIGINT = DUMP_SCHEMA.withTags(
     represent: String,
   }),
 );
-/** Two values are separated by at least one of these. */
+/** Characters of which at least one is between two values. */
 const SEPARATORS = new Set(Array.from("\n\r,[{-", (char) => char.charCodeAt(0)));
 
 /**
- * Parses the only document in `text` as Kubernetes does; null if there is none. A repeated key keeps its last value; keys become strings.
- * Integers beyond 2^53 become bigint (write them with `goJson` or `canonicalJson`), beyond 64 bits number.
+ * Parses the only document in `text` as Kubernetes does; null if there is none. A repeated key keeps its last value; keys become strings. Integers
+ * beyond 2^53 become bigint (write them with `encodeGoJson` or `encodeCanonicalJson`), and integers beyond 64 bits become number.
  * @throws YAMLException with line and column, also if `text` contains a second document
  * @see https://pkg.go.dev/sigs.k8s.io/yaml
  */
@@ -46,7 +46,7 @@ export function parseYamlDocuments(text: string): unknown[] {
 }
 
 /**
- * Parses the first document in `text`; null if there is none. Ignores later text, as Go does: `a: 1`, `...`, `b: 2` gives `{a: 1}`.
+ * Parses the first document in `text`; null if there is none. Ignores later text, as Go does: the lines `a: 1`, `...`, `b: 2` result in `{a: 1}`.
  * @throws YAMLException as `parseYamlDocuments` does
  * @see https://pkg.go.dev/sigs.k8s.io/yaml#YAMLToJSON
  */
@@ -68,7 +68,7 @@ function toValue(node: YamlNode, parser: Parser, text: string, options: ValueOpt
   return value;
 }
 
-/** Rejects text whose value takes far more memory: many values of a character or two. */
+/** Rejects text whose value takes far more memory than the text, because it has many values of one or two characters. */
 function checkValues(text: string): void {
   if (text.length <= MAX_VALUES) return;
   let values = 0;
@@ -80,13 +80,13 @@ function checkValues(text: string): void {
 
 /** The YAML style. */
 export interface YamlStyle {
-  /** On one line, such as `{a: [1, 2]}`. */
+  /** Writes the value on one line, such as `{a: [1, 2]}`. */
   flow?: boolean;
   /** Does not indent lists below their keys. */
   compactLists?: boolean;
 }
 
-/** Formats `value` as one YAML document, in block style by default, quoted so that Kubernetes reads every string as a string. */
+/** Formats `value` as one YAML document, in block style by default, and quotes strings that Kubernetes would read as another type. */
 export function toYaml(value: unknown, { flow = false, compactLists = false }: YamlStyle = {}): string {
   return dump(value, {
     lineWidth: -1,
@@ -118,8 +118,8 @@ export class YamlLines {
   }
 
   /**
-   * Returns the line, from 1, of a path's key or element in a document (from 0). If the path does not exist, the line of its last existing part.
-   * Undefined if the document does not exist.
+   * Returns the line, from 1, of a path's key or element in a document (from 0). If the path does not exist, returns the line of its last existing
+   * part. Returns undefined if the document does not exist.
    */
   lineOf(document: number, path: YamlPath): number | undefined {
     let node = this.#documents[document];

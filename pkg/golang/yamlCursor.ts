@@ -21,7 +21,7 @@ const NEXT_LINE = 0x85;
 const LINE_SEPARATOR = 0x2028;
 const PARAGRAPH_SEPARATOR = 0x2029;
 
-/** The UTF-16 code at `position`; 0 beyond the end of the text, which cannot contain NUL. */
+/** The UTF-16 code unit at `position`; 0 beyond the end of the text (the text itself cannot contain NUL). */
 export function getCodeAt(text: string, position: number): number {
   return position < text.length ? text.charCodeAt(position) : 0;
 }
@@ -71,7 +71,7 @@ export class Cursor {
     this.#lineEnd = UNUSUAL_BREAK.test(text) ? /[\r\n\x85\u2028\u2029]/g : undefined; // oxlint-disable-line no-control-regex
     if (getCodeAt(text, 0) !== BYTE_ORDER_MARK) return;
     this.lineStart = 1;
-    this.position = getCodeAt(text, 1) === BYTE_ORDER_MARK ? 2 : 1; // as libyaml, which indents by the second one
+    this.position = getCodeAt(text, 1) === BYTE_ORDER_MARK ? 2 : 1; // as in libyaml, where a second byte order mark counts as one column of indentation
   }
 
   /** The next character; 0 at the end of the text. */
@@ -91,7 +91,7 @@ export class Cursor {
     return getCodeAt(text, position + 1) === code && getCodeAt(text, position + 2) === code && isBlankOrEnd(getCodeAt(text, position + 3));
   }
 
-  /** Moves to the next line break, or to the end of the text. @returns what was passed. */
+  /** Moves to the next line break, or to the end of the text. @returns the text in between. */
   takeLine(): string {
     const from = this.position;
     let end: number;
@@ -103,7 +103,7 @@ export class Cursor {
     return this.text.slice(from, this.position);
   }
 
-  /** Moves to the next line, from a line break. @returns what the break contributes to a value. */
+  /** Moves past a line break. @returns the text that the break adds to a value. */
   takeBreak(): string {
     const { code } = this;
     this.position++;
@@ -113,7 +113,7 @@ export class Cursor {
     return code === 0x2028 || code === 0x2029 ? String.fromCharCode(code) : "\n";
   }
 
-  /** @returns the letters, digits, `_` and `-` passed. */
+  /** Moves past letters, digits, `_` and `-`, and returns them. */
   takeWord(): string {
     const from = this.position;
     while (isWordCharacter(this.code)) this.position++;
@@ -129,7 +129,7 @@ export class Cursor {
     while (isBlank(this.code)) this.position++;
   }
 
-  /** Moves to the next line if only blanks and a comment are before it. @throws YAMLException for anything else. */
+  /** Moves to the next line. @throws YAMLException if the rest of this line contains anything except blanks and a comment. */
   skipRestOfLine(): void {
     this.skipBlanks();
     if (this.code === HASH) this.takeLine();
@@ -137,7 +137,7 @@ export class Cursor {
     else if (this.code !== 0) this.fail("did not find expected comment or line break");
   }
 
-  /** @throws YAMLException with `reason` and the place. */
+  /** @throws YAMLException with `reason` and the position. */
   fail(reason: string, position: number = this.position): never {
     return YAMLException.throwAt(this.text, position, reason, "");
   }

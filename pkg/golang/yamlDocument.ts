@@ -2,14 +2,14 @@ import { YAMLException } from "js-yaml";
 import { getErrorMessage } from "../errors/errors.ts";
 import { parseFirstYamlDocument } from "./yaml.ts";
 
-/** Limits values after expanding aliases; the largest real manifests have about 100,000 values. */
+/** Maximum number of values after expanding aliases. The largest real manifests have about 100,000 values. */
 const MAX_VALUES = 5_000_000;
 
 /** Called with the name of each member that is read. May throw. */
 export type OnMember = (name: string) => void;
 
 /**
- * Parses the document in `text`; null if there is none. Ignores everything after a line of three dots.
+ * Parses the document in `text`; null if there is none. Ignores everything after a line with three dots.
  * @param maxInteger larger integers become numbers, as in `ValueOptions`
  * @throws Error with Go's prefix and the line; an error of `onMember` is its cause
  */
@@ -37,7 +37,7 @@ export function forEachMember(value: unknown, onMember: OnMember): void {
   }
 }
 
-/** Returns `count` plus the number of values in `value`, counting shared ones each time; stops soon after `max`. */
+/** Returns `count` plus the number of values in `value`. Counts shared values each time they occur. Stops soon after `max`. */
 export function countValues(value: unknown, count: number, max = MAX_VALUES): number {
   let total = count + 1;
   if (typeof value !== "object" || value === null) return total;

@@ -1,6 +1,6 @@
 import { Scanner, type Token } from "./yamlScanner.ts";
 
-/** A value as written. `start` is the offset of its first character, tag or anchor. `tag` is empty if there is none. */
+/** A value in YAML source text. `start` is the offset of its first character, tag or anchor. `tag` is empty if there is none. */
 export type YamlNode = ScalarNode | CollectionNode | AliasNode;
 
 export interface ScalarNode {
@@ -8,14 +8,14 @@ export interface ScalarNode {
   readonly start: number;
   readonly tag: string;
   readonly value: string;
-  /** Whether the text determines the type, because it is not quoted. */
+  /** Whether the scalar is not quoted, so that its text determines the type. */
   readonly isPlain: boolean;
 }
 
 export interface CollectionNode {
   readonly kind: "sequence" | "mapping";
   readonly start: number;
-  /** The elements; of a mapping, keys and values alternately. */
+  /** The elements of a sequence, or alternating keys and values of a mapping. */
   readonly children: readonly YamlNode[];
 }
 
@@ -238,7 +238,7 @@ export class Parser {
     const { type } = this.#peek();
     const hasKey = type !== ":" && type !== "," && type !== "]";
     const key = hasKey ? this.#node(false, false) : this.#empty();
-    if (!hasKey) this.#scanner.take(); // as libyaml does, which makes most pairs without a key an error
+    if (!hasKey) this.#scanner.take(); // as in libyaml; as a consequence, most pairs without a key are an error
     return { kind: "mapping", start, children: [key, this.#flowValue("]")] };
   }
 

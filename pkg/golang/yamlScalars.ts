@@ -53,7 +53,7 @@ export function takeQuoted(cursor: Cursor): string {
   return takeSimpleQuoted(cursor, quote) ?? takeFoldedQuoted(cursor, quote);
 }
 
-/** Returns the value of a quoted scalar on one line without escapes; undefined for others, without moving. */
+/** Returns the value of a quoted scalar on one line without escapes. For other scalars, returns undefined and does not move. */
 function takeSimpleQuoted(cursor: Cursor, quote: number): string | undefined {
   const { text, position } = cursor;
   const end = text.indexOf(quote === DOUBLE_QUOTE ? '"' : "'", position);
@@ -114,7 +114,10 @@ function takeQuotedPart(cursor: Cursor, quote: number): { value: string; isConti
   return { value: value + text.slice(from, cursor.position), isContinued: false };
 }
 
-/** Moves past blanks and line breaks. @returns their contribution to the value @param isContinued a line break without contribution was passed */
+/**
+ * Moves past blanks and line breaks. @returns the text that they add to the value @param isContinued whether an escaped line break was passed, which
+ * adds no text
+ */
 function takeFold(cursor: Cursor, isContinued: boolean): string {
   let first: string | undefined = isContinued ? "" : undefined;
   let more = "";
@@ -127,7 +130,7 @@ function takeFold(cursor: Cursor, isContinued: boolean): string {
   return folded(first ?? "", more);
 }
 
-/** Returns the contribution of a line break and the empty lines after it: one break becomes a space, Unicode separators stay. */
+/** Returns the text that a line break and the empty lines after it add to a value. A single break becomes a space; Unicode separators stay. */
 function folded(first: string, more: string): string {
   if (first === "\n") return more === "" ? " " : more;
   return first + more;

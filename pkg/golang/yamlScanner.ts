@@ -20,7 +20,7 @@ import {
 } from "./yamlCursor.ts";
 import { takeBlock, takePlain, takeQuoted } from "./yamlScalars.ts";
 
-/** A tag as written: `!!str` has handle `!!` and suffix `str`, a complete tag in `!<…>` has an empty handle. */
+/** A tag in YAML source text: `!!str` has handle `!!` and suffix `str`, a complete tag in `!<…>` has an empty handle. */
 interface WrittenTag {
   readonly handle: string;
   readonly suffix: string;
@@ -71,7 +71,7 @@ function takeHandle(cursor: Cursor): string {
   return `!${word}!`;
 }
 
-/** @param head already read as a handle; the URI begins after its exclamation mark */
+/** @param head text that was already read as a handle; the URI begins after its exclamation mark */
 function takeUri(cursor: Cursor, head: string): string {
   let uri = head.slice(1);
   const from = cursor.position;
@@ -161,7 +161,7 @@ export type Token =
   | { readonly type: "anchor" | "alias"; readonly start: number; readonly name: string }
   | { readonly type: "scalar"; readonly start: number; readonly value: string; readonly isPlain: boolean };
 
-/** A place where a key without `?` may begin. There is one for each level of flow collections. */
+/** A position at which a key without `?` may begin. There is one for each level of flow collections. */
 interface SimpleKey {
   isPossible: boolean;
   isRequired: boolean;
@@ -176,8 +176,8 @@ interface SimpleKey {
 const MAX_KEY_LENGTH = 1_024;
 
 /**
- * Splits YAML into tokens as libyaml does, from which Go's parsers were ported: lines inside quotes and brackets may start at any column. Reads
- * each character once, when its token is requested.
+ * Splits YAML into tokens as libyaml does, the original of Go's parsers: lines inside quotes and brackets may start at any column. Reads each
+ * character once, when its token is requested.
  * @see https://github.com/yaml/go-yaml/blob/v2.4.3/scannerc.go
  */
 export class Scanner {
@@ -188,7 +188,7 @@ export class Scanner {
   #flowLevel = 0;
   #isKeyAllowed = true;
   readonly #keys: SimpleKey[] = [noKey(-1)];
-  /** The level of a possible key, by the number of its first token. */
+  /** The flow level of each possible key, by the number of its first token. */
   readonly #levels = new Map<number, number>();
   #queue: Token[] = [];
   #head = 0;
@@ -202,7 +202,7 @@ export class Scanner {
     this.#maxDepth = maxDepth;
   }
 
-  /** Returns the next token, and the same one when called again. @throws YAMLException */
+  /** Returns the next token without moving past it. @throws YAMLException */
   peek(): Token {
     for (;;) {
       const token = this.#queue[this.#head];
@@ -211,7 +211,7 @@ export class Scanner {
     }
   }
 
-  /** Returns the next token and moves on. @throws YAMLException */
+  /** Returns the next token and moves past it. @throws YAMLException */
   take(): Token {
     const token = this.peek();
     this.#head++;
@@ -223,12 +223,12 @@ export class Scanner {
     return token;
   }
 
-  /** @throws YAMLException with `reason` and the place. */
+  /** @throws YAMLException with `reason` and the position. */
   fail(reason: string, position?: number): never {
     return this.#cursor.fail(reason, position);
   }
 
-  /** Reports whether a "?" may have to be inserted before the next token. */
+  /** Reports whether a "?" may need to be inserted before the next token. */
   #mayNeedKey(): boolean {
     const level = this.#levels.get(this.#taken);
     const key = level === undefined ? undefined : this.#keys[level];
@@ -350,7 +350,7 @@ export class Scanner {
     this.#dropKey();
     if (this.#flowLevel > 0) {
       this.#flowLevel--;
-      // As in Go, which forgets that the whole collection may be a key: such a key is always an error.
+      // As in Go, which does not support a whole flow collection as a key here: such a key is always an error.
       const key = this.#keys.pop();
       if (key) this.#levels.delete(key.token);
     }
@@ -435,7 +435,7 @@ export class Scanner {
     if (this.#indents.length + this.#flowLevel > this.#maxDepth) this.fail(`nested deeper than ${this.#maxDepth}`);
   }
 
-  /** Allows the next token to begin a key, and forbids it for the one after it on this level of flow collections. */
+  /** Allows the next token to begin a key, but not the token after it on the same level of flow collections. */
   #allowKeyHere(): void {
     if (this.#isKeyAllowed) {
       const cursor = this.#cursor;

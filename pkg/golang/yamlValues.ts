@@ -21,19 +21,19 @@ const WORDS: ReadonlyMap<string, boolean | null | number> = new Map<string, bool
 const INTEGER = /^[-+]?(?:0[bB][01]+|0[oO]?[0-7]+|0[xX][\da-fA-F]+|0|[1-9]\d*)$/;
 const SIGNED_BINARY = /^0b[-+][01]+$/;
 const FLOAT = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/;
-/** What strconv.ParseFloat accepts after a point. */
+/** Fractions that strconv.ParseFloat accepts, from the point on. */
 const FRACTION = /^\.\d(?:_?\d)*(?:[eE][-+]?\d(?:_?\d)*)?$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const TIMESTAMP = /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt]([\d:]+)(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d)| ([\d:]+)(?:[.,]\d+)?)?$/;
 const TIME = /^(\d{1,2}):(\d{1,2}):(\d{1,2})$/;
 const MIN_INT64 = -(2n ** 63n);
 const MAX_UINT64 = 2n ** 64n - 1n;
-/** No number with more characters fits 64 bits, except with leading zeros. Parsing long ones exactly would be slow. */
+/** Maximum length of an integer. Longer ones do not fit into 64 bits unless they have leading zeros, and parsing them exactly would be slow. */
 const MAX_EXACT_CHARACTERS = 100;
 
 /**
  * Returns the value of a scalar as Go's decoder resolves it: text, boolean, null, number, or bigint for an integer beyond 2^53.
- * @param fail throws for a value that does not have the type of its tag.
+ * @param fail throws the error for a value that does not have the type of its tag.
  * @see https://github.com/yaml/go-yaml/blob/v2.4.3/resolve.go
  */
 function resolveScalar(node: ScalarNode, fail: (reason: string, position: number) => never): unknown {
@@ -107,7 +107,7 @@ function float(digits: string): ReadNumber | undefined {
   return Number.isFinite(value) ? { value, isFloat: true } : undefined;
 }
 
-/** Undefined if it does not fit into 64 bits; with a sign, into int64. */
+/** Returns undefined if the integer does not fit into 64 bits, or into int64 if it has a sign. */
 function integer(digits: string): number | bigint | undefined {
   const isNegative = digits.startsWith("-");
   const isSigned = isNegative || digits.startsWith("+");
@@ -154,8 +154,8 @@ function floatKey(value: number): string {
 }
 
 /**
- * Up to the first number of decoded values, nearly all may come from aliases; from the second number, a tenth. In between, the share decreases
- * linearly.
+ * Limits for the share of decoded values that come from aliases: nearly all up to the first number of values, a tenth from the second number on. In
+ * between, the share decreases linearly.
  */
 const MANY_VALUES = 400_000;
 const MOST_VALUES = 4_000_000;
@@ -169,7 +169,7 @@ export interface ValueOptions {
    * bigint. 0 disables bigint, as in a Go program that decodes into untyped values.
    */
   maxInteger?: bigint;
-  /** Called with the name of each member before it is set. May throw; members are the most expensive part. */
+  /** Called with the name of each member before it is set. May throw to limit members, which take the most memory. */
   onMember?: ((name: string) => void) | undefined;
 }
 
@@ -180,8 +180,8 @@ interface Built {
 }
 
 /**
- * Converts nodes to values as sigs.k8s.io/yaml does on the way to JSON: keys become strings, a repeated key keeps its last value, a merge key
- * adds members in its place. Values of aliases are shared, not copied.
+ * Converts nodes to values as sigs.k8s.io/yaml does before it writes JSON. Keys become strings, a repeated key keeps its last value, and a merge key
+ * adds members at its position. Values of aliases are shared, not copied.
  * @see https://github.com/yaml/go-yaml/blob/v2.4.3/decode.go and https://github.com/kubernetes-sigs/yaml/blob/v1.6.0/yaml.go
  */
 export class ValueBuilder {
@@ -196,7 +196,7 @@ export class ValueBuilder {
   #merged = 0;
   #notFinite: { value: string; start: number } | undefined;
 
-  /** @param targets nodes that aliases refer to @param fail throws for a value without a JSON form, with the offset of its node */
+  /** @param targets nodes that aliases refer to @param fail throws the error for a value that JSON cannot represent, with the offset of its node */
   constructor(
     targets: ReadonlySet<YamlNode>,
     fail: (reason: string, position: number) => never,
@@ -208,10 +208,10 @@ export class ValueBuilder {
     this.#onMember = onMember;
   }
 
-  /** Converts a document. @throws YAMLException for aliases that contain themselves or add too much, and for values without a JSON form */
+  /** Converts a document. @throws YAMLException for aliases that contain themselves or add too much, and for values that JSON cannot represent */
   document(node: YamlNode): unknown {
     const value = this.#value(node);
-    // Only fail now: a later member of the same name may have replaced it.
+    // Fails only now, because a later member with the same name may have replaced the value.
     if (this.#notFinite && hasNonFinite(value)) this.#fail(`json: unsupported value: ${this.#notFinite.value}`, this.#notFinite.start);
     return value;
   }
@@ -243,7 +243,7 @@ export class ValueBuilder {
   #alias(target: YamlNode, name: string): unknown {
     const built = this.#shared.get(target);
     if (built === "open") throw new YAMLException(`anchor '${name}' value contains itself`);
-    if (!built) return this.#build(target); // a merge list is read from its end, so the anchor may come later
+    if (!built) return this.#build(target); // a merge list is read from the end, so the anchor may come later
     this.#aliased += built.decoded;
     this.#count(built.decoded);
     return built.value;
@@ -291,7 +291,7 @@ export class ValueBuilder {
       if (target.kind !== "mapping") this.#fail("map merge requires map or sequence of maps as the value", source.start);
       const value = this.#build(source) as Record<string, unknown>;
       for (const key of Object.keys(value)) {
-        if (++this.#merged > MAX_MERGED) throw new YAMLException(`more than ${MAX_MERGED} members merged`);
+        if (++this.#merged > MAX_MERGED) throw new YAMLException(`merge keys add more than ${MAX_MERGED} members`);
         setMember(members, key, value[key]);
       }
     }
@@ -309,7 +309,7 @@ function readText(node: YamlNode): { value: string; start: number } {
   return { value: scalar.kind === "scalar" ? scalar.value : "", start: node.start };
 }
 
-/** Visits shared values each time; only used for documents with an infinity. */
+/** Visits shared values each time they occur. Only used for documents with an infinity. */
 function hasNonFinite(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value);
   if (typeof value !== "object" || value === null) return false;
@@ -330,7 +330,7 @@ function allowedShare(decoded: number): number {
   return 0.99 - 0.89 * (beyond / (MOST_VALUES - MANY_VALUES));
 }
 
-/** Maximum number of characters and values that aliases may add to a document; real ones add none. */
+/** Maximum number of characters and values that aliases may add to a document. Aliases in real documents add none. */
 const MAX_GROWTH = 16_000_000;
 interface Measure {
   /** Characters and values after expanding all aliases. */
@@ -352,7 +352,7 @@ export function checkAliases(document: unknown, limits: { length: number; maxDep
     if (typeof value !== "object" || value === null) return { size: 1 + (typeof value === "string" ? value.length : 0), height: 0 };
     const before = known.get(value);
     if (before === "open") throw new YAMLException("an anchor's value contains itself");
-    if (depth + (before?.height ?? 0) > maxDepth) throw new YAMLException(`nested deeper than ${maxDepth} with its aliases written out`);
+    if (depth + (before?.height ?? 0) > maxDepth) throw new YAMLException(`nested deeper than ${maxDepth} levels after expanding aliases`);
     if (before) return before;
     known.set(value, "open");
     const all: Measure = { size: 1, height: 0 };

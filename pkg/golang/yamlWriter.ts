@@ -16,10 +16,13 @@ const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 const BASE_60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
 const DATE = String.raw`\d{4}-\d{1,2}-\d{1,2}`;
 const TIME = String.raw`\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?`;
-/** With a zone if T separates date and time, and without one if a space does. */
+/** Timestamps: with a time zone after `T`, without one after a space. */
 const TIMESTAMP = new RegExp(`^${DATE}(?:[Tt]${TIME}(?:Z|[+-]\\d\\d:\\d\\d)| ${TIME})?$`);
-/** What go-yaml does not print as it is: control characters but the line feed, surrogates of their own, and all beyond the basic plane. */
-// oxlint-disable-next-line no-control-regex -- these are what is looked for
+/**
+ * Characters that go-yaml escapes: control characters except the line feed, the byte order mark, two noncharacters, and characters beyond the basic
+ * plane.
+ */
+// oxlint-disable-next-line no-control-regex -- the pattern must match control characters
 const SPECIAL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\ufeff\ufffe\uffff\u{10000}-\u{10ffff}]/u;
 const FIRST_INDICATOR = /^(?:[#,[\]{}&*!|>'"%@`]|[?:-](?:[ \t]|$))/;
 const ESCAPED = new Map([
@@ -37,19 +40,19 @@ const ESCAPED = new Map([
   [0x85, "\\N"],
 ]);
 
-/** A line is broken at the next single space from this column on. */
+/** Column from which a line is broken at the next single space. */
 const WIDTH = 80;
 
 /** The position of a text. */
 interface ScalarPlace {
-  /** Number of characters before it on its line. */
+  /** Number of characters before the text on its line. */
   readonly column: number;
   /** Indentation of the following lines; undefined for a key, which has only one line. */
   readonly indent: number | undefined;
 }
 
 /**
- * Formats a text as go-yaml does: unquoted if it is read as a string, as a block if it has several lines, otherwise quoted; broken after column
+ * Formats a text as go-yaml does: unquoted if it is read as a string, as a block if it has several lines, otherwise quoted. Breaks lines after column
  * 80.
  */
 function yamlScalar(text: string, place: ScalarPlace): string {
@@ -148,9 +151,9 @@ const LETTER = /\p{L}/u;
 const DIGIT = /[0-9]/;
 
 /**
- * Formats `value` as one YAML document like sigs.k8s.io/yaml, and therefore opm: members by name, numbers in names by value, lists not indented
- * below their member, texts of several lines as blocks, quotes only if necessary.
- * @throws TypeError for values without a JSON form
+ * Formats `value` as one YAML document like sigs.k8s.io/yaml, and therefore opm: sorts members by name and numbers in names by value, does not indent
+ * lists, writes texts with several lines as blocks, and uses quotes only if necessary.
+ * @throws TypeError for values that JSON cannot represent
  * @see https://github.com/kubernetes-sigs/yaml/blob/v1.6.0/yaml.go JSONToYAML
  */
 export function encodeGoYaml(value: object): string {
@@ -159,7 +162,7 @@ export function encodeGoYaml(value: object): string {
   return out.join("");
 }
 
-/** Writes `value` after `lead`, which is already on the line if it is not empty. */
+/** Writes `value` on a line that begins with `lead`. */
 function node(value: unknown, indent: number, lead: string, out: string[]): void {
   if (Array.isArray(value) && value.length > 0) {
     list(value, indent, lead, out);
@@ -194,7 +197,7 @@ function members(object: Readonly<Record<string, unknown>>, indent: number, lead
   }
 }
 
-/** Counts characters; those beyond the basic plane count as one. */
+/** Counts characters. A character beyond the basic plane counts as one. */
 function countColumns(text: string): number {
   return Array.from(text).length;
 }
@@ -206,12 +209,12 @@ function scalar(value: unknown, place: ScalarPlace): string {
   if (typeof value === "boolean" || typeof value === "bigint") return String(value);
   if (Array.isArray(value)) return "[]";
   if (typeof value === "object") return getNumberToken(value) ?? "{}";
-  throw new TypeError(`a ${typeof value} has no YAML form`);
+  throw new TypeError(`cannot encode a ${typeof value} as YAML`);
 }
 
-/** Go prints a floating-point number with an exponent below 0.0001 and from a million. */
+/** Go uses an exponent for floating-point numbers below 0.0001 and from a million. */
 function number(value: number): string {
-  if (!Number.isFinite(value)) throw new TypeError(`${value} has no JSON form`);
+  if (!Number.isFinite(value)) throw new TypeError(`cannot encode ${value} as JSON`);
   if (Number.isSafeInteger(value)) return String(value);
   const [digits = "", exponent = "0"] = value.toExponential().split("e");
   const power = Number(exponent);
@@ -233,9 +236,9 @@ function compareKeys(left: string, right: string): number {
   return a.length - b.length;
 }
 
-/** Compares the numbers at `at`, the first difference of the texts. */
+/** Compares the numbers at index `at`, where the texts first differ. */
 function compareNumbers(a: readonly string[], b: readonly string[], at: number): number {
-  // A zero within a number counts: 10 is greater than 9, while 01 and 1 only differ in length.
+  // Zeros count only within a number: 10 is greater than 9, but 01 and 1 differ only in length.
   const inside = (a[at] === "0" || b[at] === "0") && leadingDigitBefore(a, at);
   const [x, y] = [digitsFrom(a, at), digitsFrom(b, at)];
   const lead = inside ? "1" : "";

@@ -6,7 +6,7 @@ import type { Connections, ConnectionsOptions, HttpBody, HttpRequest, HttpRespon
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const RESPONSE_TIMEOUT_MS = 300_000;
-/** Interval of TCP probes, to detect a dead peer during a silent watch. */
+/** Interval of TCP keep-alive probes, to detect a dead peer while a watch sends no events. */
 const TCP_PROBE_MS = 30_000;
 const DUMP_LIMIT = 128 * 1024;
 
@@ -36,7 +36,7 @@ class Http1Connections implements Connections {
 
   async request(url: URL, { method, headers, body, signal, headersTimeoutMs, bodyTimeoutMs }: HttpRequest): Promise<HttpResponse> {
     signal?.throwIfAborted();
-    // Node adds no Content-Length to a DELETE with a body.
+    // Node does not add Content-Length to a DELETE request with a body.
     const length = typeof body === "string" || body instanceof Uint8Array ? { "content-length": String(Buffer.byteLength(body)) } : {};
     const options = { method, headers: { ...length, ...headers } };
     const request =
@@ -62,7 +62,7 @@ class Http1Connections implements Connections {
 
   close(): Promise<void> {
     for (const agent of [this.#agents.plain, this.#agents.tls]) {
-      // Node's agents close the connection after a response unless they keep connections alive.
+      // Without keep-alive, Node's agents close the connection after a response.
       Object.assign(agent, { keepAlive: false });
       for (const socket of Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
     }
@@ -92,7 +92,7 @@ function abortWith(signal: AbortSignal | undefined, request: ClientRequest): () 
   return () => signal.removeEventListener("abort", abort);
 }
 
-/** Fails a new connection that is not ready in time. A reused connection is ready. */
+/** Fails a new connection that is not ready in time. A reused connection is always ready. */
 function limitConnecting(request: ClientRequest, timeoutMs: number): void {
   request.once("socket", (socket: Socket) => {
     if (!socket.connecting) return;
@@ -103,15 +103,15 @@ function limitConnecting(request: ClientRequest, timeoutMs: number): void {
 }
 
 /**
- * Fails a response that does not start in time, and a body that stops. A pause of the body's reader
- * does not count.
+ * Fails a response that does not start in time or whose body stalls. Pauses of the reader do not
+ * count.
  */
 function limitPauses(request: ClientRequest, headersMs = RESPONSE_TIMEOUT_MS, bodyMs = RESPONSE_TIMEOUT_MS): void {
   let message: IncomingMessage | undefined;
   request.setTimeout(headersMs);
   request.once("response", (begun) => {
     message = begun;
-    // Otherwise an error before the body is read would be lost.
+    // Without a listener, Node would drop an error that occurs before the body is read.
     message.on("error", () => undefined);
     message.socket.setTimeout(bodyMs);
   });
@@ -126,7 +126,7 @@ function timeoutError(what: "CONNECT" | "HEADERS" | "BODY", message: string): No
   return Object.assign(new Error(message), { code: `UND_ERR_${what}_TIMEOUT` });
 }
 
-/** A header that was sent once is a string, a repeated header is an array. */
+/** Converts a header that was sent once to a string, and a repeated header to an array. */
 function readHeaders({ headersDistinct }: IncomingMessage): HttpResponse["headers"] {
   return Object.fromEntries(
     Object.entries(headersDistinct).flatMap(([name, values = []]) =>
@@ -148,8 +148,8 @@ async function dumpBody(this: IncomingMessage, { limit }: { limit: number } = { 
 }
 
 /**
- * Opens connections on demand. Node's client serves HTTP/1.1; undici serves HTTP/2 and proxies. undici is loaded with the first such request, because it
- * takes 15 MB of memory, most of it for its parser in WebAssembly.
+ * Opens connections on demand, with Node's client for HTTP/1.1 and undici for HTTP/2 and proxies. undici is loaded on first use, because it takes 15
+ * MB of memory, mostly for its WebAssembly parser.
  */
 export function openConnections(options: ConnectionsOptions): Connections {
   return options.proxy === undefined && options.http2 !== true ? new Http1Connections(options) : new UndiciOnDemand(options);

@@ -59,7 +59,7 @@ test("a connection is reused when the previous response was read or dumped", asy
   expect(sockets).toBe(1);
 });
 
-test("a request fails with the reason of its signal when that aborts before the response", async () => {
+test("a request fails with the abort reason when its signal aborts before the response", async () => {
   const { url } = await serve(() => undefined);
   const stop = new AbortController();
   const reason = new Error("no receiver");
@@ -68,7 +68,7 @@ test("a request fails with the reason of its signal when that aborts before the 
   await expect(pending).rejects.toBe(reason);
 });
 
-test("a body ends with the reason of the signal when that aborts while it is read", async () => {
+test("a body ends with the abort reason when the signal aborts while the body is read", async () => {
   const { url } = await serve((_request, response) => void response.write("begun"));
   const stop = new AbortController();
   const { body } = await connections().request(url, { method: "GET", signal: stop.signal });
@@ -91,14 +91,14 @@ test("a body ends with an error when the server cuts the connection, even before
 test.each([
   ["a server that does not respond", () => undefined, { headersTimeoutMs: 50 }, "UND_ERR_HEADERS_TIMEOUT"],
   ["a body that stops", (response: ServerResponse) => void response.write("begun"), { bodyTimeoutMs: 50 }, "UND_ERR_BODY_TIMEOUT"],
-] as const)("a request fails with a code when it meets %s", async (_what, answer, limits, code) => {
+] as const)("a request fails with an error code because of %s", async (_what, answer, limits, code) => {
   const { url } = await serve((_request, response) => answer(response));
   const read = async (): Promise<string> => text((await connections().request(url, { method: "GET", ...limits })).body);
   await expect(read()).rejects.toMatchObject({ code });
 });
 
-test("a request fails with a code when the connection is not ready in time", async () => {
-  // Accepts connections and never speaks TLS.
+test("a request fails with an error code when the connection is not ready in time", async () => {
+  // Accepts connections but never starts a TLS handshake.
   const silent = createTcpServer(() => undefined);
   silent.listen(0, "127.0.0.1");
   await once(silent, "listening");

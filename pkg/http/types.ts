@@ -7,25 +7,25 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | Readable | null;
   readonly signal?: AbortSignal;
-  /** Longest wait for the status line, from when the request is sent. Default 5 minutes. */
+  /** Maximum time from sending the request until the status line arrives. Default 5 minutes. */
   readonly headersTimeoutMs?: number;
-  /** Longest pause between two chunks of the body. Default 5 minutes. */
+  /** Maximum time between two chunks of the body. Default 5 minutes. */
   readonly bodyTimeoutMs?: number;
 }
 
 /** A response whose body is not read yet. The caller must read the body or dump it. */
 export interface HttpResponse {
   readonly statusCode: number;
-  /** By name in lower case; an array for a repeated header. */
+  /** Headers by lower-case name; the value of a repeated header is an array. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: HttpBody;
 }
 
-/** The body of a response. An aborted or broken connection ends it with an error. */
+/** The body of a response. Ends with an error if the connection is aborted or broken. */
 export type HttpBody = Readable & {
   /**
-   * Reads and discards the rest, so that the connection can be reused; closes the connection
-   * instead if more than `limit` bytes follow. Default 128 KiB.
+   * Reads and discards the rest of the body, so that the connection can be reused. Closes the
+   * connection instead if more than `limit` bytes follow. Default 128 KiB.
    */
   dump(options?: { limit: number }): Promise<unknown>;
 };
@@ -34,7 +34,7 @@ export type HttpBody = Readable & {
 export interface Connections {
   /** @throws the error of Node or undici, with its `code`, when there is no response; the signal's reason when it aborts. */
   request(url: URL, request: HttpRequest): Promise<HttpResponse>;
-  /** Closes idle connections now and the others after their last response. */
+  /** Closes idle connections immediately and other connections after their last response. */
   close(): Promise<void>;
   /** Closes all connections; requests in progress fail. */
   destroy(): Promise<void>;
@@ -49,7 +49,7 @@ export interface ConnectionsOptions {
   readonly perServer?: number;
   /** How long an idle connection stays open. */
   readonly keepAliveMs: number;
-  /** Longest time until a connection is ready, TLS included. Default 10 s. */
+  /** Maximum time until a connection is ready, including the TLS handshake. Default 10 s. */
   readonly connectTimeoutMs?: number;
   /** URL of the proxy for all requests. */
   readonly proxy?: string | undefined;
@@ -57,7 +57,7 @@ export interface ConnectionsOptions {
   readonly http2?: boolean;
 }
 
-/** The TLS options of Node that connections take. */
+/** Node's TLS options for connections. */
 const TLS_OPTIONS = [
   "ca",
   "cert",

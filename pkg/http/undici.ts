@@ -5,12 +5,12 @@ import DispatcherBase from "undici/lib/dispatcher/dispatcher.js";
 import ProxyAgent from "undici/lib/dispatcher/proxy-agent.js";
 import type { Connections, ConnectionsOptions, HttpRequest, HttpResponse } from "./types.ts";
 
-// Imports only the needed files of undici: its main file also loads fetch, WebSocket, caches and
-// mocks. Like that file, this one adds the methods of dispatchers.
+// Imports only the required files of undici, because its main file also loads fetch, WebSocket,
+// caches and mocks. Adds the request methods to dispatchers, like the main file.
 Object.assign(DispatcherBase.prototype, api);
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Interval of TCP probes on an idle connection, to detect a dead peer during a silent watch. */
+/** Interval of TCP keep-alive probes, to detect a dead peer while a watch sends no events. */
 const TCP_PROBE_MS = 30_000;
 
 /** Connections of undici, for HTTP/2 and proxies. */

@@ -1,4 +1,5 @@
-// Types of the files of undici that `undici.ts` imports; undici declares types for its main file only.
+// Types for the undici files that `undici.ts` imports, because undici declares types only for its
+// main file.
 
 declare module "undici/lib/dispatcher/agent.js" {
   export { Agent as default } from "undici";

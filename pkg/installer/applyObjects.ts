@@ -11,7 +11,7 @@ export interface AppliedObject {
   readonly verb: "created" | "configured" | "unchanged" | "not validated";
 }
 
-/** Thrown if an object is denied after others were applied. */
+/** Thrown if an object is rejected; contains the objects that were applied before. */
 export class ApplyFailed extends Error {
   readonly done: readonly AppliedObject[];
 
@@ -22,10 +22,10 @@ export class ApplyFailed extends Error {
 }
 
 /**
- * Applies objects in order by server-side apply, without taking over fields of other managers.
+ * Applies objects in order with server-side apply. Does not overwrite fields of other field managers.
  * @param report called after each object is applied
- * @param dryRun only validates on the API server; objects in a namespace that does not exist yet cannot be validated
- * @throws ApplyFailed with the denied object, the reason, and the objects applied before
+ * @param dryRun only validates on the API server, except objects in a namespace that does not exist yet
+ * @throws ApplyFailed with the rejected object, the reason, and the objects applied before
  */
 export async function applyObjects(
   client: Pick<Client, "get" | "apply">,
@@ -54,7 +54,7 @@ function refusal(object: KubeObject, err: unknown): string {
   return `apply ${describeObject(object)}: ${getErrorMessage(err)}${advice}`;
 }
 
-/** Formats the result as kubectl does, such as `role.rbac.authorization.k8s.io/x created`; with the namespace if it has one. */
+/** Formats the result like kubectl, such as `role.rbac.authorization.k8s.io/x created`, and adds the namespace of a namespaced object. */
 export function formatApplied({ object, verb }: AppliedObject, dryRun?: "client" | "server"): string {
   const group = getGroup(object.apiVersion);
   const { name, namespace } = object.metadata;
@@ -62,7 +62,7 @@ export function formatApplied({ object, verb }: AppliedObject, dryRun?: "client"
   return `${object.kind.toLowerCase()}${group === "" ? "" : `.${group}`}/${name} ${verb}${where}${dryRun === undefined ? "" : ` (${dryRun} dry run)`}`;
 }
 
-/** Formats a partial failure. @param goOn how to continue or roll back; omitted if nothing was applied */
+/** Formats a partial failure. @param goOn how to continue or roll back; not printed if nothing was applied */
 export function formatUnfinished({ message, done }: ApplyFailed, goOn: string): string {
   const made = done.filter(({ verb }) => verb !== "unchanged").map((one) => formatApplied(one));
   return made.length === 0 ? `${message}; nothing was changed` : `${message}; already applied: ${made.join(", ")}; ${goOn}`;

@@ -32,7 +32,7 @@ test("mergeRules includes patching CRD status when a stored version is removed b
   expect(mergeRules([NEW]).clusterRules).toEqual([]);
 });
 
-test("diffPermissions lists that permission for an upgrade, but not for the reverse", () => {
+test("diffPermissions lists patching CRD status for an upgrade, but not for the reverse", () => {
   const line =
     'Namespace:"" APIGroups:[apiextensions.k8s.io] Resources:[customresourcedefinitions/status] ResourceNames:[as.example.com] Verbs:[patch]';
   expect(formatPermissionsDiff(diffPermissions([OLD], [NEW]))).toContain(`installer):\n  + ${line}\n`);

@@ -16,22 +16,22 @@ import { renderBundle } from "../render/render.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
 
-/** An object that contains configuration values. */
+/** A ConfigMap or Secret that contains configuration values. */
 export type SourceName = Pick<ValuesSource, "kind" | "name">;
 
-/** How the bundles are installed. */
+/** Options that determine how the bundles are installed. */
 export interface BundleOptions {
   namespace?: string;
   serviceAccount?: string;
-  /** One namespace becomes `watchNamespace` of the configuration, several become `watchNamespaces`. */
+  /** A single namespace is set as `watchNamespace` in the configuration, several as `watchNamespaces`. */
   watchNamespace?: readonly string[];
   /** ConfigMaps that `trustedCA` in the configuration creates. */
   trustedCaConfigMap?: readonly string[];
-  /** The whole `spec.config.inline`; replaces what the two fields above would set. */
+  /** The whole `spec.config.inline`; replaces the configuration from the two previous fields. */
   config?: JsonObject | undefined;
   strategy: RoleStrategy;
   crdPolicy: CrdPolicy;
-  /** With auto, the permissions are sufficient for every provider that operator-controller may choose. */
+  /** With auto, the permissions suffice for every provider that operator-controller may select. */
   webhookCertProvider: WebhookCertProvider;
   aggregateUserRoles?: boolean;
   /** The sources in spec.config.valuesFrom. */
@@ -58,9 +58,9 @@ export interface BundlePermissions {
 const SUGGESTED = "operatorframework.io/suggested-namespace";
 
 /**
- * Reads the bundles one after another.
- * @param installer installer for all of them; default: from the options, completed from the first bundle
- * @throws Error that names the bundle. Kinds with an unknown resource are reported on standard error.
+ * Reads the bundles one after another and returns their permissions. Prints kinds with an unknown resource to standard error.
+ * @param installer for all bundles; default: from the options, completed from the first bundle
+ * @throws Error with the name of the bundle
  */
 export async function computeBundlePermissions(
   terminal: { readonly err: (text: string) => void },
@@ -95,7 +95,7 @@ function computeUpgradeRules(permissions: readonly BundlePermissions[]): Require
   return computeStoredVersionRules(ordered.map(({ objects }) => objects));
 }
 
-/** Returns `objects` without duplicates; the first of each name stays. */
+/** Returns `objects` without duplicates. Keeps the first object with each name. */
 export function removeDuplicateObjects(objects: readonly KubeObject[]): KubeObject[] {
   const distinct = new Map<string, KubeObject>();
   for (const object of objects) if (!distinct.has(getObjectKey(object))) distinct.set(getObjectKey(object), object);
@@ -137,12 +137,12 @@ function chooseInstaller(bundle: RegistryV1Bundle, { namespace, serviceAccount }
   return { namespace: namespace ?? chooseNamespace(bundle), name: serviceAccount ?? `${bundle.packageName}-installer` };
 }
 
-/** Returns the default namespace of a bundle: its suggested namespace, otherwise one with the name of the package. */
+/** Returns the default namespace of a bundle: its suggested namespace, otherwise its package name. */
 export function chooseNamespace({ csv, packageName }: RegistryV1Bundle): string {
   return csv.metadata.annotations?.[SUGGESTED] ?? packageName;
 }
 
-/** The difference between two sets of bundles. */
+/** The difference between the permissions for two sets of bundles. */
 export interface PermissionsDiff {
   from: string[];
   to: string[];
@@ -153,7 +153,7 @@ export interface PermissionsDiff {
   operator: RulesDiff;
 }
 
-/** Compares the unions of both sides. The added permissions include those for the upgrade itself. */
+/** Compares the permissions for two sets of bundles. The added permissions include permissions for the upgrade itself. */
 export function diffPermissions(from: readonly BundlePermissions[], to: readonly BundlePermissions[]): PermissionsDiff {
   const given = (side: readonly BundlePermissions[]): RequiredRules => mergeRequiredRules(side.map((permissions) => permissions.given));
   return {
@@ -165,7 +165,6 @@ export function diffPermissions(from: readonly BundlePermissions[], to: readonly
   };
 }
 
-/** Formats the comparison. */
 export function formatPermissionsDiff({ from, to, account, installer, operator }: PermissionsDiff): string {
   return [
     `from ${from.join(", ")} to ${to.join(", ")}`,

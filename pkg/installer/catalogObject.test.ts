@@ -94,7 +94,7 @@ describe("catalog add --dry-run=client does not contact the cluster", () => {
     );
   });
 
-  test("catalog add --dry-run=client rejects what the API server would reject", async () => {
+  test("catalog add --dry-run=client rejects values that the API server would reject", async () => {
     const { code, err } = await runCli(["catalog", "add", "c", "quay.io/a/b", "--dry-run=client", "-o", "json"]);
     expect([code, JSON.parse(err)]).toEqual([2, { error: { message: "spec.source.image.ref: must end with a digest or a tag" } }]);
   });

@@ -13,7 +13,7 @@ export interface CatalogSettings {
   readonly labels: readonly string[];
 }
 
-/** Builds the ClusterCatalog. @throws Error with the fields that the API server would reject */
+/** Builds the ClusterCatalog. @throws Error that lists the fields that the API server would reject */
 export function buildClusterCatalog({ name, image, pollInterval, priority, labels }: CatalogSettings): ClusterCatalog {
   const pollIntervalMinutes = pollInterval === undefined ? undefined : parseMinutes(pollInterval);
   const object: ClusterCatalog = {
@@ -35,7 +35,7 @@ export function getCatalogRef(name: string): ObjectRef {
   return { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name };
 }
 
-/** Formats the name as kubectl does: clustercatalog.olm.operatorframework.io/NAME. */
+/** Formats the name like kubectl: clustercatalog.olm.operatorframework.io/NAME. */
 export function formatCatalogName(name: string): string {
   return `${CLUSTER_CATALOG.toLowerCase()}.${GROUP}/${name}`;
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 
-/** The options of the command line for an extension; omitted ones keep the value of the existing extension. */
+/** Command-line options for an extension. Omitted options keep the value of the existing extension. */
 export interface ExtensionOptions {
   readonly version?: string;
   readonly channel: string[];
@@ -14,9 +14,9 @@ export interface ExtensionOptions {
   readonly approval?: NonNullable<ClusterExtensionSpec["approval"]>;
   readonly upgradeConstraintPolicy?: NonNullable<CatalogSource["upgradeConstraintPolicy"]>;
   readonly packageName: string;
-  /** Undefined if it is not known yet. */
+  /** Undefined if the namespace is not known yet. */
   readonly namespace: string | undefined;
-  /** Null: no ServiceAccount. */
+  /** Null for no ServiceAccount. */
   readonly serviceAccount: string | null | undefined;
   /** The content of --config. */
   readonly config: JsonObject | undefined;
@@ -54,7 +54,7 @@ function sourceFrom(
   };
 }
 
-/** Selects catalogs by the label with their own name. */
+/** Returns a selector for catalogs with these names, by their name label. */
 function buildSelector(catalogs: readonly string[]): NonNullable<CatalogSource["selector"]> {
   const [only = ""] = catalogs;
   if (catalogs.length === 1) return { matchLabels: { [LABEL_METADATA_NAME]: only } };
@@ -67,7 +67,7 @@ function configFrom({ config, watchNamespace }: ExtensionOptions, existing: Json
   return { ...(config ?? existing), ...(watchNamespace.length > 0 ? watched : {}) };
 }
 
-/** Returns the paths of changes to an existing extension, such as `source.catalog.version`; sorted. */
+/** Returns the sorted paths of changed fields in the spec of an existing extension, such as `source.catalog.version`. */
 export function findChangedPaths(before: unknown, after: unknown, path = ""): string[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isObject(before) || !isObject(after)) return [path];
@@ -85,10 +85,7 @@ export interface UpgradeChange {
   readonly channel: readonly string[];
 }
 
-/**
- * Returns the desired extension, without server-side fields.
- * @throws Error if the change would have no effect, with the required action
- */
+/** Returns the desired extension, without server-side fields. @throws Error that explains what to do if the change would have no effect */
 export function buildUpgradedExtension(
   extension: ClusterExtension,
   { version, anyVersion = false, channel }: UpgradeChange,

@@ -12,7 +12,7 @@ import {
 } from "../rbac/installerManifests.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 
-/** Kinds that `olmv1 install` creates for an extension, in the order of deletion. */
+/** Kinds of the objects that `olmv1 install` creates for an extension, in deletion order. */
 const MADE_KINDS = [
   { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding" },
   { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" },
@@ -22,7 +22,7 @@ const MADE_KINDS = [
   { apiVersion: "v1", kind: "Namespace" },
 ] as const;
 
-/** Returns the namespace for an extension. */
+/** Returns the Namespace object for an extension. */
 export function createNamespaceObject(extension: string, name: string): KubeObject {
   return labelCreatedFor(extension, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
 }
@@ -39,14 +39,14 @@ export function buildInstallerObjects(
   );
 }
 
-/** Returns the role and binding that let operator-controller request tokens of an existing ServiceAccount. */
+/** Returns the role and binding that let operator-controller request tokens for an existing ServiceAccount. */
 function buildTokenObjects(extension: string, installer: Installer, systemNamespace: string): KubeObject[] {
   return buildTokenManifests(installer, getControllerSubject(systemNamespace)).map((object) => labelCreatedFor(extension, object));
 }
 
 /**
- * Returns the objects that let operator-controller request tokens of an existing ServiceAccount; empty if it already can, or if that cannot be
- * checked.
+ * Returns the objects that let operator-controller request tokens for an existing ServiceAccount; empty if it already has this permission, or if the
+ * permission cannot be checked.
  */
 export async function findTokenObjects(
   client: Pick<Client, "raw">,
@@ -75,12 +75,12 @@ export async function findTokenObjects(
   }
 }
 
-/** The flag that lets operator-controller install extensions without a ServiceAccount with its own permissions. */
+/** Matches the flag that lets operator-controller use its own permissions for extensions without a ServiceAccount. */
 const PERMITTING = /^--?service-account-fallback[= ]controller$/;
 
 /**
- * Checks whether operator-controller installs extensions without a ServiceAccount. Passes if its Deployment does not exist or cannot be read.
- * @throws Error with the required action if it does not
+ * Checks that operator-controller installs extensions without a ServiceAccount. Assumes so if its Deployment does not exist or cannot be read.
+ * @throws Error that explains what to do otherwise
  */
 export async function requireFallback(client: Pick<Client, "get">, systemNamespace: string): Promise<void> {
   const { name, namespace } = getControllerSubject(systemNamespace);
@@ -92,7 +92,7 @@ export async function requireFallback(client: Pick<Client, "get">, systemNamespa
   );
 }
 
-/** Yields the flags of a program with their values, written as one argument or as two. */
+/** Yields each flag of a program with its value, which may be in the same argument or in the next one. */
 function permits(args: readonly string[]): boolean {
   return args.some((arg, i) => PERMITTING.test(arg) || PERMITTING.test(`${arg} ${args[i + 1] ?? ""}`));
 }
@@ -108,14 +108,14 @@ async function readArgs(client: Pick<Client, "get">, namespace: string, name: st
   }
 }
 
-/** Lists the existing objects that `olmv1 install` created for an extension, metadata only, in the order of deletion. */
+/** Lists the existing objects that `olmv1 install` created for an extension, with only their metadata, in deletion order. */
 export async function listInstallObjects(client: Pick<Client, "list">, extension: string): Promise<KubeObject[]> {
   const labelSelector = `${LABEL_CREATED_FOR}=${extension}`;
   const found = await Promise.all(MADE_KINDS.map((kind) => client.list(kind, { labelSelector, metadataOnly: true })));
   return found.flatMap(({ items }) => items);
 }
 
-/** Deletes objects in order, each only if it is still the same object. @param report called with each object whose deletion was requested */
+/** Deletes objects in order, unless an object was recreated in the meantime. @param report called with each object whose deletion was requested */
 export async function removeObjects(
   client: Pick<Client, "delete">,
   objects: readonly KubeObject[],

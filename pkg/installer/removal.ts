@@ -14,9 +14,9 @@ import type { CrdPolicy } from "../release/plan.ts";
 import { parseInventoryRef } from "../rollout/inventory.ts";
 
 /**
- * Predicts, with the controller's own function, whether operator-controller blocks an uninstall with reason ConversionNeeded.
- * @param crds definitions of the extension, as the API server returned them
- * @returns a sentence for each definition that blocks it
+ * Predicts whether operator-controller will block an uninstall with reason ConversionNeeded, with the controller's own function.
+ * @param crds CustomResourceDefinitions of the extension, as returned by the API server
+ * @returns a sentence for each CustomResourceDefinition that blocks the uninstall
  */
 export async function findBlockingDefinitions(
   client: Pick<Client, "get" | "list" | "raw">,
@@ -32,8 +32,8 @@ export async function findBlockingDefinitions(
 }
 
 /**
- * Returns the Services of the extension with conversion webhooks of the definitions. For a large bundle, status.inventory does not contain all
- * objects.
+ * Returns the extension's Services that the conversion webhooks of the CustomResourceDefinitions use. Reads them from the cluster, because
+ * status.inventory of a large bundle does not contain all objects.
  */
 async function listOwnServices(
   client: Pick<Client, "get">,
@@ -58,23 +58,26 @@ async function listOwnServices(
 export interface CustomResources {
   readonly crd: KubeObject;
   readonly kind: string;
-  /** "namespace/name" or the name; only those that were read. */
+  /** Names of the custom resources that were read, as "namespace/name" or "name". */
   readonly names: readonly string[];
-  /** Whether there are more than were read. */
+  /** Whether more custom resources exist than were read. */
   readonly isMore: boolean;
-  /** Why they could not be counted. */
+  /** Why the custom resources could not be counted. */
   readonly unknown?: string;
 }
 
-/** The effect on a definition and its custom resources. */
+/** The effect on a CustomResourceDefinition and its custom resources. */
 export type DefinitionOutcome = "deleted" | "kept";
 
 const CRD_API_VERSION = "apiextensions.k8s.io/v1";
 const PARALLEL = 4;
-/** Maximum number of counted custom resources of one kind. */
+/** Maximum number of custom resources to count per kind. */
 const COUNTED_MAX = 1_000;
 
-/** Returns the definitions of an extension, including those kept from earlier releases, with the custom resources that the user may list. */
+/**
+ * Returns the CustomResourceDefinitions of an extension, including those kept from earlier releases, with the custom resources that the user may
+ * list.
+ */
 export async function countCustomResources(
   client: Pick<Client, "get" | "list" | "raw">,
   { status }: ClusterExtension,
@@ -102,7 +105,10 @@ async function countIn(client: Pick<Client, "get" | "list" | "raw">, crd: KubeOb
   return { ...none, names, isMore: items.length > COUNTED_MAX };
 }
 
-/** Returns the effect of a policy on a definition: with DeleteIfUnused, the controller keeps one whose custom resources cannot be counted. */
+/**
+ * Returns the effect of a policy on a CustomResourceDefinition. With DeleteIfUnused, the controller keeps a CustomResourceDefinition whose custom
+ * resources cannot be counted.
+ */
 export function getDefinitionOutcome({ names, unknown }: CustomResources, policy: CrdPolicy): DefinitionOutcome {
   if (policy === "Delete") return "deleted";
   if (policy === "Retain") return "kept";
@@ -112,8 +118,9 @@ export function getDefinitionOutcome({ names, unknown }: CustomResources, policy
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
 /**
- * Returns the installer's permissions to delete definitions with their custom resources, as crdPolicy Delete requires, labelled for the
- * extension. They name the definitions too, because the roles of the installed bundle do not include those kept from earlier releases.
+ * Returns roles and bindings, labelled for the extension, that let the installer delete CustomResourceDefinitions with their custom resources, as
+ * crdPolicy Delete requires. They also list the CustomResourceDefinitions by name, because the roles for the installed bundle do not include those
+ * kept from earlier releases.
  */
 export function buildDeletionPermissions(
   extension: string,

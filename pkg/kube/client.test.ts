@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-/** Starts a loopback server for the kind Thing, and a client; `answer` responds to other requests. */
+/** Starts a loopback server for the kind Thing, and a client. `answer` responds to all other requests. */
 async function start(answer: (request: SeenRequest) => Answer, discovery: () => Answer = () => RESOURCES) {
   const api = await LoopbackApi.start((request) => (request.url === "/apis/g.io/v1" ? discovery() : answer(request)));
   const client = Client.of(api.credentials());
@@ -30,7 +30,7 @@ test("get returns undefined and delete returns false for a missing object", asyn
   expect(await client.delete(REF)).toBe(false);
 });
 
-test("an unknown member is kept on read and write", async () => {
+test("the client keeps unknown fields of objects on read and write", async () => {
   const wire = { ...OBJECT, spec: { "x-kubernetes-preserve-unknown-fields": true, nothing: null, deep: [{ big: 1 }] } };
   const { client, api } = await start(() => ({ json: wire }));
   const read = await client.get(REF);
@@ -63,7 +63,7 @@ test("list fails if the response is not a list, rather than returning no items",
   for (const json of answers) {
     const { client } = await start(() => ({ json }));
     await expect(client.list(THING), JSON.stringify(json)).rejects.toThrow(
-      "the API server responded to a list of Thing (g.io/v1) with another object",
+      "listing Thing (g.io/v1): the response of the API server is not a list",
     );
   }
   for (const json of [{ items: null }, { items: [] }, { kind: "ThingList", apiVersion: "g.io/v1" }]) {
@@ -72,7 +72,7 @@ test("list fails if the response is not a list, rather than returning no items",
   }
 });
 
-test("maxItems ends a list early", async () => {
+test("list stops early when it has maxItems items", async () => {
   const { client, asked } = await start(() => ({ json: { items: [{ metadata: {} }, { metadata: {} }], metadata: { continue: "more" } } }));
   expect((await client.list(THING, { maxItems: 1 })).items).toHaveLength(1);
   expect(asked()).toHaveLength(1);
@@ -155,7 +155,7 @@ test("token clients use the parent's discovery and their own token", async () =>
   ]);
 });
 
-test("metadata-only requests use the list and the object form", async () => {
+test("metadata-only requests accept PartialObjectMetadata for objects and PartialObjectMetadataList for lists", async () => {
   const { client, api } = await start(({ url }) => ({
     json: url.endsWith("/x") ? { kind: "PartialObjectMetadata", metadata: { name: "x" } } : { items: [] },
   }));
@@ -199,7 +199,7 @@ test("watch requests no bookmarks if the caller disables them", async () => {
 test.for<[string, Answer]>([
   ["an ERROR event", { text: line("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old resource version" }) }],
   ["an answer", statusAnswer(410, "Expired", "too old resource version")],
-])("%s with an expired resourceVersion is a KubeError 410", async ([, answer]) => {
+])("%s with an expired resourceVersion throws KubeError 410", async ([, answer]) => {
   const { client } = await start(() => answer);
   const err: unknown = await Array.fromAsync(client.watch(THING, { resourceVersion: "1" })).catch((thrown: unknown) => thrown);
   expect(err).toMatchObject({ status: 410, reason: "Expired", message: "too old resource version" });
@@ -221,7 +221,7 @@ test("watch ends without an error when its signal aborts, and closes the connect
   await closed.promise;
 });
 
-test("breaking out of the loop ends the request", async () => {
+test("watch ends the request when the caller breaks out of the loop", async () => {
   const closed = Promise.withResolvers<void>();
   const { client } = await start(() => (response) => {
     response.on("close", () => closed.resolve());
@@ -234,7 +234,7 @@ test("breaking out of the loop ends the request", async () => {
   await closed.promise;
 });
 
-test("raw requests are parsed or rejected like others", async () => {
+test("raw parses responses and throws errors like other methods", async () => {
   const { client } = await start(({ url }) => (url === "/version" ? { json: { major: "1" } } : statusAnswer(403, "Forbidden", "no")));
   expect(await client.raw("GET", "/version")).toEqual({ major: "1" });
   await expect(client.raw("POST", "/other", {})).rejects.toMatchObject({ status: 403, message: "no" });

@@ -33,9 +33,8 @@ const PATCH_TYPES = {
 } as const;
 
 /**
- * Client of the API server with one identity. Objects are kept as received, including unknown
- * members. Every call throws KubeError if the server rejects it, KindNotServed if the server does
- * not serve the kind, and undici's errors without a response.
+ * Client of the API server with one identity. Returns objects as received, including unknown fields. Every call throws KubeError if the server
+ * rejects it, KindNotServed if the server does not serve the kind, and an error of undici if there is no response.
  */
 export class Client {
   readonly #transport: Transport;
@@ -69,26 +68,24 @@ export class Client {
   }
 
   /**
-   * Returns a client for the same server with the identity of the source's token, never with a
-   * client certificate. All token clients of one parent share one pool, and the parent's discovery;
-   * `close` the parent to close them.
+   * Returns a client for the same server that authenticates with tokens from the source, without a client certificate. All token clients of one
+   * parent share a connection pool and the parent's discovery. `close` the parent to close them.
    */
   withToken(source: TokenSource): Client {
     return new Client(this.#transport.withToken(source), this.#discovery, this.#filterText);
   }
 
   /**
-   * Returns a client with the same server and identity that passes the server's errors and
-   * warnings, which may quote the request, through `told`. `close` the parent to close it.
+   * Returns a client with the same server and identity that transforms the server's errors and warnings, which may quote the request, with `told`.
+   * `close` the parent to close it.
    */
   withTextFilter(filterText: (text: string) => string): Client {
     return new Client(this.#transport, this.#discovery, filterText);
   }
 
   /**
-   * Returns a client with the same server and identity that calls `mayWrite` before each request
-   * other than GET or HEAD; if that throws, the request fails with that error. Also applies to
-   * clients that `withToken` derives from it. `close` the parent to close them.
+   * Returns a client with the same server and identity that calls `mayWrite` before each request other than GET or HEAD. If `mayWrite` throws, the
+   * request fails with its error. Also applies to clients that `withToken` derives from it. `close` the parent to close them.
    */
   guardedBy(mayWrite: () => void): Client {
     return new Client(this.#transport.guardedBy(mayWrite), this.#discovery, this.#filterText);
@@ -128,7 +125,7 @@ export class Client {
         page = undefined;
         continue;
       }
-      if (!isList(list)) throw new Error(`the API server responded to a list of ${gvk.kind} (${gvk.apiVersion}) with another object`);
+      if (!isList(list)) throw new Error(`listing ${gvk.kind} (${gvk.apiVersion}): the response of the API server is not a list`);
       for (const item of list.items ?? []) items.push({ ...item, apiVersion: gvk.apiVersion, kind: gvk.kind } as T);
       token = list.metadata?.continue;
       if (!token || items.length >= maxItems)
@@ -153,7 +150,7 @@ export class Client {
     return (await this.#call("POST", object, location, writeQuery(options), bodyInit(object, JSON_TYPE, options))) as T;
   }
 
-  /** Replaces an object; with a resourceVersion only if the object still has it. */
+  /** Replaces an object. If `object` contains a resourceVersion, it must match. */
   async replace<T extends KubeObject>(object: T, options: WriteOptions & { subresource?: string } = {}): Promise<T> {
     const location = { ...toObjectRef(object), subresource: options.subresource };
     return (await this.#call("PUT", object, location, writeQuery(options), bodyInit(object, JSON_TYPE, options))) as T;
@@ -161,8 +158,7 @@ export class Client {
 
   /**
    * Applies an object server-side: creates it, or sets the manager's fields.
-   * @throws KubeError 409 that names the other managers if they own a field that would change and
-   * `force` is not set.
+   * @throws KubeError 409 with the conflicting managers if they own a field that would change and `force` is not set.
    */
   async apply<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T> {
     const location = { ...toObjectRef(object), subresource: options.subresource };
@@ -213,7 +209,11 @@ export class Client {
     });
   }
 
-  /** Sends any request and parses the response. @param options `onHeaders` receives the response headers. @throws KubeError for every status from 400. */
+  /**
+   * Sends any request and parses the response.
+   * @param options `onHeaders` receives the response headers.
+   * @throws KubeError for every status from 400.
+   */
   async raw(
     method: string,
     path: string,
@@ -226,10 +226,7 @@ export class Client {
     return readResponse(response, this.#filterText);
   }
 
-  /**
-   * Sends any request; returns the response unread, with any status. The caller must consume its
-   * body.
-   */
+  /** Sends any request; returns the response with any status. The caller must consume its body. */
   request(method: string, path: string, init: RequestInit = {}): Promise<HttpResponse> {
     return this.#transport.request(method, path, init);
   }
@@ -264,7 +261,7 @@ interface KubeList {
   metadata?: { continue?: string; resourceVersion?: string };
 }
 
-/** Returns false for another response with status 200, which must not be mistaken for an empty list. */
+/** Returns whether a response is a list. Any other response with status 200 must not be mistaken for an empty list. */
 function isList(answer: unknown): boolean {
   if (typeof answer !== "object" || answer === null) return false;
   const { kind = "", items } = answer as { kind?: unknown; items?: unknown };

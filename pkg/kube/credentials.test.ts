@@ -110,7 +110,7 @@ test("an exec plug-in runs once while its credential is valid, and again after a
   expect(readFileSync(`${folder}/runs`, "utf8")).toBe("run\nrun\n");
 });
 
-test("a kubeconfig that cannot be reloaded keeps the loaded one", async () => {
+test("credentials keep the loaded kubeconfig when it cannot be reloaded", async () => {
   const path = kubeconfig({ token: "abc" });
   let now = 0;
   const credentials = credentialsIn(path, () => now);
@@ -120,20 +120,20 @@ test("a kubeconfig that cannot be reloaded keeps the loaded one", async () => {
   expect((await credentials.endpoint()).headers["authorization"]).toBe("Bearer abc");
 });
 
-test("KUBECONFIG is used without a path, and an error names a missing file", async () => {
+test("fromKubeConfig uses KUBECONFIG when no path is given, and reports a missing file", async () => {
   vi.stubEnv("KUBECONFIG", kubeconfig({ token: "env" }));
   expect((await Credentials.fromKubeConfig().endpoint()).headers["authorization"]).toBe("Bearer env");
   expect(() => Credentials.fromKubeConfig("/nonexistent/config")).toThrow("/nonexistent/config");
 });
 
-test("the error describes how to provide a kubeconfig if there is none", () => {
+test("the error describes how to provide a kubeconfig when none is found", () => {
   vi.stubEnv("KUBECONFIG", "");
   vi.stubEnv("KUBERNETES_SERVICE_HOST", "");
   vi.stubEnv("HOME", folder);
   expect(() => Credentials.fromKubeConfig()).toThrow("kubeconfig not found: specify its path, set KUBECONFIG, or run in a Pod");
 });
 
-test("a specified context is used in place of the current one, and a missing context is an error", async () => {
+test("fromKubeConfig uses a given context instead of the current one, and reports a missing context", async () => {
   const path = kubeconfig({ token: "current" });
   const content = JSON.parse(readFileSync(path, "utf8")) as { contexts: object[]; users: object[] };
   content.contexts.push({ name: "other", context: { cluster: "k", user: "v" } });

@@ -25,12 +25,9 @@ export interface Endpoint {
   headers: Record<string, string>;
 }
 
-/**
- * Maximum age of data from files and exec plug-ins, so that a rotated in-cluster token is noticed
- * in time.
- */
+/** Maximum age of cached data from files and exec plug-ins, so that a rotated in-cluster token is used before the old one expires. */
 const FRESH_MS = 30_000;
-/** A 401 triggers a reload of everything, but not more often than this. */
+/** Minimum interval between reloads after a 401. */
 const RELOAD_MS = 5_000;
 
 /**
@@ -59,7 +56,7 @@ export class Credentials {
    * Loads credentials from the kubeconfig at `path`, else from the files in KUBECONFIG, else of the
    * Pod, else from ~/.kube/config.
    * @param context one of its contexts; default: the current one.
-   * @throws Error if the file cannot be read, has no such context, or has no server.
+   * @throws Error if the file cannot be read, or if the context or its server is missing.
    */
   static fromKubeConfig(path?: string, context?: string): Credentials {
     return new Credentials(() => {
@@ -93,10 +90,7 @@ export class Credentials {
     return this.#endpoint;
   }
 
-  /**
-   * Call it after a 401: the next `endpoint()` reloads everything. Returns false if that was done
-   * recently or is not possible.
-   */
+  /** Call after a 401: the next `endpoint()` reloads everything. Returns false if it was reloaded recently or cannot be reloaded. */
   refused(): boolean {
     if (this.#now() - this.#loadedAt < RELOAD_MS) return false;
     this.#loadedAt = this.#now();

@@ -31,8 +31,8 @@ export function formatGroupVersionPath(apiVersion: string): string {
 }
 
 /**
- * Caches which resource serves which kind. Reads one group version at a time, and keeps it until a
- * lookup misses or `forget` is called: a miss costs one request, a hit none.
+ * Caches the resource of each kind. Reads one group version at a time, and keeps it until it lacks
+ * a requested kind or `forget` is called. Only such a miss costs a request.
  */
 export class Discovery {
   readonly #read: ResourceListReader;
@@ -51,8 +51,8 @@ export class Discovery {
   async resourceFor({ apiVersion, kind }: GroupVersionKind): Promise<ApiResource> {
     const known = this.#known.get(apiVersion)?.get(kind);
     if (known) return known;
-    // The kind may have been added after a read in progress started; only the first read of a group
-    // version is shared.
+    // Only the first read of a group version is shared, because the kind may have been added after
+    // a read in progress started.
     const kinds = await (this.#known.has(apiVersion) ? this.#load(apiVersion) : this.#loadOnce(apiVersion));
     const found = kinds.get(kind);
     if (!found) throw new KindNotServed(apiVersion, kind);

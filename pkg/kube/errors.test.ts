@@ -34,7 +34,7 @@ test("the text of a 403 is kept unchanged", () => {
   expect(err.message).toBe(FORBIDDEN);
 });
 
-test("a password in text that the API server quotes is removed", () => {
+test("toKubeError removes a password from text that the API server quotes", () => {
   const err = toKubeError(422, { kind: "Status", message: 'env: Invalid value: "http://user:s3cr3t@proxy:3128"' });
   expect(err.message).toBe('env: Invalid value: "http://[redacted]@proxy:3128"');
 });
@@ -80,7 +80,7 @@ test("isPathNotFound distinguishes a 404 of a path from a 404 of an object", () 
 
 const undici = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
 
-// Source: O-04: only denied requests are undone.
+// Source: O-04. Only denied requests are undone.
 test.for<[name: string, err: unknown, passing: boolean]>([
   ["a broken connection", undici, true],
   ["a wrapped broken connection", new Error("2 errors occurred", { cause: undici }), true],

@@ -10,8 +10,7 @@ export interface KubeErrorInit {
 }
 
 /**
- * An unsuccessful response of the API server with the server's text, which for a 403 contains verb,
- * resource, name and namespace.
+ * An unsuccessful response of the API server. The message is the server's text, which for a 403 contains verb, resource, name and namespace.
  * @see k8s.io/apimachinery v0.36.3 pkg/apis/meta/v1 Status
  */
 export class KubeError extends Error {
@@ -32,10 +31,7 @@ export class KubeError extends Error {
   }
 }
 
-/**
- * The cluster does not serve a kind, even after fresh discovery. It may do so later, when a CRD or
- * APIService is added.
- */
+/** The cluster does not serve a kind, even after new discovery. It may serve the kind later, after a CRD or APIService is added. */
 export class KindNotServed extends RetryableError {
   readonly apiVersion: string;
   readonly kind: string;
@@ -50,10 +46,7 @@ export class KindNotServed extends RetryableError {
 /** No request was sent, because there was no token or credential for it. */
 export class NoCredential extends RetryableError {}
 
-/**
- * Returns true for 404. Does not search the cause chain, because a wrapped error concerns something
- * else.
- */
+/** Returns true for 404. Ignores causes of the error, because they concern another request. */
 export function isNotFound(err: unknown): err is KubeError {
   return err instanceof KubeError && err.status === 404;
 }
@@ -87,20 +80,17 @@ export function isForbidden(err: unknown): err is KubeError {
  */
 const RBAC_DENIED = /is forbidden: User ".*" cannot /;
 
-/** Returns true for a 403 of the authorizer, for which the API server has no code of its own. */
+/** Returns true for a 403 of the authorizer. The API server has no separate code for it, so the text decides. */
 export function isRbacDenied(err: unknown): err is KubeError {
   return isForbidden(err) && RBAC_DENIED.test(err.message);
 }
 
-/**
- * Texts of denials by a ValidatingAdmissionPolicy and a webhook; the first has status 422 by
- * default.
- */
+/** Texts of denials by a ValidatingAdmissionPolicy (status 422 by default) and by a webhook. */
 const DENIED = /ValidatingAdmissionPolicy '[^']*' with binding '[^']*' denied request|admission webhook "[^"]*" denied the request/;
 
 /**
- * Returns true if the denial is not the fault of the object's author: for 403, and for denials by
- * an admission policy or webhook with any status.
+ * Returns true if the request was denied by a rule of the cluster and not because the object is invalid: for 403, and for denials by an admission
+ * policy or webhook with any status.
  */
 export function isDenied(err: unknown): err is KubeError {
   return err instanceof KubeError && (err.status === 403 || (err.status < 500 && DENIED.test(err.message)));
@@ -169,19 +159,15 @@ export function getRetryAfterMs(err: unknown): number | undefined {
   return undefined;
 }
 
-/** Statuses that are unrelated to the request: a conflicting write, or an overloaded server. */
+/** Status codes that do not depend on the content of the request: a conflicting write, or an overloaded server. */
 const PASSING: ReadonlySet<number> = new Set([401, 408, 409, 429]);
-/**
- * Texts of an admission webhook, and of the API server if it could not call one. With any status,
- * these concern the object.
- */
+/** Texts of an admission webhook, and of the API server if it could not call one. These denials concern the object, with any status. */
 const OF_WEBHOOK = /admission webhook "|failed calling webhook/;
 
 /**
- * Returns whether the same request may succeed later without changes: there was no response or no
- * credential, another write interfered, or the server was overloaded or failed. Returns false for
- * denials, including those of admission webhooks, and for unknown errors. The first error in the
- * cause chain that concerns a request decides.
+ * Returns whether the same request may succeed later without changes: there was no response or no credential, another write interfered, or the server
+ * was overloaded or failed. Returns false for denials, including those of admission webhooks, and for unknown errors. Uses the first error in the
+ * cause chain that concerns a request.
  */
 export function isPassing(err: unknown): boolean {
   for (let e = err; e instanceof Error; e = e.cause) {

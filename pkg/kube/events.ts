@@ -15,7 +15,10 @@ export interface Occurrence {
   message: string;
 }
 
-/** The write operation: a new Event (count 1), or a higher count of the one with the same id. */
+/**
+ * The write operation: creates an Event with count 1, or increments the count of the Event with the
+ * same id.
+ */
 interface EventWrite {
   id: string;
   count: number;
@@ -47,14 +50,14 @@ const SERIES_MS = 600_000;
  */
 const MAX_SIMILAR = 10;
 const SIMILAR_MS = 600_000;
-/** Budget of an object: 25 events at once, and one more every five minutes. */
+/** Limit for one object: a burst of 25 events, and one more every five minutes. */
 const BURST = 25;
 const REFILL_MS = 300_000;
 const COMBINED = "(combined from similar events): ";
 
 /**
- * Decides which occurrences create events, which only increment a count, and which are dropped.
- * Pure except for its cache; the clock is a parameter.
+ * Decides whether an occurrence creates an event, increments the count of an existing one, or is
+ * dropped. Has no side effects except for its cache; the clock is a parameter.
  */
 export class EventSeries {
   readonly #now: () => number;
@@ -64,7 +67,7 @@ export class EventSeries {
 
   constructor(now: () => number) {
     this.#now = now;
-    // The limit is a size, because `max` would allocate all slots immediately.
+    // Uses `maxSize`, because `max` would allocate all slots immediately.
     const common = { maxSize: MAX_REMEMBERED, sizeCalculation: () => 1, ttlResolution: 0, perf: { now } };
     this.#events = new LRUCache({ ...common, ttl: SERIES_MS });
     this.#similar = new LRUCache({ ...common, ttl: SIMILAR_MS });
@@ -112,7 +115,7 @@ export interface EventLog {
   debug(fields: object, message: string): void;
 }
 
-/** Options of EventRecorder; the clock is passed in for tests. */
+/** Options of EventRecorder. Tests set the clock. */
 export interface EventRecorderOptions {
   /** Name of the source of the events, for example "operator-controller". */
   component: string;
@@ -125,9 +128,9 @@ const MAX_PENDING = 500;
 const WRITE_TIMEOUT_MS = 10_000;
 
 /**
- * Writes core/v1 Events: increments the count of a repeated event, combines many similar ones, and
- * limits the events of each object. Events of cluster-scoped objects are recorded in namespace
- * "default". A failed write is only logged; `record` never throws or waits.
+ * Writes core/v1 Events. Increments the count of a repeated event, combines many similar events,
+ * and limits the number of events for each object. Events of cluster-scoped objects are recorded in
+ * namespace "default". A failed write is only logged; `record` never throws or waits.
  * @see k8s.io/client-go v0.36.3 tools/record/events_cache.go for the numbers
  */
 export class EventRecorder {

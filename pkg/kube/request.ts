@@ -7,8 +7,8 @@ export interface CallOptions {
 }
 
 /**
- * Options of `get`. `metadataOnly`: the server sends only metadata (PartialObjectMetadata); the
- * kind stays the requested one.
+ * Options of `get`. `metadataOnly`: the server sends only metadata (PartialObjectMetadata). The
+ * result still has the requested kind.
  */
 export interface GetOptions extends CallOptions {
   metadataOnly?: boolean;
@@ -52,8 +52,8 @@ export interface ListResult<T extends KubeObject = KubeObject> {
 export interface WatchOptions extends ListSelection, CallOptions {
   resourceVersion: string;
   /**
-   * Whether the server sends the latest resourceVersion about once a minute if nothing changes.
-   * Default: true.
+   * Whether the server sends the latest resourceVersion about once a minute while there are no
+   * changes. Default: true.
    */
   bookmarks?: boolean;
   timeoutSeconds?: number;
@@ -77,7 +77,7 @@ export interface WriteOptions extends CallOptions {
 
 /**
  * Options of `apply`. `force` takes over fields from other managers. `warn` is called with each
- * warning of a successful response, as returned by `warningsIn`.
+ * warning of a successful response, as returned by `parseWarnings`.
  */
 export interface ApplyOptions extends CallOptions {
   fieldManager: string;

@@ -6,10 +6,7 @@ import { KubeError } from "./errors.ts";
 
 /** Maximum size of a response; a larger one is an error, to limit memory. */
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
-/**
- * etcd rejects objects over 1.5 MB and the API server requests over 3 MB; an event line contains
- * one object.
- */
+/** A line contains one object: etcd rejects objects over 1.5 MB, and the API server rejects requests over 3 MB. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -47,8 +44,8 @@ export async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: numbe
 }
 
 /**
- * Yields the parsed value of each line of `body`, for any chunks. Skips empty lines and an
- * incomplete last line, which a broken connection leaves.
+ * Yields the parsed value of each line of `body`, however it is split into chunks. Skips empty lines, and an incomplete last line after a broken
+ * connection.
  * @throws SyntaxError for a line that is not JSON; Error for a line over 32 MiB.
  */
 export async function* jsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerator {
@@ -101,10 +98,7 @@ export function parseRetryAfterMs(header: string | undefined, now: number): numb
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : undefined;
 }
 
-/**
- * Returns true if a 404 concerns the path (group, version or resource not served), not an object,
- * whose name it would contain.
- */
+/** Returns true if a 404 means that the path is not served (group, version or resource). A 404 for a missing object contains its name. */
 export function isPathNotFound(err: KubeError): boolean {
   return err.status === 404 && typeof err.details?.["name"] !== "string" && typeof err.details?.["kind"] !== "string";
 }
@@ -113,7 +107,7 @@ function isStatus(body: unknown): body is JsonObject {
   return typeof body === "object" && body !== null && (body as JsonObject)["kind"] === "Status";
 }
 
-/** Transforms a text of the server before it is reported. */
+/** Transforms a text of the server before it is reported, for example to hide values. */
 export type TextFilter = (text: string) => string;
 
 /**
@@ -152,7 +146,7 @@ const MAX_WARNINGS = 50;
 const MAX_TEXT = 500;
 /** `299 agent "text" "date"` with an optional date, and the separator after it. */
 const WARNING = String.raw`\s*\d{3} [^\s"]+ "((?:[^"\\]|\\.)*)"(?:\s*"[^"]*")?\s*(?:,|$)`;
-/** Everything except letters, marks, numbers, punctuation, symbols and the space. */
+/** Unprintable characters: all except letters, marks, numbers, punctuation, symbols and the space. */
 const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+/gu;
 
 /**

@@ -6,8 +6,8 @@ import { ServedResources } from "./servedResources.ts";
 const { signal } = new AbortController();
 
 /**
- * A server with two documents that a test sets; it responds to requests for an unchanged one with
- * 304.
+ * A server with two discovery documents that a test sets. Responds with 304 if a document is
+ * unchanged.
  */
 async function serving(documents: Record<string, Answer | object>) {
   const etags = new Map<string, string>();
@@ -85,7 +85,7 @@ test.for<[why: string, apis: Answer | object, message: string]>([
   [
     "not aggregated",
     { kind: "APIGroupList", groups: [] },
-    "/apis of the API server does not support aggregated discovery: Kubernetes 1.27 or later is required",
+    "path /apis of the API server does not support aggregated discovery: Kubernetes 1.27 or later is required",
   ],
 ])("ServedResources reports that discovery is %s, and retries", async ([, apis, message]) => {
   const documents: Record<string, Answer | object> = { "/api": CORE, "/apis": apis };

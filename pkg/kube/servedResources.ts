@@ -13,10 +13,10 @@ export interface ServedResource {
   readonly kind: string;
 }
 
-/** Versions of aggregated discovery: the second one is for servers before 1.30. */
+/** Accepted versions of aggregated discovery; the second is for API servers before 1.30. */
 const ACCEPT = ["v2", "v2beta1"].map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`).join(",");
 const PATHS = ["/api", "/apis"] as const;
-/** More than any cluster serves. */
+/** Maximum number of resources, more than any cluster serves. */
 const MAX_RESOURCES = 50_000;
 
 interface DiscoveryPart {
@@ -39,8 +39,8 @@ export class ServedResources {
   }
 
   /**
-   * Returns the served resources in the server's order; the same list object if nothing has
-   * changed. Calls must not overlap.
+   * Returns the served resources in the server's order. If nothing has changed, returns the same
+   * list object. Calls must not overlap.
    * @throws KubeError if the server denies the request; Error if it does not support aggregated
    * discovery.
    */
@@ -64,7 +64,7 @@ export class ServedResources {
     const answer = parseDiscovery(text);
     if (response.statusCode >= 400) throw toKubeError(response.statusCode, answer, undefined);
     if (!isObject(answer) || answer["kind"] !== "APIGroupDiscoveryList")
-      throw new Error(`${path} of the API server does not support aggregated discovery: Kubernetes 1.27 or later is required`);
+      throw new Error(`path ${path} of the API server does not support aggregated discovery: Kubernetes 1.27 or later is required`);
     const { etag } = response.headers;
     return { etag: typeof etag === "string" ? etag : undefined, resources: listResources(answer) };
   }

@@ -19,8 +19,8 @@ interface Setup {
 }
 
 /**
- * Starts a server that issues t1, t2, … for an hour of the test's clock, and responds with
- * `answer.next` while it is set.
+ * Starts a server that issues tokens t1, t2, … that are valid for an hour of the test's clock.
+ * While `answer.next` is set, responds with it instead.
  */
 async function start(): Promise<Setup> {
   const clock = { now: Date.parse("2026-01-01T00:00:00Z") };
@@ -72,7 +72,7 @@ test("concurrent callers share one request and one token", async () => {
   expect(api.log).toHaveLength(1);
 });
 
-test("only the rejected token is dropped", async () => {
+test("only the token that was rejected is dropped, not a newer one", async () => {
   const { tokens } = await start();
   const source = tokens.tokenFor("ns", "sa");
   await source();

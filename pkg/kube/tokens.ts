@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Client } from "./client.ts";
 import type { TokenSource } from "./transport.ts";
 
-/** Options of ServiceAccountTokens; the clock is passed in for tests. */
+/** Options of ServiceAccountTokens. Tests set the clock. */
 export interface ServiceAccountTokensOptions {
   /** Requested lifetime in seconds; the API server rejects less than 600. */
   expirationSeconds?: number;
@@ -38,7 +38,7 @@ export class ServiceAccountTokens {
   }
 
   /**
-   * Returns the source of one account's tokens. It sends a request only if there is no token or
+   * Returns the token source of an account. The source sends a request only if there is no token or
    * renewal is due. It throws the KubeError of the TokenRequest: 404 if account or namespace do not
    * exist, 403 without permission to create tokens. If a renewal fails for another reason, the old
    * token is used until it expires.
@@ -52,7 +52,7 @@ export class ServiceAccountTokens {
     return source;
   }
 
-  /** Drops the token of an unused account; a source that is used again requests a new one. */
+  /** Drops the token of an unused account. If its source is used again, it requests a new token. */
   forget(namespace: string, name: string): void {
     this.#minted.delete(`${namespace}/${name}`);
   }
@@ -101,7 +101,7 @@ interface ServiceAccountTokenRequest {
   status?: { token?: string; expirationTimestamp?: string };
 }
 
-/** Returns true for failures that are unrelated to the account: connection errors, 429, 5xx. */
+/** Returns true for failures that do not depend on the account: connection errors, 429, 5xx. */
 function isPassing(err: unknown): boolean {
   const status = err instanceof Error && "status" in err && typeof err.status === "number" ? err.status : 500;
   return status === 429 || status >= 500;
@@ -120,8 +120,8 @@ export interface ServiceAccountName {
  * Reads the ServiceAccount of the program from the subject of its mounted token. Does not verify
  * the token; the API server does.
  * @returns undefined if the file does not exist: the program runs outside of a cluster
- * @throws Error `badly formatted subject: …` if the subject is not a ServiceAccount; for a file
- * without a token, without quoting it
+ * @throws Error `badly formatted subject: …` if the subject is not a ServiceAccount; and if the
+ * file contains no token, without quoting the file
  * @see operator-controller df2c201d internal/shared/util/sa/serviceaccount.go
  */
 export async function readPodIdentity(tokenFile: string): Promise<ServiceAccountName | undefined> {

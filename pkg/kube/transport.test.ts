@@ -56,7 +56,7 @@ test("a 401 reloads the credentials and is retried once", async () => {
   expect(api.log).toEqual(["GET /one", "GET /one", "GET /two", "GET /two"]);
 });
 
-test("a guarded transport, and those derived from it, always read, but write only if allowed", async () => {
+test("a guarded transport, and transports derived from it, always read, but write only when allowed", async () => {
   const api = await loopback({});
   const transport = transportTo(api.credentials());
   let mayWrite = true;
@@ -163,7 +163,7 @@ test("aborted writes over HTTP/2 do not block the process", async () => {
   expect(stdout).toBe("done\n");
 });
 
-test("requests are observed with their status, also those without a response", async () => {
+test("the observer receives the status of each request, also of requests without a response", async () => {
   const api = await loopback(statusAnswer(404, "NotFound", "no"), (response) => void response.destroy());
   const seen: RequestObservation[] = [];
   const transport = transportTo(api.credentials(), { userAgent: "olmv1/test", observe: (observation) => void seen.push(observation) });

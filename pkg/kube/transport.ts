@@ -4,14 +4,15 @@ import type { Connections, HttpResponse } from "../http/types.ts";
 import type { Credentials, Endpoint, TlsMaterial } from "./credentials.ts";
 import { NoCredential } from "./errors.ts";
 
-/** Less than the API server's idle timeout of 90 s. */
+/** Idle timeout, less than the 90 s of the API server. */
 const KEEP_ALIVE_MS = 60_000;
 
 /**
  * The two connection pools of an API server. A pool is replaced when its TLS material changes, and
  * the old one closes after its last request. The token pool uses HTTP/2, because drift detection
  * opens very many watches: 1,000 watches took 10 connections instead of 1,000, and a burst of 200
- * requests 117 ms instead of 364 ms. The user's pool has few streams and uses HTTP/1.1.
+ * requests 117 ms instead of 364 ms. The pool of the kubeconfig user has few streams and uses
+ * HTTP/1.1.
  */
 class Pools {
   readonly credentials: Credentials;
@@ -105,10 +106,7 @@ export interface TransportOptions {
   observe?: (observation: RequestObservation) => void;
 }
 
-/**
- * The headers of one attempt; `refused` is called after a 401 and returns whether another attempt
- * makes sense.
- */
+/** The headers of one attempt. `refused` is called after a 401 and returns whether to try again. */
 interface Authorization {
   headers: Record<string, string>;
   refused(): boolean;
@@ -158,7 +156,7 @@ export class Transport {
 
   /**
    * Returns a transport with the same identity and pools that calls `mayWrite` before it sends a
-   * request other than GET or HEAD; if that throws, the request fails with that error.
+   * request other than GET or HEAD. If `mayWrite` throws, the request fails with its error.
    */
   guardedBy(mayWrite: () => void): Transport {
     return new Transport(this.#pools, this.#options, this.#token, mayWrite);
@@ -279,16 +277,13 @@ async function sendUnaborted(send: () => Promise<HttpResponse>, signal: AbortSig
   }
 }
 
-/**
- * Returns whether the error is a keep-alive socket that the server closed, or a server that
- * stopped.
- */
+/** Returns whether the server closed a keep-alive connection or stopped. */
 function isBrokenConnection(err: unknown): boolean {
   const code = err instanceof Error && "code" in err ? String(err.code) : "";
   return ["UND_ERR_SOCKET", "UND_ERR_INFO", "ECONNRESET", "EPIPE"].includes(code) || code.startsWith("ERR_HTTP2_");
 }
 
-/** Returns whether sending the request twice has the same effect as once. */
+/** Returns whether the request is idempotent. */
 function isRepeatable(method: string, init: RequestInit): boolean {
   return method === "GET" || (method === "PATCH" && init.headers?.["content-type"] === "application/apply-patch+yaml");
 }

@@ -3,12 +3,12 @@ import type { Query, WatchEvent, WatchOptions } from "./request.ts";
 import { jsonLines, toKubeError } from "./response.ts";
 
 /**
- * client-go's bounds: long enough to be cheap, random so that the watches of a process do not end
- * at the same time.
+ * Minimum watch timeout, as in client-go. The actual timeout is random, so that the watches of a
+ * process do not end at the same time.
  */
 const MIN_WATCH_SECONDS = 300;
 
-/** A stream is considered broken after silence for this much longer than the server's timeout. */
+/** A stream counts as broken if the server sends nothing for the watch timeout plus this time. */
 const SILENCE_MARGIN_MS = 30_000;
 
 type OpenStream = (query: Query, init: { headers: Record<string, string>; bodyTimeoutMs: number }) => Promise<AsyncIterable<Uint8Array>>;

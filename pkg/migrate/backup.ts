@@ -15,13 +15,13 @@ export interface Backup {
   readonly marks: readonly RemovedMarks[];
 }
 
-/** Maximum size of an uncompressed backup; the API server limits the compressed one. */
+/** Maximum size of an uncompressed backup in bytes. The API server limits the size of the compressed backup. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Maximum size of the compressed ClusterServiceVersion: the limit of a Secret, less room for the removed marks. */
+/** Maximum size of the compressed ClusterServiceVersion in bytes: the size limit of a Secret minus space for the removed marks. */
 const SECRET_MAX_BYTES = 1_000_000;
 
-/** Returns why a conversion cannot back up what it deletes, one sentence for each object that is too large. */
+/** Returns the reasons why the objects that a conversion deletes cannot be backed up: one sentence for each object that is too large. */
 export function findBackupFaults({
   csv,
   subscription,
@@ -49,8 +49,8 @@ export function getBackupRef(extension: string, namespace: string): ObjectRef {
 }
 
 /**
- * Stores a backup. Replaces one of a conversion that was interrupted before it removed marks.
- * @returns its digest, for `readBackup`
+ * Stores a backup. Replaces the backup of a conversion that was interrupted before it removed marks.
+ * @returns the digest of the backup, for `readBackup`
  */
 export async function keepBackup(client: Client, extension: string, namespace: string, { csv, marks }: Backup): Promise<string> {
   const { name } = getBackupRef(extension, namespace);
@@ -65,7 +65,8 @@ export async function keepBackup(client: Client, extension: string, namespace: s
 /**
  * Reads the backup with this digest.
  * @param expected identity of the ClusterServiceVersion
- * @returns undefined if it does not exist @throws Error if it is invalid or was changed
+ * @returns undefined if the backup does not exist
+ * @throws Error if the backup is invalid or was changed
  */
 export async function readBackup(
   client: Pick<Client, "get">,
@@ -80,7 +81,7 @@ export async function readBackup(
   return { csv: validateBackup(unpacked(csv), { ...expected, kind: "ClusterServiceVersion" }), marks: unpacked(marks) as RemovedMarks[] };
 }
 
-/** Formats objects of OLM v0 as YAML documents that kubectl can create. */
+/** Formats OLM v0 objects as YAML documents for `kubectl create`. */
 export function formatBackupFile(objects: readonly (KubeObject | undefined)[]): string {
   return objects.flatMap((object) => (object ? [`---\n${toYaml(createBackup(object))}`] : [])).join("");
 }

@@ -15,7 +15,7 @@ import { createClusterCatalog, listClusterCatalogs } from "../sources/clusterCat
 import { formatVersionRelease } from "../version/version.ts";
 import type { PackageOffers } from "./eligibilityInput.ts";
 
-/** The bundles that catalogs offer in some packages. */
+/** The bundles that catalogs contain for a set of packages. */
 export class CatalogOffers {
   readonly catalogs: readonly ClusterCatalog[];
   readonly #contents: ReadonlyMap<string, ReadonlyMap<string, PackageContent>>;
@@ -32,9 +32,9 @@ export class CatalogOffers {
   }
 
   /**
-   * Reads each catalog once; none if `packages` is empty.
-   * @param given folders or files as [name=]path to use as ClusterCatalogs with these names; if empty, reads the catalogs of the cluster
-   * @param packages packages to keep
+   * Reads each catalog once. Reads no catalogs if `packages` is empty.
+   * @param given folders or files as [name=]path, used as ClusterCatalogs with these names; if empty, reads the catalogs of the cluster
+   * @param packages names of packages to keep
    */
   static async read(
     client: Client,
@@ -98,7 +98,7 @@ function isServed({ spec, status }: ClusterCatalog): boolean {
   return spec.availabilityMode !== "Unavailable" && findCondition(status?.conditions, ConditionType.Serving)?.status === "True";
 }
 
-/** Adds the label by which selectors name a catalog. */
+/** Adds the label with the catalog name, which selectors use. */
 function labelled(catalog: ClusterCatalog): ClusterCatalog {
   const { metadata } = catalog;
   return { ...catalog, metadata: { ...metadata, labels: { ...metadata.labels, [LABEL_METADATA_NAME]: metadata.name } } };

@@ -4,7 +4,7 @@ import { isDigestReference } from "../api/imageReference.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { getNonEmptyText, getObjectAt, getTextsAt } from "../golang/members.ts";
 
-/** A source of catalogs in OLM v0. */
+/** A CatalogSource, the OLM v0 kind for catalogs. */
 export interface OlmV0CatalogSource {
   readonly namespace: string;
   readonly name: string;
@@ -13,18 +13,18 @@ export interface OlmV0CatalogSource {
   readonly image?: string | undefined;
   readonly address?: string | undefined;
   readonly configMap?: string | undefined;
-  /** How often the image is polled, as written, such as 10m0s. */
+  /** Unparsed poll interval of the image, such as 10m0s. */
   readonly pollInterval?: string | undefined;
   readonly priority: number;
   readonly displayName?: string | undefined;
   readonly publisher?: string | undefined;
   /** Names of pull secrets in its namespace. */
   readonly secrets: readonly string[];
-  /** Template from which OLM v0 derives the image by the Kubernetes version. */
+  /** Template from which OLM v0 derives the image for the Kubernetes version. */
   readonly template?: string | undefined;
 }
 
-/** Why a CatalogSource cannot become a ClusterCatalog. */
+/** The reason why a CatalogSource cannot be converted to a ClusterCatalog. */
 export interface SourceFault {
   readonly code: "NoImage" | "FromConfigMap" | "Unreadable";
   readonly text: string;
@@ -35,7 +35,7 @@ const IMAGE_TEMPLATE = "olm.catalogImageTemplate";
 const MINUTE_MS = 60_000;
 const FBC = "build an image with the content as a file-based catalog (olmv1 catalog migrate, olmv1 catalog build, olmv1 catalog push)";
 
-/** Parses a CatalogSource. Never throws: invalid fields count as missing. */
+/** Parses a CatalogSource. Never throws: treats invalid fields as missing. */
 export function parseCatalogSource(object: KubeObject): OlmV0CatalogSource {
   const { name, namespace = "", annotations } = object.metadata;
   const spec = getObjectAt(object, "spec");
@@ -56,7 +56,7 @@ export function parseCatalogSource(object: KubeObject): OlmV0CatalogSource {
   };
 }
 
-/** Returns why a CatalogSource cannot become a ClusterCatalog, which can only use an image; undefined if it can. */
+/** Returns the reason why a CatalogSource cannot be converted to a ClusterCatalog, which requires an image; undefined if it can be converted. */
 export function findSourceFault({ type, image, address, configMap }: OlmV0CatalogSource): SourceFault | undefined {
   if (type === "internal" || type === "configmap")
     return {
@@ -77,8 +77,9 @@ export function findSourceFault({ type, image, address, configMap }: OlmV0Catalo
 }
 
 /**
- * Returns the ClusterCatalog for a CatalogSource, and notes about settings that it does not have, one sentence each.
- * @param image its image; see `findSourceFault` @param intervalMs its poll interval; undefined if it is invalid or not set
+ * Converts a CatalogSource to a ClusterCatalog. Also returns a note, one sentence, for each setting that a ClusterCatalog does not support.
+ * @param image the catalog image; see `findSourceFault`
+ * @param intervalMs the poll interval; undefined if it is invalid or not set
  */
 export function toClusterCatalog(
   source: OlmV0CatalogSource,

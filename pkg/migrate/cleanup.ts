@@ -28,15 +28,15 @@ export interface Leftover {
 /** The scope of a cleanup. */
 export interface CleanupRequest {
   readonly client: Client;
-  /** Whether to delete the OperatorGroup too, if no other operator needs it. */
+  /** Whether to also delete the OperatorGroup. It must not be needed by other operators. */
   readonly operatorGroup: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Finds objects of OLM v0 that remain after the conversion of a Subscription: objects with names that OLM v0 generated, copies of the
+ * Finds OLM v0 objects that remain after the conversion of a Subscription: objects with names that OLM v0 generated, copies of the
  * ClusterServiceVersion, InstallPlans, and the Operator object.
- * @throws Error if the conversion is not complete, or others need the OperatorGroup
+ * @throws Error if the conversion is not complete, or if other operators need the OperatorGroup
  */
 export async function findLeftovers(migrated: MigratedExtension, { client, operatorGroup, signal }: CleanupRequest): Promise<Leftover[]> {
   const { extension, step, subscription, backup, group } = migrated;
@@ -58,12 +58,12 @@ export async function findLeftovers(migrated: MigratedExtension, { client, opera
   return found.map((object) => ({ ref: toObjectRef(object), uid: object.metadata.uid }));
 }
 
-/** Deletes the leftovers, then the backups. Keeps the annotation with the Subscription that the extension came from. */
+/** Deletes the leftovers, then the backups. Keeps the annotation with the name of the converted Subscription. */
 export async function cleanUp(migrated: MigratedExtension, found: readonly Leftover[], { client, signal }: CleanupRequest): Promise<void> {
   for (const { ref, uid } of found) {
     signal.throwIfAborted();
     await client.delete(ref, { propagationPolicy: "Background", ...(uid === undefined ? {} : { uid }) }).catch((err: unknown) => {
-      if (!isConflict(err)) throw err; // it was replaced by another object
+      if (!isConflict(err)) throw err; // another object replaced it
     });
   }
   const { extension, ref } = migrated;
@@ -94,7 +94,10 @@ async function installPlans(
   return [...found.values()];
 }
 
-/** The label names the package, also on plans of other versions; a plan without it is identified by its only ClusterServiceVersion. */
+/**
+ * OLM v0 labels InstallPlans with the package, regardless of the version. Without the label, an InstallPlan matches if the ClusterServiceVersion is
+ * the only one that it installs.
+ */
 function isPlanFor({ metadata, ...plan }: KubeObject, component: string, csv: string): boolean {
   const components = Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith(`${CLASSIC_GROUP}/`));
   if (components.length > 0) return components.every((key) => key === component);
@@ -102,7 +105,7 @@ function isPlanFor({ metadata, ...plan }: KubeObject, component: string, csv: st
   return names.length === 1 && names[0] === csv;
 }
 
-/** @throws Error if another Subscription or ClusterServiceVersion of the namespace needs the OperatorGroup */
+/** @throws Error if another Subscription or ClusterServiceVersion in the namespace needs the OperatorGroup */
 async function requireUnneeded(client: Client, group: KubeObject, signal: AbortSignal): Promise<KubeObject[]> {
   const live = await readOrNone(client, toObjectRef(group));
   if (!live) return [];

@@ -8,13 +8,16 @@ import { normalizeTargets } from "./operatorGroup.ts";
 interface CsvDependency {
   /** A short description. */
   readonly text: string;
-  /** What would satisfy it, as `package:NAME`, `crd:NAME` or `api:GROUP/VERSION/KIND`; empty if operators cannot provide it. */
+  /**
+   * Keys of the packages and APIs that satisfy the dependency: `package:NAME`, `crd:NAME` or `api:GROUP/VERSION/KIND`. Empty if no operator can
+   * satisfy it.
+   */
   readonly keys: readonly string[];
 }
 
 /** Annotations in which OLM v0 stores the properties from the catalog. */
 const PROPERTIES = ["operatorframework.io/properties", "olm.properties"];
-/** Maximum nesting of constraints. */
+/** Maximum nesting depth of constraints. */
 const MAX_DEPTH = 16;
 
 /** Returns the dependencies of a ClusterServiceVersion, from its properties and its spec, without duplicates. */
@@ -37,7 +40,7 @@ function apiName(api: unknown): string {
   return `${getNonEmptyText(api, "version") ?? ""}.${getNonEmptyText(api, "group") ?? getNonEmptyText(api, "name") ?? ""}`;
 }
 
-/** OLM v0 writes `{"properties": [...]}`; bundles contain only the list. */
+/** OLM v0 writes `{"properties": [...]}`, but bundles contain only the list. */
 function stated({ metadata: { annotations = {} } }: KubeObject): CsvDependency[] {
   return PROPERTIES.flatMap((key) => readProperties(annotations[key])).flatMap(({ type, value }) => {
     const content = parsed(value);
@@ -56,7 +59,7 @@ function stated({ metadata: { annotations = {} } }: KubeObject): CsvDependency[]
   });
 }
 
-/** Returns the keys that could satisfy a constraint at any depth, without negated ones. */
+/** Returns the keys that can satisfy a constraint, at any depth. Ignores negated constraints. */
 function listConstraintKeys(constraint: unknown, depth: number): string[] {
   if (!isObject(constraint) || depth > MAX_DEPTH) return [];
   const { package: named, gvk } = constraint;
@@ -100,35 +103,35 @@ export interface InstalledCsv {
   readonly version: string;
   /** Such as Succeeded. */
   readonly phase: string;
-  /** Whether it is being deleted. */
+  /** Whether the ClusterServiceVersion is being deleted. */
   readonly isDeleted: boolean;
-  /** The one that it replaces in an upgrade. */
+  /** Name of the ClusterServiceVersion that this one replaces in an upgrade. */
   readonly replaces?: string | undefined;
-  /** The namespaces that the operator watches, sorted; empty for all; absent if it has no annotation. */
+  /** The namespaces that the operator watches, sorted. Empty for all namespaces; undefined if the annotation is missing. */
   readonly targets?: readonly string[] | undefined;
   readonly supportsAllNamespaces: boolean;
-  /** Names of the CustomResourceDefinitions that it owns. */
+  /** Names of the owned CustomResourceDefinitions. */
   readonly definitions: readonly string[];
-  /** Descriptions of its dependencies. */
+  /** Descriptions of the dependencies. */
   readonly dependencies: readonly string[];
-  /** Keys of its dependencies and of the APIs that it provides: `package:NAME`, `crd:NAME` and `api:GROUP/VERSION/KIND`. */
+  /** Keys of the dependencies: `package:NAME`, `crd:NAME` and `api:GROUP/VERSION/KIND`. `provides` contains the keys of the provided APIs. */
   readonly requires: readonly string[];
   readonly provides: readonly string[];
-  /** Aggregated APIs that it serves, such as "v1.example.com". */
+  /** APIServices of the operator, such as "v1.example.com". */
   readonly apiServices: readonly string[];
   readonly webhooks: readonly string[];
-  /** CustomResourceDefinitions with its conversion webhooks. */
+  /** CustomResourceDefinitions with a conversion webhook of the operator. */
   readonly converts: readonly string[];
-  /** Deleting it would also delete the custom resources: spec.cleanup. */
+  /** Whether deleting the ClusterServiceVersion also deletes custom resources (spec.cleanup). */
   readonly deletesOperands: boolean;
-  /** Its roles allow reading or writing Subscriptions and other objects of OLM v0. */
+  /** Whether the operator's roles allow access to Subscriptions or other OLM v0 objects. */
   readonly usesClassicApis: boolean;
 }
 
 const CLASSIC_APIS: ReadonlySet<string> = new Set(["subscriptions", "installplans", "clusterserviceversions", "catalogsources", "*"]);
 const ANNOTATION_TARGETS = "olm.targetNamespaces";
 
-/** Parses a ClusterServiceVersion. Never throws: invalid fields count as missing. */
+/** Parses a ClusterServiceVersion. Never throws: treats invalid fields as missing. */
 export function parseInstalledCsv(object: KubeObject): InstalledCsv {
   const { name, namespace = "", uid, annotations, deletionTimestamp } = object.metadata;
   const spec = getObjectAt(object, "spec");
@@ -171,12 +174,12 @@ export function parseInstalledCsv(object: KubeObject): InstalledCsv {
   };
 }
 
-/** Reports whether it is a copy, which has a label or a status reason. */
+/** Reports whether a ClusterServiceVersion is a copy, by its label or the reason in its status. */
 export function isCopiedCsv(object: KubeObject): boolean {
   return object.metadata.labels?.["olm.copiedFrom"] !== undefined || getNonEmptyText(getObjectAt(object, "status"), "reason") === "Copied";
 }
 
-/** The name of a definition is its plural and its group. */
+/** The name of a CustomResourceDefinition consists of its plural and its group. */
 function listProvidedKeys(crd: JsonObject): string[] {
   const [name = "", version, kind] = [getNonEmptyText(crd, "name"), getNonEmptyText(crd, "version"), getNonEmptyText(crd, "kind")];
   return [`crd:${name}`, `api:${name.slice(name.indexOf(".") + 1)}/${version ?? ""}/${kind ?? ""}`];

@@ -60,7 +60,7 @@ const GROUP: KubeObject = {
   status: { namespaces: [""] },
 };
 
-/** Merges `change` into `base`, field by field; null removes one. */
+/** Merges `change` into `base`, field by field; null removes a field. */
 function merged<T>(base: T, change: JsonObject): T {
   const result: JsonObject = { ...(base as JsonObject) };
   for (const [member, value] of Object.entries(change)) {
@@ -135,7 +135,7 @@ test.for(loadCases<StateCase>("classic-migration"))("$name", ({ given, want }) =
   if (want.config) expect(spec.config).toEqual(want.config);
 });
 
-test("judgeMigrated returns nothing when an extension came from no Subscription, or from an existing one", () => {
+test("checkMigrated returns nothing when an extension was not converted, or its Subscription still exists", () => {
   const subscription = parseSubscription(SUBSCRIPTION);
   expect(checkMigrated({ name: "a", packageName: "p" }, [])).toBeUndefined();
   expect(checkMigrated({ name: "a", packageName: "p", migratedFrom: "operators/hello" }, [subscription])).toBeUndefined();

@@ -17,8 +17,8 @@ import {
 import { getSubscriptionKey, type Subscription } from "./subscription.ts";
 
 /**
- * Prefers the catalog with the image of the CatalogSource, then the one with its name, then the one with the highest priority, then the first by
- * name.
+ * Prefers the catalog with the image of the CatalogSource, then the catalog with the name of the CatalogSource, then the highest priority, then the
+ * first name.
  */
 function chooseOffer({ channel, source }: Subscription, { csv, offers, sourceImage }: EligibilityInput): BundleOffer | undefined {
   const isImage = ({ catalogImage }: BundleOffer): number => Number(sourceImage !== undefined && catalogImage === sourceImage);
@@ -46,7 +46,10 @@ export function decideEligibility(subscription: Subscription, around: Eligibilit
   return { state: "Eligible", reasons: [], remarks, offer: chooseOffer(subscription, around) };
 }
 
-/** Returns the verdict on an extension whose Subscription no longer exists; undefined if it came from none, or the Subscription exists. */
+/**
+ * Returns the verdict on a converted extension whose Subscription no longer exists; undefined if the extension was not converted or the Subscription
+ * exists.
+ */
 export function checkMigrated(extension: KnownExtension, subscriptions: readonly Subscription[]): EligibilityVerdict | undefined {
   const { migratedFrom, name, step } = extension;
   if (migratedFrom === undefined || subscriptions.some((one) => getSubscriptionKey(one) === migratedFrom)) return undefined;
@@ -66,19 +69,19 @@ export function checkMigrated(extension: KnownExtension, subscriptions: readonly
   };
 }
 
-/** Returns the verdict on an invalid Subscription. @param text why it is invalid */
+/** Returns the verdict on an invalid Subscription. @param text the reason why it is invalid */
 export function rejectUnreadable(text: string): EligibilityVerdict {
   const reason = { code: "Unreadable", text, next: "correct the spec of the Subscription, or delete the Subscription" } as const;
   return { state: "Ineligible", reasons: [reason], remarks: [] };
 }
 
-/** Whether a Subscription can become a ClusterExtension. */
+/** Whether a Subscription can be converted to a ClusterExtension. */
 export type MigrationState = "Eligible" | "Ineligible" | "AlreadyMigrated" | "Conflict";
 
 /** All reason codes. */
 type ReasonCode = Conflict | SubscriptionBlock | OperatorBlock | CatalogBlock | Remark | "AlreadyMigrated" | "Unreadable";
 
-/** Why a Subscription is in its state, or a remark about the conversion. Codes are stable, because scripts rely on them. */
+/** The reason for the state of a Subscription, or a remark about the conversion. Codes are stable, because scripts rely on them. */
 export interface MigrationReason extends EligibilityFinding {
   readonly code: ReasonCode;
 }
@@ -88,6 +91,6 @@ export interface EligibilityVerdict {
   readonly state: MigrationState;
   readonly reasons: readonly MigrationReason[];
   readonly remarks: readonly MigrationReason[];
-  /** The catalog that the extension will use; only if it is eligible. */
+  /** The catalog that the extension will use. Set only for state Eligible. */
   readonly offer?: BundleOffer | undefined;
 }

@@ -3,21 +3,21 @@ import type { InstalledCsv } from "./clusterServiceVersion.ts";
 import type { OperatorGroup } from "./operatorGroup.ts";
 import type { Subscription } from "./subscription.ts";
 
-/** The used parts of a ClusterExtension. */
+/** The parts of a ClusterExtension that the checks use. */
 export interface KnownExtension {
   readonly name: string;
   readonly packageName: string;
-  /** "namespace/name" of the Subscription that it was converted from. */
+  /** "namespace/name" of the Subscription from which the extension was converted. */
   readonly migratedFrom?: string | undefined;
-  /** The last completed step of its conversion. */
+  /** The last completed step of the conversion. */
   readonly step?: string | undefined;
 }
 
-/** The state of the cluster around a Subscription. */
+/** The state of the cluster that determines whether a Subscription can be converted. */
 export interface EligibilityInput {
-  /** The installed one; absent if it does not exist in the Subscription's namespace. */
+  /** The installed ClusterServiceVersion; undefined if it does not exist in the Subscription's namespace. */
   readonly csv?: InstalledCsv | undefined;
-  /** The OperatorGroups of the Subscription's namespace. */
+  /** The OperatorGroups in the Subscription's namespace. */
   readonly groups: readonly OperatorGroup[];
   /** All Subscriptions of the cluster. */
   readonly subscriptions: readonly Subscription[];
@@ -31,35 +31,38 @@ export interface EligibilityInput {
   readonly extensionName: string;
   /** Phase of the Subscription's InstallPlan, such as RequiresApproval; absent if there is none. */
   readonly planPhase?: string | undefined;
-  /** Why an extension cannot have the Subscription's spec.config; absent if it can. */
+  /** The reason why the Subscription's spec.config cannot be converted; absent if it can. */
   readonly configFault?: string | undefined;
   /** Image of the Subscription's CatalogSource. */
   readonly sourceImage?: string | undefined;
 }
 
-/** A bundle in a catalog that is the installed one. */
+/** The installed bundle, as contained in a catalog. */
 export interface BundleOffer {
   readonly catalog: string;
   readonly priority: number;
   readonly version: string;
   readonly image: string;
-  /** Channels with the bundle. */
+  /** Channels that contain the bundle. */
   readonly channels: readonly string[];
   /** The image of the catalog, from its spec. */
   readonly catalogImage?: string | undefined;
 }
 
-/** The offers of the cluster's catalogs in the package. */
+/** What the catalogs of the cluster contain for a package. */
 export interface PackageOffers {
   /** Catalogs that contain the package, in any version. */
   readonly catalogs: readonly string[];
-  /** Those with the installed bundle. */
+  /** The installed bundle in each catalog that contains it. */
   readonly bundles: readonly BundleOffer[];
   /** Catalogs that could not be read, each with the reason. */
   readonly unread: readonly string[];
 }
 
-/** Returns the offers with the version of the ClusterServiceVersion, ignoring build metadata; all of them if its version is invalid. */
+/**
+ * Returns the bundles with the version of the ClusterServiceVersion, ignoring build metadata. Bundles match if their version, or that of the
+ * ClusterServiceVersion, is invalid.
+ */
 export function findSameBundles({ bundles }: PackageOffers, { version }: Pick<InstalledCsv, "version">): readonly BundleOffer[] {
   const installed = versionIn(version);
   return bundles.filter((offer) => {

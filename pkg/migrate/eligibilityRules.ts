@@ -3,11 +3,11 @@ import type { InstalledCsv } from "./clusterServiceVersion.ts";
 import { type EligibilityInput, findSameBundles } from "./eligibilityInput.ts";
 import { getSubscriptionKey, type Subscription } from "./subscription.ts";
 
-/** A finding of a check, and what to do about it. */
+/** A finding of a check, with a suggested action. */
 export interface EligibilityFinding {
   /** One sentence without a full stop. */
   readonly text: string;
-  /** What to do about it. */
+  /** Suggested action. */
   readonly next: string;
 }
 
@@ -26,7 +26,7 @@ export function runChecks<Code extends string>(
   });
 }
 
-/** No catalog can provide updates; all findings are reported. */
+/** Checks whether a catalog can provide updates. All findings are reported. */
 export const CATALOG_BLOCKS = {
   NoClusterCatalog: ({ packageName, installedCsv, source, sourceNamespace }, { csv, offers, sourceImage }) => {
     if (!csv || offers.bundles.length > 0) return undefined;
@@ -67,7 +67,7 @@ export const CATALOG_BLOCKS = {
 
 export type CatalogBlock = keyof typeof CATALOG_BLOCKS;
 
-/** The operator cannot be converted; all findings are reported. */
+/** Checks whether the operator can be converted. All findings are reported. */
 export const OPERATOR_BLOCKS = {
   NoAllNamespaces: (_, { csv }) =>
     !csv || csv.supportsAllNamespaces
@@ -121,7 +121,7 @@ const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const WAIT =
   "wait until the operator is installed and healthy; to find the cause, run kubectl get csv,subscription,installplan in the namespace of the Subscription";
 
-/** The Subscription or its state in OLM v0 prevents a conversion; all findings are reported. */
+/** Checks whether the Subscription and its state in OLM v0 allow a conversion. All findings are reported. */
 export const SUBSCRIPTION_BLOCKS = {
   GeneratedAsDependency: ({ generatedBy }) =>
     generatedBy === undefined
@@ -185,7 +185,7 @@ export const SUBSCRIPTION_BLOCKS = {
 
 export type SubscriptionBlock = keyof typeof SUBSCRIPTION_BLOCKS;
 
-/** Returns why the installed version may change at any moment; undefined if it is stable. */
+/** Returns the reason why the installed version may change at any moment; undefined if it is stable. */
 function findPendingChange(subscription: Subscription, { csv, csvs, planPhase }: EligibilityInput): string | undefined {
   const { state, isDeleted, installedCsv, currentCsv } = subscription;
   if (isDeleted) return "the Subscription is being deleted";
@@ -201,7 +201,10 @@ function findPendingChange(subscription: Subscription, { csv, csvs, planPhase }:
   return `an upgrade to "${upgrade}" is in progress${planPhase === undefined ? "" : `: its InstallPlan is in phase ${planPhase}`}`;
 }
 
-/** Reports whether an upgrade waits for approval, by the InstallPlan or, without one, by the Subscription's conditions or approval mode. */
+/**
+ * Reports whether an upgrade waits for approval or has failed, according to the InstallPlan. Without an InstallPlan, uses the Subscription's
+ * conditions and approval mode.
+ */
 function isIdle({ approval, needsApproval }: Subscription, planPhase: string | undefined): boolean {
   return planPhase === undefined ? needsApproval || approval === "Manual" : IDLE_PLANS.has(planPhase);
 }
@@ -210,7 +213,7 @@ function watched(targets: readonly string[]): string {
   return targets.length === 0 ? "all namespaces" : targets.join(", ");
 }
 
-/** Something other than the Subscription itself prevents the conversion; the first finding is reported. */
+/** Checks whether other objects prevent the conversion. Only the first finding is reported. */
 export const CONFLICTS = {
   ConversionUnfinished: (subscription, { extensions }) => {
     const found = extensions.find(({ migratedFrom }) => migratedFrom === getSubscriptionKey(subscription));
@@ -269,7 +272,7 @@ export const CONFLICTS = {
 
 export type Conflict = keyof typeof CONFLICTS;
 
-/** During an upgrade both versions of an operator exist. */
+/** Reports whether one ClusterServiceVersion replaces the other. Both exist during an upgrade. */
 function isSuccession(a: InstalledCsv, b: InstalledCsv): boolean {
   return a.namespace === b.namespace && (a.replaces === b.name || b.replaces === a.name);
 }
@@ -281,7 +284,7 @@ export const REMARKS = {
     return targets.length === 0
       ? undefined
       : {
-          text: `the operator watches only ${targets.join(", ")}, also as a ClusterExtension`,
+          text: `the ClusterExtension keeps the watched namespaces of the operator: ${targets.join(", ")}`,
           next: "to watch all namespaces, remove watchNamespace from spec.config.inline",
         };
   },

@@ -17,8 +17,8 @@ export interface ExtensionParts {
 }
 
 /**
- * Returns the ClusterExtension for a Subscription: its package and channel from the one catalog with the installed bundle, pinned to that
- * version, in the same namespace, with the same configuration and watched namespaces.
+ * Returns the ClusterExtension for a Subscription. It has the same package, channel, namespace, configuration and watched namespaces, uses only the
+ * catalog of the offer, and is pinned to the installed version.
  */
 export function buildExtension({ name, subscription, group, offer, serviceAccount }: ExtensionParts): ClusterExtension {
   const { namespace, packageName, channel } = subscription;
@@ -44,7 +44,7 @@ export function buildExtension({ name, subscription, group, offer, serviceAccoun
   };
 }
 
-/** Returns `spec.config.inline` of the extension: the namespaces that its operator watches, and the Subscription's settings for Deployments. */
+/** Returns `spec.config.inline` of the extension: the watched namespaces, and the Subscription's Deployment settings. */
 export function buildConfiguration({ config }: Subscription, group: OperatorGroup | undefined): JsonObject {
   const { selector: _, ...deploymentConfig } = config;
   const targets = group?.targets ?? [];

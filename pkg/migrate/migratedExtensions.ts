@@ -17,13 +17,13 @@ import { type Backup, getBackupRef, readBackup } from "./backup.ts";
 import { parseBackup } from "./objectBackup.ts";
 import { parseSubscription } from "./subscription.ts";
 
-/** An extension from a complete or interrupted conversion, and the backups of the old objects. */
+/** An extension from a complete or interrupted conversion, with the backups of the OLM v0 objects. */
 export interface MigratedExtension {
   readonly extension: ClusterExtension;
   readonly ref: ObjectRef;
   /** "namespace/name" of the Subscription. */
   readonly from: string;
-  /** The last completed step; undefined before the first, and after the cleanup. */
+  /** The last completed step; undefined before the first step and after the cleanup. */
   readonly step: ConversionStep | undefined;
   readonly subscription: KubeObject | undefined;
   readonly group: KubeObject | undefined;
@@ -31,9 +31,10 @@ export interface MigratedExtension {
 }
 
 /**
- * Finds the extension with this name, or the one that was converted from the Subscription with this name.
+ * Finds the converted extension with this name, or the extension that was converted from the Subscription with this name.
  * @param namespace namespace of the Subscription; undefined for any
- * @returns undefined if it does not exist @throws Error if there are several
+ * @returns undefined if there is no such extension
+ * @throws Error if several match
  */
 export async function findMigrated(
   client: Client,
@@ -56,7 +57,9 @@ export async function findMigrated(
   return extension && migratedFrom(client, extension);
 }
 
-/** Lists all of them, by namespace and name of the Subscription. Invalid backups are reported by `read`. */
+/**
+ * Lists all converted extensions, sorted by namespace and name of the Subscription. Does not read backups; `read` does, and reports invalid backups.
+ */
 export async function listMigrated(client: Client, namespace: string | undefined, signal: AbortSignal): Promise<MigratedRef[]> {
   const { items } = await client.list<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { signal });
   const found = items.flatMap((extension) => {
@@ -76,7 +79,7 @@ export interface MigratedRef {
   readonly read: () => Promise<MigratedExtension>;
 }
 
-/** Finds the extension as `findMigrated` does. @throws Error also if it does not exist */
+/** Finds a converted extension like `findMigrated`. @throws Error also if it does not exist */
 export async function requireMigrated(
   client: Client,
   name: string,

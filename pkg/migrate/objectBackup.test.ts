@@ -22,7 +22,7 @@ const LIVE: KubeObject = {
 };
 const EXPECTED = { kind: "Subscription", namespace: "ns", name: "hello" } as const;
 
-test("createBackup keeps what a user can create again, and splitBackup separates the status", () => {
+test("createBackup keeps the fields that can be created again, and splitBackup separates the status", () => {
   const backup = parseBackup(formatBackup(LIVE), EXPECTED);
   expect(backup).toEqual({
     ...LIVE,
@@ -33,7 +33,7 @@ test("createBackup keeps what a user can create again, and splitBackup separates
   expect(createBackup(backup ?? LIVE)).toEqual(backup);
 });
 
-// Source: docs/security.md; the user who restores may have more permissions than the one who wrote the annotation.
+// Source: docs/security.md; the user who restores a backup may have more permissions than the user who wrote the annotation.
 test.for<[string, unknown]>([
   ["another kind", { ...LIVE, kind: "ClusterRoleBinding" }],
   ["another group", { ...LIVE, apiVersion: "rbac.authorization.k8s.io/v1" }],

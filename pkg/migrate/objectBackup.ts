@@ -2,11 +2,11 @@ import { getGroup, type JsonObject, type KubeObject, type ObjectMeta } from "../
 import { BACKUP_MAX_BYTES, CLASSIC_GROUP } from "../api/migration.ts";
 import { isObject } from "../golang/members.ts";
 
-/** Metadata fields that remain valid on a new object of the same name. */
+/** Metadata fields that remain valid if the object is created again. */
 const KEPT: readonly (keyof ObjectMeta)[] = ["name", "namespace", "labels", "annotations"];
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Returns an object of OLM v0 so that it can be created again, with its status: without fields of the API server, finalizers and owners. */
+/** Returns an OLM v0 object, with its status, in a form that can be created again: without fields that the API server sets, finalizers and owners. */
 export function createBackup(object: KubeObject): KubeObject {
   const { metadata, ...rest } = object;
   const kept = Object.fromEntries(KEPT.flatMap((member) => (metadata[member] === undefined ? [] : [[member, metadata[member]]])));
@@ -20,10 +20,7 @@ export function splitBackup(backup: KubeObject): { object: KubeObject; status: J
   return { object, status: status as JsonObject | undefined };
 }
 
-/**
- * Formats a backup for an annotation.
- * @throws Error if it is too large
- */
+/** Formats a backup for an annotation. @throws Error if the backup is too large */
 export function formatBackup(object: KubeObject): string {
   const text = JSON.stringify(createBackup(object));
   if (Buffer.byteLength(text) > BACKUP_MAX_BYTES / 2)
@@ -42,15 +39,15 @@ export interface ExpectedBackup {
 }
 
 /**
- * Parses a backup from an annotation; undefined if there is none. The user who restores it may have more permissions than the one who wrote the
- * annotation, so it is validated.
- * @throws Error unless it is an object of OLM v0 of that kind, namespace and name
+ * Parses a backup from an annotation; undefined if there is none. Validates it, because the user who restores it may have more permissions than the
+ * user who wrote the annotation.
+ * @throws Error unless it is an OLM v0 object with the expected kind, namespace and name
  */
 export function parseBackup(text: string | undefined, expected: ExpectedBackup): KubeObject | undefined {
   return text === undefined ? undefined : validateBackup(JSON.parse(text), expected);
 }
 
-/** Validates a parsed backup in the same way. */
+/** Validates a parsed backup like `parseBackup`. */
 export function validateBackup(value: unknown, { kind, namespace, name }: ExpectedBackup): KubeObject {
   const object = (isObject(value) ? value : {}) as Partial<KubeObject>;
   const { metadata } = object;

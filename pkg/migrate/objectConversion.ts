@@ -7,25 +7,25 @@ export interface ConvertedObject {
   readonly ref: ObjectRef;
   /**
    * The action:
-   * - keep: the extension adopts it unchanged
-   * - change: the extension adopts it and changes fields
-   * - create: the bundle contains it, and OLM v0 has it under another name or not at all
-   * - leave: OLM v0 created it, and the bundle does not contain it
+   * - keep: the extension adopts the object unchanged
+   * - change: the extension adopts the object and changes fields
+   * - create: the extension creates the object; OLM v0 created it with another name or not at all
+   * - leave: OLM v0 created the object, and the bundle does not contain it
    */
   readonly action: "keep" | "change" | "create" | "leave";
   /** Changed fields, at most 50. */
   readonly changes: readonly FieldChange[];
-  /** Its Pods are replaced. */
+  /** Whether the Pods of the object are replaced. */
   readonly restarts: boolean;
 }
 
-/** Fields that an extension does not change: a rule of `spec.drift.ignore`. */
+/** A `spec.drift.ignore` rule: fields that the extension does not change. */
 export interface KeptFields {
   readonly paths: readonly string[];
   readonly target: { readonly group: string; readonly kind: string; readonly namespace?: string; readonly name: string };
 }
 
-/** Maximum number of rules of an extension, and of paths in each. */
+/** Maximum number of rules per extension, and of paths per rule. */
 const MAX_RULES = 16;
 const POD_ANNOTATION = /^spec\.template\.metadata\.annotations(?:\.([A-Za-z_$][\w$-]*)|\["([^"]+)"\])$/;
 const WORKLOADS: ReadonlySet<string> = new Set(["Deployment", "StatefulSet", "DaemonSet"]);
@@ -34,8 +34,8 @@ const MARKS = /^metadata\.(labels|annotations)$/;
 const ONLY_OURS = /^\{("olm\.operatorframework\.io\/[^"]+":"[^"]*",?)+\}$/;
 
 /**
- * Returns the effect on an object of the extension. Ownership marks are on all of them and do not count as changes.
- * @param pods effect on its Pods; undefined for an object that does not exist yet
+ * Returns the effect on an object of the extension. Ignores changes of ownership marks, because all adopted objects get these.
+ * @param pods effect on the Pods of the object; undefined if the object does not exist yet
  */
 export function describeConvertedObject(ref: ObjectRef, fields: readonly FieldChange[], pods: PodChange | undefined): ConvertedObject {
   if (pods === undefined) return { ref, action: "create", changes: [], restarts: false };
@@ -45,8 +45,8 @@ export function describeConvertedObject(ref: ObjectRef, fields: readonly FieldCh
 }
 
 /**
- * Keeps the Pod annotations of objects whose Pods would only be replaced for them, and returns the rules that keep them. A bundle's annotations
- * on a Pod, such as its properties, describe the bundle and do not affect the Pod.
+ * Keeps Pod annotations if Pods would be replaced only because of them, and returns the `spec.drift.ignore` rules that keep them. Pod annotations
+ * from the bundle, such as its properties, describe the bundle and do not affect the Pod.
  */
 export function keepPodAnnotations(
   objects: readonly ConvertedObject[],
@@ -78,8 +78,8 @@ export function keepPodAnnotations(
 }
 
 /**
- * Returns the effect on an object of OLM v0 that the bundle does not contain. The extension adopts Secrets too: Deployments mount those with
- * serving certificates, and the new certificate provider may write them under the same names.
+ * Returns the effect on an OLM v0 object that the bundle does not contain. The extension adopts only Secrets, because Deployments mount Secrets with
+ * serving certificates and the new certificate provider may write Secrets with the same names.
  */
 export function describeLeftover(ref: ObjectRef): ConvertedObject {
   return { ref, action: ref.kind === "Secret" ? "keep" : "leave", changes: [], restarts: false };

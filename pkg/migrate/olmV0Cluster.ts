@@ -11,10 +11,10 @@ import type { KnownExtension } from "./eligibilityInput.ts";
 import { belongsToCsv, type MarkedBy } from "./ownershipMarks.ts";
 import { SUBSCRIPTION_VERSIONS, type Subscription } from "./subscription.ts";
 
-/** Objects of OLM v0 and v1 on a cluster. */
+/** OLM v0 and v1 objects on a cluster. */
 export interface OlmV0Cluster {
   readonly subscriptions: readonly KubeObject[];
-  /** Without the copies in other namespaces. */
+  /** Without copies in other namespaces. */
   readonly csvs: readonly KubeObject[];
   readonly groups: readonly KubeObject[];
   readonly sources: readonly KubeObject[];
@@ -26,10 +26,7 @@ const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 const GROUPS = ["v1", "v1alpha2"];
 const CONDITIONS = ["v2", "v1"];
 
-/**
- * Reads the input of migration decisions.
- * @throws Error if the cluster does not have OLM v0, or listing a kind is forbidden
- */
+/** Reads the objects that determine what can be migrated. @throws Error if the cluster does not have OLM v0, or if listing a kind is forbidden */
 export async function readOlmV0Cluster(client: Client, signal: AbortSignal): Promise<OlmV0Cluster> {
   const subscriptions = await listAny(client, "Subscription", SUBSCRIPTION_VERSIONS, signal);
   const csvs = await listOrNone(client, { ...CSV }, { labelSelector: "!olm.copiedFrom", signal });
@@ -41,7 +38,7 @@ export async function readOlmV0Cluster(client: Client, signal: AbortSignal): Pro
   return { subscriptions: subscriptions ?? [], csvs: (csvs ?? []).filter((csv) => !isCopiedCsv(csv)), groups, sources, extensions };
 }
 
-/** Returns the used parts of a ClusterExtension. */
+/** Returns the parts of a ClusterExtension that the checks use. */
 export function toKnownExtension({ metadata, spec }: ClusterExtension): KnownExtension {
   return {
     name: metadata.name,
@@ -64,7 +61,7 @@ export async function hasConditions(client: Client, { name, namespace }: { name:
   return false;
 }
 
-/** Returns the phase of a Subscription's InstallPlan; undefined if it names none or it no longer exists. */
+/** Returns the phase of a Subscription's InstallPlan; undefined if there is no InstallPlan. */
 export async function readPlanPhase(client: Client, { namespace, plan }: Subscription): Promise<string | undefined> {
   if (plan === undefined) return undefined;
   const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/v1alpha1`, kind: "InstallPlan", namespace, name: plan };
@@ -72,7 +69,7 @@ export async function readPlanPhase(client: Client, { namespace, plan }: Subscri
   return found && getNonEmptyText(getObjectAt(found, "status"), "phase");
 }
 
-/** Reads an object; undefined if it or its kind does not exist. */
+/** Reads an object; undefined if the object or its kind does not exist. */
 export async function readOrNone<T extends KubeObject = KubeObject>(client: Pick<Client, "get">, ref: ObjectRef): Promise<T | undefined> {
   try {
     return await client.get<T>(ref);
@@ -82,7 +79,7 @@ export async function readOrNone<T extends KubeObject = KubeObject>(client: Pick
   }
 }
 
-/** Lists all objects of a kind; undefined if it is not served. */
+/** Lists all objects of a kind; undefined if the kind is not served. */
 export async function listOrNone(
   client: Pick<Client, "list">,
   gvk: { apiVersion: string; kind: string },
@@ -96,7 +93,7 @@ export async function listOrNone(
   }
 }
 
-/** Lists the kind in the first of these versions that is served. */
+/** Lists the objects of a kind, in the first of `versions` that is served. */
 async function listAny(
   client: Client,
   kind: string,
@@ -128,7 +125,7 @@ const NAMESPACED_KINDS: readonly GroupVersionKind[] = [
   { apiVersion: "v1", kind: "Secret" },
   { apiVersion: `${CLASSIC_GROUP}/v2`, kind: "OperatorCondition" },
 ];
-/** Cluster-scoped objects and those in other namespaces, which only labels identify. */
+/** Kinds of cluster-scoped objects and of objects in other namespaces, which only labels identify. */
 const LABELLED_KINDS: readonly GroupVersionKind[] = [
   { apiVersion: RBAC, kind: "ClusterRole" },
   { apiVersion: RBAC, kind: "ClusterRoleBinding" },
@@ -161,7 +158,7 @@ export async function listOlmV0Objects(
   return [...found.values()];
 }
 
-/** Lists objects with a label, of these kinds and all kinds that OLM v0 creates. */
+/** Lists objects with a label, of kinds `others` and of all kinds that OLM v0 creates. */
 export async function listLabelledObjects(
   client: Client,
   labelSelector: string,

@@ -7,12 +7,15 @@ export interface OperatorGroup {
   readonly name: string;
   /** Sorted; empty for all namespaces. */
   readonly targets: readonly string[];
-  /** False if it selects namespaces by labels and its status does not list them. */
+  /** False if the OperatorGroup selects namespaces by label and its status does not list them. */
   readonly isSettled: boolean;
   readonly serviceAccount?: string | undefined;
 }
 
-/** Parses an OperatorGroup. Its targets are those of its status, because a selector does not list them; without a status, those of its spec. */
+/**
+ * Parses an OperatorGroup. Reads target namespaces from the status, because a selector does not list them; without a status, reads them from the
+ * spec.
+ */
 export function parseOperatorGroup(object: KubeObject): OperatorGroup {
   const { name, namespace = "" } = object.metadata;
   const [spec, status] = [getObjectAt(object, "spec"), getObjectAt(object, "status")];
@@ -32,7 +35,7 @@ export function normalizeTargets(listed: readonly string[]): string[] {
   return listed.includes("") ? [] : [...new Set(listed)].toSorted();
 }
 
-/** An empty selector means all namespaces. */
+/** Reports whether a selector restricts namespaces. An empty selector selects all namespaces. */
 function selects(selector: unknown): boolean {
   return (
     isObject(selector) &&

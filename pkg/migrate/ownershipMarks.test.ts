@@ -75,7 +75,7 @@ test("buildMarkingPatch labels a leftover with the extension but does not transf
   expect(patched(left, buildRestoringPatch(left, marks, AGAIN, EXTENSION) ?? {}).metadata.labels).toEqual(ROLE.metadata.labels);
 });
 
-// Source: docs/security.md; a user who can change a backup must not gain permission to write other objects.
+// Source: docs/security.md; a user who can change a backup must not be able to change other objects with it.
 test("buildRestoringPatch ignores arbitrary labels and references in a backup, and objects of other owners", () => {
   const marks: RemovedMarks = {
     ...readMarks(ROLE, CSV, true),

@@ -6,7 +6,7 @@ import { isCrd } from "../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../release/labels.ts";
 import type { InstalledCsv } from "./clusterServiceVersion.ts";
 
-/** The ClusterServiceVersion whose marks to find, and its package. */
+/** The ClusterServiceVersion whose marks to find, with its package. */
 export type MarkedBy = Pick<InstalledCsv, "namespace" | "name" | "definitions"> & { readonly packageName: string };
 
 /** The marks that a conversion removes from an object, for a rollback. */
@@ -14,9 +14,9 @@ export interface RemovedMarks {
   readonly ref: ObjectRef;
   readonly uid: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Those that name the ClusterServiceVersion. */
+  /** Owner references to the ClusterServiceVersion. */
   readonly ownerReferences: readonly OwnerReference[];
-  /** `spec.conversion` of a definition with a conversion webhook, which OLM v0 disables when the ClusterServiceVersion is deleted. */
+  /** `spec.conversion` of a CRD with a conversion webhook, which OLM v0 disables when the ClusterServiceVersion is deleted. */
   readonly conversion?: JsonObject;
   /** Whether the extension adopted the object; otherwise it is a leftover. */
   readonly adopted: boolean;
@@ -28,9 +28,8 @@ const LABEL_PACKAGE = "olm.operatorframework.io/package-name";
 const LABEL_VERSION = "olm.operatorframework.io/bundle-version";
 
 /**
- * Reports whether OLM v0 created an object for a ClusterServiceVersion: an owner reference or the owner labels name it, or it is one of its
- * CustomResourceDefinitions, which are cluster-scoped and only marked by the package, if at all. A user who can forge these marks can already
- * write the object.
+ * Reports whether OLM v0 created an object for a ClusterServiceVersion: by an owner reference, by owner labels, or because the ClusterServiceVersion
+ * owns this CRD. CRDs are cluster-scoped and have at most a label with the package. A user who can forge these marks can already write the object.
  */
 export function belongsToCsv(object: KubeObject, csv: MarkedBy): boolean {
   const { labels = {}, ownerReferences = [], namespace } = object.metadata;
@@ -41,7 +40,7 @@ export function belongsToCsv(object: KubeObject, csv: MarkedBy): boolean {
   return isCrd(object) && csv.definitions.includes(object.metadata.name) && labels[LABEL_OWNER_NAME] === undefined;
 }
 
-/** Returns the marks of OLM v0 on an object of a ClusterServiceVersion. */
+/** Returns the OLM v0 marks on an object of a ClusterServiceVersion. */
 export function readMarks(object: KubeObject, csv: MarkedBy, adopted: boolean): RemovedMarks {
   const { labels = {}, ownerReferences = [], uid = "" } = object.metadata;
   const component = getComponentLabel(csv);
@@ -58,9 +57,10 @@ export function readMarks(object: KubeObject, csv: MarkedBy, adopted: boolean): 
 }
 
 /**
- * Returns the merge patch that removes the marks from a live object and transfers it to the extension, with the same marks as
- * operator-controller sets; or that marks it as a leftover. Other labels, annotations and references stay.
- * @param csv names the references to remove @param extension with its uid
+ * Returns the merge patch that removes the OLM v0 marks from a live object. The patch also adds the marks that operator-controller sets on objects of
+ * an extension or, if the extension does not adopt the object, marks it as a leftover. Keeps other labels, annotations and references.
+ * @param csv the owner whose references to remove
+ * @param extension with its uid
  */
 export function buildMarkingPatch(live: KubeObject, marks: RemovedMarks, csv: MarkedBy, extension: ObjectOwner): JsonObject {
   const { labels = {}, ownerReferences = [], resourceVersion } = live.metadata;
@@ -84,8 +84,8 @@ export function buildMarkingPatch(live: KubeObject, marks: RemovedMarks, csv: Ma
 }
 
 /**
- * Returns the merge patch that transfers a live object back to OLM v0; undefined if it is neither the extension's nor its leftover. Restores
- * only marks of OLM v0, regardless of what the backup contains.
+ * Returns the merge patch that transfers a live object back to OLM v0; undefined if the object does not have the marks of the extension. Restores
+ * only OLM v0 marks, regardless of what the backup contains.
  * @param csv with its current uid
  */
 export function buildRestoringPatch(
@@ -115,7 +115,7 @@ export function buildRestoringPatch(
   };
 }
 
-/** Returns the merge patch that enables the conversion webhook of a live definition again; undefined if it is enabled, or never was. */
+/** Returns the merge patch that restores the conversion webhook of a live CRD; undefined if the webhook is enabled, or if the CRD never had one. */
 export function buildConversionPatch(
   live: KubeObject,
   { uid, conversion }: Pick<RemovedMarks, "uid" | "conversion">,
@@ -125,7 +125,7 @@ export function buildConversionPatch(
   return { metadata: { resourceVersion: live.metadata.resourceVersion }, spec: { conversion } };
 }
 
-/** Reports whether an object has no marks left on which OLM v0 or the garbage collector would act when the ClusterServiceVersion is deleted. */
+/** Reports whether an object has no marks left, so that OLM v0 and the garbage collector ignore it when the ClusterServiceVersion is deleted. */
 export function isDetached(object: KubeObject, csv: MarkedBy): boolean {
   const { labels = {}, ownerReferences = [] } = object.metadata;
   return labels["olm.owner"] === undefined && !ownerReferences.some((reference) => names(reference, csv));

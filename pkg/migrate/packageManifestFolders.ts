@@ -4,14 +4,15 @@ import type { BundleFiles } from "../bundle/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { findPackageManifests, type PackageFolder } from "./packageManifests.ts";
 
-/** Limits for one folder; the largest real versions have some hundred files and 7 MB. */
+/** Limits for one folder. The largest real versions have a few hundred files and 7 MB. */
 const MAX_FILES = 2_000;
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Limit for the packages in a folder; the largest collection has about 300. */
+/** Maximum packages in a folder. The largest real collection has about 300. */
 const MAX_PACKAGES = 5_000;
 
 /**
- * Finds packages in the package manifest format, by path: the folder itself, or its direct subfolders. Empty if it contains a catalog.
+ * Finds packages in the package manifest format, by path: the folder itself, or its direct subfolders. Returns none if the folder contains a
+ * file-based catalog.
  * @throws Error if a folder cannot be read or exceeds the limits
  */
 export async function findPackageFolders(root: string): Promise<Map<string, PackageFolder>> {

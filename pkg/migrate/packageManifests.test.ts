@@ -4,7 +4,7 @@ import type { ChannelEntry } from "../fbc/types.ts";
 import { type MigratedPackage, migratePackage } from "./packageManifests.ts";
 
 interface PackageCase extends CaseHead {
-  /** By path, including the subfolders of versions. */
+  /** Files by path, including the version subfolders. */
   files: Record<string, string>;
   package?: unknown;
   channels?: Record<string, ChannelEntry[]>;

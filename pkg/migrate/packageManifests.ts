@@ -11,7 +11,7 @@ import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { compareVersions, parseVersion, type Version } from "../version/version.ts";
 
-/** A channel of the package manifest format: its newest version; the others follow from `replaces`. */
+/** A channel in the package manifest format. Contains only the newest version: older versions follow from `replaces`. */
 interface ManifestChannel {
   readonly name: string;
   readonly currentCSV: string;
@@ -21,11 +21,13 @@ interface ManifestChannel {
 interface PackageManifest {
   readonly packageName: string;
   readonly channels: readonly ManifestChannel[];
-  /** The only channel if none is stated; empty if there are several. */
+  /** The default channel. If not set: the only channel, or empty if there are several. */
   readonly defaultChannel: string;
 }
 
-/** Finds package manifests in the files of a folder, by path: objects with a `packageName` and without a kind. Ignores invalid files. */
+/**
+ * Finds package manifests in the files of a folder, by path. A package manifest is an object with a `packageName` and no kind. Ignores invalid files.
+ */
 export function findPackageManifests(files: BundleFiles): Map<string, PackageManifest> {
   const found = new Map<string, PackageManifest>();
   for (const path of [...files.keys()].filter((one) => !one.includes("/")).sort()) {
@@ -35,11 +37,7 @@ export function findPackageManifests(files: BundleFiles): Map<string, PackageMan
   return found;
 }
 
-/**
- * Returns the package manifest of a folder.
- * @throws Error if there is none, or several
- * @see S0-006, S0-007
- */
+/** Returns the package manifest of a folder. @throws Error unless the folder contains exactly one @see S0-006, S0-007 */
 function packageManifestIn(files: BundleFiles): PackageManifest {
   const [first, second] = findPackageManifests(files);
   if (first === undefined) throw new Error("no package manifest found (a file such as etcd.package.yaml with packageName and channels)");
@@ -65,7 +63,7 @@ function manifestIn(content: Uint8Array): PackageManifest | undefined {
   return { packageName, channels, defaultChannel: stated || (channels.length === 1 ? (channels[0]?.name ?? "") : "") };
 }
 
-/** Channels are often named after a version, which is a number in YAML without quotes. */
+/** Accepts numbers, because channels are often named after a version, which YAML parses as a number without quotes. */
 function channelName(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
@@ -83,8 +81,8 @@ interface PackageVersion {
 const SKIP_RANGE = "olm.skipRange";
 
 /**
- * Reads the versions in the folders of a package, by the name of their ClusterServiceVersion. Reports folders without exactly one
- * ClusterServiceVersion or without a definition that it owns, and duplicate names or versions.
+ * Reads the versions in the folders of a package, by ClusterServiceVersion name. Reports folders without exactly one ClusterServiceVersion or without
+ * a CRD that it owns, and duplicate names or versions.
  * @param folders files of each folder by name
  * @see S0-008, S4-13, S4-14
  */
@@ -130,7 +128,7 @@ function versionIn(
   return { folder, rendered, entry: readEntry(meta.name, csv), version: getTextMember(spec, "version"), files: bundle };
 }
 
-/** Returns the upgrade edges that a ClusterServiceVersion states. */
+/** Returns the upgrade edges in a ClusterServiceVersion. */
 function readEntry(name: string, csv: JsonObject): ChannelEntry {
   const spec = getObjectAt(csv, "spec");
   const replaces = getTextMember(spec, "replaces");
@@ -198,9 +196,9 @@ export interface MigratedPackage {
 type PackageVersions = ReadonlyMap<string, PackageVersion>;
 
 /**
- * Converts a package from the package manifest format to a file-based catalog. A channel contains its newest version and all versions that
- * follow by `replaces` and `skips`, with these and `olm.skipRange` as edges, in ascending order.
- * @throws Error if the folder has no package manifest, or several
+ * Converts a package from the package manifest format to a file-based catalog. A channel contains its newest version and all versions that it
+ * directly or indirectly replaces or skips, in ascending order. The edges are `replaces`, `skips` and `olm.skipRange`.
+ * @throws Error unless the folder contains exactly one package manifest
  * @see S0-006, S0-007, S0-008, S4-13, S4-14
  */
 export function migratePackage(folder: PackageFolder, { imageOf, level }: PackageMigration): MigratedPackage {
@@ -231,7 +229,7 @@ export function migratePackage(folder: PackageFolder, { imageOf, level }: Packag
   };
 }
 
-/** Returns problems of the manifest and its references. */
+/** Returns the errors in the manifest and its references. */
 function findManifestErrors({ packageName, channels, defaultChannel }: PackageManifest, versions: PackageVersions): string[] {
   const faults: string[] = [];
   if (channels.length === 0) faults.push(`package ${goQuote(packageName)} has no channel`);
@@ -251,7 +249,7 @@ function findManifestErrors({ packageName, channels, defaultChannel }: PackageMa
   return faults;
 }
 
-/** Stricter than file-based catalogs, in which a replaced version need not exist. */
+/** Returns an error for each replaced version that does not exist. Stricter than file-based catalogs, which allow this. */
 function findReplacedErrors(versions: PackageVersions): string[] {
   return [...versions.values()].flatMap(({ entry: { name, replaces } }) =>
     replaces === undefined || versions.has(replaces)

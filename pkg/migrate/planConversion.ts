@@ -30,7 +30,7 @@ import { listOlmV0Objects } from "./olmV0Cluster.ts";
 import { belongsToCsv, type MarkedBy, type RemovedMarks } from "./ownershipMarks.ts";
 import { parseSubscription } from "./subscription.ts";
 
-/** The state of the cluster to convert. */
+/** The input of a conversion: the OLM v0 objects, the extension to create, and the bundle. */
 export interface ConversionSource {
   readonly subscription: KubeObject;
   readonly csv: KubeObject;
@@ -54,7 +54,7 @@ export interface ConversionSettings {
   readonly signal: AbortSignal;
 }
 
-/** Why a conversion is not possible; backup: an object to delete cannot be backed up. */
+/** The reason why a conversion is not possible. Kind "backup": an object that the conversion deletes cannot be backed up. */
 interface ConversionFinding {
   readonly kind: PlanFinding["kind"] | "backup";
   readonly text: string;
@@ -64,25 +64,22 @@ interface ConversionFinding {
 export interface Conversion {
   readonly source: ConversionSource;
   readonly csv: MarkedBy;
-  /** ServiceAccount, roles and bindings of the installer, in the order of an apply; empty if an existing one is named. */
+  /** ServiceAccount, roles and bindings of the installer, in the order in which they are applied. Empty if an existing ServiceAccount is used. */
   readonly installerManifests: readonly KubeObject[];
   readonly objects: readonly ConvertedObject[];
   readonly findings: readonly ConversionFinding[];
   readonly notes: readonly string[];
-  /** The recorded marks after the conversion began; absent before. */
+  /** The marks in the backup; undefined if the conversion has not written a backup yet. */
   readonly marks?: readonly RemovedMarks[];
 }
 
-/** Returns the identity for finding the objects of OLM v0. */
+/** Returns the identity by which to find the OLM v0 objects. */
 export function getMarkIdentity({ subscription, csv }: Pick<ConversionSource, "subscription" | "csv">): MarkedBy {
   const { namespace, name, definitions } = parseInstalledCsv(csv);
   return { namespace, name, definitions, packageName: parseSubscription(subscription).packageName };
 }
 
-/**
- * Plans a conversion; writes nothing.
- * @throws Error if the bundle cannot be resolved, pulled or rendered, or reading the cluster is forbidden
- */
+/** Plans a conversion. Writes nothing. @throws Error if the bundle cannot be resolved, pulled or rendered, or if reading the cluster is forbidden */
 export async function planConversion(source: ConversionSource, settings: ConversionSettings): Promise<Conversion> {
   const { client, signal } = settings;
   const csv = getMarkIdentity(source);
@@ -115,7 +112,7 @@ export async function planConversion(source: ConversionSource, settings: Convers
   return { source: keeping(source, kept), csv, installerManifests, objects: [...objects, ...left], findings, notes };
 }
 
-/** An existing extension stays unchanged: it already has the rules. */
+/** Adds the rules to a new extension. An existing extension already has them. */
 function keeping(source: ConversionSource, kept: readonly KeptFields[]): ConversionSource {
   const { extension } = source;
   if (kept.length === 0 || extension.metadata.uid !== undefined) return source;
@@ -153,7 +150,7 @@ async function installPlan(
   });
 }
 
-/** All objects of the installer get a label, so that a rollback removes nothing else. */
+/** Adds a label to all objects of the installer, so that a rollback deletes only these. */
 async function computePermissions(
   { extension, offer }: ConversionSource,
   { terminal, reader, systemNamespace, webhookCertProvider }: ConversionSettings,
@@ -175,7 +172,7 @@ async function computePermissions(
   }));
 }
 
-/** Returns findings if the ServiceAccount does not exist but must, or if objects to create already exist with another owner. */
+/** Returns findings if a required ServiceAccount does not exist, or if objects to create already exist and do not belong to this conversion. */
 async function checkAccount(
   installerManifests: readonly KubeObject[],
   { extension }: ConversionSource,

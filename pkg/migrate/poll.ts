@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const EVERY_MS = 300;
 
-/** Thrown after a timeout; what was waited for may still happen. */
+/** Thrown after a timeout. The awaited change can still happen later. */
 export class WaitTimeoutError extends Error {}
 
 /** The time limit and the subject of a wait. */
@@ -15,7 +15,7 @@ export interface PollOptions {
 
 /**
  * Polls until `ask` returns a result.
- * @param ask returns the result, or why it is not available yet
+ * @param ask returns the result, or the reason why it is not available yet
  * @throws WaitTimeoutError with the subject and the last reason; errors of `ask` immediately
  */
 export async function waitFor<T>(

@@ -16,14 +16,14 @@ import { waitFor } from "./poll.ts";
 /** Options for the rollback of a conversion. */
 export interface ConversionRollbackOptions {
   readonly client: Client;
-  /** Timeout for operator-controller to release the extension. */
+  /** Timeout for operator-controller to suspend the extension, and then to remove its finalizer, in milliseconds each. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly report: (what: string) => void;
   readonly done: (what: string) => void;
 }
 
-/** Lists the steps of a rollback, one sentence each. @throws Error with the reason if it is no longer possible */
+/** Lists the steps of a rollback, one sentence each. @throws Error with the reason if the rollback is no longer possible */
 export function listRollbackSteps({ extension, from, step, subscription, group, backup }: MigratedExtension): string[] {
   const { name } = extension.metadata;
   if (!subscription)
@@ -54,7 +54,7 @@ export function listRollbackSteps({ extension, from, step, subscription, group, 
 
 /**
  * Returns an operator to OLM v0 without touching its workload: removes the extension's marks from the objects before deleting the extension.
- * Each step checks the current state, so it can be repeated after an interruption.
+ * Each step checks the current state, so an interrupted rollback can be repeated.
  * @throws Error with the step that failed
  */
 export async function rollBackConversion(
@@ -94,7 +94,7 @@ export async function rollBackConversion(
   await client.delete(getBackupRef(name, extension.spec.namespace));
 }
 
-/** A reconcile in progress may still mark objects: wait until the status confirms the suspension. */
+/** Suspends the extension and waits until its status confirms this, because a reconcile in progress can still mark objects. */
 async function suspend(
   client: Client,
   ref: ObjectRef,
@@ -110,7 +110,10 @@ async function suspend(
   });
 }
 
-/** The restored status tells OLM v0 that the version is installed, so it does not reinstall. @returns the live object */
+/**
+ * Creates an object from its backup, with its status: OLM v0 then treats the version as installed and does not reinstall it.
+ * @returns the live object
+ */
 async function restore(client: Client, backup: KubeObject, done: (what: string) => void): Promise<KubeObject> {
   const ref = toObjectRef(backup);
   const live = await readOrNone(client, ref);
@@ -122,7 +125,7 @@ async function restore(client: Client, backup: KubeObject, done: (what: string) 
   return created;
 }
 
-/** Removes only objects with the label of the conversion. */
+/** Deletes the installer objects that the conversion created, which have its label. */
 async function removePermissions(client: Client, extension: ClusterExtension, signal: AbortSignal): Promise<void> {
   const made = await listLabelledObjects(client, `${LABEL_MIGRATION}=${extension.metadata.name}`, [], signal);
   for (const { apiVersion, kind, metadata } of made.toReversed()) {

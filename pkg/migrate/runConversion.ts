@@ -52,7 +52,9 @@ async function findMarksToRemove(
   return marks;
 }
 
-/** Removes the marks and transfers each object to the extension, or marks it as a leftover; skips objects that are done. */
+/**
+ * Removes the OLM v0 marks from each object and transfers it to the extension, or marks it as a leftover. Skips objects that are already transferred.
+ */
 async function handOver(
   client: Client,
   marks: readonly RemovedMarks[],
@@ -67,16 +69,16 @@ async function handOver(
   }
 }
 
-/** Enables conversion webhooks that OLM v0 disabled; meanwhile the API server returns all versions without conversion. */
+/** Restores conversion webhooks that OLM v0 disabled. Until then, the API server returns all versions without conversion. */
 async function keepConverting(client: Client, marks: readonly RemovedMarks[]): Promise<void> {
   for (const one of marks) if (one.conversion) await patchLive(client, one.ref, (live) => buildConversionPatch(live, one));
 }
 
-/** Timeout for OLM v0 and the garbage collector to release an object. */
+/** Timeout for OLM v0 and the garbage collector to remove their finalizers, in milliseconds. */
 const DELETION_MS = 60_000;
 
 /**
- * Deletes an object of OLM v0 without its dependents, and waits until it is gone.
+ * Deletes an OLM v0 object without its dependents, and waits until it no longer exists.
  * @throws WaitTimeoutError with the finalizers that block the deletion
  */
 async function deleteOrphaning(client: Client, ref: ObjectRef, signal: AbortSignal): Promise<void> {
@@ -93,7 +95,7 @@ async function deleteOrphaning(client: Client, ref: ObjectRef, signal: AbortSign
     return {
       reason:
         finalizers.length > 0
-          ? `waiting for OLM v0 or the garbage collector to remove finalizers ${finalizers.join(", ")}`
+          ? `OLM v0 or the garbage collector has not removed finalizers ${finalizers.join(", ")}`
           : "the object still exists",
     };
   });
@@ -106,7 +108,7 @@ interface TakeOverOptions {
   readonly report: (what: string) => void;
 }
 
-/** Reasons that require a user's action. */
+/** Condition reasons that require user action. */
 const STUCK: ReadonlySet<string> = new Set([Reason.Blocked, Reason.InvalidConfiguration, Reason.UnsatisfiedDependencies]);
 const WEBHOOKS = /^(Validating|Mutating)WebhookConfiguration$/;
 
@@ -135,7 +137,7 @@ async function takeOver(client: Client, extension: ClusterExtension, ref: Object
   await removeWebhooks(client, ref.name, signal);
 }
 
-/** The remaining OLM v0 webhooks call the same Service with an obsolete certificate authority. */
+/** Deletes the remaining OLM v0 webhook configurations, which call the same Service with an obsolete certificate authority. */
 async function removeWebhooks(client: Client, extension: string, signal: AbortSignal): Promise<void> {
   for (const { apiVersion, kind, metadata } of await listLabelledObjects(client, `${LABEL_LEFTOVER}=${extension}`, [], signal))
     if (WEBHOOKS.test(kind))
@@ -145,9 +147,9 @@ async function removeWebhooks(client: Client, extension: string, signal: AbortSi
 /** Options for running a conversion. */
 export interface ConversionOptions {
   readonly client: Client;
-  /** Removes the version pin at the end if the Subscription had approval Automatic. */
+  /** Whether to remove the version pin at the end if the Subscription had approval Automatic. */
   readonly unpin: boolean;
-  /** Timeout for operator-controller to adopt everything. */
+  /** Timeout for operator-controller to adopt all objects, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly report: (what: string) => void;
@@ -156,17 +158,17 @@ export interface ConversionOptions {
 }
 
 /**
- * Runs a conversion in repeatable steps. The extension's annotation records the completed steps, so an interrupted conversion continues from
- * there. Only the owner marks of the workload change.
+ * Runs a conversion in repeatable steps. An annotation of the extension records the last completed step, so that an interrupted conversion can
+ * continue. Changes only the ownership marks of the workload.
  *
- * | step         | afterwards                                                                                              |
- * | Prepared     | the ServiceAccount can install the bundle; the extension exists, suspended, with the backups of Subscription and
- * OperatorGroup |
- * | BackedUp     | a Secret contains the ClusterServiceVersion and the marks to remove from each object                     |
- * | Unsubscribed | the Subscription is deleted, so that nothing is upgraded meanwhile                                       |
- * | Marked       | no object names the ClusterServiceVersion; those of the bundle name the extension with its uid         |
- * | Detached     | the ClusterServiceVersion is deleted                                                                    |
- * | Installed    | operator-controller has adopted everything, and it is ready                                             |
+ * | step         | state after the step                                                                                  |
+ * | Prepared     | the ServiceAccount can install the bundle, and the suspended extension contains the backups of        |
+ * |              | Subscription and OperatorGroup                                                                        |
+ * | BackedUp     | a Secret contains the ClusterServiceVersion and the marks to remove from each object                  |
+ * | Unsubscribed | the Subscription is deleted, so that OLM v0 does not upgrade the operator during the conversion       |
+ * | Marked       | no object refers to the ClusterServiceVersion; objects of the bundle refer to the extension           |
+ * | Detached     | the ClusterServiceVersion is deleted                                                                  |
+ * | Installed    | operator-controller has adopted all objects, and the extension is ready                               |
  *
  * @throws Error with the failed step, and how to continue or roll back
  */
@@ -220,7 +222,7 @@ class ConversionRun {
     return this.#extension;
   }
 
-  /** Creates the extension first, because the marks contain its uid. It is suspended, so that the controller does nothing meanwhile. */
+  /** Creates the extension first, because the marks contain its uid. Creates it suspended, so that the controller does not reconcile it yet. */
   async #prepare(): Promise<void> {
     const { source, installerManifests } = this.#conversion;
     const { client } = this.#options;
@@ -256,7 +258,7 @@ class ConversionRun {
     await handOver(client, this.#marks, { csv: this.#conversion.csv, owner: this.#owner, signal });
   }
 
-  /** Marks the objects again: until the ClusterServiceVersion was gone, OLM v0 may have restored its marks. */
+  /** Deletes the ClusterServiceVersion and marks the objects again, because OLM v0 may have restored its marks until the deletion. */
   async #detach(): Promise<void> {
     const { client, signal } = this.#options;
     await deleteOrphaning(client, toObjectRef(this.#conversion.source.csv), signal);

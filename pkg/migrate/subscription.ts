@@ -2,7 +2,7 @@ import { getGroup, getVersion, type JsonObject, type KubeObject } from "../api/k
 import { CLASSIC_GROUP } from "../api/migration.ts";
 import { getNonEmptyText, getObjectAt, getObjectsAt } from "../golang/members.ts";
 
-/** A Subscription of OLM v0 with its state. */
+/** An OLM v0 Subscription with its state. */
 export interface Subscription {
   readonly namespace: string;
   readonly name: string;
@@ -17,26 +17,26 @@ export interface Subscription {
   readonly currentCsv?: string | undefined;
   /** Such as AtLatestKnown. */
   readonly state?: string | undefined;
-  /** Whether it is being deleted. */
+  /** Whether the Subscription is being deleted. */
   readonly isDeleted: boolean;
-  /** Its InstallPlan waits for approval, according to a condition. */
+  /** Whether the InstallPlan waits for approval, according to a condition. */
   readonly needsApproval: boolean;
-  /** Name of its latest InstallPlan. */
+  /** Name of the latest InstallPlan. */
   readonly plan?: string | undefined;
-  /** Problems that OLM v0 reports in its conditions, each at most 200 characters. */
+  /** Problems that OLM v0 reports in the conditions, each with at most 200 characters. */
   readonly troubles: readonly string[];
-  /** Its settings for Deployments; empty if there are none. */
+  /** Deployment settings; empty if there are none. */
   readonly config: JsonObject;
-  /** The InstallPlan that created it as a dependency of another operator. */
+  /** The InstallPlan that created the Subscription as a dependency of another operator. */
   readonly generatedBy?: string | undefined;
 }
 
-/** API versions of Subscriptions and InstallPlans in documents and clusters; OLM v0 serves the first one. */
+/** API versions of Subscriptions and InstallPlans that documentation and clusters use. OLM v0 serves the first one. */
 export const SUBSCRIPTION_VERSIONS = ["v1alpha1", "v1"] as const;
 
 /**
- * Parses a Subscription. The package is in `spec.name`, or in `spec.package` as some documents show.
- * @throws Error for another kind or API version, and if it names no package or two different ones
+ * Parses a Subscription. The package is in `spec.name` or, as in some documentation, in `spec.package`.
+ * @throws Error for another kind or API version, and if the Subscription has no package or two different packages
  */
 export function parseSubscription(object: KubeObject): Subscription {
   const { apiVersion, kind, metadata } = object;
@@ -74,7 +74,7 @@ export function parseSubscription(object: KubeObject): Subscription {
   };
 }
 
-/** Types of conditions that are True for a problem. */
+/** Condition types for which status True is a problem. */
 const TROUBLES: ReadonlySet<string> = new Set([
   "CatalogSourcesUnhealthy",
   "InstallPlanMissing",

@@ -19,8 +19,8 @@ import { getSubscriptionKey, parseSubscription, type Subscription } from "./subs
 const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configuration: )?/;
 
 /**
- * Returns why an extension with the install modes of a ClusterServiceVersion cannot have a configuration, on one line; undefined if it can. OLM
- * v0 silently accepts unknown fields in `spec.config`.
+ * Returns the reason, on one line, why a configuration is invalid for an extension with the install modes of a ClusterServiceVersion; undefined if it
+ * is valid. Needed because OLM v0 silently accepts unknown fields in `spec.config`.
  */
 function findConfigError(csv: KubeObject, inline: JsonObject, installNamespace: string): string | undefined {
   if (Object.keys(inline).length === 0) return undefined;
@@ -34,7 +34,7 @@ function findConfigError(csv: KubeObject, inline: JsonObject, installNamespace: 
   }
 }
 
-/** The Subscriptions to check, and the input for that. */
+/** The Subscriptions to check, and the options of the check. */
 export interface SurveyRequest {
   readonly client: Client;
   readonly reader: Pick<BundleReader, "catalogFolder">;
@@ -44,11 +44,11 @@ export interface SurveyRequest {
   readonly namespace?: string | undefined;
   /** Folders or files as [name=]path instead of the cluster's ClusterCatalogs. */
   readonly catalogDir: readonly string[];
-  /** Offers of catalogs that were already read. */
+  /** Content of catalogs that were already read. */
   readonly offers?: CatalogOffers | undefined;
-  /** Name of the extension; default: that of the Subscription. */
+  /** Name of the extension. Default: the name of the Subscription. */
   readonly extensionName?: string | undefined;
-  /** Default: the extension's name with -installer. */
+  /** Default: the name of the extension with suffix -installer. */
   readonly serviceAccount?: string | undefined;
   readonly signal: AbortSignal;
   readonly report: (what: string) => void;
@@ -63,7 +63,7 @@ export interface SurveyedSubscription {
   readonly version: string;
   readonly approval: Subscription["approval"] | undefined;
   readonly verdict: EligibilityVerdict;
-  /** The planned extension; only if it is eligible. */
+  /** The planned extension. Set only for state Eligible. */
   readonly eligible?: Eligible;
 }
 
@@ -83,10 +83,7 @@ export interface Survey {
   readonly offers: CatalogOffers;
 }
 
-/**
- * Checks Subscriptions; read-only.
- * @throws Error if a named one does not exist, or the cluster does not have OLM v0
- */
+/** Checks Subscriptions. Writes nothing. @throws Error if a requested Subscription does not exist, or if the cluster does not have OLM v0 */
 export async function survey(request: SurveyRequest): Promise<Survey> {
   const { client, reader, names, namespace, catalogDir, signal, report } = request;
   report("reading Subscriptions");
@@ -110,7 +107,7 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   return { found: [...judged, ...migrated].sort((a, b) => compareText(getSubscriptionKey(a), getSubscriptionKey(b))), cluster, offers };
 }
 
-/** A Subscription, or why it is invalid. */
+/** A Subscription, or the reason why it is invalid. */
 interface SubscriptionReading {
   readonly object: KubeObject;
   readonly subscription?: Subscription;

@@ -11,7 +11,7 @@ import { parseInstalledCsv } from "./clusterServiceVersion.ts";
 import { type OlmV0Cluster, readOlmV0Cluster } from "./olmV0Cluster.ts";
 import { parseSubscription, type Subscription } from "./subscription.ts";
 
-/** The CatalogSources to check, and the input for that. */
+/** The CatalogSources to check, and the options of the check. */
 export interface SourcesRequest {
   readonly client: Client;
   readonly reader: Pick<BundleReader, "catalogFolder">;
@@ -19,7 +19,7 @@ export interface SourcesRequest {
   readonly names: readonly string[];
   /** Undefined for all namespaces. */
   readonly namespace: string | undefined;
-  /** Name of the ClusterCatalog; default: that of the CatalogSource. */
+  /** Name of the ClusterCatalog. Default: the name of the CatalogSource. */
   readonly catalogName: string | undefined;
   readonly signal: AbortSignal;
   readonly report: (what: string) => void;
@@ -30,25 +30,25 @@ export interface SurveyedSource {
   readonly source: OlmV0CatalogSource;
   /**
    * The state:
-   * - Convertible: it becomes `catalog`
-   * - Present: a ClusterCatalog has its image
-   * - Conflict: another ClusterCatalog has its name
-   * - Refused: it cannot be converted
+   * - Convertible: the CatalogSource can be converted to `catalog`
+   * - Present: a ClusterCatalog already has the same image
+   * - Conflict: another ClusterCatalog has the same name
+   * - Refused: the CatalogSource cannot be converted
    */
   readonly state: "Convertible" | "Present" | "Conflict" | "Refused";
   /** The reason for Present, Conflict or Refused. */
   readonly text: string;
-  /** The action to take; empty if none. */
+  /** Suggested action; empty if there is none. */
   readonly next: string;
   readonly catalog?: ClusterCatalog;
-  /** Settings that the ClusterCatalog does not have, and installed bundles that its image does not contain. */
+  /** Notes about settings that a ClusterCatalog does not support, and about installed bundles that the image does not contain. */
   readonly notes: readonly string[];
 }
 
 /**
- * Checks what CatalogSources become; read-only. Pulls the images of those that can become ClusterCatalogs, to check whether they contain the
- * bundles that Subscriptions installed from them.
- * @throws Error if a named one does not exist, or the cluster does not have OLM v0
+ * Checks whether CatalogSources can be converted to ClusterCatalogs. Writes nothing. Pulls the images of convertible CatalogSources, to check whether
+ * they contain the bundles that Subscriptions installed from them.
+ * @throws Error if a requested CatalogSource does not exist, or if the cluster does not have OLM v0
  */
 export async function surveySources(request: SourcesRequest): Promise<SurveyedSource[]> {
   const { client, names, namespace, signal, report } = request;
@@ -74,7 +74,7 @@ export async function surveySources(request: SourcesRequest): Promise<SurveyedSo
 
 interface SourceSurveyInput {
   readonly source: OlmV0CatalogSource;
-  /** Existing ones and those that other sources become. */
+  /** Existing ClusterCatalogs, and those to which previous CatalogSources are converted. */
   readonly catalogs: readonly ClusterCatalog[];
   readonly cluster: OlmV0Cluster;
 }
@@ -117,7 +117,7 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
   };
 }
 
-/** Returns installed bundles of a CatalogSource that its image no longer contains, one sentence each; or why this is unknown. */
+/** Returns one sentence for each installed bundle of a CatalogSource that its image no longer contains, or the reason why this is unknown. */
 async function findMissingBundles(
   request: SourcesRequest,
   source: OlmV0CatalogSource,

@@ -19,9 +19,12 @@ export interface Limits {
   readonly timeoutMs: number;
   /** timeout for the start of a response, and for a pause in its body */
   readonly stallMs: number;
-  /** a location that has not sent the manifest after this time is skipped if there are others */
+  /** timeout for the manifest from one location; afterwards the next location is tried, if any */
   readonly placeMs: number;
-  /** a location that sends less of a blob within `stallMs` is skipped if there are others */
+  /**
+   * minimum bytes of a blob within `stallMs`; a slower location is skipped, unless it is the only
+   * one
+   */
   readonly trickleBytes: number;
   /** attempts of one request, including the first */
   readonly attempts: number;

@@ -19,7 +19,7 @@ function inputs(parts: Partial<OperatorInputs> = {}): OperatorInputs {
   return { conditions: FINE, operatorVersion: "4.18.0", releaseVersion: "4.18.0", relatedObjects, ...parts };
 }
 
-/** Returns FINE with other values for some conditions, as [status, reason, message]. */
+/** Returns FINE with some conditions replaced by [status, reason, message]. */
 function fineBut(changes: Record<string, [NewOperatorCondition["status"], string, string]>): NewOperatorCondition[] {
   return FINE.map((condition) => {
     const [status, reason, message] = changes[condition.type] ?? [condition.status, condition.reason, condition.message];
@@ -27,7 +27,7 @@ function fineBut(changes: Record<string, [NewOperatorCondition["status"], string
   });
 }
 
-/** Returns one condition of a status. */
+/** Returns the condition of this type in a status. */
 function conditionOf({ status }: OperatorStatus, type: string): Record<string, unknown> | undefined {
   return (status["conditions"] as Record<string, unknown>[]).find((condition) => condition["type"] === type);
 }
@@ -58,7 +58,7 @@ describe("buildClusterOperatorStatus without a previous status", () => {
     ]);
   });
 
-  test("reports all changes", () => {
+  test("reports every condition and member as changed", () => {
     expect(first.changed).toContain('Degraded set to False ("All is well"),Progressing set to False');
     expect(first.versionChanged).toEqual({ from: "", to: "4.18.0" });
     expect(first.nextCheckAfterMs).toBeUndefined();
@@ -73,7 +73,7 @@ describe("buildClusterOperatorStatus without a previous status", () => {
 describe("buildClusterOperatorStatus times", () => {
   const first = buildClusterOperatorStatus({}, inputs(), at(0)).status;
 
-  test("change only with the status", () => {
+  test("change only when the status of the condition changes", () => {
     const blocked = (message: string) =>
       inputs({ conditions: fineBut({ InstalledOLMOperatorsUpgradeable: ["False", "IncompatibleOperatorsInstalled", message] }) });
     const second = buildClusterOperatorStatus(first, blocked("one"), at(10));
@@ -94,7 +94,7 @@ describe("buildClusterOperatorStatus times", () => {
     expect(conditionOf(fourth, "Upgradeable")).toMatchObject({ status: "True", message: "All is well", lastTransitionTime: time(30) });
   });
 
-  test("of a degraded part survive a restart", () => {
+  test("of a degraded component survive a restart", () => {
     const failing = inputs({ conditions: fineBut({ ADegraded: ["True", "SyncError", "x"] }) });
     const young = buildClusterOperatorStatus(first, failing, at(10));
     expect(conditionOf(young, "Degraded")).toMatchObject({ status: "False", message: "ADegraded: x" });
@@ -108,7 +108,7 @@ describe("buildClusterOperatorStatus times", () => {
     expect(old.nextCheckAfterMs).toBeUndefined();
   });
 
-  test("of a rollout set the time of the next check", () => {
+  test("of a rollout determine the time of the next check", () => {
     const rolling = inputs({ conditions: fineBut({ AProgressing: ["True", "Deploying", "Waiting"] }) });
     expect(buildClusterOperatorStatus(first, rolling, at(10)).nextCheckAfterMs).toBe(15 * 60_000 + 1);
   });
@@ -119,7 +119,7 @@ describe("buildClusterOperatorStatus during a cluster upgrade", () => {
   const newer = inputs({ operatorVersion: "4.19.0", releaseVersion: "4.19.0" });
   const first = buildClusterOperatorStatus(old, newer, at(10));
 
-  test("is Progressing for exactly one update", () => {
+  test("sets Progressing to True for exactly one update", () => {
     expect(conditionOf(first, "Progressing")).toEqual({
       type: "Progressing",
       status: "True",
@@ -137,7 +137,7 @@ describe("buildClusterOperatorStatus during a cluster upgrade", () => {
     expect(second.versionChanged).toBeUndefined();
   });
 
-  test("stays Progressing while the old version runs", () => {
+  test("keeps Progressing True while the old version runs", () => {
     const behind = inputs({ operatorVersion: "4.18.0", releaseVersion: "4.19.0" });
     const status = buildClusterOperatorStatus(buildClusterOperatorStatus(old, behind, at(10)).status, behind, at(500));
     expect(conditionOf(status, "Progressing")).toMatchObject({ reason: "UpgradeInProgress", lastTransitionTime: time(10) });
@@ -157,13 +157,13 @@ describe("buildClusterOperatorStatus during a cluster upgrade", () => {
       },
       "4.19.0",
     ],
-  ] as const)("is not Progressing with %s", ([, before, releaseVersion]) => {
+  ] as const)("does not set Progressing to True with %s", ([, before, releaseVersion]) => {
     expect(conditionOf(buildClusterOperatorStatus(before, inputs({ releaseVersion }), at(0)), "Progressing")).toMatchObject({
       status: "False",
     });
   });
 
-  test("is Progressing when only other versions are known", () => {
+  test("sets Progressing to True when only other versions are known", () => {
     const status = buildClusterOperatorStatus({ versions: [{ name: "operand", version: "4.19.0" }] }, newer, at(0));
     expect(conditionOf(status, "Progressing")).toMatchObject({ reason: "UpgradeInProgress" });
     expect(status.status["versions"]).toEqual([
@@ -173,7 +173,7 @@ describe("buildClusterOperatorStatus during a cluster upgrade", () => {
   });
 });
 
-test("buildClusterOperatorStatus sets all conditions to Unknown and keeps the rest while unmanaged", () => {
+test("buildClusterOperatorStatus sets all conditions to Unknown and keeps the other members while unmanaged", () => {
   const managed = buildClusterOperatorStatus({}, inputs(), at(0)).status;
   const status = buildClusterOperatorStatus(managed, inputs({ unmanaged: true, releaseVersion: "5.0.0" }), at(10));
   for (const type of ["Degraded", "Progressing", "Available", "Upgradeable"])
@@ -192,7 +192,7 @@ test("buildClusterOperatorStatus keeps conditions and members of other controlle
   expect((status["conditions"] as object[])[0]).toEqual(foreign);
 });
 
-test("buildClusterOperatorStatus keeps versions without a running version", () => {
+test("buildClusterOperatorStatus keeps versions when the running version is unknown", () => {
   const { status, versionChanged } = buildClusterOperatorStatus(
     { versions: [{ name: "operator", version: "4.17.0" }] },
     inputs({ operatorVersion: undefined, releaseVersion: undefined }),

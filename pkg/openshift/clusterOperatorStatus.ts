@@ -19,10 +19,9 @@ import {
 import type { ObjectReference } from "./relatedObjects.ts";
 
 /**
- * Returns the differences between two statuses of a ClusterOperator, clause by clause. Mentions operator conditions
- * only if nothing else has changed.
- * @see
- * https://github.com/openshift/library-go/blob/483f89d04ca9f7a175b2b348b717b44190e89bed/pkg/config/clusteroperator/v1helpers/status.go
+ * Describes the differences between two ClusterOperator statuses, one clause for each. Mentions `status.extension`, which contains the operator
+ * conditions, only if nothing else has changed.
+ * @see https://github.com/openshift/library-go/blob/483f89d04ca9f7a175b2b348b717b44190e89bed/pkg/config/clusteroperator/v1helpers/status.go
  * GetStatusDiff
  */
 function describeDifference(before: unknown, after: unknown): string {
@@ -59,43 +58,40 @@ function describeChange(
   return `${type} reason changed from ${goQuote(of(before, "reason"))} to ${goQuote(of(condition, "reason"))}`;
 }
 
-/** Inputs of the ClusterOperator's status. */
+/** Inputs for computing the ClusterOperator status. */
 export interface OperatorInputs {
-  /** One condition of each type, without times, which the status itself keeps. */
+  /** One condition of each type, without transition times: the status already contains these. */
   readonly conditions: readonly NewOperatorCondition[];
-  /** Whether the operator is unmanaged: all conditions are Unknown. */
+  /** Whether the operator is unmanaged. If so, all conditions are Unknown. */
   readonly unmanaged?: boolean;
-  /** The running version, for `versions`; undefined keeps the current one. */
+  /** The running version, for `versions`; undefined keeps the version in the status. */
   readonly operatorVersion: string | undefined;
   /** The target release of the cluster; undefined or empty if unknown. */
   readonly releaseVersion?: string | undefined;
   readonly relatedObjects: readonly ObjectReference[];
 }
 
-/** The status to write, and its changes. */
+/** The status to write, and the differences from the previous status. */
 export interface OperatorStatus {
-  /** The whole status. Unknown members of the previous one are kept. */
+  /** The complete status. Includes unknown members of the previous status. */
   readonly status: Readonly<Record<string, unknown>>;
   /** The changes for Event `OperatorStatusChanged`; undefined if there is nothing to write. */
   readonly changed: string | undefined;
-  /** Change for Event `OperatorVersionChanged`; `from` is empty if there was no version. */
+  /** The version change for Event `OperatorVersionChanged`; `from` is empty if there was no version. Undefined without a change. */
   readonly versionChanged: { readonly from: string; readonly to: string } | undefined;
-  /** Milliseconds after which the same inputs can result in another status; undefined if they cannot. */
+  /** Delay in milliseconds after which the same inputs can result in a different status; undefined if the result cannot change. */
   readonly nextCheckAfterMs: number | undefined;
 }
 
-/** Delay after an override, which applies to one update only. */
+/** Delay before the next update after an overridden condition Progressing, because the override applies to one update only. */
 const AFTER_OVERRIDE_MS = 1_000;
 const OPERATOR = "operator";
 
 /**
- * Returns the status of ClusterOperator `olm`: the five folded conditions, versions, related objects, and the operator
- * conditions with their times in `extension.conditions`, so that they survive a restart. Ignores malformed parts of
- * `before`, which any client can write. While unmanaged, keeps versions and related objects, so that it is not treated
- * as a first installation later.
- * @see
- * https://github.com/openshift/library-go/blob/093326148e204e61bd7ee5834bd9726ef3c30439/pkg/operator/status/status_controller.go
- * Sync
+ * Returns the status of ClusterOperator `olm`: the five folded conditions, versions, related objects, and the operator conditions with their
+ * transition times in `extension.conditions`, which preserves the times across a restart. Ignores malformed parts of `before`, which any client can
+ * write. While unmanaged, keeps versions and related objects; otherwise the operator would look like a first installation when it is managed again.
+ * @see https://github.com/openshift/library-go/blob/093326148e204e61bd7ee5834bd9726ef3c30439/pkg/operator/status/status_controller.go Sync
  */
 export function buildClusterOperatorStatus(before: unknown, inputs: OperatorInputs, now: Date): OperatorStatus {
   const old = readMembers(before);
@@ -127,16 +123,13 @@ function foldAll(inputs: OperatorInputs, kept: readonly OperatorCondition[], upg
   });
 }
 
-/**
- * Reports whether the status belongs to another release: true for the first update after an upgrade, false for a first
- * installation.
- */
+/** Reports whether the status was written by a different release: true for the first update after an upgrade, false for a first installation. */
 function isUpgrading(versions: unknown, release: string | undefined): boolean {
   const known = readObjects(versions);
   return !!release && known.length > 0 && !known.some(({ name, version }) => name === OPERATOR && version === release);
 }
 
-/** Adds times to `folded` and keeps their order in `before`; keeps conditions of other controllers. */
+/** Adds transition times to `folded`, in the order of the conditions in `before`. Keeps the conditions of other controllers. */
 function updateConditions(before: unknown, folded: readonly FoldedCondition[], now: Date): Readonly<Record<string, unknown>>[] {
   const conditions = readObjects(before).filter(({ type }, i, all) => all.findIndex((other) => other["type"] === type) === i);
   for (const condition of folded) {

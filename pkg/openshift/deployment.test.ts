@@ -35,9 +35,12 @@ test.for(cases.filter(({ available }) => available))("$name", ({ deployment, bef
   ]);
 });
 
-test.for(cases.flatMap(({ controllers = [] }) => controllers))("the controller of %s %s %s is %s", ([component, kind, name, expected]) => {
-  expect(formatControllerName(component, kind, name)).toBe(expected);
-});
+test.for(cases.flatMap(({ controllers = [] }) => controllers))(
+  "formatControllerName of %s %s %s is %s",
+  ([component, kind, name, expected]) => {
+    expect(formatControllerName(component, kind, name)).toBe(expected);
+  },
+);
 
 test("buildDeploymentConditions joins a component of two words in the controller's name", () => {
   const [available] = buildDeploymentConditions({ component: "operator-controller", name: "a-b", deployment: {} }, [], now);

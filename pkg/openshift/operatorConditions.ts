@@ -2,23 +2,23 @@ import { boundMessage } from "../api/conditions.ts";
 import { formatTime } from "../golang/time.ts";
 import { compareText } from "../text/compare.ts";
 
-/** A condition of one part of the operator, before library-go folds several into one. */
+/** A condition of one operator component. library-go folds several of them into one ClusterOperator condition. */
 export interface OperatorCondition {
-  /** Name of the part and suffix of the condition: "CatalogdDeploymentCatalogdControllerManagerAvailable". */
+  /** Component name followed by the ClusterOperator condition type, such as "CatalogdDeploymentCatalogdControllerManagerAvailable". */
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly message: string;
-  /** Time of the last change of the status; RFC 3339 in whole seconds. */
+  /** Time of the last status change, in RFC 3339 format with whole seconds. */
   readonly lastTransitionTime: string;
 }
 
-/** An operator condition without its time. */
+/** An operator condition without its transition time. */
 export type NewOperatorCondition = Omit<OperatorCondition, "lastTransitionTime">;
 
 const STATUSES: readonly unknown[] = ["True", "False", "Unknown"];
 
-/** Adds times to `found`: that of `before` if the status is the same, otherwise `now`. */
+/** Adds transition times to `found`: the time in `before` if the status is the same, otherwise `now`. */
 export function addTransitionTimes(
   found: readonly NewOperatorCondition[],
   before: readonly OperatorCondition[],
@@ -32,9 +32,8 @@ export function addTransitionTimes(
 }
 
 /**
- * Returns the operator conditions in a ClusterOperator's status, from `extension.conditions`. Skips malformed ones,
- * because any client can write them. Replaces a time in the future by `now`, so that a condition cannot stay new
- * forever.
+ * Returns the operator conditions in a ClusterOperator's status, from `extension.conditions`. Skips malformed ones, because any client can write
+ * them. Replaces a time in the future by `now`; otherwise the condition would never become old enough to count.
  */
 export function readKeptConditions(status: unknown, now: Date): OperatorCondition[] {
   return readObjects(readMembers(readMembers(status)["extension"])["conditions"]).flatMap((item): OperatorCondition[] => {
@@ -47,17 +46,17 @@ export function readKeptConditions(status: unknown, now: Date): OperatorConditio
   });
 }
 
-/** Returns the members of a JSON object; none of any other value. */
+/** Returns the members of a JSON object, or an empty object for any other value. */
 export function readMembers(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-/** Returns the objects in a list; none of any other value. */
+/** Returns the objects in a list, or an empty list for any other value. */
 export function readObjects(value: unknown): Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "object" && item !== null).map(readMembers) : [];
 }
 
-/** Returns a text; empty for any other value. */
+/** Returns the value if it is a string, otherwise an empty string. */
 export function readText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
@@ -66,7 +65,7 @@ function isStatus(value: unknown): value is OperatorCondition["status"] {
   return STATUSES.includes(value);
 }
 
-/** Types of a ClusterOperator's conditions in library-go's order, with their desired status. */
+/** ClusterOperator condition types in library-go's order, with their desired status. */
 const FOLDED = {
   Degraded: "False",
   Progressing: "False",
@@ -74,10 +73,10 @@ const FOLDED = {
   Upgradeable: "True",
   EvaluationConditionsDetected: "False",
 } as const;
-/** Type of a condition of a ClusterOperator. */
+/** A ClusterOperator condition type. */
 export type FoldedType = keyof typeof FOLDED;
 
-/** A condition of the ClusterOperator without its time. */
+/** A ClusterOperator condition without its transition time. */
 export interface FoldedCondition {
   readonly type: FoldedType;
   readonly status: "True" | "False" | "Unknown";
@@ -85,7 +84,7 @@ export interface FoldedCondition {
   readonly message: string;
 }
 
-/** Time for which a part must be degraded before the operator is. */
+/** How long a component must be degraded before the ClusterOperator becomes degraded, in milliseconds. */
 const DEGRADED_INERTIA_MS = 2 * 60_000;
 
 /**
@@ -99,12 +98,12 @@ export function foldConditions(conditions: readonly OperatorCondition[], now: Da
   return listFoldedTypes().map((type) => foldCondition(type, conditions, now));
 }
 
-/** Returns the five types in order. */
+/** Returns the five ClusterOperator condition types in library-go's order. */
 export function listFoldedTypes(): FoldedType[] {
   return Object.keys(FOLDED) as FoldedType[];
 }
 
-/** Returns the milliseconds until the first degraded part counts; undefined if none is waiting. */
+/** Returns the time in milliseconds until the first degraded component makes the ClusterOperator degraded; undefined if there is none. */
 export function computeMsUntilDegraded(conditions: readonly OperatorCondition[], now: Date): number | undefined {
   const left = conditions
     .filter((condition) => condition.type.endsWith("Degraded") && isBad("Degraded", condition) && !isOld(condition, now))
@@ -127,7 +126,7 @@ function isBad(type: FoldedType, condition: OperatorCondition): boolean {
   return condition.status !== FOLDED[type];
 }
 
-/** Reports whether a condition is older than the inertia; true for a malformed time. */
+/** Reports whether a condition is older than `DEGRADED_INERTIA_MS`; true for a malformed time. */
 function isOld({ lastTransitionTime }: OperatorCondition, now: Date): boolean {
   return !(Date.parse(lastTransitionTime) >= now.getTime() - DEGRADED_INERTIA_MS);
 }
@@ -146,7 +145,7 @@ function formatReason(foldedType: FoldedType, conditions: readonly OperatorCondi
     .join("::");
 }
 
-/** A Deployment of OLM and its state. */
+/** A Deployment of OLM. */
 export interface WatchedDeployment {
   /** Name of the component, such as "operator-controller". */
   readonly component: string;
@@ -160,18 +159,17 @@ export interface WatchedDeployment {
 export const ROLLOUT_LIMIT_MS = 15 * 60_000;
 
 /**
- * Returns the name of cluster-olm-operator's controller for an object: component, kind and name. Hyphens are removed
- * from component and name, and only the first letter of each word is upper case: OperatorController becomes
- * Operatorcontroller.
+ * Returns the name that cluster-olm-operator gives to its controller for an object: component, kind and name. Hyphens are removed from component and
+ * name, and only the first letter of each word is upper case: OperatorController becomes Operatorcontroller.
  */
 export function formatControllerName(component: string, kind: string, name: string): string {
   return `${toTitleCase(component)}${kind}${toTitleCase(name)}`;
 }
 
 /**
- * Returns conditions Available, Progressing, Degraded and Upgradeable of one Deployment, like library-go's deployment
- * controller. library-go would create a missing Deployment; here it is reported as unavailable and as an error.
- * @param before the previous operator conditions, which contain the start of a rollout.
+ * Returns conditions Available, Progressing, Degraded and Upgradeable of one Deployment, like library-go's deployment controller. library-go would
+ * create a missing Deployment; this function reports it as unavailable and as an error.
+ * @param before the previous operator conditions, whose transition time is the start of a rollout.
  * @see
  * https://github.com/openshift/library-go/blob/58bf4ca438d0acc59c52f0f2dfafbaa5500d075c/pkg/operator/deploymentcontroller/deployment_controller.go
  */
@@ -203,10 +201,7 @@ function buildAvailableCondition(controller: string, deployment: unknown): NewOp
   return { type, status: "False", reason: "Deploying", message: "Waiting for Deployment" };
 }
 
-/**
- * Returns what a rollout waits for; undefined if none is in progress. Pods that are lost after a rollout do not start
- * another one.
- */
+/** Returns a message about the rollout in progress; undefined if there is none. Losing Pods after a rollout does not count as a new rollout. */
 function describeRollout(deployment: unknown): string | undefined {
   const progressing = readObjects(readMembers(readMembers(deployment)["status"])["conditions"]).find(({ type }) => type === "Progressing");
   const desired = readNumber(deployment, "spec", "replicas");

@@ -6,7 +6,7 @@ import { getGroup, type KubeObject } from "../api/k8s.ts";
 import { listRelatedObjects } from "./relatedObjects.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");
-/** Parts of file paths, in the order in which their objects are listed. */
+/** Fragments of file paths, in the order in which `listRelatedObjects` lists the objects in these files. */
 const ORDER = ["/manager/", "namespace.yaml", "/crd/", "/rbac/", "/network/"];
 
 /** Returns the files that `kubectl apply -k` reads for the folder. */
@@ -16,8 +16,8 @@ function filesOf(folder: string): string[] {
 }
 
 /**
- * Returns all objects of the installation, in the order of their files' content and name; files of unknown content come
- * last.
+ * Returns all objects of the installation, sorted by the position of their file in the list above and by file name;
+ * other files come last.
  */
 function manifests(folder: string): KubeObject[] {
   const rank = (file: string): number => (ORDER.findIndex((part) => file.includes(part)) + ORDER.length + 1) % (ORDER.length + 1);
@@ -48,7 +48,7 @@ test("listRelatedObjects ends with all extensions and catalogs", () => {
   ]);
 });
 
-test("listRelatedObjects uses another system namespace", () => {
+test("listRelatedObjects uses the given system namespace", () => {
   const elsewhere = JSON.stringify(listRelatedObjects("elsewhere"));
   expect(elsewhere).toBe(JSON.stringify(listRelatedObjects("olmv1-system")).replaceAll('"olmv1-system"', '"elsewhere"'));
 });

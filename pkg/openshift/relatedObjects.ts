@@ -17,8 +17,8 @@ type Component = "catalogd" | "operator-controller";
 /**
  * Returns the objects of this operator, which must-gather collects: all objects in the manifests in `config`, in the
  * order of their files (managers, namespace, definitions, permissions, network), and all extensions and catalogs. Omits
- * the Secrets of the programs' own certificates, because listed objects are copied to support, and `config/openshift`
- * has none.
+ * Secrets with serving certificates: must-gather archives are sent to support, and `config/openshift` contains no
+ * Secrets.
  * @param namespace namespace of the controllers.
  */
 export function listRelatedObjects(namespace: string): ObjectReference[] {
@@ -64,7 +64,7 @@ function listPermissions(component: Component, namespace: string): ObjectReferen
   ];
 }
 
-/** Returns the roles of programs that serve metrics, and of clients that read them. */
+/** Returns the roles of a component that serves metrics, and of the clients that read these metrics. */
 function listMetricsPermissions(component: Component): ObjectReference[] {
   return [
     { group: RBAC, resource: "clusterroles", name: `${component}-proxy-role` },

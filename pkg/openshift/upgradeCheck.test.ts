@@ -16,7 +16,7 @@ interface TargetRow {
 interface AnswerCase extends CaseHead {
   cluster?: string;
   to?: string;
-  /** Properties of each active release, newest first; a text is the reason why they cannot be read. */
+  /** Properties of each active release, newest first; a string is the reason why a release cannot be read. */
   extensions: Record<string, (string | null | { bundle: string; properties: string })[] | string>;
   remedies?: Record<string, string>;
   want: { target: string; upgradeable: boolean; rows: string[]; messages?: string[] };
@@ -30,7 +30,7 @@ const clusterOf = (text: string | undefined): ClusterVersion =>
   text === undefined ? { kind: "none" } : { kind: "known", text, minor: parseMinorVersion(/^\d+\.\d+$/.test(text) ? `${text}.0` : text) };
 
 describe("upgradeTarget", () => {
-  test.for(targets)("parses $to for cluster version $cluster", ({ cluster, to, target, patch = false, error }) => {
+  test.for(targets)("parseUpgradeTarget parses $to for cluster version $cluster", ({ cluster, to, target, patch = false, error }) => {
     if (error !== undefined) expect(() => parseUpgradeTarget(to, clusterOf(cluster))).toThrow(new Error(error));
     else expect(parseUpgradeTarget(to, clusterOf(cluster))).toMatchObject({ text: target, isPatch: patch });
   });
@@ -51,7 +51,7 @@ describe("checkUpgrade", () => {
     expect(check.extensions.some(({ blocks }) => blocks)).toBe(!want.upgradeable);
   });
 
-  test("returns the controller's verdict for the next minor version, for every cluster and maximum", () => {
+  test("checkUpgrade returns the controller's verdict for the next minor version, for every cluster and maximum", () => {
     const minors = fc.tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 0, max: 30 }));
     fc.assert(
       fc.property(minors, minors, ([major, minor], [maxMajor, maxMinor]) => {

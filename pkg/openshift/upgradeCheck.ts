@@ -14,25 +14,28 @@ import { type ActiveRelease, assessRelease, type ReleaseVerdict } from "./upgrad
 
 /** The target version of a cluster upgrade. */
 export interface ClusterUpgradeTarget {
-  /** The requested version, or the next minor one: "4.19", "4.18.9". */
+  /** The requested version, or the next minor version of the cluster, such as "4.19" or "4.18.9". */
   readonly text: string;
   readonly minor: MinorVersion;
-  /** Whether the cluster already has this minor version, so that nothing blocks. */
+  /** Whether the cluster already has this minor version. If so, nothing blocks the upgrade. */
   readonly isPatch: boolean;
 }
 
 /** The releases of one extension. */
 export interface ExtensionReleases {
   readonly extension: string;
-  /** Its readable active releases, newest first; empty if it was never installed. */
+  /** The readable active releases, newest first; empty if the extension was never installed. */
   readonly releases: readonly ActiveRelease[];
-  /** Reasons why installed objects may be missing from `releases`. Each blocks like a malformed maximum. */
+  /**
+   * Reasons why installed objects may be missing from `releases`. Each of them blocks the upgrade, like a malformed
+   * maximum.
+   */
   readonly unreadable?: readonly string[];
-  /** A sentence about what would unblock the upgrade to this target, if known. */
+  /** A sentence that explains how to unblock the upgrade to this target, if known. */
   readonly remedy?: string | undefined;
 }
 
-/** The result for one release. Its members are part of the JSON output and must not be renamed. */
+/** The result for one release. The member names are part of the JSON output and must not change. */
 export interface UpgradeCheckRow {
   extension: string;
   /** Empty if the extension is not installed or its releases cannot be read. */
@@ -46,13 +49,13 @@ export interface UpgradeCheckRow {
   blocks: boolean;
   /** The cause of verdict "error"; otherwise empty. */
   message: string;
-  /** What would unblock the upgrade; empty if unknown, or if the release does not block. */
+  /** How to unblock the upgrade; empty if unknown, or if the release does not block the upgrade. */
   remedy: string;
 }
 
 /** The result of the check, in the documented format of its JSON output. */
 export interface UpgradeCheck {
-  /** Increases when a member changes its meaning or is removed. */
+  /** Increases when the meaning of a member changes or a member is removed. */
   formatVersion: 1;
   /** Null if unknown. */
   clusterVersion: string | null;
@@ -62,21 +65,23 @@ export interface UpgradeCheck {
   extensions: UpgradeCheckRow[];
 }
 
-/** Without a version of the cluster, a verdict contains only the maximum. */
+/** Without a cluster version, `assessRelease` only determines the maximum. */
 const NO_CLUSTER: ClusterVersion = { kind: "none" };
 /** Greatest number in a version. */
 const MAX_UINT64 = 2n ** 64n - 1n;
 const PARTIAL = /^\d+(\.\d+)?$/;
 
 /**
- * Parses the target in `to`: "5", "4.19" or a full version; without it, returns the next minor version of the cluster.
- * @throws Error if `to` is not a version or is below the cluster's version, or if both are unknown.
+ * Parses the target version in `to`, such as "5", "4.19" or "4.19.2". If `to` is undefined, returns the next minor
+ * version of the cluster.
+ * @throws Error if `to` is not a version, or is lower than the cluster version; or if `to` is undefined and there is no
+ * next minor version.
  */
 export function parseUpgradeTarget(to: string | undefined, cluster: ClusterVersion): ClusterUpgradeTarget {
   if (to === undefined) {
-    if (cluster.kind !== "known") throw new Error("no target version: the version of the cluster is unknown");
+    if (cluster.kind !== "known") throw new Error("cannot determine the target version: the cluster version is unknown");
     if (BigInt(cluster.minor.minor) === MAX_UINT64)
-      throw new Error(`no target version: no minor version follows ${cluster.text}, the version of the cluster`);
+      throw new Error(`cannot determine the target version: cluster version ${cluster.text} has the highest possible minor version`);
     const minor = getNextMinor(cluster.minor);
     return { text: formatMinorVersion(minor), minor, isPatch: false };
   }
@@ -88,7 +93,7 @@ export function parseUpgradeTarget(to: string | undefined, cluster: ClusterVersi
   const isPatch = formatMinorVersion(minor) === formatMinorVersion(cluster.minor);
   const mayBeCurrent = isPatch && (isPartial || PARTIAL.test(cluster.text));
   if (!mayBeCurrent && compareVersions(version, wholeVersion(cluster.text)) < 0)
-    throw new Error(`${text} is below the version of the cluster, ${cluster.text}`);
+    throw new Error(`target version ${text} is lower than cluster version ${cluster.text}`);
   return { text, minor, isPatch };
 }
 
@@ -103,9 +108,9 @@ function wholeVersion(text: string): Version {
 }
 
 /**
- * Checks whether the installed bundles allow an upgrade of the cluster to `target`. Every active release counts, and
- * one that cannot be read blocks, because the version that it supports is unknown. For the next minor version, the
- * result is that of condition `InstalledOLMOperatorsUpgradeable`.
+ * Checks whether the installed bundles allow an upgrade of the cluster to `target`. Every active release counts. A
+ * release that cannot be read blocks the upgrade, because its maximum is unknown. For the next minor version, the
+ * result is the same as in condition `InstalledOLMOperatorsUpgradeable`.
  */
 export function checkUpgrade(
   extensions: readonly ExtensionReleases[],
@@ -138,7 +143,7 @@ function toRow(verdict: ReleaseVerdict, remedy: string, target: ClusterUpgradeTa
   return { ...createEmptyRow(verdict, "blocked"), maximum, ...blocking };
 }
 
-/** Returns a row with its members in the order of the output. */
+/** Returns a row whose members are in the order of the JSON output. */
 function createEmptyRow(
   about: Pick<UpgradeCheckRow, "extension" | "bundle" | "version">,
   verdict: UpgradeCheckRow["verdict"],

@@ -63,7 +63,7 @@ describe("buildUpgradeableCondition with many extensions", () => {
       return { extension, bundle: "", version: "", kind: "error", text: `error returning the last deployed release for ${extension}; x` };
     });
 
-  test("lists all bundles while they fit, and counts the omitted next steps", () => {
+  test("lists all bundles if they fit, and reports the number of omitted next steps", () => {
     const { message } = buildUpgradeableCondition(blocked(300), cluster);
     const [list = "", ...lines] = message.split("\n");
     expect(list.match(/for ClusterExtension/g)).toHaveLength(300);
@@ -71,7 +71,7 @@ describe("buildUpgradeableCondition with many extensions", () => {
     expect(sizeOf(message)).toBeLessThanOrEqual(MESSAGE_MAX_BYTES);
   });
 
-  test("counts the omitted bundles when the list does not fit", () => {
+  test("reports the number of omitted bundles when the list does not fit", () => {
     const { message } = buildUpgradeableCondition(blocked(5_000), cluster);
     const named = message.match(/for ClusterExtension/g)?.length ?? 0;
     expect(named).toBeGreaterThan(400);
@@ -89,7 +89,7 @@ describe("buildUpgradeableCondition with many extensions", () => {
     expect(sizeOf(message)).toBeGreaterThan(MESSAGE_MAX_BYTES - 500);
   });
 
-  test("counts omitted errors", () => {
+  test("reports the number of omitted errors", () => {
     for (const { message } of [buildUpgradeableCondition(errors(5_000), cluster), buildGateDegradedCondition(errors(5_000), cluster)]) {
       expect(message).toMatch(/\nand \d+ more errors$/);
       expect(sizeOf(message)).toBeLessThanOrEqual(MESSAGE_MAX_BYTES);

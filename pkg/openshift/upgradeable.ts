@@ -18,14 +18,16 @@ export interface ActiveRelease {
   readonly properties: string | undefined;
 }
 
-/** An extension whose releases cannot be read, so that its installed bundle is unknown. */
+/** An extension whose releases cannot be read. Its installed bundle is therefore unknown. */
 export interface UnreadableReleases {
   /** Name of the ClusterExtension. */
   readonly extension: string;
   readonly reason: string;
 }
 
-/** Returns the problem of an extension whose status names an installed bundle without a release. */
+/**
+ * Formats the problem that the status of an extension lists an installed bundle, but no release contains this bundle.
+ */
 export function formatMissingRelease(bundle: string, systemNamespace?: string): string {
   const place = systemNamespace === undefined ? "the system namespace" : `namespace ${goQuote(systemNamespace)}`;
   return `status.install lists bundle ${goQuote(bundle)}, but ${place} contains no release of this bundle`;
@@ -83,8 +85,8 @@ function compareMaximum(max: MaxVersion, cluster: ClusterVersion, { extension, b
 }
 
 /**
- * Joins the first `items` that fit in `bytes` of UTF-8. If some are omitted, the list ends with `more` of their number,
- * which counts too. Stops at the first item that does not fit.
+ * Joins as many of the first `items` as fit in `bytes` bytes of UTF-8, up to the first item that does not fit. If items
+ * are omitted, the text ends with the result of `more`, which is included in the limit.
  */
 function joinWithin(items: readonly string[], separator: string, bytes: number, more: (leftOut: number) => string): string {
   const whole = items.join(separator);
@@ -106,7 +108,7 @@ const GATE_DEGRADED = "OLMIncompatibleOperatorControllerDegraded";
 
 const ADDITIONALLY = "\n Additionally the following errors were encountered while getting extension metadata: ";
 
-/** Reasons that block the upgrade, in an order independent of the verdicts. */
+/** Texts about what blocks the upgrade. Their order does not depend on the order of the verdicts. */
 interface BlockingReasons {
   /** One text per bundle, in byte order. */
   readonly blocked: readonly string[];
@@ -117,9 +119,10 @@ interface BlockingReasons {
 }
 
 /**
- * Returns the condition `InstalledOLMOperatorsUpgradeable`. Its message is that of upstream, followed by a line with
- * the next step for each extension. If there are too many extensions for 32768 bytes, the rest are counted.
- * @param remedies by extension, a clause such as `version 1.1.0 of catalog "x" allows the cluster upgrade`.
+ * Returns the condition `InstalledOLMOperatorsUpgradeable`. Its message is the upstream message, followed by a line
+ * with the next step for each extension. If the lines exceed 32768 bytes, the message ends with the number of omitted
+ * extensions.
+ * @param remedies a clause for each extension, such as `version 1.1.0 of catalog "x" allows the cluster upgrade`.
  * @see
  * https://github.com/openshift/cluster-olm-operator/blob/9983877d/pkg/controller/incompatible_operator_controller.go
  * sync
@@ -189,8 +192,8 @@ function sortTexts(verdicts: readonly ReleaseVerdict[], getText: (verdict: Relea
 }
 
 /**
- * Returns the error of a verdict. A maximum that cannot be compared is an error, except without an OpenShift cluster,
- * where nothing is gated.
+ * Returns the error of a verdict. A maximum that cannot be compared is an error, except on a cluster that is not
+ * OpenShift, where no upgrade is blocked.
  */
 function findError(verdict: ReleaseVerdict, cluster: ClusterVersion): string | undefined {
   if (verdict.kind === "error") return verdict.text;
@@ -206,7 +209,7 @@ function findAdvice(verdict: ReleaseVerdict, cluster: ClusterVersion, remedy: st
     const step = remedy ?? `upgrade to a version that supports OpenShift ${formatNextMinor(cluster)}, or uninstall the ClusterExtension`;
     return `${subject} supports OpenShift up to ${formatMinorVersion(verdict.max)}; ${step}`;
   }
-  // If the releases cannot be read, the installed bundle itself may be correct.
+  // If the releases cannot be read, the maximum of the installed bundle may be valid.
   if (verdict.kind !== "error" || bundle === "") return undefined;
   const step = remedy ?? "upgrade to a version with a valid maximum such as 4.18, or uninstall the ClusterExtension";
   return `${subject} has a malformed maximum OpenShift version; ${step}`;

@@ -16,7 +16,7 @@ const CONTENT = contentFrom(
 );
 const INSTALLED = { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } };
 
-/** Rejects every version but the first. */
+/** Rejects every version except the first. */
 const withoutNewer = (found: FilterResult): FilterResult => {
   const newer = found.allowed.filter(({ bundle }) => bundle.name !== "p.v1.0.0");
   return applyFilter(found, {
@@ -58,7 +58,7 @@ test("replayResolution does not check dependencies when their policy is Ignore",
   expect(record?.outcome).toMatchObject({ kind: "resolved", winner: { bundle: "p.v1.1.0" } });
 });
 
-test("replayResolution reports an invalid spec, and is undefined for an extension without a catalog source", async () => {
+test("replayResolution reports an invalid spec, and returns undefined for an extension without a catalog source", async () => {
   const record = await recordFor(createExtension("x", { packageName: "p", version: "nonsense" }));
   expect(record).toMatchObject({ catalogs: [], outcome: { kind: "unresolved", reason: "InvalidVersionRange" } });
   const { spec: _, ...without } = createExtension("x", { packageName: "p" });

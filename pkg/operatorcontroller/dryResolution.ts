@@ -10,8 +10,8 @@ import type { Services } from "./reconcile/services.ts";
 import { hasSpec } from "./state/extensionSpec.ts";
 
 /**
- * Repeats the resolution of `extension`, starting from the installed bundle in its status, and records its stages. Mostly uses cached data, so that
- * records need not be stored. Includes only catalogs that spec selects.
+ * Repeats the resolution of `extension`, starting from the installed bundle in its status, and records the stages. Records are not stored, because
+ * repeating a resolution mostly uses cached data. Includes only catalogs that spec selects.
  * @returns undefined for an extension without spec.source.catalog.
  * @throws the signal's reason when it aborts; WaitingError while the installed bundles of other extensions are being read.
  */
@@ -30,9 +30,9 @@ export async function replayResolution(
 }
 
 /**
- * Describes what would allow a cluster upgrade that `extension` blocks, as a clause such as `version 1.1.0 of catalog "x" allows the cluster upgrade`. Reads
- * catalogs like a reconcile, mostly from a cache; the clause mentions an unavailable catalog if it matters.
- * Never throws: returns undefined if the cluster's version is unknown, spec is invalid, or `signal` aborts.
+ * Describes how to unblock a cluster upgrade that `extension` blocks, in a clause such as `version 1.1.0 of catalog "x" allows the cluster upgrade`.
+ * Reads catalogs like a reconcile, mostly from a cache. The clause mentions an unavailable catalog if it could contain a remedy. Never throws:
+ * returns undefined if the cluster's version is unknown, spec is invalid, or `signal` aborts.
  * @param blocking names of the blocking bundles; default: the installed bundle in status.
  */
 export async function describeRemedy(
@@ -58,10 +58,10 @@ export async function describeRemedy(
   }
 }
 
-/** The path of resolution records, followed by the name of the ClusterExtension. */
+/** Path prefix of resolution records. The name of the ClusterExtension follows. */
 const PREFIX = "/debug/resolution/";
 
-/** The part of the controller that the page uses. */
+/** The part of the controller that the page needs. */
 interface ResolutionSource {
   /** Whether the controller has read the cluster's state once. */
   readonly ready: boolean;
@@ -70,8 +70,8 @@ interface ResolutionSource {
 }
 
 /**
- * Returns the page that serves the record of a resolution as JSON. Its status is 404 if the extension does not exist, and 503 on a replica that is
- * not the leader or while the resolution fails.
+ * Returns the page that serves the record of a resolution as JSON. Responds with status 404 if the extension does not exist, and with 503 if the
+ * replica is not the leader or the resolution fails.
  */
 export function newResolutionPage(controller: ResolutionSource, leads: () => boolean): Page {
   return {

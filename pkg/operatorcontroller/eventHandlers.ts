@@ -15,7 +15,7 @@ import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
 import type { ExtensionCache } from "./state/extensionCache.ts";
 import type { ObjectWatches } from "./watches/objectWatches.ts";
 
-/** Returns the fields of a catalog that affect a resolution in addition to its content, as one text. */
+/** Returns the fields of a catalog, other than its content, that affect a resolution, as one string. */
 function describeSettings({ spec, status, metadata }: ClusterCatalog): string {
   return encodeCanonicalJson([
     metadata.labels ?? {},
@@ -31,7 +31,7 @@ export function getContentRef(catalog: ClusterCatalog | undefined): string | und
   return catalog?.status?.resolvedSource?.image?.ref;
 }
 
-/** Reports whether at most the content of a catalog has changed. */
+/** Reports whether the content of a catalog is the only change, if anything has changed. */
 function isContentChange(after: ClusterCatalog | undefined, before: ClusterCatalog | undefined): after is ClusterCatalog {
   return after !== undefined && before !== undefined && describeSettings(after) === describeSettings(before);
 }
@@ -81,7 +81,7 @@ export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clus
   certificateTimers: KeyedTimers;
   /** Enqueues an extension. */
   enqueue: (extension: string) => void;
-  /** Schedules a check of the health of an extension. */
+  /** Schedules a health check of an extension. */
   healthChanged: (extension: string) => void;
 }
 
@@ -124,7 +124,7 @@ function handleCatalogEvent(
   const after = event.type === "delete" ? undefined : event.object;
   const before = event.type === "delete" ? event.object : event.old;
   const affected = findExtensionsToResolve(extensions.list(), after, before);
-  // These extensions may wait for other packages of the catalog.
+  // These extensions may wait for other packages in the catalog.
   for (const { metadata } of affected) if (dependencies.choice.waiting.has(metadata.name)) enqueue(metadata.name);
   if (!isContentChange(after, before)) for (const { metadata } of affected) enqueue(metadata.name);
   else void findAffectedExtensions({ catalog: after, before: getContentRef(before) }, affected, contents, enqueue);

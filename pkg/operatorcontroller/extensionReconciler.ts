@@ -46,7 +46,7 @@ export interface SharedServices extends Omit<Services, DerivedServices> {
   enqueueForCertificates: (extension: string, inMs: number) => void;
 }
 
-/** Returns the reconciler of extensions, with its steps and the work that follows them. */
+/** Returns the reconciler of extensions: its steps, and the work after the steps. */
 export function newExtensionReconciler(options: OperatorControllerOptions, shared: SharedServices): Reconciler {
   const services = buildServices(options, shared);
   return new Reconciler({

@@ -42,9 +42,9 @@ const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
 /** Name of the controller in logs and metrics, the same as in the Go implementation. */
 const NAME = "controller-operator-cluster-extension-controller";
-/** Changes of an extension's objects within this time cause one check of its health, in milliseconds. */
+/** Several changes of an extension's objects within this time cause only one health check, in milliseconds. */
 const HEALTH_CHANGED_MS = 250;
-/** Longest wait for pending Events when the controller stops, in milliseconds. */
+/** Maximum time to wait for pending Events when the controller stops, in milliseconds. */
 const FLUSH_MS = 1_000;
 
 /** Watches ClusterExtensions and ClusterCatalogs, and reconciles every ClusterExtension. */
@@ -63,9 +63,9 @@ export class OperatorController {
   readonly #releases: ReleaseStore;
   readonly #watches: ObjectWatches;
   readonly #sources: SourceWatches;
-  /** Enqueues extensions for events of their watches. */
+  /** Timers that enqueue extensions after watch events. */
   readonly #watchTimers: KeyedTimers;
-  /** Enqueues extensions to check their certificates. */
+  /** Timers that enqueue extensions to check their certificates. */
   readonly #certificateTimers: KeyedTimers;
   readonly #rechecks: ConditionPoller;
   readonly #reconciler: Reconciler;
@@ -165,7 +165,7 @@ export class OperatorController {
     return this.#extensions.hasSynced && this.#catalogs.hasSynced;
   }
 
-  /** Schedules a check of the health of an extension after a change of one of its objects. */
+  /** Schedules a health check of an extension after one of its objects has changed. */
   healthChanged(extension: string): void {
     this.#queue.addAfter(extension, Math.max(this.#memory.healthChanged(extension, Date.now()), HEALTH_CHANGED_MS));
   }
@@ -180,14 +180,14 @@ export class OperatorController {
     return extension && (await replayResolution(extension, sources, this.#options.clusterVersion.current(), signal));
   }
 
-  /** Retries all failing extensions at once, after a change such as new credentials. */
+  /** Retries all failing extensions immediately, after a change such as new credentials. */
   retryFailing(): void {
     this.#images.renew();
     for (const { metadata, status } of this.#extensions.list())
       if (findCondition(status?.conditions, ConditionType.Progressing)?.reason === Reason.Retrying) this.#queue.add(metadata.name);
   }
 
-  /** Runs until `signal` aborts, and then until running reconciles have ended. */
+  /** Runs until `signal` aborts and the running reconciles have ended. */
   async run(signal: AbortSignal): Promise<void> {
     const informers = [this.#extensions, this.#catalogs];
     const work = async (): Promise<void> => {
@@ -208,8 +208,8 @@ export class OperatorController {
   }
 
   /**
-   * Reconciles one extension. Reads it from the API server, because the informer's copy may be older than the last write of the controller.
-   * After a terminal error, and while it waits for a change on the cluster, the extension is still reconciled at each interval to correct drift.
+   * Reconciles one extension. Reads it from the API server, because the informer's copy may be older than the last write of the controller. After a
+   * terminal error, and while it waits for a change in the cluster, the extension is still reconciled at each interval to correct drift.
    */
   async #reconcile(name: string, { log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
     this.#rechecks.end(name);
@@ -221,7 +221,7 @@ export class OperatorController {
     const isDeleted = extension.metadata.deletionTimestamp !== undefined;
     if (isDeleted) for (const watches of [this.#watches, this.#sources]) watches.forget(name);
     if (isDeleted || extension.spec?.suspend) await this.#images.cancel(name);
-    // The reconcile gets the extension without managedFields.
+    // Must be read here, because the reconcile gets the extension without managedFields.
     this.#memory.of(extension).changedBy = findLastChange(extension);
     try {
       const outcome = await this.#reconciler.reconcile(withoutBulk(extension), log, signal);
@@ -231,7 +231,7 @@ export class OperatorController {
       await this.#images.cancelOutdated(extension);
       const waiting = findWaitingError(err);
       if (waiting && !signal.aborted) {
-        log.info({ reason: waiting.reason }, "waiting for a change on the cluster");
+        log.info({ reason: waiting.reason }, "waiting for a change in the cluster");
         this.#rechecks.begin(name, waiting.isOver, waiting.everyMs);
         return { requeueAfterMs: this.#resyncMs() };
       }

@@ -18,29 +18,35 @@ export interface OperatorControllerOptions {
   packages: PackageReader & BundleIndexReader;
   systemNamespace: string;
   serviceAccountFallback: ServiceAccountFallback;
-  /** Provider of the certificates of webhooks; default auto. */
+  /** Provider of webhook certificates. Default: auto. */
   webhookCertProvider?: WebhookCertProvider;
-  /** Version of the OpenShift cluster; reconciles wait for the first read. */
+  /** Version of the OpenShift cluster. Reconciles wait until it has been read once. */
   clusterVersion: ClusterVersionReader;
-  /** Proxy for installed operators; reconciles wait for the first read. Default: no proxy. */
+  /** Proxy for installed operators. Reconciles wait until it has been read once. Default: no proxy. */
   clusterProxy?: ClusterProxyReader;
   /** How the controller reports whether the cluster may be upgraded. */
   clusterUpgrade: ClusterUpgradeSettings;
-  /** Whether the controller's own identity watches the objects of all extensions, for kinds that it may watch. Default false. */
+  /** Whether the controller's own identity watches the objects of all extensions, for kinds that it has permission to watch. Default: false. */
   sharedWatches?: boolean;
-  /** Extensions that are reconciled in parallel. */
+  /** Maximum number of extensions that are reconciled in parallel. */
   workers: number;
-  /** Milliseconds after which a reconcile is slow and another one may start. Default 10,000; tests set it. */
+  /** Time in milliseconds after which a reconcile counts as slow and another one may start. Default: 10,000. Tests set it. */
   slowReconcileMs?: number;
-  /** Objects of an unchanged release that cannot be watched are compared with the cluster this often, with a tenth of jitter. */
+  /**
+   * Interval in milliseconds, plus up to a tenth of jitter, at which objects of an unchanged release are compared with the cluster if they cannot be
+   * watched.
+   */
   driftIntervalMs: number;
-  /** Longest wait between two attempts of a failing extension, in milliseconds. */
+  /** Maximum delay between two attempts to reconcile a failing extension, in milliseconds. */
   maxBackoffMs: number;
-  /** Length of a minute of `spec.progressDeadlineMinutes`, in milliseconds; default 60,000, for tests. */
+  /** Length of a minute in `spec.progressDeadlineMinutes`, in milliseconds. Default: 60,000. Tests set it. */
   deadlineMinuteMs?: number;
-  /** Times of the certificates that this controller provides; default: valid for two years, for tests. */
+  /** Times of the certificates that this controller provides. Default: valid for two years. Tests set it. */
   certificateTimes?: CertificateTimes;
-  /** Longest interval between two checks of what an extension waits for, such as permissions, a ServiceAccount or a kind, in milliseconds. */
+  /**
+   * Maximum interval, in milliseconds, of the check whether something that an extension waits for exists, such as a permission, a ServiceAccount or a
+   * kind.
+   */
   recheckIntervalMs: number;
   log: Logger;
   metrics: Metrics;

@@ -14,7 +14,7 @@ test.for<[why: string, leads: boolean, ready: boolean, answer: () => Promise<typ
     true,
     true,
     () => Promise.resolve(undefined),
-    { status: 404, text: expect.stringContaining('no ClusterExtension "x"') },
+    { status: 404, text: expect.stringContaining('ClusterExtension "x" does not exist') },
   ],
   [
     "503 when another replica leads",
@@ -34,8 +34,8 @@ test.for<[why: string, leads: boolean, ready: boolean, answer: () => Promise<typ
     "503 when the resolution fails",
     true,
     true,
-    () => Promise.reject(new Error("the releases of 3 extensions are being read")),
-    { status: 503, text: "cannot resolve now: the releases of 3 extensions are being read" },
+    () => Promise.reject(new Error("waiting until the releases of 3 extensions have been read")),
+    { status: 503, text: "cannot resolve now: waiting until the releases of 3 extensions have been read" },
   ],
 ])("newResolutionPage returns %s", async ([, leads, ready, resolutionOf, want]) => {
   expect(await newResolutionPage({ ready, resolutionOf }, () => leads).answer("x", signal)).toEqual(want);

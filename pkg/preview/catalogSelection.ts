@@ -11,18 +11,18 @@ import { readPackage } from "../sources/catalogContent.ts";
 import { deriveDefaultName, listAvailable } from "../sources/catalogNames.ts";
 import { createCatalogReader, createClusterCatalog, listClusterCatalogs } from "../sources/clusterCatalogs.ts";
 
-/** Catalogs in folders, and of the cluster; undefined if not used. */
+/** Sources of catalogs: folders, and the cluster; undefined if not used. */
 export interface Sources {
   readonly client: Client | undefined;
   readonly reader: BundleReader;
   readonly signal: AbortSignal;
 }
 
-/** The selected catalogs and their content of a package. */
+/** The selected catalogs and the content of one package in each of them. */
 export interface SelectedContents {
   readonly catalogs: readonly ClusterCatalog[];
   readonly contents: readonly CatalogPackage[];
-  /** Set if `spec.source.catalog.selector` is invalid; no catalog is selected then. */
+  /** The error if `spec.source.catalog.selector` is invalid; no catalog is selected in this case. */
   readonly invalidSelector?: Unresolved;
 }
 
@@ -32,8 +32,8 @@ interface NamedFolder {
 }
 
 /**
- * Selects catalogs, and reads their content of the package of `source`.
- * @throws Error if a folder or file cannot be read, or `--catalog` names an unknown catalog
+ * Selects catalogs, and reads the package in `source` from each of them.
+ * @throws Error if a folder or file cannot be read, or `--catalog` contains an unknown name
  */
 export async function selectCatalogContents(
   source: CatalogSource,

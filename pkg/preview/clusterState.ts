@@ -13,14 +13,14 @@ import { listActiveReleases, type ReleaseRecord } from "../release/record.ts";
 import { formatUnreadable } from "../release/storage/decode.ts";
 import { type ClusterVersion, formatMinorVersion, getNextMinor } from "../version/clusterVersion.ts";
 
-/** Releases of another operator-controller or in another namespace must not look like an empty cluster. */
+/** Advice if releases are not found: they may be in another namespace, and the cluster must not be treated as empty. */
 const OTHER_NAMESPACE = "set --system-namespace to the namespace of its operator-controller";
-/** Number of extensions whose releases are read concurrently. */
+/** Maximum number of extensions whose releases are read concurrently. */
 const AT_ONCE = 8;
 
 /**
- * Returns every ClusterExtension with its active releases, in the order of the server.
- * @throws Error if the API server is unreachable or denies access; an unreadable release is part of the result
+ * Returns every ClusterExtension with its active releases, in the order of the API server. The result includes unreadable releases.
+ * @throws Error if the API server is unreachable or denies access
  */
 export async function readExtensions(
   client: Client,
@@ -78,12 +78,15 @@ async function readReleases(store: ReleaseStore, extension: ClusterExtension, sy
   return { extension: name, releases, unreadable: reason };
 }
 
-/** Reports whether the status names no other bundle; otherwise a release of an earlier extension with the same name could count. */
+/**
+ * Reports whether the release matches the installed bundle in the status, if the status has one. A release with another bundle may belong to an
+ * earlier extension with the same name.
+ */
 function isInstalled(installed: { name: string; version: string } | undefined, bundle: string, version: string): boolean {
   return installed === undefined || (installed.name === bundle && installed.version === version);
 }
 
-/** Reports whether the API server responded, but with invalid content. */
+/** Reports whether the API server responded with invalid content. */
 function isAboutContent(err: unknown): boolean {
   if (!(err instanceof ReconcileError)) return false;
   for (let cause: unknown = err; cause instanceof Error; cause = cause.cause)

@@ -22,14 +22,14 @@ import { createLogger } from "../telemetry/log.ts";
 /** The policy for a bundle with dependencies. */
 export type DependencyPolicy = NonNullable<NonNullable<ClusterExtensionSpec["dependencies"]>["policy"]>;
 
-/** A bundle that counts as installed. */
+/** A bundle that is treated as installed. */
 interface LookedUpBundle {
   readonly bundle: InstalledProvider;
-  /** Whether a catalog contains it, with its dependencies and APIs. */
+  /** Whether a catalog contains the bundle, with its dependencies and APIs. */
   readonly isOffered: boolean;
 }
 
-/** Where bundles are looked up. */
+/** Sources for looking up bundles. */
 interface LookupSources {
   readonly extension: ClusterExtension;
   readonly installed: BundleMetadata | undefined;
@@ -45,7 +45,7 @@ class InstalledLookup {
     this.#sources = sources;
   }
 
-  /** Returns the installed bundle of an extension from its status; undefined if there is none. */
+  /** Returns the installed bundle of an extension according to its status; undefined if no bundle is installed. */
   async installedBy({ metadata, spec, status }: ClusterExtension): Promise<LookedUpBundle | undefined> {
     const packageName = spec?.source.catalog?.packageName;
     const installed = status?.install?.bundle;
@@ -62,7 +62,10 @@ class InstalledLookup {
     return this.#lookUp(metadata.name, spec.source.catalog?.packageName ?? "", installed, apis);
   }
 
-  /** Returns the installed bundle for "NAME=VERSION", as an extension with the name of the package. @throws Error if no catalog contains it */
+  /**
+   * Returns the bundle for "NAME=VERSION" as the installed bundle of an extension with the name of the package.
+   * @throws Error if no catalog contains the bundle
+   */
   async stated(given: string): Promise<LookedUpBundle> {
     const at = given.indexOf("=");
     const [packageName, version] = [given.slice(0, at), given.slice(at + 1)];
@@ -99,20 +102,20 @@ class InstalledLookup {
     const read = await Promise.all(
       catalogs.map(async (catalog) => {
         const state = getServedContent(catalog);
-        return typeof state === "string" ? undefined : whole.of(state.ref).catch(() => undefined); // the resolution reports it
+        return typeof state === "string" ? undefined : whole.of(state.ref).catch(() => undefined); // the resolution reports invalid content
       }),
     );
     return read.flatMap((one) => one ?? []);
   }
 }
 
-/** The install context, as far as it is known. */
+/** The install context, with the parts that are known. */
 export interface KnownInstallContext {
-  /** As on an empty cluster if `unknown` is set. */
+  /** The context of an empty cluster if `unknown` is set. */
   readonly installContext: InstallContextReader;
   /** Why dependencies cannot be checked; absent if they can. */
   readonly unknown?: string;
-  /** What the context lacks, one sentence each. */
+  /** Missing parts of the context, one sentence each. */
   readonly gaps: readonly string[];
 }
 
@@ -120,7 +123,7 @@ export interface KnownInstallContext {
 export interface InstallContextSources {
   /** The requested extension. */
   readonly extension: ClusterExtension;
-  /** Its installed bundle. */
+  /** The installed bundle of the requested extension. */
   readonly installed: BundleMetadata | undefined;
   readonly catalogs: readonly ClusterCatalog[];
   readonly whole: WholeCatalogs;
@@ -143,9 +146,9 @@ const NOT_SAID = "no cluster is used, and --installed-package does not list the 
 const NOT_READ = "the installed bundles and served APIs cannot be read";
 
 /**
- * Reads the install context of an extension: the installed bundles of the cluster's ClusterExtensions from their status, their dependencies and
- * APIs from the catalogs, and the APIs that the API server serves. Without a cluster, uses the packages of the options.
- * @throws Error for an option with a package version that no catalog contains
+ * Reads the install context of an extension: the installed bundles from the status of the cluster's ClusterExtensions, the dependencies and APIs of
+ * these bundles from the catalogs, and the APIs that the API server serves. Without a cluster, uses the packages in --installed-package.
+ * @throws Error if no catalog contains a package version in --installed-package
  */
 export async function readInstallContext(sources: InstallContextSources): Promise<KnownInstallContext> {
   const { client, options } = sources;
@@ -177,7 +180,7 @@ async function onCluster(sources: InstallContextSources, client: Client): Promis
   return known(sources, { extensions, found: found.flatMap((one) => one ?? []), served });
 }
 
-/** The owner of an API is only known if definitions may be read. */
+/** Returns the served APIs. Their owners are only known if the user may read CustomResourceDefinitions and APIServices. */
 async function readServedApis(client: Client, extensions: readonly ClusterExtension[]): Promise<readonly ClusterApi[]> {
   const byName = new Map(extensions.map((extension) => [extension.metadata.name, extension]));
   const log = createLogger({ component: "olmv1", level: "silent", destination: process.stderr });

@@ -38,7 +38,7 @@ function having(name: string, packageName: string, version: string, more: Partia
 interface World {
   extension: ClusterExtension;
   others?: ClusterExtension[];
-  /** Served kinds of group example.com. */
+  /** Served kinds in API group example.com. */
   served?: string[];
   forbidden?: "clusterextensions" | "discovery";
 }
@@ -46,7 +46,7 @@ interface World {
 const resource = (name: string, kind: string): object => ({ name, kind, namespaced: false, verbs: ["list", "watch"] });
 const forbids = (what: string): Answer => statusAnswer(403, "Forbidden", `${what} is forbidden: User "u" may not`);
 
-/** Returns the result for a user who may list ClusterExtensions unless `forbidden`, but not definitions. */
+/** Returns the result for a user who may not read CustomResourceDefinitions and, if `forbidden` is set, may not list ClusterExtensions. */
 async function judged({ extension, others = [], served = [], forbidden }: World, version?: string) {
   const resources = served.map((kind) => ({ resource: kind.toLowerCase(), responseKind: { kind }, scope: "Cluster", verbs: ["list"] }));
   const groups = [{ metadata: { name: "example.com" }, versions: [{ version: "v1", resources }] }];
@@ -98,7 +98,7 @@ async function judged({ extension, others = [], served = [], forbidden }: World,
 
 const BREAKS = 'ClusterExtension "y" (bundle "q.v1.0.0") would lose dependencies: API example.com/v1 Shelf';
 
-/** Source: S2-01, S2-02, S2-42; D-07: the same result as operator-controller's. */
+/** Source: S2-01, S2-02, S2-42; D-07: the result equals that of operator-controller. */
 test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof judged>>>]>([
   [
     "uses the APIs that the cluster serves",
@@ -150,7 +150,7 @@ test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof jud
   expect(await judged(world)).toMatchObject(want);
 });
 
-test("why-not on a cluster names the dependents and what they would lose", async () => {
+test("why-not on a cluster lists the dependents and what they would lose", async () => {
   const world = { extension: having("x", "p", "1.0.0"), others: [having("y", "q", "1.0.0")], served: ["Shelf", "Board"] };
   const { exclusions } = await judged(world, "2.0.0");
   expect(exclusions.map(({ rule, text }) => ({ rule, text }))).toEqual([{ rule: "dependencies", text: BREAKS }]);

@@ -24,7 +24,7 @@ import type { DependencyPolicy, KnownInstallContext } from "./installContext.ts"
 /** A resolution request. */
 export interface ResolutionSubject {
   readonly request: FilterRequest;
-  /** Set if the selector is invalid. */
+  /** The error if the selector is invalid. */
   readonly invalidSelector?: Unresolved;
   /** Such as `ClusterExtension x`, or `package p`. */
   readonly subject: string;
@@ -38,28 +38,29 @@ export interface ResolutionSubject {
   readonly signal: AbortSignal;
 }
 
-/** A resolution with dependency checks like operator-controller's. */
+/** A resolution with the same dependency checks as in operator-controller. */
 interface CheckedResolution {
   readonly resolution: Resolution;
   /** Remarks about dependencies, one sentence each. */
   readonly notes: readonly string[];
-  /** What could not be checked, and why, one sentence each. */
+  /** Dependencies that could not be checked, and why, one sentence each. */
   readonly unjudged: readonly string[];
 }
 
-/** Why a bundle cannot be installed, and a remedy if known. */
+/** Why a bundle cannot be installed, and a suggested fix, if known. */
 interface InstallProblem {
   readonly text: string;
   readonly remedy?: string;
 }
 
-/** Maximum number of checked bundles of the requested version. */
+/** Maximum number of bundles with the requested version to check. */
 const MAX_QUESTIONED = 32;
 const IGNORE = "spec.dependencies.policy Ignore allows it anyway";
 
 /**
- * Resolves with dependency checks. If the installed bundles and served APIs are not known, only rejects bundles that no cluster could install.
- * @param version version whose bundles are also checked, even if a filter excludes them
+ * Resolves with dependency checks. If the installed bundles and served APIs are unknown, rejects only bundles that cannot be installed on any
+ * cluster.
+ * @param version version whose bundles are always checked, even if a filter excludes them
  * @throws RetryableError if CEL rules take too long
  */
 export async function resolveWithDependencies(question: ResolutionSubject, version?: string): Promise<CheckedResolution> {
@@ -75,7 +76,7 @@ export async function resolveWithDependencies(question: ResolutionSubject, versi
   return new DependencyChecker(question, filtered, constraints, await question.readContext(constraints)).check(questioned);
 }
 
-/** Checks the dependencies for one request. */
+/** Checks dependencies for one request. */
 class DependencyChecker {
   readonly #question: ResolutionSubject;
   readonly #filtered: FilteredCatalogs;
@@ -140,7 +141,7 @@ class DependencyChecker {
     return chooseBest({ ...this.#filtered, results: left });
   }
 
-  /** Returns why a bundle cannot be installed, even if another is preferred or another filter removes it. */
+  /** Returns why a bundle cannot be installed, even if another bundle is preferred or another filter removes the bundle. */
   async #against({ result, candidate }: CatalogCandidate): Promise<InstallProblem | undefined> {
     const catalogs = this.#filtered.catalogs.filter(({ name }) => name === result.catalog);
     const alone = { ...this.#filtered, catalogs, results: [{ ...result, extraFilters: [], allowed: [candidate], best: candidate }] };

@@ -5,13 +5,13 @@ import { type Grant, normalizeRule, type PolicyRule } from "./policyRule.ts";
 
 /**
  * How an installer may write roles with permissions that it does not have:
- * - `escalate`: it has the verbs escalate and bind on exactly these roles; short, and safe if the bundle is trusted
+ * - `escalate`: it has the verbs escalate and bind on exactly these roles, which needs few rules and is safe if the bundle is trusted
  * - `union`: it has every permission that the roles grant, so it cannot grant anything else
  */
 export type RoleStrategy = "escalate" | "union";
 
 const RBAC = "rbac.authorization.k8s.io";
-/** Ten times the largest known role; the number is the product of groups, resources, names and verbs. */
+/** Maximum number of permissions of a role: the product of its groups, resources, names and verbs. Ten times that of the largest known role. */
 const MAX_RIGHTS = 100_000;
 
 interface RoleRef {
@@ -31,8 +31,8 @@ export interface EscalationOptions {
 }
 
 /**
- * Returns the additional verbs for writing a role or binding, in the object's own scope. The API server checks `bind` in the binding's
- * namespace, even on a ClusterRole. Rules that the installer already has there require neither verb.
+ * Returns the additional verbs for writing a role or binding, in the object's own scope. The API server checks `bind` in the binding's namespace,
+ * even on a ClusterRole. Neither verb is needed for rules that the installer already has in that scope.
  */
 export function computeEscalationGrants(object: KubeObject, namespace: string, options: EscalationOptions): Grant[] {
   if (getGroup(object.apiVersion) !== RBAC) return [];
@@ -48,7 +48,7 @@ export function computeEscalationGrants(object: KubeObject, namespace: string, o
   return [{ group: RBAC, resource: getPlural(ref.kind), name: ref.name, verb: "bind" }];
 }
 
-/** Returns the rules that an installer must have with `union` to write `object`, in the object's own scope. */
+/** Returns the rules that mode `union` requires of an installer that writes `object`, in the object's own scope. */
 export function computeUnionRules(object: KubeObject, strategy: RoleStrategy): PolicyRule[] {
   if (strategy !== "union" || getGroup(object.apiVersion) !== RBAC || !isRole(object) || isAggregated(object)) return [];
   return readRules(object).map(normalizeRule);
@@ -58,7 +58,7 @@ function isRole({ kind, apiVersion }: KubeObject): boolean {
   return getGroup(apiVersion) === RBAC && (kind === "Role" || kind === "ClusterRole");
 }
 
-/** The API server sets the rules of an aggregated ClusterRole; writing one requires all permissions or `escalate`. */
+/** The API server sets the rules of an aggregated ClusterRole. To write one, the installer needs all permissions or `escalate`. */
 function isAggregated(role: KubeObject): boolean {
   return role["aggregationRule"] !== undefined && role["aggregationRule"] !== null;
 }
@@ -98,7 +98,7 @@ function countPermissions({ apiGroups = [], resources = [], resourceNames = [], 
   return verbs.length * (nonResourceURLs.length + apiGroups.length * resources.length * Math.max(1, resourceNames.length));
 }
 
-/** Undefined if it names nothing, which the API server rejects. */
+/** Undefined if the roleRef is incomplete, which the API server rejects. */
 function readRoleRef(binding: KubeObject): RoleRef | undefined {
   const { kind, name } = (binding["roleRef"] ?? {}) as Partial<Record<keyof RoleRef, unknown>>;
   return typeof kind === "string" && typeof name === "string" ? { kind, name } : undefined;

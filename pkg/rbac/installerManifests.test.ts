@@ -44,7 +44,7 @@ test("buildInstallerManifests returns no role when a scope has no rules", () => 
   ]);
 });
 
-test("buildTokenManifests is limited to one ServiceAccount, and names a user with the API group", () => {
+test("buildTokenManifests grants tokens for one ServiceAccount only, and binds a user with the API group", () => {
   const [role, binding] = buildTokenManifests(INSTALLER, { kind: "User", name: "controller" });
   expect(role?.["rules"]).toEqual([
     { apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: ["installer"], verbs: ["create"] },

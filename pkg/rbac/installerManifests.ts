@@ -28,8 +28,8 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
 const RBAC_API = `${RBAC_GROUP}/v1`;
 
 /**
- * Returns the objects for an installer, without namespaces, in the order of an apply: the ServiceAccount, a ClusterRole, a Role for each
- * namespace, their bindings, and the permission of operator-controller to request its tokens.
+ * Returns the objects for an installer, without namespaces, in the order in which they are applied: the ServiceAccount, a ClusterRole, a Role for
+ * each namespace, their bindings, and the permission of operator-controller to request its tokens.
  * @param controller identity of operator-controller
  */
 export function buildInstallerManifests(installer: Installer, rules: RequiredRules, controller: Subject): KubeObject[] {
@@ -66,7 +66,7 @@ export function roleAndBinding(metadata: { name: string; namespace?: string }, r
   ];
 }
 
-/** Returns an object with the label by which `olmv1 uninstall` finds the objects that were created for an extension. */
+/** Returns the object with a label by which `olmv1 uninstall` finds the objects that were created for an extension. */
 export function labelCreatedFor(extension: string, object: KubeObject): KubeObject {
   const labels = { ...object.metadata.labels, [LABEL_CREATED_FOR]: extension };
   return { ...object, metadata: { ...object.metadata, labels } };

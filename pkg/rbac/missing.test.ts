@@ -120,7 +120,7 @@ test("findMissingRules never returns a rule that a granted rule covers", () => {
   );
 });
 
-test("formatRuleLines stays within its bytes when many rules are omitted", () => {
+test("formatRuleLines stays within its byte limit when many rules are omitted", () => {
   fc.assert(
     fc.property(scopes("*"), fc.integer({ min: 60, max: 2_000 }), (rules, maxBytes) => {
       expect(Buffer.byteLength(formatRuleLines(rules, maxBytes).join("\n  "))).toBeLessThanOrEqual(maxBytes);

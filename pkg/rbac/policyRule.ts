@@ -5,7 +5,7 @@ export interface PolicyRule {
   apiGroups?: string[];
   /** "resource" or "resource/subresource". */
   resources?: string[];
-  /** Absent: objects of any name. */
+  /** If absent, the rule applies to objects of any name. */
   resourceNames?: string[];
   nonResourceURLs?: string[];
   verbs: string[];
@@ -72,10 +72,10 @@ function overlapUrls(a: string, b: string): boolean {
   return isOpen ? b.startsWith(prefix) : isOtherOpen ? a.startsWith(other) : a === b;
 }
 
-/** Compares every rule with every other one, so the time is quadratic. */
+/** Maximum number of rules to compare: each is compared with every other, so the time is quadratic. */
 const COMPARED_MAX = 1_000;
 
-/** Returns `rules` in normal form, sorted, without those that another one covers; of more than 1,000 only removes duplicates. */
+/** Returns `rules` in normal form, sorted, without rules that another rule covers. From more than 1,000 rules, only removes duplicates. */
 export function removeCovered(rules: readonly PolicyRule[]): PolicyRule[] {
   const sorted = [...new Map(rules.map(normalizeRule).map((rule) => [JSON.stringify(rule), rule])).values()].sort(compareRules);
   if (sorted.length > COMPARED_MAX) return sorted;
@@ -101,7 +101,7 @@ function coversUrls(holder: readonly string[], desired: readonly string[]): bool
   return desired.every((url) => holder.some((held) => held === url || (held.endsWith("*") && url.startsWith(held.slice(0, -1)))));
 }
 
-/** One verb on one resource; with a name, only on that object. */
+/** Permission for one verb on one resource, or on one object if a name is set. */
 export interface Grant {
   group: string;
   resource: string;
@@ -109,7 +109,7 @@ export interface Grant {
   verb: string;
 }
 
-/** An intermediate rule; `names` is undefined for every name. */
+/** An intermediate rule. `names` is undefined if it applies to all names. */
 interface IntermediateRule {
   group: string;
   resources: string[];
@@ -118,8 +118,9 @@ interface IntermediateRule {
 }
 
 /**
- * Returns few rules that grant exactly `grants`, sorted. Merges first the verbs on the same objects, then the names with the same verbs on the
- * same resource, then the resources with the same names and verbs. Rules of different groups are never merged, because that would grant more.
+ * Returns as few rules as it finds that grant exactly `grants`, sorted. First merges the verbs on the same objects, then the names with the same
+ * verbs on the same resource, then the resources with the same names and verbs. Rules of different groups are never merged, because that would grant
+ * more.
  */
 export function buildRules(grants: readonly Grant[]): PolicyRule[] {
   const everyName = new Set(
@@ -156,7 +157,7 @@ export function buildRules(grants: readonly Grant[]): PolicyRule[] {
     .sort(compareRules);
 }
 
-/** Returns every single permission of a rule on resources; rules on URLs have none. */
+/** Returns every single permission of a rule on resources; none for rules on URLs. */
 export function splitRule({ apiGroups = [], resources = [], resourceNames = [], verbs }: PolicyRule): Grant[] {
   const names = resourceNames.length === 0 ? [undefined] : resourceNames;
   return apiGroups.flatMap((group) =>

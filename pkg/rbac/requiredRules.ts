@@ -12,19 +12,22 @@ import { findKnownResource, type Resource, type ResourceOf, readDefinedResource 
 /** The permissions that an installer needs, by scope: the whole cluster, or single namespaces. */
 export interface RequiredRules {
   clusterRules: PolicyRule[];
-  /** By namespace, in order of name. */
+  /** Rules by namespace, in order of name. */
   namespaceRules: Map<string, PolicyRule[]>;
   /** Kinds with an unknown resource; the rules do not include them. */
   unknownKinds: GroupVersionKind[];
 }
 
-/** How to derive the rules. */
+/** Options for computing the rules. */
 export interface RuleOptions {
-  /** For namespaced objects without a namespace. */
+  /** The namespace for namespaced objects that have none. */
   installNamespace: string;
-  /** For example the cluster's discovery; other kinds are looked up among well-known ones and the CRDs of the set. */
+  /**
+   * Looks up resources first, for example in the cluster's discovery. Kinds that it does not know are looked up in well-known ones and in the CRDs of
+   * the set.
+   */
   resourceOf?: ResourceOf;
-  /** How the installer may write Roles with permissions that it does not have. Default `escalate`. */
+  /** How the installer may write roles with permissions that it does not have. Default: `escalate`. */
   strategy?: RoleStrategy;
   /** The effect of an uninstall on CRDs, which determines permissions on them and on their custom resources. Default `DeleteIfUnused`. */
   crdPolicy?: CrdPolicy;
@@ -35,17 +38,17 @@ export interface RuleOptions {
   /** The sources in `spec.config.valuesFrom`, in the install namespace. */
   valuesFrom?: readonly Pick<ValuesSource, "kind" | "name">[];
   /**
-   * Reports whether the installer is known to have `rules` in `namespace` ("" is the cluster scope): granting those requires neither escalate
-   * nor bind.
+   * Reports whether the installer is known to have `rules` in `namespace` ("" is the cluster scope). To grant those, it needs neither escalate nor
+   * bind.
    */
   isHeld?: PermissionHolder;
 }
 
-/** By name: read, create and change with server-side apply (a create is authorized with its name), delete. */
+/** Verbs granted by object name: read, create and change with server-side apply (which is authorized with the object's name), and delete. */
 const APPLY_VERBS = ["get", "create", "patch"];
 const WATCH_VERBS = ["list", "watch"];
 const CUSTOM_RESOURCE_VERBS = { Retain: [], DeleteIfUnused: ["list"], Delete: ["get", "list", "delete"] } as const;
-/** Kinds whose Pods are read to explain why they are not ready. */
+/** Workloads whose Pods are read to explain why they are not ready. */
 const WORKLOADS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "Job", "StatefulSet"]);
 
 /** A permission with its scope; "" is the cluster scope. */
@@ -141,8 +144,8 @@ export function getStoredVersionsGrant(crd: string): Grant {
 }
 
 /**
- * Returns the additional permissions for upgrades from one of these bundles to a later one: if a CRD loses a version in which objects were
- * stored, that version must be removed from its status first.
+ * Returns the additional permissions for upgrades from one of these bundles to a later one: if an upgrade removes a CRD version in which objects were
+ * stored, that version must first be removed from the CRD's status.
  * @param bundles objects of each bundle, oldest first
  */
 export function computeStoredVersionRules(bundles: readonly (readonly KubeObject[])[]): RequiredRules {

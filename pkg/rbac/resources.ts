@@ -73,7 +73,7 @@ const CLUSTER_SCOPED: typeof NAMESPACED = {
 
 const KNOWN: ReadonlyMap<string, Resource> = new Map([...buildTable(NAMESPACED, true), ...buildTable(CLUSTER_SCOPED, false)]);
 
-/** Returns the resource of kinds in bundles and rendered objects, without a cluster; ignores the version. */
+/** Looks up the resources of kinds that bundles contain, without a cluster. Ignores the version. */
 export function findKnownResource({ apiVersion, kind }: GroupVersionKind): Resource | undefined {
   return KNOWN.get(`${getGroup(apiVersion)}/${kind}`);
 }

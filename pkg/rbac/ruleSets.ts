@@ -6,13 +6,13 @@ import type { RequiredRules } from "./requiredRules.ts";
 export interface GrantedRules {
   /** Cluster-scoped rules. */
   clusterRules: readonly PolicyRule[];
-  /** Rules by namespace; may include the cluster-scoped ones. */
+  /** Rules by namespace. May include cluster-scoped rules. */
   namespaceRules: ReadonlyMap<string, readonly PolicyRule[]>;
 }
 
 /**
- * Returns the part of `needed` that `granted` does not contain, in few rules. Contains nothing that is already granted. A permission on one
- * object may be granted by name, by a rule without names, or by a wildcard.
+ * Returns the permissions in `needed` that `granted` does not contain, merged into few rules. A permission on one object may be granted by name, by a
+ * rule without names, or by a wildcard.
  */
 export function findMissingRules(needed: RequiredRules, granted: GrantedRules): RequiredRules {
   const namespaceRules = new Map<string, PolicyRule[]>();
@@ -55,13 +55,13 @@ export function listUrlRules({ nonResourceURLs = [], verbs }: PolicyRule): Polic
   return nonResourceURLs.flatMap((url) => verbs.map((verb) => ({ nonResourceURLs: [url], verbs: [verb] })));
 }
 
-/** Numbers of names to show for one rule, largest first; the first that fits is used. */
+/** Maximum numbers of names to show for one rule. The first number with which all lines fit is used. */
 const NAMES_SHOWN = [Number.POSITIVE_INFINITY, 20, 5, 1];
 
 /**
- * Formats one line for each rule, `Namespace:"ns" APIGroups:[…] Resources:[…] ResourceNames:[…] Verbs:[…]`, sorted; `Namespace:""` is the
- * cluster scope. The lines have at most `maxBytes` bytes of UTF-8 together: long lists of names, and finally whole rules, are replaced by their
- * number.
+ * Formats one line for each rule, `Namespace:"ns" APIGroups:[…] Resources:[…] ResourceNames:[…] Verbs:[…]`, sorted; `Namespace:""` is the cluster
+ * scope. The lines have at most `maxBytes` bytes of UTF-8 in total: long lists of names are replaced by their number, and if necessary whole rules
+ * too.
  * @see operator-controller v1.5.0 internal/operator-controller/applier/helm.go, before permission checks were dropped there
  */
 export function formatRuleLines({ clusterRules, namespaceRules }: RequiredRules, maxBytes: number): string[] {
@@ -103,7 +103,7 @@ function getSize(lines: readonly string[]): number {
   return Buffer.byteLength(lines.join("\n"), "utf8") + 2 * lines.length;
 }
 
-/** Merges the rules of several versions without granting more than they do. */
+/** Merges the rules of several versions. The result grants exactly their permissions. */
 export function mergeRequiredRules(all: readonly RequiredRules[]): RequiredRules {
   const namespaces = [...new Set(all.flatMap(({ namespaceRules }) => [...namespaceRules.keys()]))].sort();
   const unknown = new Map(all.flatMap(({ unknownKinds }) => unknownKinds.map((gvk) => [`${gvk.apiVersion}/${gvk.kind}`, gvk] as const)));
@@ -144,7 +144,7 @@ export function formatRulesDiff({ added, removed }: RulesDiff): string[] {
 
 /**
  * Reports whether a Role or ClusterRole grants permissions that it did not grant before; false for other kinds.
- * @param before undefined if it does not exist: then every rule is new
+ * @param before undefined if the object does not exist, so that every rule is new
  */
 export function widensPermissions(before: KubeObject | undefined, after: KubeObject): boolean {
   const isRole = getGroup(after.apiVersion) === "rbac.authorization.k8s.io" && (after.kind === "Role" || after.kind === "ClusterRole");

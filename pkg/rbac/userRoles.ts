@@ -11,7 +11,9 @@ const AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-";
 interface UserRole {
   suffix: string;
   verbs: string[];
-  /** The cluster roles that aggregate it. They do not inherit from each other, so permissions of view are listed for edit and admin too. */
+  /**
+   * The cluster roles that aggregate this role. They do not inherit from each other, so the permissions of view are listed for edit and admin too.
+   */
   into: readonly ("admin" | "edit" | "view")[];
 }
 

@@ -16,7 +16,7 @@ const rule = (verbs: string[], resources = ["pods"], resourceNames?: string[]): 
   verbs,
 });
 
-// Source: D-04: an upgrade that asks for more says so.
+// Source: D-04: an upgrade that grants more permissions reports them.
 test.for<[string, KubeObject | undefined, KubeObject, boolean]>([
   ["widensPermissions is false when the rules are the same", role([rule(["get"])]), role([rule(["get"])]), false],
   ["widensPermissions is false when there are fewer rules", role([rule(["get", "list"])]), role([rule(["get"])]), false],

@@ -14,7 +14,7 @@ export interface PlannedObject {
   ref: ObjectRef;
   changes: readonly FieldChange[];
   more: number;
-  /** The object's rules grant permissions that they did not grant before. */
+  /** True if the object grants permissions that it did not grant before. */
   widens: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface ChangePlan {
 export interface PlanInput {
   digest: string;
   desired: readonly KubeObject[];
-  /** By `getObjectKey`; objects that do not exist are absent. */
+  /** Live objects by `getObjectKey`; objects that do not exist are absent. */
   live: ReadonlyMap<string, KubeObject>;
   /** The results of the dry run by `getObjectKey`. An object without a result counts as desired. */
   after: ReadonlyMap<string, KubeObject>;
@@ -45,9 +45,9 @@ export interface PlanInput {
 }
 
 /**
- * Returns `sha256:` and the SHA-256 (hex) of bundle, configuration, rendered objects, and the number of the deployed release. Independent of
- * other cluster state.
- * @param base number of the deployed release; 0 without one
+ * Returns `sha256:` and the SHA-256 (hex) of bundle, configuration, rendered objects, and the number of the deployed release. Independent of other
+ * cluster state.
+ * @param base number of the deployed release; 0 if no release is deployed
  */
 export function digestPlan(input: { inputDigest: string | undefined; rendered: readonly KubeObject[]; base: number }): string {
   const identity = encodeCanonicalJson([input.inputDigest ?? "", digestObjects(input.rendered), input.base]);
@@ -55,8 +55,8 @@ export function digestPlan(input: { inputDigest: string | undefined; rendered: r
 }
 
 /**
- * Computes the effect of applying `desired` and removing `leaving`, for each object. Labels for package and version change on every object with
- * every upgrade: they are counted, but are not changes.
+ * Computes the effect of applying `desired` and removing `leaving`, for each object. The labels for package and version change on every object with
+ * every upgrade, so they are counted but not reported as changes.
  */
 export function computeChangePlan({ digest, desired, live, after, leaving, widens, hidden }: PlanInput): ChangePlan {
   const applied = desired.map((object): PlannedObject => {

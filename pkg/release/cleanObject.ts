@@ -3,7 +3,7 @@ import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { isCrd } from "./identity.ts";
 
-/** Metadata fields that only the API server writes. */
+/** Metadata fields that only the API server sets. */
 const SERVER_SIDE: ReadonlySet<string> = new Set([
   "creationTimestamp",
   "deletionGracePeriodSeconds",
@@ -15,12 +15,12 @@ const SERVER_SIDE: ReadonlySet<string> = new Set([
   "uid",
 ]);
 
-/** String maps, in which the API server reads null as the empty string. */
+/** String maps. The API server converts null in them to the empty string. */
 const STRING_MAPS: ReadonlySet<string> = new Set(["annotations", "data", "labels", "matchLabels", "nodeSelector", "stringData"]);
 
 /**
- * Returns `object` as an apply can state it: without status, nulls, server-side fields, and the empty `data` of a ConfigMap that OpenShift
- * fills, which the apply would otherwise own. A Secret's `stringData` becomes `data`. Does not change the argument.
+ * Returns `object` in the form for server-side apply: without status, nulls, fields that the API server sets, and the empty `data` of a ConfigMap
+ * that OpenShift fills, which the apply would otherwise own. A Secret's `stringData` becomes `data`. Does not change the argument.
  */
 export function cleanObject(object: KubeObject): KubeObject {
   const { status: _, ...members } = object;
@@ -55,7 +55,7 @@ function removeNulls(value: unknown, parent: string | undefined): unknown {
   return kept ? Object.fromEntries(kept) : value;
 }
 
-/** Controllers write `creationTimestamp: null` into Pod templates; a value there would never match. */
+/** Generators write `creationTimestamp: null` into Pod templates, which would never match the live object. */
 function removeTemplateTimestamp(object: KubeObject): KubeObject {
   const { spec } = object;
   const template = isObject(spec) ? spec["template"] : undefined;

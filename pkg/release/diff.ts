@@ -33,11 +33,11 @@ export interface FieldDifference {
 /** Maximum number of changed fields for one object. */
 export const MAX_FIELD_CHANGES = 50;
 const MAX_VALUE = 200;
-/** Replaces a value of a Secret: a difference is reported, the value is not. */
+/** Replaces values of Secrets, so that a difference is reported without the value. */
 const MASKED = "(secret)";
-/** Fields that identify list entries, as in server-side apply; the first that all entries have is used. */
+/** Fields that identify list entries, as in server-side apply. The first field that all entries have is used. */
 const LIST_KEYS = ["name", "key", "containerPort", "port", "mountPath", "ip", "type"];
-/** Includes annotations: kubectl keeps a copy of the whole object in one. */
+/** Includes annotations, because kubectl stores a copy of the whole object in an annotation. */
 const SECRET_PATH = /^(data|stringData|metadata\.annotations|metadata$)/;
 const PLAIN_MEMBER = /^[A-Za-z_$][\w$-]*$/;
 
@@ -129,7 +129,7 @@ function toText(value: unknown): string | undefined {
   return value === undefined ? undefined : encodeCanonicalJson(value);
 }
 
-/** Redacts credentials before truncating, which could cut through one. */
+/** Redacts credentials before truncation, because truncation could cut a credential in half. */
 function shown(value: string): string {
   return truncateExcerpt(redactUserinfo(value), { length: MAX_VALUE });
 }

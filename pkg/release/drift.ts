@@ -17,7 +17,7 @@ import { formatJsonPointer, getValueAt, parseJsonPointer, replaceAt } from "./js
 import { findOtherManagers, isApplied } from "./managedFields.ts";
 import type { ReleaseRecord } from "./record.ts";
 
-/** The action on drift, and whether it only applies because the extension was taken over. */
+/** The drift policy, and whether it only applies because the extension was taken over. */
 export interface DriftPolicy {
   readonly policy: "Correct" | "Warn" | "Ignore";
   readonly isTakenOver: boolean;
@@ -46,7 +46,7 @@ export interface IgnoreRule {
   };
 }
 
-/** Where certificates are injected; a bundle may contain a placeholder. `*` matches every index of a list. */
+/** Fields into which certificates are injected, although the bundle may contain a placeholder. `*` matches every index of a list. */
 const INJECTED: Readonly<Record<string, string>> = {
   "admissionregistration.k8s.io/MutatingWebhookConfiguration": "/webhooks/*/clientConfig/caBundle",
   "admissionregistration.k8s.io/ValidatingWebhookConfiguration": "/webhooks/*/clientConfig/caBundle",
@@ -55,8 +55,8 @@ const INJECTED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns `object` for an apply to `live` that keeps the fields named by the rules. A field is omitted if another manager owns it or if it does
- * not exist. It gets the live value if only we own it, because an apply removes such a field if it is omitted. Injected certificates and
+ * Returns `object` for an apply to `live` that keeps the fields that the rules select. Such a field is omitted if another manager owns it or if it
+ * does not exist in `live`. If only we own it, it gets the live value, because an apply would remove an omitted field. Injected certificates and
  * certificate authorities are kept too. If the object does not exist, it is returned unchanged.
  */
 export function preserveIgnored(object: KubeObject, live: KubeObject | undefined, rules: readonly IgnoreRule[]): KubeObject {
@@ -97,7 +97,7 @@ function isMeant({ apiVersion, kind, metadata }: KubeObject, target: IgnoreRule[
   );
 }
 
-/** Returns the path in the live object; items with a name are found by it. Undefined if it does not exist. */
+/** Returns the path in the live object, where list items with a name are found by their name. Undefined if it does not exist. */
 function findLivePath(object: unknown, live: unknown, path: readonly string[]): string[] | undefined {
   const found: string[] = [];
   let [ours, theirs] = [object, live];
@@ -125,8 +125,8 @@ export interface DriftedField {
 }
 
 /**
- * Returns the fields of our applies in which a live object differs from the result of an apply to it (dry run or not). Both states come from the
- * API server, so that defaults and notation do not matter, nor do later writes by other managers. In the order of the object.
+ * Returns the fields of our applies in which a live object differs from the result of an apply to it (dry run or not), in the order of the object.
+ * Both states come from the API server, so defaults and notation do not cause differences.
  * @param before the live object @param after the response to the apply
  */
 export function findDriftedFields(before: KubeObject, after: KubeObject): DriftedField[] {
@@ -169,15 +169,15 @@ const OURS: ReadonlySet<string> = new Set([
 /** A release that another program applied, and the cluster state by `getObjectKey`, without missing objects. */
 export interface TakenOverRelease {
   recorded: readonly KubeObject[];
-  /** With the fields of that program already transferred to us. */
+  /** The live objects, with the fields of that program already transferred to us. */
   live: ReadonlyMap<string, KubeObject>;
   /** The results of a full apply as the API server returns them. */
   after: ReadonlyMap<string, KubeObject>;
 }
 
 /**
- * Returns `objects` for taking over a release: drift from the recorded release is kept, while ownership marks and changes of the new rendering
- * are applied. Omits deleted objects. An object without drift is returned unchanged.
+ * Returns `objects` for taking over a release: keeps drift from the recorded release, but applies ownership marks and changes of the new rendering.
+ * Omits deleted objects. Returns objects without drift unchanged.
  */
 export function preserveDrift(objects: readonly KubeObject[], { recorded, live, after }: TakenOverRelease): KubeObject[] {
   const before = new Map(recorded.map((object) => [getObjectKey(object), object]));

@@ -4,12 +4,12 @@ import { newProblem } from "../api/problems.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { encodeCanonicalJson } from "../golang/json.ts";
 
-/** The kind whose deletion also deletes user data. */
+/** The kind CustomResourceDefinition, whose deletion also deletes custom resources. */
 export const CRD_KIND = "CustomResourceDefinition";
 
 /**
- * Returns a key for an object of the cluster: group, kind, namespace and name. It omits the version, because an object is the same in every
- * version.
+ * Returns a key for an object of the cluster: group, kind, namespace and name. The version is omitted, because all versions represent the same
+ * object.
  */
 export function getObjectKey(object: KubeObject | ObjectRef): string {
   const { apiVersion, kind, namespace, name } = "metadata" in object ? toObjectRef(object) : object;
@@ -28,9 +28,9 @@ export function isCrd(object: { apiVersion: string; kind: string }): boolean {
 }
 
 /**
- * Checks that all objects have an identity. Real bundles contain manifests without an apiVersion, which no API server accepts; call this before
- * code that uses kinds.
- * @throws TerminalError Blocked that names every object without apiVersion, kind or name, and the missing fields
+ * Checks that all objects have an identity. Real bundles contain manifests without an apiVersion, which no API server accepts; call this before code
+ * that uses kinds.
+ * @throws TerminalError Blocked with every object that lacks apiVersion, kind or name, and the missing fields
  */
 export function requireIdentities(objects: readonly KubeObject[]): void {
   const nameless = objects.flatMap((object: Partial<KubeObject>, i) => {

@@ -93,14 +93,14 @@ test("preserveIgnored finds a list entry by its name when the live object has it
   });
 });
 
-test("preserveIgnored reaches annotations with a slash in their name", () => {
+test("preserveIgnored keeps annotations with a slash in their name", () => {
   const object = deployment({}, { annotations: { "example.com/team": "a", other: "b" } });
   const applied = preserveIgnored(object, deployment({}), [rule(["/metadata/annotations/example.com~1team"])]);
   expect(applied.metadata.annotations).toEqual({ other: "b" });
 });
 
 // Source: D-31 (CA injection).
-test("preserveIgnored keeps injected certificates without a rule, and the bundle's own placeholders", () => {
+test("preserveIgnored keeps injected certificates even without a rule, and keeps the bundle's placeholders when nothing was injected", () => {
   const webhooks = (caBundle: string): JsonObject => ({ webhooks: [{ name: "w", clientConfig: { caBundle, url: "https://w" } }] });
   const hook = (members: JsonObject, managedFields: JsonObject[] = []): KubeObject => ({
     apiVersion: "admissionregistration.k8s.io/v1",
@@ -122,7 +122,7 @@ test("preserveIgnored keeps injected certificates without a rule, and the bundle
 });
 
 // Source: S0-090.
-test("preserveIgnored keeps authorities that OpenShift injected into a ConfigMap, and nothing else of it", () => {
+test("preserveIgnored keeps only the certificate authorities that OpenShift injected into a ConfigMap", () => {
   const bundled = (label: string, data: JsonObject, metadata: JsonObject = {}): KubeObject => ({
     apiVersion: "v1",
     kind: "ConfigMap",

@@ -30,7 +30,7 @@ export function findInstalledBundle(history: readonly ReleaseRecord[]): Installe
   return deployed && readInstalledBundle(deployed);
 }
 
-/** Returns the bundle of a release, from the labels that it was written with. */
+/** Returns the bundle of a release, read from the labels in its record. */
 export function readInstalledBundle(release: ReleaseRecord): InstalledBundle {
   const { labels, properties, imageDigest, cautions } = release;
   return {

@@ -22,8 +22,8 @@ export function getValueAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * Returns `value` with `replacement` at `path`, or without that field if `replacement` is undefined; unchanged if `path` does not exist. Copies
- * what it changes; list items are replaced, never removed.
+ * Returns `value` with `replacement` at `path`, or without that field if `replacement` is undefined; unchanged if `path` does not exist. Does not
+ * change the argument. List items are replaced, never removed.
  */
 export function replaceAt<T>(value: T, path: readonly string[], replacement: unknown): T {
   const [member, ...rest] = path;

@@ -6,7 +6,7 @@ import { isCrd } from "./identity.ts";
 
 /** Maximum length of a label value. */
 const MAX = 63;
-/** Hex digits of the SHA-256 that distinguish changed or truncated values. */
+/** Number of hex digits of the SHA-256 that make changed or truncated values unique. */
 const HASH = 8;
 const VALID = /^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$/;
 
@@ -30,15 +30,16 @@ export function toLabelValue(text: string): string {
   return kept === "" ? hash : `${kept}-${hash}`;
 }
 
-/** The bundle that objects come from; unknown parts are empty. */
+/** The bundle that contains the objects; unknown parts are empty. */
 export interface ObjectBundle {
   packageName: string;
   version: string;
 }
 
 /**
- * Returns `object` with labels for the package and the bundle's version, replacing existing ones. They are on the object and never on a Pod
- * template, so that they replace no Pods. They are not annotations, because those increase the generation of a Deployment.
+ * Returns `object` with labels for the package and the bundle's version, replacing existing ones. Sets them only on the object and not on its Pod
+ * template, because a changed template replaces Pods. They are not annotations, because a changed annotation increases the generation of a
+ * Deployment.
  */
 export function withBundleLabels(object: KubeObject, { packageName, version }: ObjectBundle): KubeObject {
   const { metadata } = withoutBundleLabels(object);
@@ -73,8 +74,8 @@ export interface ObjectOwner {
 }
 
 /**
- * Returns `object` with the owner's marks: two labels, and a controller reference that does not block the owner's deletion; a CRD gets the uid
- * as an annotation instead. Removes other ownerReferences, because a manifest cannot know a uid.
+ * Returns `object` with the owner's marks: two labels, and a controller reference that does not block the owner's deletion. A CRD gets the uid as an
+ * annotation instead of the reference. Removes other ownerReferences, because a manifest cannot contain a valid uid.
  */
 export function withOwner(object: KubeObject, owner: ObjectOwner): KubeObject {
   const { ownerReferences: _, ...rest } = object.metadata;

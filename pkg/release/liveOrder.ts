@@ -2,7 +2,7 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 
-/** Lists of a Pod whose entries the API server identifies by this field, and whose order it keeps as last applied. */
+/** Lists of a Pod, with the field by which the API server identifies their entries. It keeps the order of the last apply. */
 const KEYS: Readonly<Record<string, string>> = {
   containers: "name",
   env: "name",
@@ -15,8 +15,8 @@ const KEYS: Readonly<Record<string, string>> = {
 export type PodChange = "none" | "annotations" | "other";
 
 /**
- * Returns `object` with the lists of its Pod template in the order of the live object; new entries come last. The order of such lists is part of
- * the template: applying the same entries in another order would replace all Pods.
+ * Returns `object` with the lists of its Pod template in the order of the live object, followed by new entries. The order of such lists is part of
+ * the template, so applying the same entries in another order would replace all Pods.
  */
 export function sortLikeLive(object: KubeObject, live: KubeObject | undefined): KubeObject {
   const [template, there] = [getPodTemplate(object), getPodTemplate(live)];

@@ -21,7 +21,7 @@ describe("handOverFields", () => {
     expect(moved([entry("operator-controller", "Update", data)])).toEqual([entry(OURS, "Apply", data)]);
   });
 
-  test("handOverFields merges them with fields of our apply at every depth, and keeps the later time and version", () => {
+  test("handOverFields merges fields with those of our apply at every depth, and keeps the later time and version", () => {
     const theirs = entry("operator-controller", "Update", { "f:data": { "f:a": {}, ".": {} }, "f:immutable": {} });
     const ours = entry(OURS, "Apply", { "f:data": { "f:b": {} } }, { apiVersion: "v2", time: "2026-02-01T00:00:00Z" });
     const joined = { "f:data": { "f:a": {}, "f:b": {}, ".": {} }, "f:immutable": {} };
@@ -51,7 +51,7 @@ describe("handOverFields", () => {
     ]);
   });
 
-  test("handOverFields accepts entries without fields or with malformed ones", () => {
+  test("handOverFields accepts entries without fields or with malformed fields", () => {
     expect(moved([{ manager: "operator-controller", operation: "Update" }])).toEqual([{ manager: OURS, operation: "Apply", fieldsV1: {} }]);
     const odd = entry("operator-controller", "Update", { "f:metadata": "x", "f:data": [] });
     expect(moved([odd])).toEqual([{ ...odd, manager: OURS, operation: "Apply" }]);

@@ -13,12 +13,12 @@ interface FieldsEntry extends JsonObject {
   fieldsV1?: JsonObject;
 }
 
-/** Field manager under which the Go operator-controller wrote objects, with updates instead of applies. */
+/** Field manager of the Go operator-controller, which wrote objects with updates instead of applies. */
 export const GO_FIELD_MANAGER = "operator-controller";
 
 /**
- * Labels and annotations that Helm adds. They stay on the object without an owner: the Go operator-controller needs them if it gets its
- * extension back, and changed annotations increase a Deployment's generation.
+ * Labels and annotations that Helm adds. They stay on the object without an owner, because the Go operator-controller needs them if you return the
+ * extension to it, and because changed annotations increase a Deployment's generation.
  */
 const HELM_MARKS: Readonly<Record<string, readonly string[]>> = {
   "f:labels": ["f:app.kubernetes.io/managed-by"],
@@ -62,7 +62,7 @@ function parseTime({ time }: FieldsEntry): string {
 }
 
 /**
- * A map that keeps a mark must not be owned as a whole, because an apply without it would remove the mark too. An empty tree also means the
+ * A map that keeps a mark must not be owned as a whole, because an apply without the map would remove the mark too. An empty tree also stands for the
  * whole map, so a map without owned fields is omitted.
  */
 function removeHelmMarks(fieldsV1: JsonObject): JsonObject {
@@ -100,8 +100,8 @@ interface ManagedFieldsEntry {
 }
 
 /**
- * Returns the fields that our last apply of an object still owns; undefined if the API server records none. A manager that changes or removes
- * one of them takes it from this set, so metadata alone shows whether applied fields changed.
+ * Returns the fields that our last apply of an object still owns; undefined if the API server records none. A manager that changes or removes one of
+ * these fields becomes its owner, so the metadata shows whether applied fields changed.
  * @see https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 export function getAppliedFields(metadata: Pick<ObjectMeta, "managedFields">): JsonObject | undefined {
@@ -109,16 +109,17 @@ export function getAppliedFields(metadata: Pick<ObjectMeta, "managedFields">): J
 }
 
 /**
- * Reports whether our apply wrote an object although the object read before already had all applied fields: another manager changed one of our
- * fields in between. The API server gives our entry a new time only if an apply changes something; writes to other fields, such as the status,
- * do not affect it. False if unknown, for example within the second of the previous apply.
- * @param before as it was read @param after the response to the apply, which differs from it in none of our fields
+ * Reports whether our apply changed an object although the object that was read before already had all applied fields. This means that another
+ * manager changed one of our fields in between. The API server only updates the time of our entry if an apply changes something; writes to other
+ * fields, such as the status, do not affect it. False if unknown, for example in the same second as the previous apply.
+ * @param before the object that was read
+ * @param after the response to the apply, with the same values in all of our fields
  * @see k8s.io/apimachinery v0.36.3 pkg/util/managedfields/internal/managedfieldsupdater.go
  */
 export function detectsConcurrentChange(before: Pick<ObjectMeta, "managedFields">, after: Pick<ObjectMeta, "managedFields">): boolean {
   const [was, is] = [appliedEntry(before), appliedEntry(after)];
   if (was === undefined || is === undefined || was.apiVersion !== is.apiVersion) return false;
-  return is.time > was.time && encodeCanonicalJson(was.fields) === encodeCanonicalJson(is.fields); // different fields: the apply itself changed
+  return is.time > was.time && encodeCanonicalJson(was.fields) === encodeCanonicalJson(is.fields); // If the fields differ, the apply itself changed.
 }
 
 /** Reports whether this manager has applied the object and still owns a part of it. */

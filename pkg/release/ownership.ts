@@ -18,13 +18,16 @@ export function formatClaim({ text, remedy }: Claim): string {
   return remedy === undefined ? text : `${text}: ${remedy}`;
 }
 
-/** Finds the owner of a live object without a controller reference, from the marks of installers. */
+/** Determines the owner of a live object without a controller reference, from the labels and annotations that installers set. */
 function determineClaim(live: KubeObject): Claim {
   const claimant = findClaimant(live);
   return claimant ? { text: `it belongs to ${claimant.who}`, remedy: claimant.remedy } : describeUnowned(live);
 }
 
-/** Returns the owner that an installer's marks name, such as `Helm release "ns/name"`, and a remedy; undefined without such marks. */
+/**
+ * Returns the owner according to the labels and annotations that installers set, such as `Helm release "ns/name"`, and a remedy; undefined if there
+ * are none.
+ */
 export function findClaimant(live: KubeObject): { who: string; remedy: string } | undefined {
   return findHelmClaimant(live) ?? findOlmV0Claimant(live) ?? findApiServerClaimant(live);
 }
@@ -50,7 +53,7 @@ function findOlmV0Claimant({ metadata: { labels } }: KubeObject): ReturnType<typ
   return { who: `Operator "${component.slice(component.indexOf("/") + 1)}" of OLM v0`, remedy };
 }
 
-/** APIServices of the API server's own APIs; it recreates them when they are deleted. */
+/** Recognizes APIServices of the API server's own APIs, which it recreates when they are deleted. */
 function findApiServerClaimant({ metadata: { labels } }: KubeObject): ReturnType<typeof findClaimant> {
   if (labels?.["kube-aggregator.kubernetes.io/automanaged"] === undefined) return undefined;
   const remedy = "a bundle cannot replace it";
@@ -93,7 +96,7 @@ export interface Owner {
  * - free: it does not exist
  * - ours: it has our uid
  * - orphan: its extension no longer exists, so it can be adopted
- * - foreign: it has another owner, or no known one
+ * - foreign: it has another owner, or its owner is unknown
  *
  * `owner` is the extension in the object's marks; `message` is `refusal`, then the claim.
  */
@@ -116,11 +119,11 @@ export type ExtensionExists = (name: string, uid: string | undefined) => boolean
 const WEBHOOK_CONFIGURATIONS: ReadonlySet<string> = new Set(["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]);
 
 /**
- * Determines the ownership of `live`, with a message that names the owner and a remedy. The uid in the controller reference or, on CRDs, in the
- * annotation decides; labels without it name an owner that no longer exists.
+ * Determines the ownership of `live`, with a message that contains the owner and a remedy. The uid in the controller reference decides, or the uid in
+ * the annotation of a CRD. Labels without a uid refer to an owner that no longer exists.
  * @param live response of the API server; undefined if the object does not exist
- * @param extensionExists called for another extension that the marks name without a reference. The default is true, so that nothing is taken
- * from another extension.
+ * @param extensionExists called for another extension in the labels if there is no controller reference. The default is true, so that objects of
+ * another extension are not adopted.
  */
 export function determineOwnership(live: KubeObject | undefined, owner: Owner, extensionExists: ExtensionExists = () => true): Ownership {
   if (!live) return { kind: "free" };
@@ -142,15 +145,15 @@ export function determineOwnership(live: KubeObject | undefined, owner: Owner, e
 }
 
 /**
- * Returns the message that denies `live` to the owner; undefined if it can be applied: free, ours or orphan. It starts with the text of the Go
- * operator-controller.
+ * Returns the message why the owner cannot manage `live`; undefined if it can be applied, because it is free, ours or orphan. It starts with the text
+ * of the Go operator-controller.
  */
 export function findOwnershipConflict(live: KubeObject | undefined, owner: Owner, extensionExists?: ExtensionExists): string | undefined {
   const ownership = determineOwnership(live, owner, extensionExists);
   return ownership.kind === "foreign" ? ownership.message : undefined;
 }
 
-/** Returns the uid of the owner in the controller reference or, on CRDs, in the annotation; undefined without one. */
+/** Returns the uid of the owner in the controller reference or, on CRDs, in the annotation; undefined if there is none. */
 export function getControllerUid({ metadata: { annotations, ownerReferences } }: KubeObject): string | undefined {
   return ownerReferences?.find(({ controller }) => controller)?.uid ?? annotations?.[ANNOTATION_OWNER_UID];
 }
@@ -160,7 +163,8 @@ function foreign(live: KubeObject, owner: Owner, claim: Claim, extension?: strin
 }
 
 /**
- * The namespace is that of the rendered object: empty for cluster-scoped objects, except that webhook configurations have the install namespace.
+ * Formats the message with the namespace of the rendered object: empty for cluster-scoped objects, except for webhook configurations, which have the
+ * install namespace.
  */
 function formatRefusal({ kind, metadata }: KubeObject, { installNamespace }: Owner, claim: Claim): OwnershipRefusal {
   const namespace = WEBHOOK_CONFIGURATIONS.has(kind) ? installNamespace : (metadata.namespace ?? "");

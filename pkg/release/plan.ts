@@ -4,8 +4,8 @@ import { compareText } from "../text/compare.ts";
 import { getObjectKey, isCrd } from "./identity.ts";
 
 /**
- * Kubernetes kinds in the order of an apply; others come last, by name. Unlike here, Helm sorts a custom resource with one of these names like
- * the built-in kind, so it is applied before its CustomResourceDefinition.
+ * Kubernetes kinds in the order in which they are applied. Other kinds come last, by name. Unlike here, Helm sorts a custom resource with one of
+ * these names like the built-in kind, so it is applied before its CustomResourceDefinition.
  * @see helm.sh/helm/v3 v3.21.3 pkg/releaseutil/kind_sorter.go
  */
 const INSTALL_ORDER: readonly string[] = [
@@ -44,12 +44,12 @@ const INSTALL_ORDER: readonly string[] = [
 
 const RANKS: ReadonlyMap<string, number> = new Map(INSTALL_ORDER.map((kind, rank) => [kind, rank]));
 
-/** Returns `objects` in the order of an apply: by kind in Helm's order, then by namespace and name. */
+/** Returns `objects` in the order in which they are applied: by kind in Helm's order, then by namespace and name. */
 export function sortForInstall<T extends KubeObject>(objects: readonly T[]): T[] {
   return objects.toSorted(compare);
 }
 
-/** Returns `objects` in the order of a removal: the exact reverse of `sortForInstall`. */
+/** Returns `objects` in the order in which they are removed: the exact reverse of `sortForInstall`. */
 export function sortForUninstall<T extends KubeObject>(objects: readonly T[]): T[] {
   return sortForInstall(objects).reverse();
 }
@@ -78,13 +78,13 @@ export function getCrdPolicy(spec: ClusterExtension["spec"]): CrdPolicy {
   return spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
 }
 
-/** The effect of a change of release on the cluster. */
+/** The objects to apply and remove for a new release. */
 export interface ReleasePlan {
-  /** All desired objects, in the order of the apply. */
+  /** All desired objects, in the order in which they are applied. */
   apply: KubeObject[];
-  /** Recorded objects that are no longer desired, in the order of their removal. CRDs are included only with policy `Delete`. */
+  /** Recorded objects that are no longer desired, in the order in which they are removed. Includes CRDs only with policy `Delete`. */
   prune: KubeObject[];
-  /** Recorded CRDs that are no longer desired and not removed unconditionally. */
+  /** Recorded CRDs that are no longer desired, but are not always removed. */
   crds: {
     /** Policy `DeleteIfUnused`: removed after `prune` if they have no custom resources. */
     ifUnused: KubeObject[];
@@ -94,8 +94,8 @@ export interface ReleasePlan {
 }
 
 /**
- * Computes what to apply and what to remove to get from the recorded objects to the desired ones. An object stays the same in another version of
- * its group.
+ * Computes which objects to apply and remove to change from the recorded objects to the desired ones. An object with a different version of its API
+ * group counts as the same object.
  */
 export function planRelease(request: {
   recorded?: readonly KubeObject[];

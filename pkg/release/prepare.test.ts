@@ -31,7 +31,7 @@ test.for(loadCases<PrepareCase>("release-prepare"))("$name", ({ given, want }) =
   expect(given).toEqual(before);
 });
 
-test("prepareObjects marks everything with the owner; a CRD gets no ownerReference", () => {
+test("prepareObjects adds the owner's marks to every object, without an ownerReference on CRDs", () => {
   const crd: KubeObject = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "as.example.com" } };
   const { objects } = prepareObjects([{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } }, crd], OPTIONS);
   const labels = { "olm.operatorframework.io/owner-kind": "ClusterExtension", "olm.operatorframework.io/owner-name": "hello" };
@@ -71,7 +71,7 @@ const anyObject = fc
       ({ apiVersion: kind === "Deployment" ? "apps/v1" : "v1", kind, metadata: { name, labels }, ...rest }) as KubeObject,
   );
 
-test("prepareObjects changes nothing and reports nothing when the objects are already prepared", () => {
+test("prepareObjects neither changes nor reports anything when the objects are already prepared", () => {
   fc.assert(
     fc.property(fc.array(anyObject, { maxLength: 5 }), (given) => {
       const { objects } = prepareObjects(given, OPTIONS);

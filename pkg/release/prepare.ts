@@ -10,21 +10,21 @@ import { type Adjusted, collapseDuplicates, removeScaledReplicas } from "./workl
 
 /** The owner and namespace for prepared objects. */
 export interface PrepareOptions {
-  /** Absent: without an owner, for display. */
+  /** If absent, the objects get no owner, for display. */
   owner?: ObjectOwner | undefined;
-  /** For namespaced objects without a namespace. */
+  /** The namespace for namespaced objects that have none. */
   installNamespace: string;
-  /** Undefined for a kind that the cluster does not serve: the object's namespace stays unchanged. */
+  /** Reports whether a kind is namespaced. Undefined for a kind that the cluster does not serve; the namespace of such objects stays unchanged. */
   isNamespaced(gvk: GroupVersionKind): boolean | undefined;
   /** The bundle of the objects; absent for those of a release, whose labels stay as recorded. */
   bundle?: ObjectBundle | undefined;
 }
 
 /**
- * Prepares rendered objects for apply and record: adds namespace, owner and bundle labels, and removes what an apply cannot or must not state
- * (status, nulls, server-side metadata, repeated list keys, replicas that an autoscaler sets). Duplicates become one object. Idempotent. Does
- * not change the arguments. `notes` describes everything removed that the author of the bundle wrote, one sentence each.
- * @throws TerminalError Blocked that names an object with two different definitions, or objects without kind or name
+ * Prepares rendered objects for apply and record: adds namespace, owner and bundle labels, and removes what an apply must not contain (status, nulls,
+ * metadata that the API server sets, repeated list keys, replicas that an autoscaler sets). Duplicates become one object. Idempotent. Does not change
+ * the arguments. `notes` describes the removed parts of the bundle's manifests, one sentence each.
+ * @throws TerminalError Blocked if an object has two different definitions, or objects have no kind or name
  */
 export function prepareObjects(objects: readonly KubeObject[], options: PrepareOptions): Adjusted {
   requireIdentities(objects);
@@ -47,7 +47,9 @@ function withNamespace(object: KubeObject, options: PrepareOptions): KubeObject 
   return { ...object, metadata };
 }
 
-/** Removes duplicate objects. If one contains more than the other, such as a generated and a shipped ServiceAccount, it stays. */
+/**
+ * Removes duplicate objects. Keeps the object that contains all fields of the other, such as for a generated ServiceAccount and one in the bundle.
+ */
 function removeDuplicates(objects: readonly KubeObject[]): KubeObject[] {
   const byKey = new Map<string, KubeObject>();
   for (const object of objects) {

@@ -17,7 +17,7 @@ import { parseVersionRelease, type VersionRelease } from "../version/version.ts"
 import { isCrd } from "./identity.ts";
 import type { ReleaseRecord } from "./record.ts";
 
-/** What a bundle is, provides and requires: kept before other properties. */
+/** Types of properties that identify a bundle and list what it provides and requires. They take precedence over other properties. */
 const DECISIVE: ReadonlySet<string> = new Set([
   "olm.package",
   "olm.gvk",
@@ -65,7 +65,7 @@ function listServedApis(objects: readonly KubeObject[]): Gvk[] {
   return [...defined, ...listAggregatedApis(objects).map(({ group, version, kind }) => ({ group, version, kind }))];
 }
 
-/** The bundle of a release as its dependents see it. */
+/** The bundle of a release, with the parts that its dependents refer to. */
 export interface ProvidedBundle extends Provider {
   /** Name of the bundle. */
   readonly name: string;
@@ -88,7 +88,7 @@ export function readProvidedBundle(release: Pick<ReleaseRecord, "labels" | "anno
   return { ...stated, name, version, apis: mergeProvidedApis(listServedApis(objects), stated.apis) };
 }
 
-/** Merges APIs from definitions with otherwise stated ones. */
+/** Merges APIs from definitions with APIs from properties. */
 export function mergeProvidedApis(served: readonly Gvk[], stated: readonly Gvk[]): Gvk[] {
   const defined = new Set(served.map(({ group, kind }) => `${group}/${kind}`));
   const others = stated.filter(({ group, kind }) => !defined.has(`${group}/${kind}`));

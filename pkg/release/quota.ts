@@ -10,17 +10,17 @@ export interface CountedObject {
   readonly resource: string;
 }
 
-/** A ResourceQuota that the objects together exceed. */
+/** A ResourceQuota that the objects exceed in total. */
 export interface ExceededQuota {
   readonly namespace: string;
   readonly name: string;
-  /** Exceeded resources in order, with counts. */
+  /** The exceeded resources, sorted, with their counts. */
   readonly limits: readonly { readonly key: string; readonly requested: number; readonly used: number; readonly limited: number }[];
   /** The counted objects. */
   readonly objects: readonly KubeObject[];
 }
 
-/** Core resources that a quota may count by their bare name. */
+/** Core resources that a quota may also count without the prefix `count/`. */
 const BARE: ReadonlySet<string> = new Set([
   "configmaps",
   "persistentvolumeclaims",
@@ -76,7 +76,7 @@ export function formatExceededQuota({ name, limits }: ExceededQuota): string {
   );
 }
 
-/** Returns what one object counts for, by the resource names of quotas. */
+/** Returns the quota resources that one object counts toward, with the amounts. */
 function computeUsage({ object, group, resource }: CountedObject): ReadonlyMap<string, number> {
   const usage = new Map([[`count/${group === "" ? resource : `${resource}.${group}`}`, 1]]);
   if (group !== "" || !BARE.has(resource)) return usage;
@@ -102,7 +102,7 @@ function isScoped({ spec }: KubeObject & { spec?: unknown }): boolean {
   return (Array.isArray(scopes) && scopes.length > 0) || (scopeSelector !== undefined && scopeSelector !== null);
 }
 
-/** Returns the numbers that can be parsed. A quota without a status denies each object anyway. */
+/** Returns the quantities that can be parsed as numbers. A quota without a status denies each object anyway. */
 function parseAmounts(quota: KubeObject, member: "hard" | "used"): Map<string, number> {
   const given = ((quota["status"] ?? {}) as Record<string, unknown>)[member] ?? {};
   return new Map(

@@ -4,7 +4,7 @@ import type { ProxyVariables } from "../api/proxy.ts";
 import type { BundleRequirements } from "../bundle/requirements.ts";
 import type { RolledBack } from "./rollbackBackoff.ts";
 
-/** Helm's release statuses; `pending-*` is a release in progress, or one that a crash interrupted. */
+/** Helm's release statuses. `pending-*` is a release that is in progress or was interrupted by a crash. */
 export const RELEASE_STATUSES = [
   "unknown",
   "deployed",
@@ -22,7 +22,7 @@ export type ReleaseStatus = (typeof RELEASE_STATUSES)[number];
 
 /** An object of earlier releases that still has the extension's marks. */
 export interface LeftObject extends ObjectRef {
-  /** Why a CustomResourceDefinition stays. Absent if another extension needs the object. */
+  /** Why a CustomResourceDefinition is kept. Absent if another extension needs the object. */
   readonly kept?: string;
 }
 
@@ -32,7 +32,7 @@ export interface ReleaseRecord {
   name: string;
   /** The install namespace. */
   namespace: string;
-  /** From 1, never reused. */
+  /** Starts at 1. Never reused. */
   version: number;
   status: ReleaseStatus;
   /** One sentence about `status`, such as Helm's "Install complete". */
@@ -52,9 +52,9 @@ export interface ReleaseRecord {
   properties?: string;
   /** The bundle's requirements on the cluster; absent if there are none, and on releases of other writers. */
   requirements?: BundleRequirements;
-  /** As applied, with owner labels and references, in the order of the apply. */
+  /** The applied objects, with owner labels and references, in the order in which they were applied. */
   objects: KubeObject[];
-  /** Identity of all inputs of the rendering; absent on releases of other writers. */
+  /** Digest of all inputs of the rendering; absent on releases of other writers. */
   inputDigest?: string;
   /** Digest of the pulled image of the rendered objects; absent on releases of other writers. */
   imageDigest?: string;
@@ -69,26 +69,26 @@ export interface ReleaseRecord {
    * Absent if there are none, and on releases of other writers.
    */
   left?: readonly LeftObject[];
-  /** When the whole release first was healthy, RFC 3339; absent on releases of other writers. */
+  /** Time when the whole release was first healthy, as RFC 3339; absent on releases of other writers. */
   rolledOutAt?: string;
-  /** On a release that went back to an earlier one: the release that was given up. */
+  /** On a rollback: the release that was rolled back. */
   rolledBack?: RolledBack;
-  /** On a release that went back to an earlier one by annotation: the revision of that. */
+  /** On a rollback by annotation: the revision that it restores. */
   pinnedTo?: number;
   /** Values of its objects that came from `spec.config.valuesFrom` and must be redacted; in any order. */
   sourced?: readonly string[];
-  /** The extension's generation when the release began; absent on releases of other writers. */
+  /** The extension's generation when the release started; absent on releases of other writers. */
   generation?: number;
-  /** Field manager that last changed what caused the release: the extension's spec, or the pin of a rollback. Absent if unknown. */
+  /** Field manager that last changed the cause of the release: the extension's spec, or the rollback annotation. Absent if unknown. */
   changedBy?: string;
-  /** On a release that took over the release of another operator-controller, as long as no newer bundle was installed. */
+  /** Set on a release that took over the release of another operator-controller, until a newer bundle is installed. */
   takenOver?: true;
 }
 
-/** The part of a release that is known without its payload. */
+/** The parts of a release that can be read without its payload. */
 export type ReleaseSummary = Pick<ReleaseRecord, "version" | "status">;
 
-/** Reports whether a release is being applied, or was when its writer stopped. */
+/** Reports whether a release is being applied, or was being applied when the controller stopped. */
 export function isPending(release: Pick<ReleaseRecord, "status">): boolean {
   return release.status.startsWith("pending-") || release.status === "uninstalling";
 }
@@ -103,12 +103,12 @@ export function sortNewestFirst<T extends ReleaseSummary>(history: readonly T[])
   return history.toSorted((a, b) => b.version - a.version);
 }
 
-/** Number of kept releases of an extension, as in Helm. */
+/** Maximum number of releases kept for an extension, as in Helm. */
 export const MAX_HISTORY = 10;
 
 /**
- * Returns the versions to remove, oldest first: all but the newest ten, and never the last deployed one, so that a rollback stays possible after
- * any number of failed attempts.
+ * Returns the versions to remove, oldest first: all except the newest ten and the last deployed one, so that a rollback is possible after any number
+ * of failed attempts.
  */
 export function findReleasesToRemove(history: readonly ReleaseSummary[]): number[] {
   const keep = findLastDeployed(history)?.version;
@@ -129,8 +129,8 @@ export function listReleasesWithObjects<T extends ReleaseSummary>(history: reado
 }
 
 /**
- * Returns the releases that count as installed, newest first: the last deployed one and every later attempt, without records of an
- * uninstallation. Without a deployed release, all releases after the last uninstallation count, because their objects may be on the cluster.
+ * Returns the releases that count as installed, newest first: the last deployed one and every later attempt, without records of an uninstallation. If
+ * no release is deployed, returns all releases after the last uninstallation, because their objects may be on the cluster.
  */
 export function listActiveReleases<T extends ReleaseSummary>(history: readonly T[]): T[] {
   const all = sortNewestFirst(history);
@@ -152,7 +152,7 @@ const BUNDLE: readonly string[] = [LABEL_PACKAGE_NAME, LABEL_BUNDLE_NAME, LABEL_
  * | deployed release             | next release                               | taken over |
  * | none                         | any                                        | no         |
  * | any                          | of another bundle                          | no         |
- * | of another writer            | of the same bundle                         | yes        |
+ * | of another writer | of the same bundle | yes |
  * | of ours, which took it over  | the same bundle, back after a failed upgrade | yes      |
  * | of ours                      | any other                                  | no         |
  *
@@ -166,19 +166,18 @@ export function isTakeOver(deployed: ReleaseRecord | undefined, next: Pick<Relea
 }
 
 /**
- * Reports whether another operator-controller wrote a release. All of ours have an input digest, except one that went back to a release without
- * it.
+ * Reports whether another operator-controller wrote a release. All of our releases have an input digest, except a rollback to a release without one.
  */
 export function isOfAnotherWriter({ inputDigest, rolledBack, pinnedTo }: ReleaseRecord): boolean {
   return inputDigest === undefined && rolledBack === undefined && pinnedTo === undefined;
 }
 
-/** Statuses of a completely applied release, then and later. */
+/** Statuses of a release that was completely applied. */
 const COMPLETE: readonly ReleaseStatus[] = ["deployed", "superseded"];
 
 /**
  * Parses the revision of an annotation `rollback-to`.
- * @throws Error unless it is an integer from 1
+ * @throws Error unless it is a positive integer
  */
 export function parseRevision(text: string): number {
   const revision = Number(text);
@@ -188,7 +187,7 @@ export function parseRevision(text: string): number {
 
 /**
  * Checks that a revision is available for a rollback: it is in the history and was completely applied.
- * @throws Error that lists the available ones
+ * @throws Error with the available revisions
  */
 export function requireRevision(releases: readonly ReleaseSummary[], revision: number): void {
   const found = releases.find(({ version }) => version === revision);

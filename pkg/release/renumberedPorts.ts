@@ -3,13 +3,13 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { isManagedBy, mergeFieldTrees } from "./managedFields.ts";
 
-/** Fields that identify a port in server-side apply: the first for a Service, the second for a container. */
+/** Fields that identify a port in server-side apply, in addition to the protocol: the first for a Service, the second for a container. */
 const NUMBERS = ["port", "containerPort"] as const;
 const LISTS_OF_NAMED = new Set(["containers", "initContainers"]);
 
 /** The correction of ports of a live object whose number another manager changed. */
 export interface RenumberedPorts {
-  /** The managed fields after these ports are transferred to our applies, so that the next one removes them. */
+  /** The managed fields after these ports are transferred to our applies, so that the next apply removes them. */
   readonly managedFields: JsonObject[];
   /** The live object with these ports as desired and owned by us, otherwise unchanged. */
   readonly after: KubeObject;
@@ -18,16 +18,16 @@ export interface RenumberedPorts {
 /** Path elements in a tree of managed fields. */
 type FieldPath = readonly string[];
 
-/** A live port in place of a desired one. */
+/** The paths of a live port and of the desired port that it replaces. */
 interface PortPaths {
   readonly live: FieldPath;
   readonly desired: FieldPath;
 }
 
 /**
- * Finds ports whose number or protocol another manager changed while they keep the name of a desired one. Server-side apply treats them as
- * different ports and keeps them; adding the desired ports would duplicate the names, so the API server rejects the apply. Undefined if there
- * are none, or we never applied the object.
+ * Finds ports with the name of a desired port whose number or protocol another manager changed. Server-side apply treats them as different ports and
+ * keeps them. Adding the desired ports would then duplicate the names, so the API server rejects the apply. Undefined if there are none, or we never
+ * applied the object.
  * @see k8s.io/api v0.36.3 core/v1/types.go, markers listMapKey of ServiceSpec.ports and Container.ports
  */
 export function findRenumberedPorts(desiredValue: KubeObject, live: KubeObject): RenumberedPorts | undefined {
@@ -44,7 +44,7 @@ function isOurs(entry: JsonObject): boolean {
   return isManagedBy(entry, FIELD_MANAGER, "Apply");
 }
 
-/** Returns `live` with desired ports in place of those with the same names, which are added to `found`. */
+/** Returns `live` with the desired ports instead of live ports with the same names, which are added to `found`. */
 function mendPorts(desiredValue: unknown, live: unknown, path: FieldPath, found: PortPaths[]): unknown {
   if (!isObject(desiredValue) || !isObject(live)) return live;
   return Object.fromEntries(
@@ -83,7 +83,7 @@ function getPortKey(port: unknown): string | undefined {
   return `k:${JSON.stringify({ [member]: port[member], protocol: port["protocol"] ?? "TCP" })}`;
 }
 
-/** A Service has at most one port without a name; containers may have several. */
+/** A Service can have only one port without a name; containers can have several. */
 function haveSameName(a: unknown, b: unknown): boolean {
   if (!isObject(a) || !isObject(b) || a["name"] !== b["name"]) return false;
   return a["name"] !== undefined || "port" in b;
@@ -113,7 +113,7 @@ function buildTree(path: FieldPath): JsonObject {
   return path.reduceRight<JsonObject>((inner, step) => ({ [step]: inner }), {});
 }
 
-/** Removes the subtree at `path`; `cut` is undefined if it does not exist. */
+/** Removes the subtree at `path`. `cut` is the removed subtree, or undefined if it does not exist. */
 function cutOut(fields: JsonObject, [step = "", ...deeper]: FieldPath): { rest: JsonObject; cut?: JsonObject } {
   const { [step]: child, ...others } = fields;
   if (!isObject(child)) return { rest: fields };

@@ -40,7 +40,7 @@ test.for<[why: string, attempt: Partial<typeof SAME>, attempts: number, minutes:
   ["not another bundle or configuration", { inputDigest: "e" }, 1, 0, undefined],
   ["not after an edit of the extension", { generation: 4 }, 1, 0, undefined],
   ["not with other content in the catalog", { catalog: "c@sha256:2" }, 1, 0, undefined],
-])("getHoldEnd holds a failed upgrade: %s", ([, attempt, attempts, minutes, heldFor]) => {
+])("getHoldEnd delays a failed upgrade: %s", ([, attempt, attempts, minutes, heldFor]) => {
   const until = getHoldEnd({ ...GIVEN, attempts }, { ...SAME, ...attempt }, AT + minutes * MINUTE);
   expect(until).toBe(heldFor === undefined ? undefined : AT + heldFor * MINUTE);
 });
@@ -105,6 +105,6 @@ test.for<[why: string, object: KubeObject, want: boolean]>([
     false,
   ],
   ["no status at all", { ...workload("Deployment", {}), status: undefined }, false],
-])("hasReadyNewPod is true only when a new Pod is certainly ready: %s", ([, object, want]) => {
+])("hasReadyNewPod is true only when at least one new Pod must be ready: %s", ([, object, want]) => {
   expect([replacesPods(object), hasReadyNewPod(object)]).toEqual([true, want]);
 });

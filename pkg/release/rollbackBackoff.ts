@@ -3,14 +3,14 @@ import { isObject } from "../golang/members.ts";
 import { truncate } from "../text/truncate.ts";
 import { getObjectKey, isCrd } from "./identity.ts";
 
-/** A release that was rolled back, and is not retried for a time. */
+/** A release that was rolled back, and whose input is not retried until a backoff has passed. */
 export interface RolledBack {
   /** Number of the release that was rolled back. */
   release: number;
   /** Its bundle and the bundle's version. */
   bundle: string;
   version: string;
-  /** Identity of all inputs of its rendering. */
+  /** Digest of all inputs of its rendering. */
   inputDigest: string;
   /** The extension's `metadata.generation` at that time. */
   generation: number;
@@ -28,7 +28,7 @@ export interface RolledBack {
 /** The inputs of the next attempt. */
 export type Attempt = Pick<RolledBack, "inputDigest" | "generation" | "catalog">;
 
-/** The first wait; it doubles with every attempt, up to the maximum. */
+/** The first backoff. It doubles with every attempt, up to the maximum. */
 const FIRST_WAIT_MS = 10 * 60_000;
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 /** Maximum clock difference between two replicas. */
@@ -36,9 +36,9 @@ const CLOCKS_DIFFER_MS = 5 * 60_000;
 const MAX_MESSAGE = 4_096;
 
 /**
- * Returns when the attempt may start, in milliseconds since the epoch.
- * @returns undefined if it need not wait: its input, spec or catalog changed, the wait is over, or the wait begins in the future because a clock
- * was adjusted
+ * Returns the time when the attempt may start, in milliseconds since the epoch.
+ * @returns undefined if the attempt does not have to wait: its input, spec or catalog changed, the backoff has passed, or the rollback is in the
+ * future because a clock was adjusted
  */
 export function getHoldEnd(given: RolledBack, attempt: Attempt, now: number): number | undefined {
   const same = given.inputDigest === attempt.inputDigest && given.generation === attempt.generation && given.catalog === attempt.catalog;
@@ -47,7 +47,7 @@ export function getHoldEnd(given: RolledBack, attempt: Attempt, now: number): nu
   return same && now < until && !isOfOtherClock ? until : undefined;
 }
 
-/** Returns when an unchanged attempt is retried, in milliseconds since the epoch. */
+/** Returns the time when an unchanged attempt is retried, in milliseconds since the epoch. */
 export function getRetryTime({ at, attempts }: RolledBack): number {
   const began = Date.parse(at) || 0;
   return began + Math.min(FIRST_WAIT_MS * 2 ** (Math.max(attempts, 1) - 1), LONGEST_WAIT_MS);
@@ -60,7 +60,7 @@ export function countAttempts(attempt: Pick<Attempt, "inputDigest">, before: Rol
 
 /**
  * Returns the objects that a rollback applies: those of `target`, except for CustomResourceDefinitions, because reverting one can lose data.
- * Definitions that `given` contains and has applied stay; missing ones come from `target`.
+ * CustomResourceDefinitions of `given` that were applied stay; missing ones come from `target`.
  * @param applied reports by `getObjectKey` which objects of `given` were applied
  */
 export function computeRollbackObjects(

@@ -8,7 +8,7 @@ import { findLastDeployed, isPending, type ReleaseRecord, sortNewestFirst } from
 export interface DesiredRelease {
   /** Prepared objects. */
   objects: readonly KubeObject[];
-  /** The labels of their bundle; a difference from the record requires a new release. */
+  /** The labels of the bundle that contains the objects. If they differ from the record, a new release is required. */
   labels?: Readonly<Record<string, string>>;
 }
 
@@ -17,7 +17,7 @@ export type ReleaseState =
   | { readonly kind: "NeedsInstall"; readonly reason: string }
   | { readonly kind: "Unchanged"; readonly reason: string; readonly release: ReleaseRecord }
   | { readonly kind: "NeedsUpgrade"; readonly reason: string; readonly release: ReleaseRecord; readonly base: ReleaseRecord | undefined }
-  /** The writer stopped before it finished a release. `sameObjects`: continuing it leads to the desired state. */
+  /** The controller stopped before it finished a release. `sameObjects`: finishing that release leads to the desired state. */
   | {
       readonly kind: "Interrupted";
       readonly reason: string;
@@ -45,8 +45,8 @@ export type ReleaseState =
  * | deployed                    | different | or different  | NeedsUpgrade |
  * | superseded, unknown         |           |               | NeedsUpgrade |
  *
- * Labels for package and version on the objects do not require a release: the bundle labels identify a new bundle, and a release from before
- * objects had these labels gets them with the next one.
+ * Different labels for package and version on the objects do not require a release, because the bundle labels already identify a new bundle. Objects
+ * of releases without these labels get them with the next release.
  * @param history in any order
  */
 export function determineState(history: readonly ReleaseRecord[], desired: DesiredRelease): ReleaseState {

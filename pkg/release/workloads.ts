@@ -6,7 +6,7 @@ import { describeObject, getObjectKey } from "./identity.ts";
 type ListKey = readonly (readonly [member: string, absent: string])[];
 
 /**
- * The lists of Pods that an apply treats as maps, and that a create accepts with repeated keys.
+ * The lists of Pods that server-side apply treats as maps, although a create accepts repeated keys in them.
  * @see k8s.io/api v0.36.3 core/v1/types.go, markers listMapKey
  */
 const CONTAINER_LISTS: Readonly<Record<string, ListKey>> = {
@@ -27,11 +27,11 @@ const LISTED_VALUE = 80;
 
 /** A list entry that was dropped because a later one has the same key. */
 interface DroppedEntry {
-  /** Such as `container "manager"`; empty for a list of the Pod itself. */
+  /** Name of the container, such as `container "manager"`; empty for a list of the Pod itself. */
   container: string;
   list: string;
   entry: JsonObject;
-  /** The entry that stays. */
+  /** The entry that is kept. */
   kept: JsonObject;
 }
 
@@ -138,8 +138,8 @@ export interface Adjusted {
 }
 
 /**
- * Removes all but the last list entry of each repeated key: a create accepts them, an apply does not. If a container port loses its name, probes
- * and Services of the set that use the name get the number.
+ * Removes all but the last list entry of each repeated key: a create accepts repeated keys, a server-side apply does not. If the name of a container
+ * port is lost, replaces it with the port number in probes and in Services of the set.
  */
 export function collapseDuplicates(objects: readonly KubeObject[]): Adjusted {
   const notes: string[] = [];

@@ -16,7 +16,7 @@ interface ApiServicesCase extends CaseHead {
   given: BundleParts;
   /** By name of the certificate provider. */
   want: Record<string, KubeObject[]>;
-  /** Of each container of the first Deployment. */
+  /** Expected mounts in each container of the first Deployment. */
   mounts?: JsonObject[][];
 }
 
@@ -43,7 +43,7 @@ const mount = fc.record({
 });
 
 // Source: S0-141; the API server rejects a container that mounts two volumes at one path.
-test("withOwnMountsKept mounts the certificate and no path twice for all mounts of a container", () => {
+test("withOwnMountsKept mounts the certificate, and mounts no path twice, for any mounts of a container", () => {
   fc.assert(
     fc.property(fc.uniqueArray(mount, { selector: ({ mountPath }) => mountPath }), (volumeMounts) => {
       const containers = [{ name: "a", volumeMounts }];

@@ -13,14 +13,14 @@ interface ConfigCase extends CaseHead {
   /** JSON. */
   config: string;
   error?: string;
-  /** JSON from Go's decoder and encoder, which lose an empty node selector. */
+  /** Result of Go's decoder and encoder, which drop an empty node selector. */
   deploymentConfig?: string;
 }
 
 interface ExtendedCase extends CaseHead {
   modes?: string[];
   config: JsonObject;
-  /** Namespaces that are watched. */
+  /** Expected watched namespaces. */
   targets?: string[];
   error?: string;
 }
@@ -105,7 +105,7 @@ test("readBundleConfig suggests a similar field for an unknown field, or lists a
     { path: "deploymentconfig", message: 'unknown field, did you mean "deploymentConfig"?' },
   ]);
   expect(mistakes({ one: 1, two: 2 })).toEqual([
-    { path: "one", message: 'unknown field; the fields are "deploymentConfig", "deploymentConfigs"' },
+    { path: "one", message: 'unknown field; the valid fields are "deploymentConfig", "deploymentConfigs"' },
     { path: "two", message: "unknown field" },
   ]);
 });

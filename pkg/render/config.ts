@@ -14,7 +14,7 @@ import kubernetes from "./kubeSchemas.json" with { type: "json" };
 import { findTrustedCaFault, type TrustedCa } from "./trustedCa.ts";
 import { explainWatchErrors, findExclusionFault, findListFault, readWatchScope } from "./watchScope.ts";
 
-/** Changes of the user to the Deployments of the bundle, as in Go's SubscriptionConfig. Has only the members that are set. */
+/** The user's changes to the Deployments of the bundle, as in Go's SubscriptionConfig. Contains only the fields that are set. */
 export interface DeploymentConfig {
   env?: NamedItem[];
   envFrom?: JsonObject[];
@@ -25,7 +25,7 @@ export interface DeploymentConfig {
   nodeSelector?: Record<string, string>;
   affinity?: PodTemplate["spec"]["affinity"];
   annotations?: Record<string, string>;
-  /** Selects Deployments by their labels; absent selects all. */
+  /** Selects Deployments by label. If absent, selects all Deployments. */
   selector?: LabelSelector;
   /** Whether the changes also apply to init containers. */
   includeInitContainers?: boolean;
@@ -35,7 +35,7 @@ export interface DeploymentConfig {
 
 /** The validated configuration of one extension. */
 export interface BundleConfig {
-  /** At least one, as set by the user; `[""]` for all namespaces. */
+  /** At least one namespace, as set by the user; `[""]` for all namespaces. */
   watchNamespaces?: readonly string[];
   /** Applied in order. */
   deploymentConfigs: readonly DeploymentConfig[];
@@ -46,7 +46,7 @@ export interface ConfigOptions extends ConfigSchemaOptions {
   installNamespace: string;
 }
 
-/** Fields that the schema allows in addition to Go's if the configuration is extended. */
+/** Fields that the schema allows in addition to those of Go if the configuration is extended. */
 interface ConfigMembers {
   deploymentConfig?: JsonObject;
   deploymentConfigs?: JsonObject[];
@@ -81,7 +81,7 @@ export function readBundleConfig(csv: Csv, inline: unknown, options: ConfigOptio
   return { ...(requested ? { watchNamespaces: requested } : {}), deploymentConfigs: configs.map(decodeConfig) };
 }
 
-/** Returns the schema for `config`. A list of namespaces replaces the otherwise required single namespace. */
+/** Returns the schema for `config`. If it contains a list of namespaces, the schema does not require a single namespace. */
 function schemaFor(schema: JsonSchema, config: unknown): JsonSchema {
   const isListed = (config as ConfigMembers).watchNamespaces !== undefined && schema.properties?.["watchNamespaces"] !== undefined;
   return isListed ? { ...schema, required: [] } : schema;
@@ -136,7 +136,9 @@ function decodeConfig(given: JsonObject): DeploymentConfig {
   }
 }
 
-/** Sorts members by name, as Go encodes the configuration before decoding it. If names differ only in letter case, the last one wins. */
+/**
+ * Sorts members by name, because Go encodes the configuration before decoding it. If names differ only in letter case, the last one takes precedence.
+ */
 function sortMembers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortMembers);
   if (typeof value !== "object" || value === null) return value;

@@ -3,7 +3,7 @@ import { findSimilarName } from "../text/compare.ts";
 import { formatCount, formatList } from "../text/lists.ts";
 import type { SchemaFailure } from "./jsonSchema.ts";
 
-/** Maximum number of sentences in addition to those of operator-controller. Further mistakes are reported after these are fixed. */
+/** Maximum number of sentences in addition to those of operator-controller. Other mistakes are reported after these are fixed. */
 const MAX_DETAILS = 20;
 const BULLET = "\n  - ";
 /** Maximum number of unknown fields of one object to compare with known names. Further fields are not shown. */
@@ -16,7 +16,7 @@ interface Lines {
   /** Operator-controller's sentences. */
   readonly sentences: string[];
   sentencesLength: number;
-  /** Details that these sentences omit. */
+  /** Details that the sentences omit. */
   readonly details: string[];
 }
 
@@ -32,7 +32,7 @@ export interface ConfigErrors {
 
 /**
  * Describes all errors of a configuration in a stable order.
- * @param failures at least one.
+ * @param failures at least one failure.
  * @param remarks additional sentences by the field of the configuration that they explain.
  * @see operator-controller df2c201d internal/operator-controller/config formatSchemaError
  */
@@ -71,7 +71,7 @@ function describeFailure(failure: SchemaFailure, remarks: ReadonlyMap<string, st
   const text = sentence(failure);
   lines.sentences.push(text);
   lines.sentencesLength += text.length;
-  // The text for these two keywords omits the path and has only the first name.
+  // For these two keywords, the text of the Go implementation omits the path and all names except the first.
   if (fault.keyword === "required") {
     add(lines, missingFields(path, path.length > 0 ? fault.missing : fault.missing.slice(1)));
   }
@@ -96,7 +96,7 @@ function listDetails(failure: SchemaFailure): string[] {
   return causes.length > 0 ? causes.flatMap(listDetails) : [sentence(failure)];
 }
 
-/** @param remarks remarks of the root object. Its first unknown field is already in the sentences. */
+/** @param remarks remarks about the root object, whose first unknown field is already in the sentences. */
 function unknownFields({ fault, path }: SchemaFailure, remarks?: ReadonlyMap<string, string>): string[] {
   if (fault.keyword !== "additionalProperties") return [];
   const { unknown, known } = fault;
@@ -113,7 +113,7 @@ function unknownFields({ fault, path }: SchemaFailure, remarks?: ReadonlyMap<str
   return [...lines, knownFields(known, path)];
 }
 
-/** Suggests a similar field. Returns an empty text if no field is similar, or after `MAX_COMPARED` fields. */
+/** Suggests a similar field. Returns an empty text if no field is similar, or if `index` is at least `MAX_COMPARED`. */
 function similarHint(name: string, index: number, known: readonly string[], path: readonly string[]): string {
   const similar = index >= MAX_COMPARED ? undefined : findSimilarName(name, known);
   return similar === undefined ? "" : `did you mean ${goQuote(fieldPath([...path, similar]))}?`;
@@ -121,7 +121,7 @@ function similarHint(name: string, index: number, known: readonly string[], path
 
 function knownFields(known: readonly string[], path: readonly string[]): string {
   const where = path.length === 0 ? "" : ` of ${goQuote(fieldPath(path))}`;
-  return `the fields${where} are ${known.map(goQuote).join(", ")}`;
+  return `the valid fields${where} are ${known.map(goQuote).join(", ")}`;
 }
 
 function sentence({ fault, path }: SchemaFailure): string {
@@ -179,7 +179,7 @@ function fieldPath(path: readonly string[]): string {
   return path.map((name) => name.replaceAll("~", "~0").replaceAll("/", "~1")).join(".");
 }
 
-/** Quotes like the schema library: Go's escapes between single quotes. */
+/** Quotes a text as the schema library does: with Go's escapes, between single quotes. */
 function singleQuoted(text: string): string {
   return `'${goQuote(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }

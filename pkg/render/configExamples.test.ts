@@ -10,7 +10,7 @@ import { listConfigNotes } from "./configNotes.ts";
 import { renderBundle } from "./render.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../docs/how-to/configure.md"), "utf8");
-/** The fields of a ClusterExtension that the examples omit. */
+/** The ClusterExtension fields that the examples omit. */
 const REST = {
   namespace: "operators",
   serviceAccount: { name: "installer" },

@@ -4,9 +4,9 @@ import { TerminalError } from "../errors/errors.ts";
 import { CONFIG_LIMITS, checkConfigSize, findConfigSizeFault } from "./configLimits.ts";
 
 const PREFIX = "invalid ClusterExtension configuration: invalid configuration: ";
-const VALUES = `${PREFIX}it contains more than the 10000 values allowed: `;
-const BYTES = `${PREFIX}it contains more than the 262144 bytes allowed as JSON: `;
-const DEPTH = `${PREFIX}it is nested deeper than the 64 levels allowed: `;
+const VALUES = `${PREFIX}it has more than 10000 values: `;
+const BYTES = `${PREFIX}it is larger than 262144 bytes as JSON: `;
+const DEPTH = `${PREFIX}it is nested more than 64 levels deep: `;
 
 const env = (count: number, value = "v") => Array.from({ length: count }, (_, i) => ({ name: `NAME_${i}`, value }));
 const map = (count: number, value: unknown = "v") => Object.fromEntries(Array.from({ length: count }, (_, i) => [`key-${i}`, value]));

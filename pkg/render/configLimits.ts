@@ -3,15 +3,15 @@ import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { truncateExcerpt } from "../text/truncate.ts";
 
-/** Limits of a bundle configuration: ten times the size of 300 environment variables with a value each, or of 300 annotations. */
+/** Limits of a bundle configuration: ten times the size of 300 environment variables or 300 annotations. */
 export const CONFIG_LIMITS = {
   /** As JSON in UTF-8. */
   bytes: 262_144,
   /** Objects, lists and scalars. */
   values: 10_000,
-  /** Lines, list items and members in the texts of all sources before parsing, including lines of comments and certificates. */
+  /** Lines, list items and fields in the texts of all sources, counted before parsing; includes lines of comments and certificates. */
   separators: 20_000,
-  /** Nesting levels; the deepest field of a Pod has about 15. */
+  /** Nesting levels; the deepest field in a Pod is at level 15. */
   depth: 64,
   /** Values, counted once for each Deployment and container that gets them, see `chooseConfigs`. */
   work: 100_000,
@@ -21,12 +21,12 @@ export const CONFIG_LIMITS = {
 export const INVALID_CONFIG = "invalid ClusterExtension configuration: invalid configuration: ";
 
 const TOO_MANY = {
-  bytes: `it contains more than the ${CONFIG_LIMITS.bytes} bytes allowed as JSON`,
-  values: `it contains more than the ${CONFIG_LIMITS.values} values allowed`,
-  depth: `it is nested deeper than the ${CONFIG_LIMITS.depth} levels allowed`,
+  bytes: `it is larger than ${CONFIG_LIMITS.bytes} bytes as JSON`,
+  values: `it has more than ${CONFIG_LIMITS.values} values`,
+  depth: `it is nested more than ${CONFIG_LIMITS.depth} levels deep`,
 } as const;
 
-/** A list or object that contains the counted value, with its name in its own parent. */
+/** A list or object that contains the counted value. `name` is its name in its parent. */
 interface CountedParent {
   readonly name: string;
   readonly size: number;
@@ -42,7 +42,7 @@ export interface SizeFault {
 /**
  * Checks the size of a configuration before any other processing. Stops counting at the first exceeded limit.
  * @param config parsed JSON or YAML, of any form.
- * @throws TerminalError InvalidConfiguration with the limit and the largest field on the path to the place that exceeds it.
+ * @throws TerminalError InvalidConfiguration with the exceeded limit and the largest field on the path to the value that exceeds it.
  */
 export function checkConfigSize(config: unknown): void {
   const fault = findConfigSizeFault(config);
@@ -83,14 +83,14 @@ class SizeCount {
   /** @param extra additional bytes, such as for a colon. */
   #addBytes(scalar: unknown, name: string, extra = 0): SizeFault | undefined {
     const { bytes: most } = CONFIG_LIMITS;
-    // JSON is never shorter than the text, so a text above the limit is not encoded.
+    // JSON is never shorter than the text, so a text above the limit does not need encoding.
     const size = typeof scalar !== "string" ? String(scalar).length : scalar.length > most ? scalar.length : jsonLength(scalar);
     this.#bytes += size + extra;
     if (this.#bytes <= most) return undefined;
     return { limit: TOO_MANY.bytes, where: size > most / 2 ? `${this.#path(name)} has ${size} bytes` : this.#largest() };
   }
 
-  /** Returns the largest list or object that contains the value counted last. */
+  /** Returns the largest list or object that contains the last counted value. */
   #largest(): string {
     const at = this.#places.reduce((most, { size }, index) => (size > (this.#places[most]?.size ?? 0) ? index : most), 0);
     const { size, isList } = this.#places[at] ?? { size: 0, isList: false };

@@ -24,6 +24,6 @@ test.for(loadCases<NotesCase>("config-notes"))("$name", ({ config, notes }) => {
 
 test("listConfigNotes reports a selector without effect for a bundle without Deployments", () => {
   expect(listConfigNotes({ deploymentConfig: { selector: {} } }, renderBundle(bundleOf(), { installNamespace: "ns" }))).toEqual([
-    "deploymentConfig.selector of the configuration has no effect: it matches no Deployment of the bundle, which has none",
+    "deploymentConfig.selector in the configuration has no effect: it matches no Deployment in the bundle; existing: none",
   ]);
 });

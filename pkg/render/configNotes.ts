@@ -11,7 +11,7 @@ import { buildDeploymentLabels } from "./deploymentConfig.ts";
 import type { JsonSchema } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
 
-/** A field that is accepted and then ignored. */
+/** A field that validation accepts but decoding ignores. */
 interface IgnoredMember {
   /** Full path of the field. */
   readonly field: string;
@@ -22,8 +22,8 @@ interface IgnoredMember {
 const REFERENCES: Readonly<Record<string, JsonSchema>> = kubernetes.schemas as Record<string, JsonSchema>;
 
 /**
- * Finds the fields of a deployment configuration that the schema accepts, but no Go type has, so that decoding drops them. Ignores case, like Go's
- * decoder.
+ * Finds fields of a deployment configuration that the schema accepts but decoding drops, because no Go type contains them. Ignores case, as Go's
+ * decoder does.
  * @param config valid according to its schema. @param path of the configuration.
  */
 function findIgnoredFields(config: unknown, path: string): IgnoredMember[] {
@@ -45,7 +45,7 @@ function collectIgnored(schema: JsonSchema, value: unknown, path: string): Ignor
   });
 }
 
-/** Resolves references, and the `allOf` that Kubernetes wraps around them. */
+/** Resolves a reference, also inside an `allOf` as in the schemas of Kubernetes. */
 function resolveSchema(schema: JsonSchema): JsonSchema {
   const [only] = schema.allOf ?? [];
   const next = schema.$ref === undefined ? only : REFERENCES[schema.$ref];
@@ -64,17 +64,17 @@ interface SelectedConfig {
 
 /** Prefix of labels of release objects. */
 const OWN_PREFIX = `${GROUP}/`;
-/** Maximum Deployments in a note, and maximum length of a name with its labels. */
+/** Maximum number of Deployments in a note, and maximum length of a name with labels. */
 const MAX_NAMED = 5;
 const MAX_NAME_LENGTH = 200;
-/** Maximum ignored fields in notes. */
+/** Maximum number of ignored fields that notes list. */
 const MAX_IGNORED = 5;
 
 /**
- * Returns a sentence for each part of a valid configuration that has no effect: selectors that match no Deployment, and fields that
- * Kubernetes does not know.
+ * Returns a sentence for each part of a valid configuration that has no effect: selectors that match no Deployment, and fields that do not exist in
+ * Kubernetes.
  * @param config unchanged configuration.
- * @param objects rendered objects or those of a release. Only Deployments are used.
+ * @param objects rendered objects, or the objects of a release. Only Deployments are used.
  */
 export function listConfigNotes(config: unknown, objects: readonly KubeObject[]): string[] {
   const { deploymentConfig, deploymentConfigs = [] } = (config ?? {}) as DeploymentFields;
@@ -85,14 +85,14 @@ export function listConfigNotes(config: unknown, objects: readonly KubeObject[])
   const unused = configs.flatMap(([path, { selector }]): string[] => {
     if (selector === undefined || labels.some(compileSelector(selector).matches)) return [];
     return [
-      `${path}.selector of the configuration has no effect: it matches no Deployment of the bundle, which has ${formatDeployments(deployments)}`,
+      `${path}.selector in the configuration has no effect: it matches no Deployment in the bundle; existing: ${formatDeployments(deployments)}`,
     ];
   });
   const ignored = configs.flatMap(([path, each]) => findIgnoredFields(each, path));
   const notes = ignored.slice(0, MAX_IGNORED).map((member) => {
     const meant = member.meant();
     const hint = meant === undefined ? "" : `, did you mean ${goQuote(meant)}?`;
-    return `field ${goQuote(truncate(member.field, MAX_NAME_LENGTH))} of the configuration is ignored, because Kubernetes does not know it${hint}`;
+    return `field ${goQuote(truncate(member.field, MAX_NAME_LENGTH))} in the configuration is ignored: Kubernetes has no such field${hint}`;
   });
   const more = ignored.length - notes.length;
   return [...unused, ...notes, ...(more > 0 ? [`${more} more fields are ignored`] : [])];
@@ -107,7 +107,7 @@ function formatDeployments(deployments: readonly KubeObject[]): string {
   return formatList(names, { max: MAX_NAMED });
 }
 
-/** Returns the labels without those of release objects. */
+/** Returns the labels without the labels that are added to release objects. */
 function getLabels(deployment: KubeObject): Record<string, string> {
   const labels = Object.entries(deployment.metadata.labels ?? {}).filter(([key]) => !key.startsWith(OWN_PREFIX));
   return buildDeploymentLabels({ label: Object.fromEntries(labels), spec: deployment["spec"] as DeploymentSpec });

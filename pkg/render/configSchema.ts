@@ -77,10 +77,10 @@ const DEPLOYMENT_CONFIGS: JsonSchema = {
   items: { ...EXTENDED_DEPLOYMENT_CONFIG, required: ["selector"] },
 };
 
-/** The fields that a configuration can have. */
+/** Options that determine which fields a configuration can have. */
 export interface ConfigSchemaOptions {
   deploymentConfig: boolean;
-  /** Whether to accept fields that the Go implementation does not know. Default: false. */
+  /** Whether to accept fields that the Go implementation does not support. Default: false. */
   extended?: boolean;
 }
 
@@ -116,7 +116,7 @@ export function buildConfigSchema(csv: Csv, options: ConfigSchemaOptions): JsonS
   return { type: "object", additionalProperties: false, properties, ...(required === undefined ? {} : { required: [required] }) };
 }
 
-/** Returns the validated formats by name. Without an install namespace, its two formats accept all values. */
+/** Returns the validated formats by name. Without an install namespace, the two namespace formats accept all values. */
 export function createConfigFormats(installNamespace: string): ReadonlyMap<string, Format> {
   const given =
     (check: Format): Format =>
@@ -149,8 +149,8 @@ const REFERENCE = "#/components/schemas/";
 const ALL = { enum: ["", "*"] };
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  deploymentConfig: "Changes to the Deployments of the bundle: all of them, or those that the selector matches.",
-  deploymentConfigs: "Changes to single Deployments, applied in order after deploymentConfig. Each selector chooses Deployments.",
+  deploymentConfig: "Changes to all Deployments in the bundle, or to those that the selector matches.",
+  deploymentConfigs: "Changes to the Deployments that each selector matches, applied in order after deploymentConfig.",
   watchNamespace: 'The namespace that the operator watches; "*" for all namespaces, if the bundle supports it.',
   watchNamespaces: "The namespaces that the operator watches, in any order.",
 };
@@ -159,7 +159,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
  * Returns the JSON Schema (draft-07) of `spec.config.inline` of a bundle for users, editors and other validators. It is self-contained, has
  * descriptions and uses only standard formats. Rendering rejects all configurations that it rejects, and also checks selectors, quantities and
  * lists of namespaces.
- * @param installNamespace `spec.namespace` of the extension, if known. The schema then requires or forbids it as watched namespace.
+ * @param installNamespace `spec.namespace` of the extension, if known. The schema then requires or forbids this namespace as the watched namespace.
  */
 export function buildUserConfigSchema(csv: Csv, installNamespace?: string): JsonObject {
   const modes = listSupportedInstallModes(csv);
@@ -181,7 +181,7 @@ export function buildUserConfigSchema(csv: Csv, installNamespace?: string): Json
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: `Configuration of bundle ${csv.metadata.name ?? ""}`,
-    description: `spec.config.inline of a ClusterExtension; the bundle supports install modes [${[...modes].sort().join(" ")}].`,
+    description: `Value of spec.config.inline in a ClusterExtension. The bundle supports install modes [${[...modes].sort().join(" ")}].`,
     type: "object",
     additionalProperties: false,
     properties,

@@ -49,22 +49,22 @@ test.for<[string, string, string]>([
   [
     "a text that is too large",
     `a: ${"x".repeat(262_144)}`,
-    'key "values.yaml" of ConfigMap ns/a contains 262147 bytes: all sources together are limited to 262144, and 262144 are left',
+    'key "values.yaml" of ConfigMap ns/a contains 262147 bytes: the maximum for all sources is 262144, and only 262144 are left',
   ],
   [
     "too many list items",
     `a: [${"1,".repeat(20_001)}]`,
-    'key "values.yaml" of ConfigMap ns/a contains too many lines, list items and fields: all sources together are limited to 20000, and 20000 are left',
+    'key "values.yaml" of ConfigMap ns/a contains too many lines, list items and fields: the maximum for all sources is 20000, and only 20000 are left',
   ],
   [
     "a value that aliases make huge",
     `a: &a [${"1,".repeat(500)}]\nb: [${Array.from({ length: 50 }, () => "*a").join(", ")}]`,
-    'key "values.yaml" of ConfigMap ns/a is too large: it contains more than the 10000 values allowed',
+    'key "values.yaml" of ConfigMap ns/a is too large: it has more than 10000 values',
   ],
   [
     "a value that is nested too deep",
     `a: ${"[".repeat(100)}${"]".repeat(100)}`,
-    'key "values.yaml" of ConfigMap ns/a is too large: it is nested deeper than the 64 levels allowed',
+    'key "values.yaml" of ConfigMap ns/a is too large: it is nested more than 64 levels deep',
   ],
   ["too many values", `a: [${Array.from({ length: 2_001 }, (_, i) => i).join()}]`, "the sources contain more than 2000 different values"],
 ])("mergeConfig rejects %s", ([, text, fault]) => {
@@ -79,7 +79,7 @@ test("mergeConfig applies the limits to all sources together", () => {
   expect(invalid).toEqual(
     ["c", "d"].map(
       (name, i) =>
-        `spec.config.valuesFrom[${i + 2}]: key "values.yaml" of Secret ns/${name} contains 100003 bytes: all sources together are limited to 262144, and 62138 are left`,
+        `spec.config.valuesFrom[${i + 2}]: key "values.yaml" of Secret ns/${name} contains 100003 bytes: the maximum for all sources is 262144, and only 62138 are left`,
     ),
   );
   expect(config).toBeUndefined();

@@ -6,14 +6,14 @@ import { parseYaml } from "../golang/yaml.ts";
 import { CONFIG_LIMITS, findConfigSizeFault } from "./configLimits.ts";
 
 /**
- * The result of reading a source of configuration. `missing`: the controller waits for it; `invalid`: the user must change it. Texts contain no
+ * The result of reading a configuration source. `missing`: the controller waits for the source; `invalid`: the user must change it. Texts contain no
  * values of the source.
  */
 type SourceValues =
   | { readonly kind: "values"; readonly values: JsonObject }
   | { readonly kind: "missing" | "invalid"; readonly text: string };
 
-/** Remaining size for the texts of sources, see `CONFIG_LIMITS`. */
+/** The size that is left for the texts of other sources, see `CONFIG_LIMITS`. */
 interface TextRoom {
   bytes: number;
   separators: number;
@@ -22,25 +22,25 @@ interface TextRoom {
 /**
  * Reads the values of a source in `namespace`. Returns no values if the object or key of an optional source does not exist.
  * @param object undefined if it does not exist.
- * @param room remaining size; reduced by the text. A text that exceeds it is not parsed.
+ * @param room remaining size, which this call reduces by the size of the text. A text that exceeds it is not parsed.
  */
 function readValues(source: ValuesSource, namespace: string, object: KubeObject | undefined, room: TextRoom): SourceValues {
   const { kind, name, key = VALUES_KEY, optional = false } = source;
   const owner = `${kind} ${namespace}/${name}`;
   const lacking = (what: string): SourceValues =>
-    optional ? { kind: "values", values: {} } : { kind: "missing", text: `${what}: create it, or set optional` };
+    optional ? { kind: "values", values: {} } : { kind: "missing", text: `${what}: create it, or set optional: true` };
   if (!object) return lacking(`${owner} does not exist`);
   const bytes = bytesAt(object, key);
   if (!bytes) return lacking(`${owner} has no key "${key}"`);
   const invalid = (fault: string): SourceValues => ({ kind: "invalid", text: `key "${key}" of ${owner} ${fault}` });
   if (bytes.length > room.bytes)
     return invalid(
-      `contains ${bytes.length} bytes: all sources together are limited to ${CONFIG_LIMITS.bytes}, and ${room.bytes} are left`,
+      `contains ${bytes.length} bytes: the maximum for all sources is ${CONFIG_LIMITS.bytes}, and only ${room.bytes} are left`,
     );
   const separators = countSeparators(bytes, room.separators);
   if (separators > room.separators)
     return invalid(
-      `contains too many lines, list items and fields: all sources together are limited to ${CONFIG_LIMITS.separators}, and ${room.separators} are left`,
+      `contains too many lines, list items and fields: the maximum for all sources is ${CONFIG_LIMITS.separators}, and only ${room.separators} are left`,
     );
   room.bytes -= bytes.length;
   room.separators -= separators;
@@ -79,7 +79,7 @@ function textFrom(bytes: Buffer): string | undefined {
   }
 }
 
-/** Formats the position of a parser error. Its message would quote the text. */
+/** Formats the position of a parser error. Omits its message, which would quote the text. */
 function formatPosition(err: unknown): string {
   const mark = isObject(err) ? err["mark"] : undefined;
   const { line, column } = isObject(mark) ? mark : {};
@@ -121,7 +121,7 @@ export function collectScalarTexts(value: unknown, max = Number.POSITIVE_INFINIT
   return found;
 }
 
-/** A source of configuration and its object; undefined if it does not exist. */
+/** A configuration source and its object; the object is undefined if it does not exist. */
 export interface ReadSource {
   readonly source: ValuesSource;
   readonly object: KubeObject | undefined;
@@ -135,11 +135,11 @@ export interface MergedConfig {
   readonly missing: readonly string[];
   /** Sentences about invalid sources, without their values. */
   readonly invalid: readonly string[];
-  /** All strings and numbers in the sources. */
+  /** All strings and numbers in the sources, as texts to redact. */
   readonly texts: ReadonlySet<string>;
 }
 
-/** Maximum distinct strings and numbers in all sources. Redaction searches for each of them in every message. */
+/** Maximum number of distinct strings and numbers in all sources, because redaction searches for each of them in every message. */
 const MAX_TEXTS = 2_000;
 
 /**

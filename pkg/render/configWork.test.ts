@@ -15,7 +15,7 @@ const bundleWith = (count: number, containers = 1) =>
 const env = (count: number, value = "v") => Array.from({ length: count }, (_, i) => ({ name: `NAME_${i}`, value }));
 const map = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`key-${i}`, "v"]));
 const fault = (where: string): string =>
-  `invalid ClusterExtension configuration: invalid configuration: too many values: at most 100000 are allowed, counted once for each Deployment and container that they apply to; exceeded at Deployment ${where}`;
+  `invalid ClusterExtension configuration: invalid configuration: too many values: at most 100000 are allowed, counted once per Deployment and container; exceeded at Deployment ${where}`;
 
 test.for<[what: string, deployments: number, containers: number, config: JsonObject, message: string | undefined]>([
   ["3000 variables of one Deployment with nine containers", 1, 9, { deploymentConfig: { env: env(3_000) } }, undefined],

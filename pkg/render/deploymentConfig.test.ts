@@ -22,7 +22,7 @@ interface Rendered {
   spec: { template: { metadata: { annotations: Record<string, string> }; spec: JsonObject & { containers: JsonObject[] } } };
 }
 
-/** Returns the Deployment of a bundle with one Deployment after applying the configuration of the user. */
+/** Returns the only Deployment of a bundle after applying the user's configuration. */
 function deploymentOf({ config, configs, pod, labels, podLabels, podAnnotations }: DeploymentCase): Rendered {
   const template = { metadata: { labels: podLabels, annotations: podAnnotations }, spec: { containers: [{ name: "c" }], ...pod } };
   const bundle = bundleOf({ deployments: [{ name: "d", label: labels, spec: { template } }] });

@@ -20,7 +20,7 @@ export interface DeploymentContent {
 type Affinity = NonNullable<PodTemplate["spec"]["affinity"]>;
 
 /**
- * Applies the configuration of the user to a Deployment:
+ * Applies the user's configuration to a Deployment:
  *
  * | env, volumes, volumeMounts | replace items with the same name, append others                       |
  * | envFrom, tolerations       | append new items                                                      |
@@ -54,7 +54,7 @@ export function withDeploymentConfig({ annotations, spec }: DeploymentContent, c
   return { annotations: { ...config.annotations, ...annotations }, spec: { ...spec, template: { ...template, metadata, spec: changed } } };
 }
 
-/** Returns the labels for selectors: those of the Deployment, overridden by those of its Pods. */
+/** Returns the labels that selectors match: the labels of the Deployment, overridden by those of its Pods. */
 export function buildDeploymentLabels({
   label,
   spec,
@@ -76,7 +76,10 @@ function configureContainer(container: Container, config: DeploymentConfig): Con
   return config.trustedCA ? withTrustedCa(changed) : changed;
 }
 
-/** Replaces existing items by name and appends others. Replaces the last of duplicate existing items. Appends duplicate new items. */
+/**
+ * Replaces existing items with the same name and appends the other items. If existing items have duplicate names, replaces the last one. Appends new
+ * items with duplicate names.
+ */
 function mergeByName<T extends { name: string }>(existing: readonly T[] = [], given: readonly T[] = []): T[] {
   const result = [...existing];
   const index = new Map(existing.map(({ name }, at) => [name, at]));
@@ -110,7 +113,7 @@ function mergeAffinity(existing: Affinity = {}, given: Affinity): Affinity | und
   return Object.keys(merged).length === 0 ? undefined : merged;
 }
 
-/** Reports whether an affinity has terms. Node affinity has an object of required terms, pod affinities have a list. */
+/** Reports whether an affinity has terms. The required terms of a node affinity are an object, those of pod affinities a list. */
 function hasTerms(terms: JsonObject): boolean {
   return (
     terms["requiredDuringSchedulingIgnoredDuringExecution"] !== undefined ||
@@ -118,7 +121,7 @@ function hasTerms(terms: JsonObject): boolean {
   );
 }
 
-/** Cost of a value of each field. Maps, and lists whose items are compared, cost more than other lists. */
+/** Cost of a value in each field. Maps, and lists whose items are compared, cost more than other lists. */
 type Costs = Readonly<Partial<Record<keyof DeploymentConfig, number>>>;
 
 const OF_CONTAINERS: Costs = { env: 1, envFrom: 2, volumeMounts: 1, resources: 2, trustedCA: 1 };
@@ -129,10 +132,10 @@ const OF_PODS: Costs = { volumes: 1, tolerations: 2, nodeSelector: 2, affinity: 
 const CHARACTERS_OF_A_VALUE = 64;
 
 /**
- * Returns for each Deployment the configurations whose selectors match, in order. Compiles each selector once.
+ * Returns the configurations whose selectors match, in order, for each Deployment. Compiles each selector once.
  *
- * Computes the work in advance: for each Deployment, the requirements of all selectors, and for each of its configurations, the values of
- * this and the previous ones, once for the Pod and once for each container. Long texts and expensive values count several times.
+ * Estimates the work first: for each Deployment, the number of requirements in all selectors; and for each of its configurations, the number of
+ * values in this and the previous ones, once for the Pod and once for each container. Long texts and expensive values count several times.
  * @throws TerminalError InvalidConfiguration if the work exceeds the limit. The message contains the limit and the Deployment.
  */
 export function chooseConfigs(deployments: readonly StrategyDeployment[], configs: readonly DeploymentConfig[]): DeploymentConfig[][] {
@@ -167,7 +170,7 @@ function computeCost(config: DeploymentConfig, costs: Costs): number {
   return Math.ceil(members.reduce((sum, [member, cost]) => sum + cost * computeWeight(config[member]), 0));
 }
 
-/** Returns one for each value, plus the cost of its text and name. `checkConfigSize` limits number and nesting. */
+/** Returns 1 for each value, plus the cost of its text and name. `checkConfigSize` limits number and nesting. */
 function computeWeight(value: unknown): number {
   if (value === undefined) return 0;
   if (typeof value === "string") return 1 + value.length / CHARACTERS_OF_A_VALUE;
@@ -179,12 +182,12 @@ function tooMuchWork(name: string, at: number, of: number): TerminalError {
   const where = `Deployment ${goQuote(truncateExcerpt(name))}, ${at} of ${of}`;
   return new TerminalError(
     Reason.InvalidConfiguration,
-    `${INVALID_CONFIG}too many values: at most ${CONFIG_LIMITS.work} are allowed, counted once for each Deployment and container that they apply to; exceeded at ${where}`,
+    `${INVALID_CONFIG}too many values: at most ${CONFIG_LIMITS.work} are allowed, counted once per Deployment and container; exceeded at ${where}`,
   );
 }
 
 /**
- * Sets the proxy variables of the cluster in all containers except init containers, overriding those of the bundle:
+ * Sets the proxy variables of the cluster in all containers except init containers, overriding the variables in the bundle:
  *
  * | env in the configuration                                     | variables of the cluster |
  * | names none of the three                                      | all that have a value    |

@@ -7,7 +7,7 @@ import { encodeGoJson } from "../golang/json.ts";
 import { renderBundle } from "./render.ts";
 
 const MODES = ["AllNamespaces", "MultiNamespace", "OwnNamespace", "SingleNamespace"];
-/** All sets of install modes except only MultiNamespace, which the Go implementation never installs. */
+/** All sets of install modes, except for the set of only MultiNamespace, which the Go implementation never installs. */
 const modes = fc.subarray(MODES, { minLength: 1 }).filter((all) => all.join() !== "MultiNamespace");
 const deploymentConfig = fc.record(
   {

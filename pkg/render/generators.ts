@@ -27,7 +27,7 @@ export interface GeneratorOptions {
   /** Namespaces that the operator watches; `[""]` for all namespaces. */
   readonly targetNamespaces: readonly string[];
   readonly certProvider: CertificateProvider | undefined;
-  /** Configurations of the user, applied in order. */
+  /** The user's configurations, applied in order. */
   readonly deploymentConfigs: readonly DeploymentConfig[];
   readonly proxy: ProxyVariables | undefined;
 }
@@ -41,7 +41,7 @@ function watchesAll({ targetNamespaces }: GeneratorOptions): boolean {
 }
 
 /**
- * Returns the other manifests of the bundle. Sets the namespace of namespaced objects to the install namespace.
+ * Returns the manifests other than CSV and CRDs. Sets the namespace of namespaced objects to the install namespace.
  * @throws RetryableError Retrying for a kind that bundles must not contain.
  */
 export function generateAdditionalResources({ others }: RegistryV1Bundle, { installNamespace }: GeneratorOptions): KubeObject[] {
@@ -54,7 +54,7 @@ export function generateAdditionalResources({ others }: RegistryV1Bundle, { inst
   });
 }
 
-/** Sets the namespace. Does not change metadata that is not a map, like upstream. */
+/** Sets the namespace. Does not change metadata that is not a map, as upstream. */
 function setNamespace(object: KubeObject, namespace: string): KubeObject {
   const metadata: unknown = object.metadata ?? ("metadata" in object ? null : {});
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) return object;
@@ -63,8 +63,8 @@ function setNamespace(object: KubeObject, namespace: string): KubeObject {
 }
 
 /**
- * Returns the CRDs of the bundle. CRDs of a conversion webhook get its conversion and the annotations of the certificate provider.
- * @throws RetryableError Retrying for a CRD of a conversion webhook that preserves unknown fields or belongs to several conversion webhooks.
+ * Returns the CRDs of the bundle. Adds the conversion and the annotations of the certificate provider to CRDs with a conversion webhook.
+ * @throws RetryableError Retrying for a CRD with a conversion webhook if the CRD preserves unknown fields or has several conversion webhooks.
  */
 export function generateCrds({ csv, crds: generateCrds }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const webhooks = new Map<string, WebhookDescription>();
@@ -110,9 +110,9 @@ function createBundleError(text: string): RetryableError {
 }
 
 /**
- * Returns the Deployments of the install strategy. Pod templates get the annotations of the CSV, overridden by their own, and the annotations
- * with the watched namespaces. Deployments that serve webhooks or APIs get their certificate mounted. The configuration of the user and the
- * proxy of the cluster are applied last.
+ * Returns the Deployments of the install strategy. Adds the annotations of the CSV to Pod templates unless they have the same annotation, and
+ * annotations with the watched namespaces. Mounts the certificate in Deployments that serve webhooks or APIs. Then applies the user's configuration
+ * and the cluster proxy.
  */
 export function generateDeployments({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const withWebhooks = new Set((csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "" }) => deploymentName));
@@ -129,7 +129,7 @@ export function generateDeployments({ csv }: RegistryV1Bundle, options: Generato
   });
 }
 
-/** @param options options with the configurations of this Deployment only. */
+/** @param options contains only the configurations for this Deployment. */
 function generateDeployment(
   csv: Csv,
   { name, spec, label }: StrategyDeployment,

@@ -34,10 +34,10 @@ type FailureCause =
   | { readonly keyword: "uniqueItems"; readonly repeated: readonly string[] }
   | { readonly keyword: "pattern"; readonly want: string }
   | { readonly keyword: "allOf" | "anyOf" | "oneOf" | "$ref" | "group" }
-  /** An error of a check outside of schemas, as a sentence. */
+  /** An error from a check that is not part of the schema, as a sentence. */
   | { readonly keyword: "rule"; readonly text: string };
 
-/** A fault at one location, with its causes in order of discovery. */
+/** A fault at one location, with its causes in the order in which they were found. */
 export interface SchemaFailure {
   readonly fault: FailureCause;
   /** Field names and list indexes from the root. */
@@ -45,13 +45,13 @@ export interface SchemaFailure {
   readonly causes: readonly SchemaFailure[];
 }
 
-/** Returns the error of a text in a format; undefined if it is valid. */
+/** Returns the error if a text does not have the format; undefined if it is valid. */
 export type Format = (value: string) => string | undefined;
 
 /**
- * Validates values against a schema. Reports faults as the tree of santhosh-tekuri/jsonschema v6, because users see its lines: a `type`, `enum` or
- * `format` fault ends the check of a value, several faults of a value form a group, and a reference hides a single fault. Checks fields in the order
- * of their names. Interprets schemas without compiling them.
+ * Validates values against a schema. Reports faults as the tree of santhosh-tekuri/jsonschema v6, because users see the lines of that library: a
+ * `type`, `enum` or `format` fault ends the check of a value, several faults of a value form a group, and a reference hides a single fault. Checks
+ * fields in the order of their names. Interprets schemas without compiling them.
  * @see https://pkg.go.dev/github.com/santhosh-tekuri/jsonschema/v6
  */
 export class SchemaChecker {
@@ -140,7 +140,7 @@ export class SchemaChecker {
     return anyOf.length > 0 && causes.length === anyOf.length ? { fault: { keyword: "anyOf" }, path, causes } : undefined;
   }
 
-  /** The alternatives in the used schemas are mutually exclusive, so that at most one matches. */
+  /** In all used schemas the alternatives are mutually exclusive, so at most one matches. */
   #checkOne({ oneOf = [] }: JsonSchema, value: unknown, path: readonly string[]): SchemaFailure | undefined {
     const causes = this.#failuresOf(oneOf, value, path);
     return oneOf.length > 0 && causes.length === oneOf.length ? { fault: { keyword: "oneOf" }, path, causes } : undefined;

@@ -13,7 +13,7 @@ const WATCHED = "watched";
 const MODES = ["AllNamespaces", "OwnNamespace", "SingleNamespace"];
 const RUNS = { numRuns: 150 };
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-/** Requirement for the names of roles and bindings. */
+/** Valid names of roles and bindings. */
 const PATH_SEGMENT = /^(?!\.\.?$)[^/%]+$/;
 
 const label = fc.stringMatching(/^[a-z]([-a-z0-9]{0,58}[a-z0-9])?$/);
@@ -28,7 +28,7 @@ const permission = fc.record({
   rules: fc.array(rule, { maxLength: 3 }),
 });
 
-/** Lists have unique names, because a bundle with duplicate names is rejected. */
+/** Generates unique names in lists, because a bundle with duplicate names is rejected. */
 const deployments = fc.uniqueArray(label, { maxLength: 4 }).map((names) =>
   names.map((name) => ({
     name,
@@ -151,7 +151,8 @@ describe("laws of rendering", () => {
         if (stated.has(metadata.name)) continue;
         const isRole = /^(?:Cluster)?Role/.test(kind);
         expect(metadata.name, kind).toMatch(isRole ? PATH_SEGMENT : SUBDOMAIN);
-        // A text and a digest of together 63 characters give a name of 64 characters, as upstream.
+        // A text and a digest with 63 characters in total result in a name of 64 characters, as
+        // upstream.
         expect(metadata.name.length, metadata.name).toBeLessThanOrEqual(isRole ? 64 : 253);
         if (kind === "Service") expect(metadata.name.length).toBeLessThanOrEqual(63);
       }

@@ -10,24 +10,28 @@ import { buildUniqueName } from "../bundle/objectNames.ts";
 import { encodeGoJson } from "../golang/json.ts";
 
 const MAX_SHOWN = 10;
-/** Operators by first letter, one test each. The tests read the data, because vitest collects them even if the data is absent. */
+/** Operators by first letter, one test for each group. Tests read the data at run time, because vitest collects tests even if the data is missing. */
 const LETTERS = ["ab", "c", "def", "ghij", "klm", "nop", "qr", "s", "tuvwxyz0123456789"];
 
 // Source: objects that the Go operator-controller rendered for these bundles.
 describeWithData("real bundles are rendered as operator-controller renders them", (folder) => {
-  test.for(LETTERS)("operators that begin with one of %s", { timeout: 120_000 }, (letters) => {
-    const differing: string[] = [];
-    for (const operator of readdirSync(join(folder, "render")).filter(([first = ""]) => letters.includes(first))) {
-      for (const file of readdirSync(join(folder, "render", operator))) {
-        const expected = JSON.parse(readFileSync(join(folder, "render", operator, file), "utf8")) as RenderCase;
-        const lines = compareRender(expected, rendered(expected, bundleFiles(join(folder, expected.bundle))));
-        if (lines.length > 0) differing.push(`${operator}/${file}: ${lines.join("\n  ")}`);
+  test.for(LETTERS)(
+    "renderBundle renders the same objects as Go for operators that begin with one of %s",
+    { timeout: 120_000 },
+    (letters) => {
+      const differing: string[] = [];
+      for (const operator of readdirSync(join(folder, "render")).filter(([first = ""]) => letters.includes(first))) {
+        for (const file of readdirSync(join(folder, "render", operator))) {
+          const expected = JSON.parse(readFileSync(join(folder, "render", operator, file), "utf8")) as RenderCase;
+          const lines = compareRender(expected, rendered(expected, bundleFiles(join(folder, expected.bundle))));
+          if (lines.length > 0) differing.push(`${operator}/${file}: ${lines.join("\n  ")}`);
+        }
       }
-    }
-    expect(differing.slice(0, MAX_SHOWN)).toEqual([]);
-  });
+      expect(differing.slice(0, MAX_SHOWN)).toEqual([]);
+    },
+  );
 
-  test("the letters cover all operators", () => {
+  test("the groups of letters cover all operators", () => {
     expect(readdirSync(join(folder, "render")).filter(([first = ""]) => !LETTERS.join("").includes(first))).toEqual([]);
   });
 });
@@ -59,7 +63,7 @@ describeWithData("what a Go release holds", (folder) => {
     }
   });
 
-  test("renderBundle uses the same names of ClusterRoles", () => {
+  test("renderBundle uses the same ClusterRole names as Go", () => {
     const [first, second] = ofKind("ClusterRole").map(({ object }) => object);
     const named = (version: string, rules: unknown) =>
       buildUniqueName(`flux-operator.v${version}-flux-operator`, { serviceAccountName: "flux-operator", rules });

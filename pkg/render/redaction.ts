@@ -5,13 +5,13 @@ import { redactUserinfo } from "../text/redact.ts";
 /** Replacement for hidden values. */
 export const HIDDEN = "(from spec.config.valuesFrom)";
 
-/** Minimum length to hide a text inside other texts, where shorter ones match too often. Shorter texts are hidden only as whole values. */
+/** Minimum length of a text to hide inside other texts. Shorter texts would match too often, so they are hidden only as whole values. */
 const MIN_LENGTH = 3;
-/** Minimum length to hide a text inside a word. Shorter texts are hidden only as whole words. */
+/** Minimum length of a text to hide inside a word. Shorter texts are hidden only as whole words. */
 const MIN_LENGTH_ANYWHERE = 8;
-/** Number of characters that identify a longer text, because the end of a truncated message can contain only part of it. */
+/** Number of characters at the start of a text that are enough to hide it, because a truncated message can end within the text. */
 const PREFIX = 24;
-/** Maximum steps for one text, about 50 ms. Only malicious texts need more, and are hidden completely. */
+/** Maximum number of steps for one text, about 50 ms. A text that needs more is malicious and is hidden completely. */
 const MAX_STEPS = 5_000_000;
 /** Number of characters that a search covers in one step. A comparison covers one character. */
 const SEARCHED_CHARACTERS = 16;
@@ -22,12 +22,12 @@ const WORD = /[\p{L}\p{N}]/u;
 /** A text to search for in other texts. */
 interface HiddenText {
   readonly text: string;
-  /** The searched text: `text` or its beginning. */
+  /** The text to search for: `text` or its beginning. */
   readonly search: string;
 }
 
 /**
- * Hides secret texts in messages and values. The search is case-sensitive, and also finds texts escaped like JSON or Go and single lines of
+ * Hides secret texts in messages and values. The search is case-sensitive, and also finds texts with JSON or Go escapes, and single lines of
  * multi-line texts.
  */
 export class HiddenTexts {
@@ -60,7 +60,7 @@ export class HiddenTexts {
     this.#parts = undefined;
   }
 
-  /** Replaces hidden texts in `text`. Replaces all of `text` if too many or too long texts must be compared. */
+  /** Replaces hidden texts in `text`. Replaces all of `text` if the search takes too many steps. */
   hide(text: string): string {
     this.#parts ??= collectParts(this.texts);
     const parts = this.#parts;
@@ -121,7 +121,7 @@ function replaceParts(text: string, parts: readonly HiddenText[], steps: Steps):
   return out + text.slice(end);
 }
 
-/** Adds the start and end of each match until no steps remain. A match at the end of a truncated text is shorter. */
+/** Adds the start and end of each match until no steps remain. A match at the end of a truncated text can be shorter. */
 function addPlaces(text: string, { text: hidden, search }: HiddenText, steps: Steps, places: [number, number][]): void {
   const isWord = hidden.length < MIN_LENGTH_ANYWHERE;
   steps.left -= Math.ceil(text.length / SEARCHED_CHARACTERS);

@@ -57,7 +57,7 @@ function checkRendered(objects: readonly KubeObject[]): void {
     const size = jsonBytes(object);
     if (size > renderedObjectBytes)
       throw createBundleTooLargeError(
-        `its ${formatKindAndName(object)} has ${size} bytes as JSON, more than the ${renderedObjectBytes} an API server accepts`,
+        `its ${formatKindAndName(object)} has ${size} bytes as JSON, but an API server accepts at most ${renderedObjectBytes}`,
       );
     bytes += size;
     if (bytes > renderedBytes)
@@ -65,7 +65,7 @@ function checkRendered(objects: readonly KubeObject[]): void {
   }
 }
 
-/** Formats kind and name. A manifest can lack both. */
+/** Formats kind and name. Both can be missing in a manifest. */
 function formatKindAndName({ kind, metadata }: Partial<KubeObject>): string {
   return truncateExcerpt(`${kind} ${metadata?.name}`);
 }
@@ -74,7 +74,7 @@ function jsonBytes(object: KubeObject): number {
   try {
     return Buffer.byteLength(JSON.stringify(object));
   } catch {
-    // JSON.stringify is twice as fast, but does not support bigint.
+    // Tries JSON.stringify first: it is twice as fast, but does not support bigint.
     return Buffer.byteLength(encodeGoJson(object));
   }
 }
@@ -91,7 +91,7 @@ export interface RenderOptions {
   singleOwnNamespace?: boolean;
   /** Whether the configuration can contain `deploymentConfig`. Default true. */
   deploymentConfig?: boolean;
-  /** Whether to accept configuration and install modes unknown to the Go implementation, such as several namespaces. Default true. */
+  /** Whether to accept configuration and install modes that the Go implementation does not support, such as several namespaces. Default true. */
   extendedConfig?: boolean;
   /** Proxy variables of the cluster for the Deployments. Ignored if the configuration sets one of them. */
   proxy?: ProxyVariables | undefined;
@@ -116,8 +116,8 @@ const GENERATORS: readonly Generator[] = [
 ];
 
 /**
- * Renders the objects of a bundle for one extension, in the order of the generators. The same input always gives the same objects.
- * Members have the order of Go's JSON. Objects can share parts with the bundle: treat both as read-only.
+ * Renders the objects of a bundle for one extension, in the order of the generators. The same input always results in the same objects. Fields have
+ * the order of Go's JSON. Objects can share parts with the bundle: treat both as read-only.
  * @throws TerminalError InvalidConfiguration if the configuration is invalid for the bundle.
  * @throws TerminalError Blocked if the objects exceed `BUNDLE_LIMITS`.
  * @throws RetryableError Retrying with the text of operator-controller if the bundle cannot be rendered.

@@ -13,7 +13,7 @@ test.for<[what: string, render: () => unknown, message: RegExp]>([
   [
     "one object is larger than an API server accepts",
     () => renderBundle(bundleOf({ others: [config("large", 3 * MIB)] }), { installNamespace: "ns" }),
-    /^bundle is too large: its ConfigMap large has 31458\d\d bytes as JSON, more than the 3145728 an API server accepts$/,
+    /^bundle is too large: its ConfigMap large has 31458\d\d bytes as JSON, but an API server accepts at most 3145728$/,
   ],
   [
     "all objects together are too large",
@@ -32,7 +32,7 @@ test.for<[what: string, render: () => unknown, message: RegExp]>([
       ),
     /^bundle is too large: its 100 permissions in 51 watched namespaces render to 10200 objects, more than the 10000 allowed$/,
   ],
-])("renderBundle rejects a bundle terminally and names limit and number when %s", ([, render, message]) => {
+])("renderBundle throws a terminal error with limit and number when %s", ([, render, message]) => {
   expect(render).toThrow(expect.objectContaining({ message: expect.stringMatching(message) }));
   try {
     render();

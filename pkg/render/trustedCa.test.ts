@@ -37,7 +37,7 @@ test.for<[why: string, config: JsonObject, error: string]>([
   [
     "a mount of the user at the same path",
     { ...trustedCA("ca"), volumeMounts: [{ name: "v", mountPath: "/etc/pki/ca-trust/extracted/pem" }] },
-    'invalid value for field "deploymentConfig.trustedCA": volumeMounts has a mount at "/etc/pki/ca-trust/extracted/pem", where trustedCA mounts the certificate authorities: remove one of them',
+    'invalid value for field "deploymentConfig.trustedCA": volumeMounts has a mount at "/etc/pki/ca-trust/extracted/pem", where trustedCA mounts the CA certificates: remove one of them',
   ],
 ])("renderBundle rejects trustedCA with %s", ([, deploymentConfig, error]) => {
   expect(() => made({ deploymentConfig })).toThrow(error);

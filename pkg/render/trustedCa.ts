@@ -15,12 +15,12 @@ export interface TrustedCa {
   create?: boolean;
 }
 
-/** Path of authorities in images of the RHEL family, and for Go programs in images without their own file. */
+/** Path of the CA certificates in images of the RHEL family. Go programs also read it in images without a CA file. */
 const MOUNT_PATH = "/etc/pki/ca-trust/extracted/pem";
 const FILE = "tls-ca-bundle.pem";
 /** Unique name, because bundles often have a volume named trusted-ca. */
 const VOLUME = "olm-trusted-ca";
-/** Variable that Go and OpenSSL read in all images, including those with authorities at another path. */
+/** Variable that Go and OpenSSL read in all images, including images with CA certificates at another path. */
 const FILE_VARIABLE = "SSL_CERT_FILE";
 
 /** Schema of `trustedCA` in the configuration. */
@@ -45,9 +45,9 @@ export function buildTrustedCaVolume({ configMapName }: TrustedCa): NamedItem {
 }
 
 /**
- * Mounts the authorities in a container, replacing other mounts at the same path, and sets SSL_CERT_FILE unless it is already set, even if it
- * is empty.
- * @param container after all other changes of the user.
+ * Mounts the CA certificates in a container, replacing other mounts at the same path. Sets SSL_CERT_FILE unless the container already has the
+ * variable, even with an empty value.
+ * @param container container after all other changes of the user.
  */
 export function withTrustedCa(container: Container): Container {
   const { env = [], volumeMounts = [] } = container;
@@ -60,19 +60,19 @@ export function withTrustedCa(container: Container): Container {
   };
 }
 
-/** Returns the error for a configured mount at the same path; undefined if there is none. */
+/** Returns an error if the configuration contains a mount at the same path; otherwise undefined. */
 export function findTrustedCaFault(config: JsonObject): string | undefined {
   const { trustedCA, volumeMounts = [] } = config as { trustedCA?: TrustedCa; volumeMounts?: readonly { mountPath?: string }[] };
   const taken = trustedCA && volumeMounts.find(({ mountPath }) => isInMountPath(mountPath));
   return (
-    taken &&
-    `volumeMounts has a mount at ${goQuote(taken.mountPath ?? "")}, where trustedCA mounts the certificate authorities: remove one of them`
+    taken && `volumeMounts has a mount at ${goQuote(taken.mountPath ?? "")}, where trustedCA mounts the CA certificates: remove one of them`
   );
 }
 
 /**
- * Returns the ConfigMaps that extensions own and OpenShift fills, one for each name. They have no data, so that the extension does not own the data.
- * @throws TerminalError InvalidConfiguration if the bundle contains a ConfigMap of that name.
+ * Returns the ConfigMaps that the extension creates and OpenShift fills, one for each name. They have no data, so that the extension does not own the
+ * data.
+ * @throws TerminalError InvalidConfiguration if the bundle contains a ConfigMap with that name.
  */
 export function buildTrustedCaConfigMaps(
   { others }: RegistryV1Bundle,
@@ -94,7 +94,7 @@ export function buildTrustedCaConfigMaps(
   }));
 }
 
-/** Returns the distinct names of ConfigMaps that a configuration creates. The configuration can be invalid. */
+/** Returns the distinct names of the ConfigMaps that a configuration creates. The configuration does not need to be valid. */
 export function listCreatedTrustedCas(config: JsonObject | undefined): string[] {
   const { deploymentConfig, deploymentConfigs } = (config ?? {}) as { deploymentConfig?: unknown; deploymentConfigs?: unknown };
   const configs: unknown[] = [deploymentConfig, ...(Array.isArray(deploymentConfigs) ? (deploymentConfigs as unknown[]) : [])];

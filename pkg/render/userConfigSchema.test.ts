@@ -10,7 +10,7 @@ interface Validator {
   compile(schema: object): (value: unknown) => boolean;
 }
 
-/** An independent JSON Schema validator: the one of the web framework. */
+/** An independent JSON Schema validator, from the web framework. */
 function otherValidator(): Validator {
   const framework = createRequire(createRequire(import.meta.url).resolve("fastify"));
   const load = createRequire(framework.resolve("@fastify/ajv-compiler"));
@@ -45,7 +45,7 @@ const config = fc.record(
   { requiredKeys: [] },
 );
 
-/** Returns the error of a configuration; undefined if it is valid. */
+/** Returns the validation error of a configuration; undefined if it is valid. */
 function refusal(supported: readonly string[], value: unknown): string | undefined {
   try {
     readBundleConfig(bundleOf({ modes: supported }).csv, value, { installNamespace: "ns", deploymentConfig: true, extended: true });

@@ -5,15 +5,15 @@ import { compareText } from "../text/compare.ts";
 import type { SchemaFailure } from "./jsonSchema.ts";
 
 /**
- * Returns the namespaces that the operator watches: the distinct requested ones, sorted, or else `[""]` (all) if the bundle supports it, or
- * else none.
+ * Returns the namespaces that the operator watches: the distinct requested namespaces, sorted. Without a request, `[""]` (all namespaces) if the
+ * bundle supports it, otherwise none.
  */
 export function chooseTargetNamespaces(csv: Csv, requested: readonly string[] | undefined): string[] {
   if (requested !== undefined) return [...new Set(requested)].sort(compareText);
   return listSupportedInstallModes(csv).has("AllNamespaces") ? [""] : [];
 }
 
-/** Returns the error of operator-controller if the bundle cannot watch `targets`; undefined if it can. */
+/** Returns the error, with the text of operator-controller, if the bundle cannot watch `targets`; otherwise undefined. */
 export function findTargetFault(csv: Csv, installNamespace: string, targets: readonly string[]): string | undefined {
   const modes = listSupportedInstallModes(csv);
   const supported = `supported install modes [${[...modes].sort().join(" ")}]`;
@@ -25,7 +25,7 @@ export function findTargetFault(csv: Csv, installNamespace: string, targets: rea
   return fits ? undefined : `${supported} do not support target namespaces [${targets.join(" ")}]`;
 }
 
-/** The fields of a configuration for watched namespaces. */
+/** The configuration fields for watched namespaces. */
 interface WatchMembers {
   watchNamespace?: unknown;
   watchNamespaces?: unknown;
@@ -41,7 +41,7 @@ const ALL_TEXTS = ["", "*"] as const;
 export interface WatchScope {
   /** Requested namespaces; `[""]` for all; absent if not set. Valid only after the rest was validated. */
   readonly requested?: readonly string[];
-  /** The configuration without values for all namespaces, which the Go implementation does not know. */
+  /** The configuration without values for all namespaces, which the Go implementation does not support. */
   readonly rest: unknown;
 }
 
@@ -76,7 +76,9 @@ export function findListFault(csv: Csv, installNamespace: string, requested: rea
   if (fault === undefined) return undefined;
   const [only] = targets;
   const isOwn = targets.includes(installNamespace) && !listSupportedInstallModes(csv).has("OwnNamespace");
-  const reason = isOwn ? `${goQuote(installNamespace)} is the install namespace` : `only ${goQuote(only ?? "")} requires SingleNamespace`;
+  const reason = isOwn
+    ? `${goQuote(installNamespace)} is the install namespace`
+    : `watching only ${goQuote(only ?? "")} requires SingleNamespace`;
   return rule(`invalid value for field "watchNamespaces": ${fault} (${reason})`);
 }
 
@@ -101,7 +103,7 @@ export function explainWatchErrors(csv: Csv, config: unknown, extended: boolean)
   } else if (watchNamespaces !== undefined && extended && !mayList && !isAll) {
     remarks.set("watchNamespaces", `watchNamespaces requires install mode MultiNamespace, but ${supported}`);
   } else if (watchNamespace === undefined && watchNamespaces === undefined && mayOne && mayList && !mayAll) {
-    remarks.set("watchNamespace", `${supported}: you can set the list watchNamespaces instead`);
+    remarks.set("watchNamespace", `${supported}: set watchNamespaces instead`);
   }
   return remarks;
 }

@@ -58,7 +58,7 @@ function portsByDeployment(csv: Csv): Map<string, ServedPort[]> {
   return Map.groupBy(served, ({ deploymentName }) => deploymentName);
 }
 
-/** Returns the distinct ports, sorted by port and target. A named target counts as its number, or else as 0. */
+/** Returns the distinct ports, sorted by port and target. A named target port is sorted by its number if it is one, otherwise as 0. */
 function servicePorts(served: readonly ServedPort[]): ServicePort[] {
   const ports = new Map<string, ServicePort>();
   for (const { port, target } of served) ports.set(`${port}/${typeof target}/${target}`, { name: String(port), port, targetPort: target });
@@ -95,7 +95,7 @@ function buildMetadata(metadata: object): KubeObject["metadata"] {
   return MANIFEST_TYPES.convert("meta/v1.ObjectMeta", metadata) as KubeObject["metadata"];
 }
 
-/** Generates a webhook configuration with fields in the order of Go. The port is that of the CSV: 0 if it is not set. */
+/** Generates a webhook configuration with fields in the order of Go. The port is the one in the CSV; 0 if it is not set. */
 function configuration(
   kind: "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration",
   webhook: WebhookDescription,
@@ -148,7 +148,7 @@ function namespaceSelector({ targetNamespaces }: GeneratorOptions): object | und
   return { matchExpressions: [{ key: NAMESPACE_NAME_LABEL, operator: "In", values: [...targetNamespaces] }] };
 }
 
-/** Priority of the group: above custom resources, below API groups of Kubernetes. Priority of the version: below other versions of the group. */
+/** Group priority: above custom resources, below the API groups of Kubernetes. Version priority: below other versions of the group. */
 const GROUP_PRIORITY_MINIMUM = 2000;
 const VERSION_PRIORITY = 15;
 

@@ -11,7 +11,7 @@ import type { FilteredCatalogs } from "./resolution.ts";
 import { type CatalogCandidate, recordBundle } from "./resolutionRecord.ts";
 import { findBlockingCatalog, rankCatalogs } from "./resolve.ts";
 
-/** A version to which the installed bundle can be upgraded next. */
+/** A version that the installed bundle can be upgraded to in one step. */
 export interface AvailableUpdate {
   readonly version: string;
   readonly bundle: string;
@@ -23,7 +23,7 @@ export interface AvailableUpdate {
   readonly deprecated: boolean;
 }
 
-/** The versions to which an installed extension can be upgraded next. */
+/** The versions that an installed extension can be upgraded to in one step. */
 export interface NextUpdates {
   /** Highest version first, at most ten. */
   readonly updates: readonly AvailableUpdate[];
@@ -36,8 +36,8 @@ const MAX_MESSAGE = 1_024;
 const SEARCHED_ENTRIES = 2_000;
 
 /**
- * Lists the newer versions that resolution can choose next, from the catalogs with the highest priority, and the newest excluded version.
- * Undefined if nothing is installed, the installed version is invalid, or an unavailable catalog may have a better bundle.
+ * Lists the newer versions that resolution can choose next, from the catalogs with the highest priority, and the newest version that it cannot
+ * choose. Undefined if nothing is installed, the installed version is invalid, or an unavailable catalog may have a better bundle.
  */
 export function findAvailableUpdates(filtered: FilteredCatalogs): NextUpdates | undefined {
   const { query, results, catalogs } = filtered;

@@ -3,7 +3,7 @@ import type { DeprecationReference, FbcBundle, FbcChannel, FbcDeprecations, Pack
 import { goQuote } from "../golang/quote.ts";
 import { parseVersionRelease, type VersionRelease } from "../version/version.ts";
 
-/** A bundle of the package with the data for choosing, parsed once. */
+/** A bundle of the package, with the parsed data that resolution compares. */
 export interface Candidate {
   readonly bundle: FbcBundle;
   /** Undefined if the bundle has no valid version; such a bundle sorts last. */
@@ -28,7 +28,7 @@ export function parseBundleVersion(bundle: Pick<FbcBundle, "name" | "properties"
   return parseVersionRelease(version, release);
 }
 
-/** Returns the release that a bundle states separately from its version, possibly empty; undefined if it states none. The version must be valid. */
+/** Returns the `release` of the bundle's first `olm.package` property, possibly empty; undefined if it is not set. The version must be valid. */
 export function getStatedRelease(bundle: FbcBundle): string | undefined {
   const { release } = (bundle.properties.find(({ type }) => type === "olm.package")?.value ?? {}) as { release?: unknown };
   return typeof release === "string" ? release : undefined;
@@ -66,7 +66,7 @@ export function listEntryNames(channels: readonly FbcChannel[]): ReadonlySet<str
 
 /** The subject of a deprecation check. */
 export interface DeprecationQuery {
-  /** Channels named in spec; empty means all channels of the package. */
+  /** The channels in spec; empty means all channels of the package. */
   readonly channels?: readonly string[] | undefined;
   /** The installed bundle, if any. */
   readonly bundleName?: string | undefined;
@@ -80,8 +80,8 @@ export interface DeprecationMessages {
 }
 
 /**
- * Returns what a catalog's deprecations state about the package, the requested channels, and one bundle.
- * If the query has no channels, the messages of all deprecated channels are returned, even if the bundle is not in them.
+ * Returns the catalog's deprecations of the package, the requested channels, and one bundle. If the query has no channels, the messages of all
+ * deprecated channels are returned, even if the bundle is not in them.
  * @see operator-controller df2c201d internal/operator-controller/controllers/clusterextension_controller.go SetDeprecationStatus
  */
 export function findDeprecations(
@@ -97,7 +97,7 @@ export function findDeprecations(
   };
 }
 
-/** Returns the names of the bundles that are deprecated themselves; a deprecated channel or package does not deprecate its bundles. */
+/** Returns the names of the bundles with a deprecation of their own. A deprecated channel or package does not deprecate its bundles. */
 export function listDeprecatedBundles(deprecations: FbcDeprecations | undefined): ReadonlySet<string> {
   const names = new Set<string>();
   for (const { reference } of deprecations?.entries ?? []) if (reference.schema === "olm.bundle") names.add(reference.name ?? "");

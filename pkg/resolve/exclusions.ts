@@ -16,20 +16,20 @@ import { formatCandidateVersion, formatGoList } from "./wording.ts";
 export interface Exclusion {
   /** Name of the filter, as in records; otherwise `deprecation`, `catalogPriority`, `catalogTie`, `silentCatalog` or `preference`. */
   readonly rule: string;
-  /** How the rule excludes the candidate, as a clause. */
+  /** Why the rule excludes the candidate, as a clause. */
   readonly text: string;
-  /** A change after which this rule no longer excludes the candidate, as a clause. */
+  /** How to prevent the rule from excluding the candidate, as a clause. */
   readonly remedy: string;
 }
 
-/** Default limit of channel entries that are searched for a sequence of upgrades; takes some hundred milliseconds. */
+/** Default maximum number of channel entries to search for a sequence of upgrades. Such a search takes some hundred milliseconds. */
 const SEARCHED_ENTRIES = 1_000_000;
 const MAX_DEPRECATION = 200;
 
 /**
- * Returns every rule that excludes a candidate: each filter that would remove it, even if an earlier one does; if no filter does, the candidate
- * that is preferred. Empty for the best candidate.
- * @param searched limit of channel entries to search for a sequence of upgrades
+ * Returns every rule that excludes a candidate: all filters that would remove it, including those after the first. If no filter removes it, returns
+ * why another candidate is preferred. Empty for the best candidate.
+ * @param searched maximum number of channel entries to search for a sequence of upgrades
  */
 export function findExclusions(ranked: CatalogCandidate, filtered: FilteredCatalogs, searched = SEARCHED_ENTRIES): Exclusion[] {
   const filters = findFilterExclusions(ranked, filtered, searched);
@@ -115,7 +115,7 @@ function findClusterExclusion(candidate: Candidate, query: ResolutionQuery): Exc
     : [];
 }
 
-/** Returns what is preferred to a candidate that passes all filters. */
+/** Returns why another candidate is preferred to a candidate that passes all filters. */
 function findPreferenceExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs): Exclusion[] {
   const matching = rankCatalogs(filtered.results);
   const [first] = matching;

@@ -10,11 +10,10 @@ import { findSkippingEntries } from "./successors.ts";
 import { formatCandidateVersion, formatGoList, formatQuery } from "./wording.ts";
 
 /**
- * Explains why `best` was chosen, in one sentence of some hundred characters, such as `bundle "x.v1.2.0" (version 1.2.0) of catalog "c": highest
- * of 3 versions in channels [stable] matching ">=1.0", successor of "x.v1.1.0" by replaces in channel "stable"`.
- * Adds remarks: a major step, a higher version without an edge, another entry that skips the bundle, an overridden upgrade constraint, catalogs
- * that were not chosen, a cluster beyond the versions that the bundle supports. `rejections` are sentences about bundles that the cluster's
- * version excludes.
+ * Explains why `best` was chosen, in one sentence of a few hundred characters, such as `bundle "x.v1.2.0" (version 1.2.0) of catalog "c": highest of
+ * 3 versions in channels [stable] matching ">=1.0", successor of "x.v1.1.0" by replaces in channel "stable"`. Adds remarks about: a major upgrade or
+ * downgrade, a higher version without an upgrade edge, a channel entry that skips the bundle, catalogs that were not chosen or are unavailable, and a
+ * cluster version that the bundle does not support. `rejections` are sentences about bundles that the cluster's version excludes.
  */
 export function explainChoice(
   result: FilterResult,
@@ -55,7 +54,7 @@ function describeEdge({ edges }: FilterResult, best: Candidate, query: Resolutio
   return edge.via === "stay" ? ", already installed" : `, successor of ${from} by ${edge.via} in channel ${goQuote(edge.channel)}`;
 }
 
-/** Returns a warning for steps that may lose data or break users of the operator. */
+/** Returns a warning for a major upgrade or a downgrade, which may lose data or break users of the operator. */
 function findStepWarning(best: Candidate, { installed }: ResolutionQuery): string[] {
   const step = installed && getVersionStep(installed.version, formatCandidateVersion(best));
   return step === "major" || step === "rollback"
@@ -63,7 +62,7 @@ function findStepWarning(best: Candidate, { installed }: ResolutionQuery): strin
     : [];
 }
 
-/** Returns the highest version that only the edges exclude. */
+/** Returns a remark about the highest version that only the upgrade edges exclude. */
 function findUnreachedRemark({ inRange, reachable }: FilterResult, best: Candidate, { installed }: ResolutionQuery): string[] {
   if (!installed) return [];
   const kept = new Set(reachable);
@@ -73,7 +72,7 @@ function findUnreachedRemark({ inRange, reachable }: FilterResult, best: Candida
     : [];
 }
 
-/** Returns a warning if the cluster is beyond the versions that the chosen bundle supports; empty if the cluster's version is unknown. */
+/** Returns a warning if the chosen bundle does not support the cluster's version; empty if that version is unknown. */
 function findClusterWarning(best: Candidate, query: ResolutionQuery): string[] {
   const conflict = findClusterConflict(best, query);
   return conflict && conflict.kind !== "unknown" ? [`warning: ${formatClusterVersionConflict(conflict)}`] : [];
@@ -93,12 +92,12 @@ function findNotChosenRemark(passedOver: readonly FilterResult[], { priority }: 
   ];
 }
 
-/** Maximum length of a warning, which quotes the catalog, in characters. */
+/** Maximum length of a warning in characters. A warning quotes names from the catalog. */
 const MAX_WARNING = 600;
 
 /**
- * Lists warnings about choosing `best`, one sentence each: no upgrade edge leads to it, which only SelfCertified allows, or an entry of the
- * requested channels skips it. Empty for the installed bundle.
+ * Lists warnings about choosing `best`, one sentence each: it has no upgrade edge, which only SelfCertified allows, or an entry of the requested
+ * channels skips it. Empty for the installed bundle.
  */
 export function findWarnings(
   { edges, channels }: Pick<FilterResult, "edges" | "channels">,

@@ -13,8 +13,8 @@ const MAX_BUNDLES = 3;
 const MAX_CATALOGS = 3;
 
 /**
- * Explains which bundles clusterVersionPolicy Enforce excludes that would have been chosen instead of `choice`: one sentence for each catalog,
- * at most three. Empty if it excludes nothing better.
+ * Explains which bundles would have been chosen instead of `choice` if clusterVersionPolicy Enforce did not exclude them: one sentence for each
+ * catalog, at most three. Empty if there are none.
  */
 export function explainClusterRejections(results: readonly FilterResult[], choice: FilterResult & { readonly best: Candidate }): string[] {
   const sentences = results.flatMap((result) => {
@@ -43,7 +43,7 @@ function formatRejections(rejections: readonly ClusterRejection[]): string {
   return [...reported, ...(more > 0 ? [formatCount(more, "more bundle")] : [])].join(", ");
 }
 
-/** Limit of channel entries searched for a sequence of upgrades; takes several milliseconds. */
+/** Maximum number of channel entries to search for a sequence of upgrades. Such a search takes several milliseconds. */
 const SEARCHED_ENTRIES = 50_000;
 
 /** Lists the existing channels if no requested channel has a bundle. */
@@ -52,8 +52,8 @@ function suggestChannels({ content }: FilterResult): string[] {
 }
 
 /**
- * Lists alternatives if no version matches: the highest version, one that matches in other channels, a prerelease that only the rules for
- * prereleases exclude.
+ * Lists alternatives if no version matches: the highest version, a matching version in other channels, and a prerelease that the range would contain
+ * if it matched prereleases.
  */
 function suggestForRange({ all, inChannels, content }: FilterResult, query: ResolutionQuery): string[] {
   const near = [`the highest version ${query.channels.length > 0 ? "in these channels " : ""}is ${formatHighestVersion(inChannels)}`];
@@ -98,7 +98,7 @@ function suggestSuccessors(result: FilterResult, query: ResolutionQuery): string
   ];
 }
 
-/** Returns the path to the highest version in range that several upgrades within the channels lead to. */
+/** Returns the upgrade path to the highest version in range that can be reached with several upgrades within the channels. */
 function findUpgradePath({ catalog, channels, inChannels, inRange }: FilterResult, { installed }: ResolutionQuery): string[] {
   if (!installed) return [];
   const map = { catalog, channels, candidates: inChannels };
@@ -111,7 +111,7 @@ function findUpgradePath({ catalog, channels, inChannels, inRange }: FilterResul
   ];
 }
 
-/** Lists the excluded bundles with the reason, and two alternatives: the policy, or another version of the package. */
+/** Lists the excluded bundles with the reason, and two alternatives: policy Warn, or another version of the package. */
 function suggestForCluster({ all, rejectedByCluster, reachable }: FilterResult, query: ResolutionQuery): string[] {
   const others = all.filter((candidate) => !reachable.includes(candidate) && findClusterConflict(candidate, query) === undefined);
   return [
@@ -138,7 +138,7 @@ function formatHighestVersion(candidates: readonly Candidate[]): string {
 
 /** The result of one filter on the candidates of one catalog. */
 export interface FilterStep {
-  /** As in records: channels, versionRange, upgradeEdges, clusterVersion, deprecation, or the name of an extra filter. */
+  /** The name in records: channels, versionRange, upgradeEdges, clusterVersion, deprecation, or the name of an extra filter. */
   readonly name: string;
   /** The condition of the filter, such as `in channels [beta]`. */
   readonly asks: string;
@@ -197,12 +197,12 @@ const CLUSTER_VERSION: Description = {
   },
   near: suggestForCluster,
 };
-/** The filters of `filterCatalog` in their order. */
+/** The filters of `filterCatalog` in the order in which they run. */
 const FILTERS: readonly Description[] = [CHANNELS, VERSION_RANGE, UPGRADE_EDGES, CLUSTER_VERSION];
 
 /**
- * Lists the filters that the query uses and the candidates of a catalog that each left, in order. The last filter prefers candidates that are
- * not deprecated.
+ * Lists the filters that the query uses, in order, with the candidates of a catalog that passed each of them. The last filter removes deprecated
+ * candidates if others are left.
  */
 export function listFilterSteps(result: FilterResult, query: ResolutionQuery): FilterStep[] {
   const steps: FilterStep[] = [];

@@ -12,16 +12,16 @@ import { type BundleMetadata, findSuccessorEdges, parseInstalledVersion, type Up
 /** The requirements of spec.source.catalog and of the installed bundle, parsed once for all catalogs. */
 export interface ResolutionQuery {
   readonly packageName: string;
-  /** Empty: bundles need not be in any channel. */
+  /** If empty, bundles need not be in a channel. */
   readonly channels: readonly string[];
-  /** As written, and parsed; absent: any version. */
+  /** The version range as text, and parsed. If absent, any version matches. */
   readonly range?: { readonly text: string; readonly constraint: Constraint };
   readonly installed?: BundleMetadata & { readonly parsed: VersionRelease };
-  /** False under SelfCertified: any version may follow the installed one. */
+  /** False under SelfCertified, which allows any version after the installed one. */
   readonly enforceEdges: boolean;
-  /** Name of the installed bundle, even if its version cannot be parsed: it may stay regardless of the cluster's version. */
+  /** Name of the installed bundle, even if its version cannot be parsed. This bundle may stay regardless of the cluster's version. */
   readonly installedName?: string;
-  /** The cluster version to compare with the maximum that bundles state. */
+  /** The cluster version to compare with the maximum version of bundles. */
   readonly cluster: ClusterVersion;
   /** True under clusterVersionPolicy Enforce: a bundle that conflicts with the cluster's version is excluded. */
   readonly enforceClusterVersion: boolean;
@@ -77,9 +77,9 @@ export interface ClusterRejection {
   readonly conflict: ClusterVersionConflict;
 }
 
-/** A filter that runs after those of `filterCatalog`, on the candidates that they left: for rules that need more than the catalog and the query. */
+/** A filter that runs after those of `filterCatalog`, on the remaining candidates, for rules that need data other than the catalog and the query. */
 export interface ExtraFilter {
-  /** As in records, such as `dependencies`. */
+  /** The name in records, such as `dependencies`. */
   readonly name: string;
   /** The condition of the filter, such as `whose dependencies can be met`. */
   readonly asks: string;
@@ -107,16 +107,16 @@ export interface FilterResult {
   readonly reachable: readonly Candidate[];
   /** The reachable candidates that the cluster's version excludes; empty unless the query enforces it. */
   readonly rejectedByCluster: readonly ClusterRejection[];
-  /** Filters that ran on the candidates after these, in order. */
+  /** Filters that ran after the ones above, in order. */
   readonly extraFilters: readonly ExtraFilter[];
-  /** The candidates that all filters left. */
+  /** The candidates that passed all filters. */
   readonly allowed: readonly Candidate[];
   readonly best: Candidate | undefined;
 }
 
 /**
- * Filters one catalog's package: channels, then version range, then upgrade edges, then the cluster's version. A bundle without a valid version
- * is in no range. The installed version always passes the upgrade edges.
+ * Filters one catalog's package: channels, then version range, then upgrade edges, then the cluster's version. A version range never matches a bundle
+ * without a valid version. The installed version always passes the upgrade edges.
  */
 export function filterCatalog(catalog: { name: string; priority: number }, content: PackageContent, query: ResolutionQuery): FilterResult {
   const deprecations = content.deprecations[0];
@@ -157,24 +157,24 @@ export function applyFilter(result: FilterResult, filter: ExtraFilter): FilterRe
   return { ...result, extraFilters: [...result.extraFilters, filter], allowed, best: findDefault(allowed) };
 }
 
-/** Returns the channels that the query names, or all channels of the package. */
+/** Returns the channels in the query, or all channels of the package if the query has none. */
 export function getRequestedChannels({ channels }: PackageContent, query: ResolutionQuery): readonly FbcChannel[] {
   return query.channels.length === 0 ? channels : channels.filter(({ name }) => query.channels.includes(name));
 }
 
-/** Reports whether the query's range, if it has one, contains the version; it never contains one that cannot be parsed. */
+/** Reports whether the query's range contains the candidate's version. Always true without a range; false for a version that cannot be parsed. */
 export function isInRange({ version }: Pick<Candidate, "version">, { range }: ResolutionQuery): boolean {
   return range === undefined || (version !== undefined && range.constraint.contains(version.version));
 }
 
-/** Reports whether the candidate may follow the installed bundle: always if edges are not enforced, or nothing is installed. */
+/** Reports whether the installed bundle may be upgraded to the candidate. Always true if edges are not enforced or nothing is installed. */
 export function isReachable(candidate: Candidate, query: ResolutionQuery, edges: ReadonlyMap<string, UpgradeEdge>): boolean {
   return !query.installed || !query.enforceEdges || findEdge(candidate, query, edges) !== undefined;
 }
 
 /**
- * Returns how the candidate may follow the installed bundle: it is that bundle, an edge leads to it, or it is another bundle of the same
- * version.
+ * Returns the edge from the installed bundle to the candidate: an upgrade edge, or `stay` for the installed bundle itself and for other bundles of
+ * the same version. Undefined if there is no edge.
  */
 export function findEdge(
   { bundle, version }: Candidate,
@@ -193,7 +193,7 @@ export function rejectByCluster(candidate: Candidate, query: ResolutionQuery): C
   return findClusterConflict(candidate, query);
 }
 
-/** Returns how the candidate conflicts with the cluster's version, whether the query enforces that or not. */
+/** Returns how the candidate conflicts with the cluster's version, even if the query does not enforce the cluster version. */
 export function findClusterConflict({ bundle }: Candidate, { cluster }: ResolutionQuery): ClusterVersionConflict | undefined {
   return findClusterVersionConflict(readMaxVersion(bundle), cluster);
 }

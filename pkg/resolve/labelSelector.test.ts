@@ -22,7 +22,7 @@ test("compileSelector accepts as many parts as allowed", () => {
   expect([error, requirements, matches(labels(1_000)), matches(labels(999))]).toEqual([undefined, 1_000, true, false]);
 });
 
-test("compileSelector returns a selector that matches exactly what all its expressions match", () => {
+test("compileSelector returns a selector that matches exactly the labels that all its expressions match", () => {
   const text = fc.constantFrom("a", "b", "c");
   const expression = fc.oneof(
     fc.record({ key: text, operator: fc.constantFrom("In", "NotIn"), values: fc.array(text, { minLength: 1, maxLength: 3 }) }),

@@ -29,7 +29,7 @@ export const MAX_SELECTOR_PARTS = 1_000;
 
 /** A validated selector, prepared for matching many objects. */
 export interface CompiledSelector {
-  /** The first error, in Go's words; labels are checked in order of key. Undefined for a valid selector. */
+  /** The first error, with the text of the Go implementation. Labels are checked in order of key. Undefined for a valid selector. */
   readonly error: string | undefined;
   /** Maximum number of comparisons for one object. */
   readonly requirements: number;
@@ -38,7 +38,7 @@ export interface CompiledSelector {
 }
 
 /**
- * Validates and prepares a selector. One with more than `MAX_SELECTOR_PARTS` is invalid, and nothing else in it is checked.
+ * Validates and prepares a selector. A selector with more than `MAX_SELECTOR_PARTS` parts is invalid, and is not checked further.
  * @see https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/labels/selector.go
  */
 export function compileSelector(selector: LabelSelector | undefined): CompiledSelector {
@@ -50,7 +50,7 @@ export function compileSelector(selector: LabelSelector | undefined): CompiledSe
   return { error, requirements: tests.length, matches: (labels) => tests.every((test) => test(labels)) };
 }
 
-/** Returns the first error of `selector`, in Go's words; undefined if it is valid. */
+/** Returns the first error of `selector`, with the text of the Go implementation; undefined if it is valid. */
 export function findSelectorError(selector: LabelSelector | undefined): string | undefined {
   return compileSelector(selector).error;
 }

@@ -10,28 +10,28 @@ import { hasContent } from "./resolve.ts";
 import { type BundleMetadata, findDestinations, SearchBudget, type UpgradeTarget } from "./successors.ts";
 import { formatCandidateVersion, formatEnumeration, formatGoList } from "./wording.ts";
 
-/** A request for a bundle of an extension that allows the cluster to upgrade to its next minor version. */
+/** A request for a bundle of an extension with which the cluster can be upgraded to its next minor version. */
 export interface RemedyRequest {
   readonly source: CatalogSource;
   /** The catalogs that `source.selector` selects, by name. */
   readonly catalogs: readonly CatalogPackage[];
   readonly installed?: BundleMetadata | undefined;
-  /** Names of the bundles that block the cluster upgrade, regardless of what the catalogs state about them. */
+  /** Names of the bundles that block the cluster upgrade, regardless of their properties in the catalogs. */
   readonly blocking: readonly string[];
   /** The current version of the cluster. */
   readonly cluster: MinorVersion;
 }
 
 /**
- * What excludes the remedy: the version range or channels in spec, or a missing upgrade edge. `way`: the version itself is allowed, but the path
- * to it is not.
+ * What excludes the remedy: the version range or channels in spec, or a missing upgrade edge. `way`: the version itself is allowed, but an
+ * intermediate version or edge is not.
  */
 interface Limit {
   readonly kind: "range" | "channels" | "edges";
   readonly excludes: "target" | "way";
 }
 
-/** The version that allows the cluster upgrade, the path to it and the limits that exclude it; or that no such version exists. */
+/** The version that allows the cluster upgrade, the path to it and the limits that exclude it; or the information that no such version exists. */
 type Remedy =
   | {
       readonly kind: "version";
@@ -41,13 +41,13 @@ type Remedy =
       readonly deprecated: boolean;
       /** Intermediate versions, in the order of the upgrades. */
       readonly through: readonly string[];
-      /** Empty: spec already allows the version. */
+      /** Empty if spec already allows the version. */
       readonly limits: readonly Limit[];
     }
-  /** Names of the catalogs that were searched and of those that are unavailable; both empty if no catalog is selected. */
+  /** Names of the searched catalogs and of the unavailable catalogs; both empty if no catalog is selected. */
   | { readonly kind: "none"; readonly requested: readonly string[]; readonly silent: readonly string[] };
 
-/** One stage of the search: the query of spec, with some limits removed. */
+/** One stage of the search: the query from spec, with some limits removed. */
 interface Stage {
   readonly query: ResolutionQuery;
   readonly without: readonly Limit["kind"][];
@@ -56,13 +56,13 @@ interface Stage {
 /**
  * Finds the version to upgrade to. The first of these stages with a result decides:
  * - versions that resolution could choose next
- * - versions that several upgrades lead to
- * - the same without the version range, the channels, or both of spec
+ * - versions that can be reached with several upgrades
+ * - the same without the version range of spec, without its channels, or without both
  * - any version in the package
  *
- * In a stage, versions that are not deprecated come first, versions below the installed one come last, and then the lowest is chosen.
- * A bundle allows the cluster upgrade if it states no maximum or a high enough one. Unavailable catalogs are ignored.
- * Undefined if spec or the installed version cannot be parsed. Pure, and of bounded effort.
+ * In a stage, versions that are not deprecated come first, versions below the installed one come last, and then the lowest is chosen. A bundle allows
+ * the cluster upgrade if it has no maximum OpenShift version, or a maximum that is high enough. Unavailable catalogs are ignored. Undefined if spec
+ * or the installed version cannot be parsed. Pure. The effort is bounded.
  */
 export function findRemedy({ source, catalogs, installed, blocking, cluster }: RemedyRequest): Remedy | undefined {
   const parsed = parseQuery(source, installed, { kind: "known", text: "", minor: cluster });

@@ -7,7 +7,7 @@ import type { Candidate } from "./candidates.ts";
 import type { FilterResult, ResolutionQuery } from "./filters.ts";
 import type { BundleMetadata, UpgradeEdge } from "./successors.ts";
 
-/** A catalog and its content of the package. */
+/** A catalog and its content for the package. */
 export interface CatalogPackage {
   name: string;
   priority: number;
@@ -17,7 +17,7 @@ export interface CatalogPackage {
   unavailable?: string;
   /** The catalog's own status while it is not served, such as `it reports Retrying: manifest unknown`. */
   reports?: string;
-  /** The package when the catalog was last available; absent if that is not known, and for an available catalog. */
+  /** The content of the package when the catalog was last available. Absent if unknown, and for an available catalog. */
   lastKnown?: { readonly content: PackageContent | undefined };
 }
 
@@ -34,16 +34,16 @@ export interface FilterRequest {
   readonly installed?: BundleMetadata | undefined;
   /** Name of the catalog that the installed bundle came from; absent if that is not known. */
   readonly installedFrom?: string | undefined;
-  /** Absent: not an OpenShift cluster. */
+  /** Absent if the cluster is not an OpenShift cluster. */
   readonly cluster?: ClusterVersion | undefined;
 }
 
-/** The input of `resolve`: as FilterRequest, but the catalogs are not yet selected, in any order. */
+/** The input of `resolve`: like FilterRequest, but with all catalogs in any order, before selection. */
 export interface ResolveRequest extends FilterRequest {
   readonly catalogs: readonly LabeledCatalog[];
 }
 
-/** The candidates that the filters left in each selected catalog. */
+/** The candidates in each selected catalog that passed the filters. */
 export interface FilteredCatalogs {
   readonly kind: "candidates";
   readonly source: CatalogSource;
@@ -57,7 +57,7 @@ export interface FilteredCatalogs {
   readonly results: readonly FilterResult[];
 }
 
-/** A catalog in which the filters left a best candidate. */
+/** A catalog with at least one candidate that passed the filters, and the best of them. */
 export type MatchingCatalog = FilterResult & { readonly best: Candidate };
 
 /** The bundle to install or keep. */
@@ -65,9 +65,9 @@ export interface SuccessfulResolution {
   readonly kind: "resolved";
   readonly bundle: FbcBundle;
   readonly version: VersionRelease;
-  /** Name of the catalog it comes from. */
+  /** Name of the catalog that contains the bundle. */
   readonly catalog: string;
-  /** The catalog's deprecations in the package. */
+  /** The catalog's deprecations for the package. */
   readonly deprecations: FbcDeprecations | undefined;
   /** Why this bundle was chosen, one sentence. */
   readonly explanation: string;
@@ -75,18 +75,18 @@ export interface SuccessfulResolution {
   readonly problems: readonly Problem[];
   /** Warnings about the choice, one sentence each; often none. */
   readonly warnings: readonly string[];
-  /** How it follows the installed bundle; absent if nothing is installed, or if SelfCertified allows it without an edge. */
+  /** The edge from the installed bundle. Absent if nothing is installed, or if SelfCertified allows the bundle without an edge. */
   readonly edge?: UpgradeEdge;
   /** Highest version of the package in that catalog that is not deprecated, regardless of the limits of the request; undefined if none exists. */
   readonly newest: VersionRelease | undefined;
-  /** The candidates it was chosen from. */
+  /** The candidates that the bundle was chosen from. */
   readonly filtered: FilteredCatalogs;
 }
 
 /** Why there is no bundle to install, with the data of each reason. */
 export type UnresolvedCause =
   | {
-      /** A part of the input cannot be parsed; `error` says why. */
+      /** A part of the input cannot be parsed; `error` is the reason. */
       readonly reason: "InvalidSelector" | "InvalidVersionRange" | "InvalidInstalledVersion";
       readonly error: string;
       readonly filtered?: undefined;
@@ -104,7 +104,7 @@ export type UnresolvedCause =
           readonly tied: readonly MatchingCatalog[];
         }
       | {
-          /** The best candidate has no version that can be parsed. */
+          /** The version of the best candidate cannot be parsed. */
           readonly reason: "InvalidBundleVersion";
           readonly catalog: string;
           readonly bundle: string;
@@ -121,7 +121,7 @@ export type Unresolved = UnresolvedCause & {
   readonly source: CatalogSource;
   /** The text of the Go operator-controller, byte for byte. */
   readonly goMessage: string;
-  /** Which filter left nothing, and the alternatives. */
+  /** The filter that no candidate passed, and the alternatives. */
   readonly explanation: string;
   /** `goMessage`, `; `, `explanation`. */
   readonly message: string;

@@ -109,7 +109,7 @@ const requests = fc
     }),
   );
 
-test("recordResolution counts every candidate as left or removed by each filter", () => {
+test("recordResolution counts every candidate as either left or removed for each filter", () => {
   fc.assert(
     fc.property(requests, (request) => {
       for (const { bundles: all, filters, emptiedBy } of recordResolution("p", resolve(request)).catalogs) {
@@ -124,7 +124,7 @@ test("recordResolution counts every candidate as left or removed by each filter"
   );
 });
 
-test("recordResolution names as runner-up the bundle that is chosen when the winner is removed", () => {
+test("recordResolution reports as runner-up the bundle that is chosen when the winner is removed", () => {
   fc.assert(
     fc.property(requests, (request) => {
       const filtered = filterCandidates(request);

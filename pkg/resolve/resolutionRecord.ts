@@ -34,7 +34,7 @@ export interface FilterRecord {
   readonly asks: string;
   readonly left: number;
   readonly removed: number;
-  /** The highest versions that it removed, highest first; at most ten. */
+  /** The highest versions that the filter removed, highest first; at most ten. */
   readonly last: readonly RemovedCandidate[];
 }
 
@@ -46,13 +46,13 @@ export interface CatalogRecord {
   readonly state: "asked" | "withoutPackage" | "silent";
   /** Why the catalog is unavailable. */
   readonly because?: string;
-  /** How many bundles of the package it has. */
+  /** Number of bundles of the package in the catalog. */
   readonly bundles: number;
-  /** The filters that the query uses, in order, up to the one that left nothing. */
+  /** The filters that the query uses, in order, up to the first filter that no candidate passed. */
   readonly filters: readonly FilterRecord[];
-  /** The filter that left nothing. */
+  /** The filter that no candidate passed. */
   readonly emptiedBy?: string;
-  /** Alternatives after a filter left nothing, as clauses; at most five. */
+  /** Alternatives if no candidate passed a filter, as clauses; at most five. */
   readonly near?: readonly string[];
   /** The best remaining candidate. */
   readonly best?: RecordedBundle;
@@ -63,11 +63,11 @@ export type OutcomeRecord =
   | {
       readonly kind: "resolved";
       readonly winner: RecordedBundle;
-      /** How it follows the installed bundle, such as `replaces in channel stable`, or `stay`. */
+      /** The edge from the installed bundle, such as `replaces in channel stable`, or `stay`. */
       readonly edge?: string;
-      /** The bundle that would be chosen without the winner; absent if there is only one. */
+      /** The bundle that would be chosen if the winner did not exist; absent if there is no other candidate. */
       readonly runnerUp?: RecordedBundle;
-      /** What decided between the two, as a word and as a clause. */
+      /** The criterion that decided between the winner and the runner-up, as a word and as a clause. */
       readonly decidedBy?: "deprecation" | "priority" | "version" | "release" | "channel" | "name";
       readonly because?: string;
       readonly explanation: string;
@@ -85,7 +85,7 @@ export type OutcomeRecord =
       readonly notes?: readonly string[];
     };
 
-/** The request, as far as it was parsed. */
+/** The parsed parts of the request. */
 export interface RequestRecord {
   /** At most ten. */
   readonly channels?: readonly string[];
@@ -106,7 +106,7 @@ export interface ResolutionRecord {
   readonly catalogs: readonly CatalogRecord[];
   readonly moreCatalogs: number;
   readonly outcome: OutcomeRecord;
-  /** What could not be checked, and why, one sentence each; absent if everything was checked. Only set by `olmv1 resolve`. */
+  /** Checks that were not possible, with the reason, one sentence each. Absent if everything was checked. Only set by `olmv1 resolve`. */
   readonly unjudged?: readonly string[];
 }
 
@@ -138,7 +138,7 @@ function compareRanked(a: CatalogCandidate, b: CatalogCandidate): number {
   );
 }
 
-/** Returns what puts `winner` before `other`, as a word and as a clause. */
+/** Returns the criterion by which `winner` is preferred to `other`, as a word and as a clause. */
 function decided(
   winner: CatalogCandidate,
   other: CatalogCandidate,

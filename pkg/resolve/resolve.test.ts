@@ -201,7 +201,7 @@ test("resolve never chooses a lower version under SelfCertified than with edges"
 });
 
 /** Source: S1-18. */
-test("resolve never chooses another version than a pinned one when catalogs change", () => {
+test("resolve never chooses a version other than the pinned one when catalogs change", () => {
   fc.assert(
     fc.property(request, fc.constantFrom<Policy>("CatalogProvided", "SelfCertified"), (one, upgradeConstraintPolicy) => {
       const { installed } = one;
@@ -214,7 +214,7 @@ test("resolve never chooses another version than a pinned one when catalogs chan
 });
 
 /** Source: X-02, S1-26. */
-test("resolve upgrades without a warning exactly when an edge leads to a bundle that nothing skips", () => {
+test("resolve upgrades without a warning exactly when the bundle has an upgrade edge and no entry skips it", () => {
   fc.assert(
     fc.property(request, fc.constantFrom<Policy>("CatalogProvided", "SelfCertified"), (one, upgradeConstraintPolicy) => {
       const got = resolve(requestFrom({ ...one, catalog: { ...one.catalog, upgradeConstraintPolicy } }));
@@ -261,7 +261,7 @@ test("resolve never chooses an unsupported bundle under Enforce, and on supporte
   );
 });
 
-test("resolve chooses the installed bundle again when nothing follows it", () => {
+test("resolve chooses the installed bundle again when it has no successors", () => {
   const bundles: BundleFixture[] = ["p.v1.0.0", "p.v1.1.0"];
   const channels = { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] };
   const ask = (installed: BundleMetadata): Resolution =>

@@ -54,7 +54,7 @@ export interface SelectedCatalogs<C> {
 }
 
 /**
- * Selects catalogs by `source.selector`: the only place that parses it. Evaluates it once for each catalog.
+ * Selects catalogs by `source.selector`. This is the only function that parses the selector. Evaluates it once for each catalog.
  * @param metadataOf returns the catalog's name and labels
  */
 export function selectCatalogs<C>(
@@ -69,8 +69,8 @@ export function selectCatalogs<C>(
 }
 
 /**
- * Filters the package of each selected catalog by channels, version range and upgrade edges and, under clusterVersionPolicy Enforce, by the
- * cluster's version. Parses range and installed version once, and reports which of them is invalid.
+ * Filters the package of each selected catalog by channels, version range and upgrade edges and, under clusterVersionPolicy Enforce, by the cluster's
+ * version. Parses the range and the installed version once, and reports which of them is invalid.
  */
 export function filterCandidates(request: FilterRequest): FilteredCatalogs | Unresolved {
   const { source, catalogs, installed, installedFrom, cluster = { kind: "none" } } = request;
@@ -93,9 +93,9 @@ export function hasContent(content: PackageContent | undefined): content is Pack
 }
 
 /**
- * Chooses the best candidate. In each catalog: not deprecated first, then the highest version. Among the catalogs: those without deprecation
- * first, then the highest priority. Two catalogs of the same highest priority make the choice ambiguous. An unavailable catalog blocks the
- * choice only if its content could change it.
+ * Chooses the best candidate. Within a catalog, candidates that are not deprecated are preferred, then the highest version. Among the catalogs, those
+ * whose best candidate is not deprecated are preferred, then the highest priority. Two catalogs of the same highest priority make the choice
+ * ambiguous. An unavailable catalog blocks the choice only if its content could change it.
  */
 export function chooseBest(filtered: FilteredCatalogs): Resolution {
   const [first, ...rest] = rankCatalogs(filtered.results);
@@ -149,7 +149,9 @@ function listUnavailableProblems(catalogs: readonly CatalogPackage[]): Problem[]
   ];
 }
 
-/** Returns problems: the policy has no version to compare with, or the chosen bundle may not work on this cluster. */
+/**
+ * Returns problems about the cluster version: clusterVersionPolicy has no version to compare with, or the chosen bundle may not support the cluster.
+ */
 function findClusterProblems(best: Candidate, query: ResolutionQuery): string[] {
   const { cluster, enforceClusterVersion } = query;
   if (enforceClusterVersion && cluster.kind === "none") return [NOTHING_TO_COMPARE];
@@ -158,7 +160,8 @@ function findClusterProblems(best: Candidate, query: ResolutionQuery): string[] 
 }
 
 /**
- * Returns the catalogs with a best candidate, highest priority first, otherwise in the given order; deprecated ones only if there are no others.
+ * Returns the catalogs with a best candidate, highest priority first, otherwise in the given order. Catalogs whose best candidate is deprecated are
+ * only included if there are no others.
  */
 export function rankCatalogs(results: readonly FilterResult[]): MatchingCatalog[] {
   const matching = results.flatMap((result) => (result.best ? [{ ...result, best: result.best }] : []));
@@ -182,8 +185,8 @@ export function findBlockingCatalog(filtered: FilteredCatalogs): CatalogPackage 
  * | no other catalog matches, or only with deprecated bundles                            | yes |
  * | its priority is not lower than that of the best match                                | yes |
  *
- * The second row allows updates from the catalog of the installed bundle while another catalog is new or broken. A catalog that the installed
- * bundle did not come from never replaces an unavailable one: that could install content from a source that you did not choose.
+ * The second row allows updates from the catalog of the installed bundle while another catalog is new or broken. Any other catalog does not replace
+ * an unavailable catalog, because that could install content from a source that you did not choose.
  */
 function couldChange(catalog: CatalogPackage, first: MatchingCatalog | undefined, { query, installedFrom }: FilteredCatalogs): boolean {
   const { lastKnown, priority } = catalog;

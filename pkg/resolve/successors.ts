@@ -8,17 +8,17 @@ import type { Candidate } from "./candidates.ts";
 export interface BundleMetadata {
   name: string;
   version: string;
-  /** Set, possibly empty, if the bundle states its release separately; otherwise build metadata of `version` counts as release. */
+  /** Set, possibly empty, if the bundle has a separate `release`. Otherwise the build metadata of `version` is the release. */
   release?: string | undefined;
 }
 
-/** Why a bundle may follow the installed one. `channel` is empty for `stay`, the installed bundle itself. */
+/** Why the installed bundle may be upgraded to a bundle. `channel` is empty for `stay`, the installed bundle itself. */
 export interface UpgradeEdge {
   readonly channel: string;
   readonly via: "replaces" | "skips" | "skipRange" | "stay";
 }
 
-/** Ranges by their text, for callers that need the successors of many bundles; undefined for invalid ranges. */
+/** Cache of parsed ranges by their text, for callers that compute the successors of many bundles. Undefined for invalid ranges. */
 type ParsedRanges = Map<string, Range | undefined>;
 
 const STRENGTH: Readonly<Record<UpgradeEdge["via"], number>> = { stay: 0, replaces: 1, skips: 2, skipRange: 3 };
@@ -40,10 +40,9 @@ export function parseInstalledVersion({ version, release }: BundleMetadata): Ver
 }
 
 /**
- * Returns the direct successors of `installed` by name, each with its edge: every entry of `channels`, at any position, whose `replaces` or
- * `skips` names the installed bundle or whose `skipRange` contains its version.
- * If several edges lead to one bundle, replaces wins over skips over skipRange, then the first channel by name. Invalid skipRanges are ignored.
- * The installed version must be valid.
+ * Returns the direct successors of `installed` by name, each with its edge: every entry of `channels`, at any position, whose `replaces` or `skips`
+ * contains the installed bundle or whose `skipRange` contains its version. If a bundle has several edges, `replaces` takes precedence over `skips`,
+ * which takes precedence over `skipRange`, then the first channel by name. Invalid skipRanges are ignored. The installed version must be valid.
  */
 export function findSuccessorEdges(
   channels: readonly FbcChannel[],
@@ -92,8 +91,8 @@ function rangeOrNone(text: string): Range | undefined {
 }
 
 /**
- * Returns the entries of `channels`, as channel and name, that list `name` in their `skips`. Only channels with `name` as an entry count: in
- * others it is only the start of an edge. A skipped bundle can still be chosen.
+ * Returns the entries of `channels`, as channel and name, that list `name` in their `skips`. Only includes channels that have `name` as an entry; in
+ * other channels it is only the start of an edge. A skipped bundle can still be chosen.
  */
 export function findSkippingEntries(channels: readonly FbcChannel[], name: string): { channel: string; entry: string }[] {
   return channels
@@ -103,14 +102,14 @@ export function findSkippingEntries(channels: readonly FbcChannel[], name: strin
     );
 }
 
-/** A catalog as an upgrade graph: the bundles that can be chosen, and the channels with the edges. */
+/** The upgrade graph of a catalog: the bundles that can be chosen, and the channels with the edges. */
 export interface UpgradeGraph {
   readonly catalog: string;
   readonly channels: readonly FbcChannel[];
   readonly candidates: readonly Candidate[];
 }
 
-/** A bundle that upgrades can lead to. */
+/** A bundle that can be reached with one or more upgrades. */
 export interface UpgradeTarget {
   readonly catalog: string;
   readonly candidate: Candidate;
@@ -118,7 +117,7 @@ export interface UpgradeTarget {
   readonly through: readonly Candidate[];
 }
 
-/** Maximum number of channel entries that searches may visit; takes some tenths of a second. Limits a search in any catalog. */
+/** Maximum number of channel entries that searches may visit, which bounds them to some tenths of a second in any catalog. */
 const MAX_ENTRIES = 1_000_000;
 
 /** The remaining effort of several searches, and their shared parsed ranges. */
@@ -139,9 +138,9 @@ export class SearchBudget {
 }
 
 /**
- * Finds all bundles that sequences of upgrades from `start` lead to, along the edges of all `maps`, each with the fewest upgrades, nearest
- * first. A bundle in several maps is reported for the first one. Bundles without a version are not included. Breadth first; stops when the
- * budget is used up.
+ * Finds all bundles that can be reached from `start` with sequences of upgrades along the edges of all `maps`, each with the fewest upgrades, nearest
+ * first. A bundle in several maps is reported for the first of them. Bundles without a version are not included. Breadth first; stops when the budget
+ * is used up.
  */
 export function findDestinations(maps: readonly UpgradeGraph[], start: BundleMetadata, budget: SearchBudget): UpgradeTarget[] {
   const found = new Map<string, UpgradeTarget>();

@@ -81,7 +81,7 @@ test.for<[reason: UnresolvedReason, given: Unresolved, details: Partial<Unresolv
   expect(JSON.parse(JSON.stringify(got))).toEqual(got);
 });
 
-test("getUnresolvedDetails names the filter of each excluded bundle, newest first, when several filters exclude bundles", () => {
+test("getUnresolvedDetails returns the filter that excluded each bundle, newest bundle first, when several filters exclude bundles", () => {
   const stable = {
     channels: { stable: STABLE.channels?.["stable"] ?? [], beta: ["p.v3.0.0"] },
     bundles: ["p.v1.0.0", "p.v1.1.0", "p.v3.0.0"],
@@ -96,7 +96,7 @@ test("getUnresolvedDetails names the filter of each excluded bundle, newest firs
   ]);
 });
 
-test("getUnresolvedDetails stays small when catalogs and spec hold long names", () => {
+test("getUnresolvedDetails stays small when catalogs and spec contain long names", () => {
   const long = "\ud800".repeat(5_000);
   const many = Array.from({ length: 100 }, (_, i) => ({ name: `${long}${i}`, version: `1.${i}.0` }));
   const catalogs = Object.fromEntries(

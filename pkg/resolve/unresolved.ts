@@ -31,7 +31,7 @@ export function describeInvalidInstalledVersion(source: CatalogSource, error: st
   return unresolved({ reason: "InvalidInstalledVersion", error }, source, goMessage, explanation);
 }
 
-/** Returns the result for an unavailable catalog that could change the choice. @param first the best match of the others */
+/** Returns the result for an unavailable catalog that could change the choice. @param first the best match in the other catalogs */
 export function describeUnavailableCatalog(
   filtered: FilteredCatalogs,
   blocking: CatalogPackage,
@@ -54,13 +54,13 @@ export function describeUnavailableCatalog(
   );
 }
 
-/** Returns the result if the filters left no bundle in any catalog. */
+/** Returns the result if no bundle in any catalog passed the filters. */
 export function describeNoMatchingBundle(filtered: FilteredCatalogs): Unresolved {
   const explanation = explainNothing(listSearchedCatalogs(filtered), filtered.results, filtered.query);
   return unresolved({ reason: "NoMatchingBundle", filtered }, filtered.source, formatNotFound(filtered, []), explanation);
 }
 
-/** Returns the result if catalogs of the same priority have a best bundle. @param matching all catalogs that have one */
+/** Returns the result if several catalogs with the same priority have a matching bundle. @param matching all catalogs with a matching bundle */
 export function describeAmbiguousCatalogs(
   filtered: FilteredCatalogs,
   tied: readonly MatchingCatalog[],
@@ -91,8 +91,8 @@ const MAX_ERROR = 300;
 const MAX_SENTENCES = 3;
 
 /**
- * Explains why no catalog has a bundle for the query: how many candidates every filter left in each catalog, up to the one that left none, and
- * the alternatives. Catalogs with the same explanation share a sentence; there are at most three.
+ * Explains why no catalog has a bundle for the query: how many candidates passed each filter in each catalog, up to the first filter that none
+ * passed, and the alternatives. Catalogs with the same explanation share a sentence; there are at most three.
  * @param searched names of the available catalogs, in order
  * @param results results of those that contain the package, in order; each without a best candidate
  */
@@ -127,7 +127,7 @@ function explainEmpty(result: FilterResult, query: ResolutionQuery): string {
   return left.join(", ");
 }
 
-/** Returns Go's text, byte for byte; `catalogs` are those of an ambiguous choice. */
+/** Returns the text of the Go implementation, byte for byte. @param catalogs the catalogs of an ambiguous choice */
 function formatNotFound({ query: { packageName, range, channels }, installed }: FilteredCatalogs, catalogs: readonly string[]): string {
   return [
     ...(installed ? [`error upgrading from currently installed version ${goQuote(installed.version)}:`] : []),
@@ -138,13 +138,13 @@ function formatNotFound({ query: { packageName, range, channels }, installed }: 
   ].join(" ");
 }
 
-/** Names the tied bundles, and how to break the tie. */
+/** Lists the tied bundles and explains how to break the tie. */
 function explainTie(tied: readonly MatchingCatalog[]): string {
   const offers = tied.map(({ catalog, best }) => `catalog ${goQuote(catalog)} has ${goQuote(best.bundle.name)}`);
   return `${offers.join(", ")}, each with priority ${tied[0]?.priority ?? 0}: raise the spec.priority of one catalog, or select one with spec.source.catalog.selector`;
 }
 
-/** Formats an unavailable catalog and the reason, in some hundred characters. */
+/** Formats an unavailable catalog and the reason, in a few hundred characters. */
 export function formatUnavailable(catalog: CatalogPackage): string {
   return `${goQuote(catalog.name)} (${truncate(explainUnavailable(catalog), MAX_ERROR)})`;
 }

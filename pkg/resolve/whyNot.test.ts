@@ -98,7 +98,7 @@ test("findExclusions returns nothing exactly when the candidate is the chosen on
   );
 });
 
-test("findExclusions names a remedy that works when it is the only exclusion", () => {
+test("findExclusions returns a remedy that works when it is the only exclusion", () => {
   fc.assert(
     fc.property(question, ({ catalogs, channels, version, installed }) => {
       const source = { packageName: "p", channels, version };

@@ -10,7 +10,7 @@ import { explainUnavailable } from "./unresolved.ts";
 
 /** A bundle of the requested version, and the rules that exclude it. */
 export interface ExplainedBundle extends RecordedBundle {
-  /** Empty for the chosen one. */
+  /** Empty for the chosen bundle. */
   readonly exclusions: readonly Exclusion[];
 }
 
@@ -20,19 +20,19 @@ export interface WhyNot {
   readonly package: string;
   /** As requested. */
   readonly version: string;
-  /** `absent`: no available catalog has it. */
+  /** `absent`: no available catalog contains the version. */
   readonly verdict: "chosen" | "notChosen" | "absent";
   /** The chosen bundle; absent if nothing is chosen. */
   readonly gets?: RecordedBundle;
   /** Why nothing is chosen. */
   readonly because?: string;
-  /** The bundles of that version, by catalog; at most 32. */
+  /** The bundles with that version, by catalog; at most 32. */
   readonly bundles: readonly ExplainedBundle[];
-  /** Selected available catalogs without it; at most 32. */
+  /** Selected available catalogs that do not contain the version; at most 32. */
   readonly without: readonly string[];
   /** Selected unavailable catalogs; at most 32. */
   readonly silent: readonly { readonly catalog: string; readonly because: string }[];
-  /** The versions next to an absent one, and the highest version, if they exist. */
+  /** If the version is absent: the next lower and next higher version, and the highest version, if they exist. */
   readonly nearest: { readonly lower?: RecordedBundle; readonly higher?: RecordedBundle; readonly highest?: RecordedBundle };
 }
 
@@ -77,7 +77,7 @@ export function explainWhyNot(packageName: string, version: string, resolution: 
   };
 }
 
-/** Returns the candidates that match `text`: those of that version, with any release unless it has one, or of that name. */
+/** Returns the candidates whose version or name is `text`. A version without a release matches all releases. */
 export function findCandidates(candidates: readonly Candidate[], text: string): Candidate[] {
   const asked = parseRequestedVersion(text);
   return candidates.filter((candidate) => isMeant(candidate, text, asked));

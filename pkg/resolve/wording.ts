@@ -6,12 +6,12 @@ import type { ResolutionQuery } from "./filters.ts";
 
 const MAX_LISTED = 10;
 
-/** Formats at most ten of `items` as Go prints a list: `[a b c]`; the number of the others comes last. */
+/** Formats at most ten of `items` like Go's list format `[a b c]`, followed by the number of omitted items. */
 export function formatGoList(items: readonly string[]): string {
   return `[${formatList(items, { max: MAX_LISTED, separator: " " })}]`;
 }
 
-/** Formats at most ten of `items`, comma-separated; the number of the others comes last. */
+/** Formats at most ten of `items`, comma-separated, followed by the number of omitted items. */
 export function formatEnumeration(items: readonly string[]): string {
   return formatList(items, { max: MAX_LISTED });
 }

@@ -4,7 +4,7 @@ import type { Condition } from "../api/k8s.ts";
 
 /** Explanation of a condition for users. */
 export interface ConditionAdvice {
-  /** One sentence about what it means. */
+  /** The meaning of the condition, usually in one sentence. */
   readonly means: string;
   /** Commands or other next steps; empty if nothing needs to be done. */
   readonly next: readonly string[];
@@ -107,7 +107,7 @@ export const REASON_WORDS = {
   [Reason.Compatible]: nothingToDo("The installed bundle does not block an upgrade of the cluster."),
 } as const satisfies Record<Reason, Explainer>;
 
-/** Explanations of problems, which are more specific than the reason of the condition. */
+/** Explanations of problem types, which are more specific than the reason of the condition. */
 const PROBLEM_WORDS: Readonly<Partial<Record<string, Explainer>>> = {
   MissingPermissions: byName(
     "ServiceAccount {namespace}/{account} lacks permissions that the bundle needs. No objects were changed. The controller resumes once you grant them.",
@@ -145,7 +145,7 @@ const PROBLEM_WORDS: Readonly<Partial<Record<string, Explainer>>> = {
   ),
 };
 
-/** Reasons of failures, which a problem can explain. */
+/** Reasons of failures that a problem can explain. */
 const EXPLAINED_BY_PROBLEMS: ReadonlySet<string> = new Set([Reason.Retrying, Reason.Blocked]);
 
 /**

@@ -14,7 +14,7 @@ export function buildExtensionRef(name: string): ObjectRef {
   return { ...EXTENSION_KIND, name };
 }
 
-/** Returns all extensions of the cluster, sorted by name. */
+/** Returns all extensions on the cluster, sorted by name. */
 export async function listClusterExtensions(client: Pick<Client, "list">): Promise<ClusterExtension[]> {
   const { items } = await client.list<ClusterExtension>(EXTENSION_KIND);
   return items.toSorted((a, b) => compareText(a.metadata.name, b.metadata.name));

@@ -18,21 +18,22 @@ export interface TreeNode {
   children: readonly TreeNode[];
 }
 
-/** Client methods for reading a tree. */
+/** Client methods that reading a tree needs. */
 export type TreeClient = Pick<Client, "get" | "list">;
 
 /** Number of concurrent requests. */
 const PARALLEL = 8;
-/** Maximum number of objects of one kind below a workload. */
+/** Maximum number of objects per kind below a workload. */
 const MAX_CHILDREN = 200;
 const REPLICA_SET = { apiVersion: "apps/v1", kind: "ReplicaSet" } as const;
 const POD = { apiVersion: "v1", kind: "Pod" } as const;
 
 /**
- * Returns an extension with the objects in its inventory and their health, and with ReplicaSets and Pods of workloads.
- * Objects that cannot be read are marked in their line.
+ * Returns an extension as a tree: the objects in its inventory with their health, and the ReplicaSets and Pods of workloads. The line of an object
+ * that cannot be read contains the reason.
  * @param now milliseconds since the epoch.
- * @throws Error if the extension does not exist. @throws KubeError if it cannot be read.
+ * @throws Error if the extension does not exist.
+ * @throws KubeError if the extension cannot be read.
  */
 export async function readExtensionTree(client: TreeClient, name: string, now: number): Promise<TreeNode> {
   const extension = await readExtension(client, name);
@@ -53,7 +54,7 @@ function formatExtension({ metadata: { name }, status }: ClusterExtension): stri
   return `ClusterExtension ${name}: ${bundle ? `${bundle.name} (version ${bundle.version})` : "nothing installed"}, ${state}`;
 }
 
-/** Returns the reference of an entry in status.inventory. */
+/** Returns the object reference of an entry in status.inventory. */
 export function parseInventoryRef({ group, version, kind, namespace, name }: Inventory["objects"][number]): ObjectRef {
   return { apiVersion: group ? `${group}/${version}` : version, kind, name, ...(namespace ? { namespace } : {}) };
 }
@@ -110,14 +111,13 @@ function formatError(err: unknown): string {
 /** An installed object and its health. */
 export interface InventoryObjectHealth {
   readonly ref: ObjectRef;
-  /** `unknown` also if the user cannot read it. */
+  /** `unknown` also if the user cannot read the object. */
   readonly state: HealthState;
   readonly message: string;
 }
 
 /**
- * Returns the health of the objects in the inventory that have one, in the order of the apply, read with the user's
- * permissions.
+ * Returns the health of the objects in the inventory that have a health check, in apply order, read with the user's permissions.
  * @param now milliseconds since the epoch.
  */
 export async function readInventoryHealth(

@@ -8,23 +8,23 @@ import { findProblem } from "../api/problems.ts";
 export interface Awaited {
   /** metadata.generation that must be reconciled. */
   readonly generation: number;
-  /** Name of the bundle that must be installed; any bundle if absent. */
+  /** Name of the bundle that must be installed; if absent, any bundle. */
   readonly bundle?: string | undefined;
-  /** Digest of an approved plan, which is not reported as awaiting approval. */
+  /** Digest of a plan that the user has approved, so it is not reported as awaiting approval. */
   readonly approved?: string | undefined;
-  /** The reconcile request for a change that does not increase the generation, such as of annotations. */
+  /** The reconcile request of a change that does not increase the generation, such as a changed annotation. */
   readonly request?: string | undefined;
 }
 
 /**
- * ready: the bundle is installed and available; approval: a plan awaits approval; failed: a change of the extension is
- * needed; lacking: permissions are missing, which may be granted at any time; waiting: the rollout is in progress.
+ * ready: the bundle is installed and available; approval: a plan awaits approval; failed: the user must change the extension; lacking: permissions
+ * are missing, which may be granted at any time; waiting: the rollout is in progress.
  */
 export type RolloutVerdict =
   | { readonly kind: "ready" | "approval" | "waiting" }
   | { readonly kind: "failed" | "lacking"; readonly condition: Condition };
 
-/** Reasons of Progressing with status False that need a change of the extension. */
+/** Reasons of condition Progressing with status False for which the user must change the extension. */
 const FINAL: ReadonlySet<string> = new Set([
   Reason.Blocked,
   Reason.InvalidConfiguration,

@@ -4,7 +4,10 @@ import { AccessReviews } from "./accessReviews.ts";
 
 const GET = { verb: "get", path: "/metrics" };
 
-/** An API server with these users by token, and the users with access to /metrics. */
+/**
+ * Simulates an API server that knows these users by token, and allows some of them access to
+ * /metrics.
+ */
 class Reviewer {
   readonly users = new Map([
     ["reader-token", { username: "reader", uid: "1", groups: ["scrapers"], extra: { "example.com/node": ["n1"] } }],
@@ -43,7 +46,7 @@ test.for([
   ["Basic cmVhZGVyOng=", { allowed: false, status: 401, text: "Unauthorized" }],
   ["Bearer", { allowed: false, status: 401, text: "Unauthorized" }],
   [undefined, { allowed: false, status: 401, text: "Unauthorized" }],
-] as const)("%s", async ([authorization, verdict]) => {
+] as const)("AccessReviews decides on Authorization header %j", async ([authorization, verdict]) => {
   expect(await setUp().reviews.check(authorization, GET)).toEqual(verdict);
 });
 
@@ -76,7 +79,7 @@ test.for([
   expect(await ask()).toBe(2 * reviewed);
 });
 
-test("a cached decision is valid for one verb", async () => {
+test("a cached decision is only valid for one verb", async () => {
   const { client, reviews } = setUp();
   client.allowed = ({ nonResourceAttributes }) => (nonResourceAttributes as { verb: string }).verb === "get";
   expect(await reviews.check("Bearer reader-token", GET)).toEqual({ allowed: true });

@@ -4,7 +4,7 @@ import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 
-/** Whether a request is allowed; if not, the HTTP status and text of the response. */
+/** Whether a request is allowed, otherwise the HTTP status and text of the response. */
 export type AccessDecision = { allowed: true } | { allowed: false; status: 401 | 403 | 429 | 500; text: string };
 
 /** The requested action, as in RBAC's nonResourceURLs. */
@@ -43,17 +43,17 @@ const REVIEW_TIMEOUT_MS = 10_000;
 const MAX_NAME = 253;
 
 /**
- * Authenticates and authorizes bearer tokens with the API server. Caches decisions for the last 256
- * tokens: a minute if allowed, ten seconds if denied. Only a keyed hash of a token is stored.
- * Failed reviews are not cached. At most 16 tokens are reviewed at once, so that unauthorized
- * clients cannot trigger unlimited requests.
+ * Authenticates and authorizes bearer tokens with the API server. Caches the last 256 decisions,
+ * for a minute if allowed and for ten seconds if denied. Stores only a keyed hash of a token. Does
+ * not cache failed reviews. Reviews at most 16 tokens at once, so that unauthorized clients cannot
+ * trigger unlimited requests.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/filters
  */
 export class AccessReviews {
   readonly #client: Pick<Client, "raw">;
   readonly #log: Logger;
   readonly #hashKey = randomBytes(32);
-  /** Decisions by hash. */
+  /** Decisions by hash of token and action. */
   readonly #held: LRUCache<string, AccessDecision>;
   readonly #underReview = new Map<string, Promise<AccessDecision>>();
 

@@ -18,7 +18,7 @@ test("an authority signs one certificate for the names of a Service with the giv
   expect(assessCertificates(stored, TASK.dnsNames)).toEqual({ serving: { startsAt: STARTS, endsAt: ENDS }, authorityEnds: [ENDS] });
 });
 
-test("two authorities for one Service have different names, and missing or mismatched parts are faults", async () => {
+test("two authorities for one Service have different names, and missing or mismatched parts are reported as faults", async () => {
   const issuer = new ThreadIssuer();
   const { signal } = new AbortController();
   const [one, other] = await Promise.all([issuer.issue(TASK, signal), issuer.issue(TASK, signal)]);

@@ -9,8 +9,8 @@ export interface CertificateIssuer {
 }
 
 /**
- * Issues one certificate at a time in a new thread, because the library takes 20 MB and is needed
- * once in two years.
+ * Issues one certificate at a time in a new thread, because the library takes 20 MB of memory and
+ * is rarely needed.
  */
 export class ThreadIssuer implements CertificateIssuer {
   #last: Promise<unknown> = Promise.resolve();
@@ -49,14 +49,14 @@ export interface IssueTask {
    */
   readonly host: string;
   readonly dnsNames: readonly string[];
-  /** Validity of both, in milliseconds since the epoch. */
+  /** Start and end of the validity of both, in milliseconds since the epoch. */
   readonly startsAt: number;
   readonly endsAt: number;
 }
 
 /**
- * An authority and its only certificate, PEM. The authority's key is discarded, so that no other
- * certificate can be issued.
+ * An authority and its only certificate, PEM. The authority's key is discarded, so that it cannot
+ * sign other certificates.
  */
 export interface IssuedCertificate {
   readonly authority: string;

@@ -41,7 +41,7 @@ function follow(kind: WatchedKind) {
 const put = (kind: WatchedKind, type: string): unknown =>
   kind.put({ metadata: { name: "cluster" }, spec: { tlsSecurityProfile: { type } } });
 
-test("no connection is accepted before the profile is known; then changes apply immediately, and the last profile is kept while it cannot be read", async () => {
+test("connections are only accepted once the profile is known; later changes apply immediately, and the last profile is kept while the object cannot be read", async () => {
   const kind = new WatchedKind(API_SERVER);
   put(kind, "Modern");
   const { tls, clock, used } = follow(kind);

@@ -12,10 +12,10 @@ import {
   withOpensslNames,
 } from "./tlsProfile.ts";
 
-/** The object with the TLS profile of an OpenShift cluster's servers. */
+/** The object that contains the TLS profile for servers in an OpenShift cluster. */
 export const API_SERVER = { apiVersion: "config.openshift.io/v1", kind: "APIServer", name: "cluster" } as const;
 
-/** Follows the cluster's profile while it runs; if it cannot be read, keeps the last one. */
+/** Follows the TLS profile of the cluster while it runs. If the profile cannot be read, keeps the last one. */
 export class ClusterTlsSettings implements SettingsSource {
   readonly synced: Promise<void>;
   readonly #setting: OptionalSetting<ClusterTlsProfile>;
@@ -46,8 +46,8 @@ export class ClusterTlsSettings implements SettingsSource {
   }
 
   #profileOf(state: ObjectState): ClusterTlsProfile {
-    const isTold = state.kind !== "unreadable" && state.kind !== "unknown";
-    if (isTold) this.#last = toClusterTlsProfile(state);
+    const isKnown = state.kind !== "unreadable" && state.kind !== "unknown";
+    if (isKnown) this.#last = toClusterTlsProfile(state);
     return this.#last ?? toClusterTlsProfile(state);
   }
 }
@@ -59,7 +59,7 @@ export interface ClusterTlsProfile {
   readonly source: string;
 }
 
-/** Its versions by name. */
+/** TLS versions by their names in the APIServer object. */
 const VERSIONS: Readonly<Record<string, TlsVersion>> = {
   VersionTLS10: "TLSv1.0",
   VersionTLS11: "TLSv1.1",
@@ -69,8 +69,8 @@ const VERSIONS: Readonly<Record<string, TlsVersion>> = {
 const NONE = { minVersion: "TLSv1.2", ciphers: [], curves: [] } as const;
 
 /**
- * Returns the profile in APIServer `cluster`. Like OpenShift's own servers, uses the intermediate
- * profile if it is missing, unknown or unusable.
+ * Returns the profile in APIServer `cluster`. If the profile is missing, unknown or unusable,
+ * returns the intermediate profile, like OpenShift's own servers.
  * @see github.com/openshift/api 2a3d7391 config/v1/types_tlssecurityprofile.go
  */
 export function toClusterTlsProfile(state: ObjectState): ClusterTlsProfile {
@@ -92,7 +92,7 @@ function readProfile(object: KubeObject): ClusterTlsProfile {
     : intermediate(`${source} is unknown`);
 }
 
-/** The object uses OpenSSL's names of cipher suites. */
+/** The object contains OpenSSL's names of cipher suites. */
 function readCustomProfile({ ciphers, minTLSVersion }: Readonly<Record<string, unknown>>, source: string): ClusterTlsProfile {
   const minVersion = typeof minTLSVersion === "string" ? VERSIONS[minTLSVersion] : "TLSv1.2";
   if (!minVersion) return intermediate(`${source} has an unknown minTLSVersion`);

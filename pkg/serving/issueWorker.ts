@@ -16,15 +16,15 @@ import type { IssuedCertificate, IssueTask } from "./certificateIssuer.ts";
 
 const KEYS = { name: "ECDSA", namedCurve: "P-256" } as const;
 const SIGNING = { name: "ECDSA", hash: "SHA-256" } as const;
-/** Upper bound of a common name in X.520. */
+/** Maximum length of a common name in X.520. */
 const NAME_MAX = 64;
 
 /** Creates an authority and one certificate, and discards the authority's key. */
 export async function issueCertificate({ host, dnsNames, startsAt, endsAt }: IssueTask): Promise<IssuedCertificate> {
   const dates = { notBefore: new Date(startsAt), notAfter: new Date(endsAt), signingAlgorithm: SIGNING };
   const [authorityKeys, keys] = await Promise.all([newKeys(), newKeys()]);
-  // A Service has several authorities over time, and a verifier finds them by name: the random
-  // number makes the names unique.
+  // A random number makes the names of authorities unique, because a Service has several
+  // authorities over time and a verifier finds an authority by its name.
   const name = createName(`${randomBytes(4).toString("hex")} ${host}`);
   const authority = await X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),

@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
-/** A server with one metric and with pages, and the requested reviews. */
+/** Starts a server with one metric and with pages. Records the requested reviews. */
 async function setUp(verdict: AccessDecision = { allowed: true }, metrics = createMetrics("t"), pages: Page[] = []) {
   const folder = new TempFolder();
   open.push(() => folder[Symbol.dispose]());
@@ -59,7 +59,7 @@ test("a HEAD request is reviewed as verb head and has no body", async () => {
   expect(Number(headers["content-length"])).toBeGreaterThan(10);
 });
 
-test.for([401, 403, 429, 500] as const)("a denial with %d contains only the text of the decision", async (status) => {
+test.for([401, 403, 429, 500] as const)("a denial with status %d contains only the text of the decision", async (status) => {
   const { call } = await setUp({ allowed: false, status, text: "why" });
   const response = await call("GET", "/metrics");
   expect([response.status, response.text, response.headers["content-type"]]).toEqual([status, "why\n", "text/plain; charset=utf-8"]);
@@ -88,7 +88,7 @@ test("metrics that cannot be read are a server error", async () => {
   expect(await call("GET", "/metrics")).toMatchObject({ status: 500, text: "Internal Server Error\n" });
 });
 
-test("start fails if the address is in use", async () => {
+test("the server fails to start if the address is in use", async () => {
   const { server } = await setUp();
   const taken = new URL(server.url).host;
   using folder = new TempFolder();

@@ -28,7 +28,7 @@ export interface Page {
   answer(name: string, signal: AbortSignal): Promise<PageResponse>;
 }
 
-/** JSON, or an HTTP status with the text of the response. */
+/** The JSON response, or an HTTP status and the text of the response. */
 export type PageResponse = { readonly json: unknown } | { readonly status: 404 | 503; readonly text: string };
 
 /** A running metrics server; `url` is empty if it is disabled. */
@@ -48,10 +48,10 @@ const MAX_NAME = 253;
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
 /**
- * Serves /metrics over HTTPS to clients with RBAC permission for the verb get (for HEAD requests:
- * head) on that path: 401 without a token that the API server accepts, 403 without the permission.
- * Pages are served in the same way, each path with its own permission. A renewed certificate is
- * used for new connections.
+ * Serves /metrics over HTTPS to clients with RBAC permission for the verb get (head for HEAD
+ * requests) on this path. Responds with 401 unless the API server accepts the client's token, and
+ * with 403 if the permission is missing. Pages are served in the same way, each path with its own
+ * permission. New connections use a renewed certificate.
  * @throws Error if it cannot listen on the address.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/server
  */
@@ -123,8 +123,8 @@ function createHandler({ metrics, reviews, pages = [] }: MetricsServerInit): Req
 }
 
 /**
- * Returns the page of a path. Does not normalize the path, because the API server reviews it
- * unchanged.
+ * Returns the page for a path. Does not normalize the path, because the API server reviews the
+ * unchanged path.
  */
 function findPage(path: string, pages: readonly Page[]): { page: Page; name: string } | undefined {
   const page = pages.find(({ prefix }) => path.startsWith(prefix));

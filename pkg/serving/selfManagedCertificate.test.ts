@@ -21,7 +21,7 @@ const DAY = 24 * HOUR;
 const stop: AbortController[] = [];
 afterEach(() => stop.splice(0).forEach((each) => each.abort()));
 
-/** One Secret in an API server, several replicas and one clock; a replica may have its own clock. */
+/** A Secret in a simulated API server, several replicas and a shared clock; a replica may have its own clock. */
 class Replicas {
   readonly clock = new FakeClock();
   readonly secrets = new WatchedKind({ apiVersion: "v1", kind: "Secret" });
@@ -85,7 +85,7 @@ class Replicas {
     await this.rested();
   }
 
-  /** Continues until nothing waits for promises or new keys. */
+  /** Waits until all pending promises and new keys are processed. */
   async rested(): Promise<void> {
     do {
       await flushPromises();
@@ -132,7 +132,7 @@ const trusts = (authorities: readonly string[], leaf: X509Certificate): boolean 
   authorities.some((pem) => leaf.verify(new X509Certificate(pem).publicKey));
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-test("of two replicas that start at the same time, one issues the certificate and both serve it, without a leader", async () => {
+test("when two replicas start at the same time without a leader, one issues the certificate and both serve it", async () => {
   const world = new Replicas();
   const [a, b] = [world.add({ leading: false }), world.add({ leading: false })];
   expect(() => a.check()).toThrow("no serving certificate from Secret catalogd-serving-cert: the Secret has not been read yet");
@@ -150,7 +150,7 @@ test("of two replicas that start at the same time, one issues the certificate an
   b.check();
 });
 
-test("over a year, clients have always known the authority of the served certificate for minutes, and both replicas serve renewed certificates", async () => {
+test("over a year, both replicas serve renewed certificates, always minutes after clients trust the authority", async () => {
   const world = new Replicas();
   const [a, b] = [world.add({ leading: true }), world.add({ leading: false })];
   await world.rested();
@@ -205,7 +205,7 @@ test.for([
   );
 });
 
-test("a Secret of another owner is not changed and reported once, and the served certificate stays in use", async () => {
+test("a Secret with another owner is reported once and not changed, and the served certificate stays in use", async () => {
   const world = new Replicas();
   const a = world.add({ leading: true });
   await world.rested();
@@ -222,7 +222,7 @@ test("a Secret of another owner is not changed and reported once, and the served
   expect(trusts(world.authorities, served(a))).toBe(true);
 });
 
-test("a deleted Secret is created if allowed, and otherwise awaited", async () => {
+test("a deleted Secret is created again if allowed; otherwise the server waits for it", async () => {
   const world = new Replicas();
   const a = world.add({ leading: true });
   await world.rested();

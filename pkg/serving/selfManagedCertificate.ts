@@ -59,7 +59,7 @@ export interface SelfManagedCertificateInit {
 }
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
-/** Maximum time between checks of the Secret, to notice suspended machines and changed clocks. */
+/** Maximum time between checks of the Secret, to notice clock changes and machines that were suspended. */
 const LOOK_MS = 3_600_000;
 /**
  * Interval for checking whether this replica has become the leader, while there is work for a
@@ -71,10 +71,10 @@ const MAX_BACKOFF_MS = 30_000;
 
 /**
  * A certificate that a server issues for itself and shares with its replicas in a Secret, from
- * which clients read the authorities. The first replica issues it, and it is renewed long before
- * its end. If the Secret is damaged, it is restored from the served certificate. Every write has
- * the resourceVersion that was read, so that only one replica succeeds and the others use its
- * result.
+ * which clients read the authorities. The first replica issues the certificate, and the leader
+ * renews it long before it expires. If the Secret is damaged, it is restored from the served
+ * certificate. Every write contains the resourceVersion that was read, so that only one replica
+ * succeeds and the other replicas use its result.
  */
 export class SelfManagedCertificate implements ServerTls {
   readonly #init: SelfManagedCertificateInit;
@@ -159,8 +159,9 @@ export class SelfManagedCertificate implements ServerTls {
   }
 
   /**
-   * Serves the content of a Secret if possible, even if it has expired: clients check that.
-   * @returns its assessment.
+   * Serves the certificate in a Secret if possible, even if it has expired: clients check the
+   * validity.
+   * @returns the assessment of the certificate.
    */
   #adopt(secret: ServingSecret): CertificateState | undefined {
     const { dnsNames, settings = {}, log, place } = this.#init;
@@ -263,7 +264,7 @@ const SAID: Readonly<Record<Action["kind"], { reason?: ServingCertificateEvent; 
   trim: { what: "expired authorities were removed" },
 };
 
-/** Returns an object without its content. */
+/** Returns an object with only its metadata. */
 function bare({ apiVersion, kind, metadata: { name, namespace, resourceVersion } }: KubeObject): KubeObject {
   return {
     apiVersion,

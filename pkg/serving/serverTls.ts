@@ -7,8 +7,8 @@ import type { GaugeMetric, Metrics } from "../telemetry/metrics.ts";
 import type { TlsSettings } from "./tlsProfile.ts";
 
 /**
- * A PEM certificate chain and its key, and TLS settings for Node. Without them, no connection is
- * accepted.
+ * A PEM certificate chain, its key, and TLS settings for Node. Without certificate and key, no
+ * connection is accepted.
  */
 export interface ServerCertificate extends Partial<TlsSettings> {
   readonly cert?: Buffer;
@@ -22,7 +22,7 @@ export interface ServerTls {
   onChange(use: (certificate: ServerCertificate) => void): () => void;
 }
 
-/** Expiration time of the serving certificate, in seconds since the epoch; 0 without a certificate. */
+/** Registers the gauge for the expiration time of the serving certificate. */
 export function createCertificateEndMetric(metrics: Metrics, tls: Pick<ServerTls, "current"> | undefined): GaugeMetric {
   return metrics.gauge({
     name: "serving_certificate_expiration_timestamp_seconds",
@@ -34,17 +34,17 @@ export function createCertificateEndMetric(metrics: Metrics, tls: Pick<ServerTls
   });
 }
 
-/** Provides the current settings of accepted connections. */
+/** Provides the current TLS settings for accepted connections. */
 export interface SettingsSource {
   current(): TlsSettings;
   onChange(handler: () => void): void;
-  /** Resolves when the settings are known, or temporarily unavailable. */
+  /** Resolves when the settings are known, or cannot be read for now. */
   readonly synced: Promise<void>;
 }
 
 /**
- * A certificate with settings that change without a restart, for new connections. Before the
- * settings are known, no connection is accepted.
+ * A certificate with TLS settings that can change without a restart. Changes apply to new
+ * connections. No connection is accepted until the settings are known.
  */
 export class FollowedTls implements ServerTls {
   readonly #certificate: ServerTls;
@@ -115,9 +115,9 @@ const POLL_MS = 10_000;
 type FilePair = ServerCertificate & { readonly cert: Buffer; readonly key: Buffer };
 
 /**
- * A certificate and key in files that another program renews, for all servers of a program.
- * Compares the files every ten seconds, because a mounted Secret is replaced through links that
- * file watchers do not detect. Reports an invalid pair and keeps the last valid one.
+ * A certificate and key in files that another program renews, for all servers of this program.
+ * Compares the files every ten seconds, because a mounted Secret is replaced through symbolic
+ * links, which file watchers do not detect. Logs an invalid pair and keeps the last valid one.
  */
 export class TlsFiles implements ServerTls {
   readonly #options: TlsFilesOptions;

@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-/** Returns the status of a response, or the error, for a client that trusts only this certificate. */
+/** Sends a request from a client that trusts only this certificate. Returns the response status or the error. */
 async function statusOf(url: string, ca: string): Promise<number | string> {
   const agent = new Agent({ connect: { ca, servername: "localhost" } });
   try {
@@ -33,7 +33,7 @@ async function statusOf(url: string, ca: string): Promise<number | string> {
   }
 }
 
-test("every server uses a renewed certificate for new connections; an invalid one is reported and the previous one is kept", async () => {
+test("servers use a renewed certificate for new connections, and report an invalid certificate and keep the previous one", async () => {
   using folder = new TempFolder();
   const [first, second] = await Promise.all([serverCertificate("localhost"), serverCertificate("localhost")]);
   const write = ({ cert, key }: { cert: string; key: string }): string => folder.write("tls", { "tls.crt": cert, "tls.key": key });
@@ -109,7 +109,7 @@ test("a certificate is renewed without a failed request, on persistent and new c
   expect(failures).toEqual([]);
 });
 
-test("content is served by HTTP/1.1 to clients that also support HTTP/2, and not to HTTP/2-only clients", async () => {
+test("content is served over HTTP/1.1 to clients that also support HTTP/2, but not to HTTP/2-only clients", async () => {
   using folder = new TempFolder();
   const { cert, key } = await serverCertificate("localhost");
   const dir = folder.write("tls", { "tls.crt": cert, "tls.key": key });
@@ -131,14 +131,14 @@ test("content is served by HTTP/1.1 to clients that also support HTTP/2, and not
   await expect(agreed(["h2"])).rejects.toThrow("no application protocol");
 });
 
-test("mismatched files are an error at the start", async () => {
+test("the server fails to start with mismatched files", async () => {
   using folder = new TempFolder();
   const [first, second] = await Promise.all([serverCertificate("localhost"), serverCertificate("localhost")]);
   const dir = folder.write("tls", { "tls.crt": first.cert, "tls.key": second.key });
   expect(() => new TlsFiles({ certFile: join(dir, "tls.crt"), keyFile: join(dir, "tls.key"), log })).toThrow();
 });
 
-test("settings that OpenSSL rejects are an error at the start", async () => {
+test("the server fails to start with settings that OpenSSL rejects", async () => {
   using folder = new TempFolder();
   const { cert, key } = await serverCertificate("localhost");
   const dir = folder.write("tls", { "tls.crt": cert, "tls.key": key });

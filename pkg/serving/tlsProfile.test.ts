@@ -64,11 +64,14 @@ const ROWS: Row[] = [
 ];
 
 describe("OpenSSL settings", () => {
-  test.for(ROWS)("profile $profile with $custom", ({ profile, custom, minVersion, ciphers, ecdhCurve = GROUPS, missing = [] }) => {
-    const nodeSettings = computeTlsSettings(getTlsProfile(profile, { ...NONE, ...custom }), available);
-    expect(nodeSettings).toEqual({ settings: { minVersion, ciphers, ecdhCurve }, missing });
-    expect(() => createSecureContext(nodeSettings.settings)).not.toThrow();
-  });
+  test.for(ROWS)(
+    "computeTlsSettings converts profile $profile with $custom",
+    ({ profile, custom, minVersion, ciphers, ecdhCurve = GROUPS, missing = [] }) => {
+      const nodeSettings = computeTlsSettings(getTlsProfile(profile, { ...NONE, ...custom }), available);
+      expect(nodeSettings).toEqual({ settings: { minVersion, ciphers, ecdhCurve }, missing });
+      expect(() => createSecureContext(nodeSettings.settings)).not.toThrow();
+    },
+  );
 
   test.for([...TLS_CURVES.keys()])("OpenSSL supports curve %s", (curve) => {
     const { settings } = computeTlsSettings(getTlsProfile("custom", { ...NONE, curves: [curve] }), available);
@@ -76,7 +79,7 @@ describe("OpenSSL settings", () => {
   });
 });
 
-test("an unknown profile is an error", () => {
+test("getTlsProfile rejects an unknown profile", () => {
   expect(isKnownProfile("paranoid")).toBe(false);
   expect(() => getTlsProfile("paranoid", NONE)).toThrow('unknown TLS profile: "paranoid"');
 });

@@ -1,6 +1,6 @@
 import type { SecureVersion } from "node:tls";
 
-/** The connections that a server accepts, with the names of the flags, preferred ones first. */
+/** TLS versions, ciphers and curves that a server accepts, by the names used in flags, in order of preference. */
 export interface TlsProfile {
   /** Minimum version, a key of `TLS_VERSIONS`. */
   minVersion: TlsVersion;
@@ -10,10 +10,10 @@ export interface TlsProfile {
   curves: readonly string[];
 }
 
-/** The parts of profile `custom` from the flags; an empty list counts as not given. */
+/** The settings of profile `custom` from the flags; an empty list counts as not set. */
 export type CustomProfile = TlsProfile;
 
-/** A profile with the names of Node and OpenSSL. */
+/** A profile in the names of Node and OpenSSL. */
 export interface TlsSettings {
   minVersion: SecureVersion;
   ciphers: string;
@@ -26,8 +26,8 @@ export const TLS_VERSIONS = { "TLSv1.0": "TLSv1", "TLSv1.1": "TLSv1.1", "TLSv1.2
 export type TlsVersion = keyof typeof TLS_VERSIONS;
 
 /**
- * Key exchange groups by flag value (names of Mozilla and IANA), with OpenSSL's names. The hybrid
- * groups need TLS 1.3.
+ * Key exchange groups by flag value (names from Mozilla and IANA), with OpenSSL's names. The hybrid
+ * groups require TLS 1.3.
  */
 export const TLS_CURVES: ReadonlyMap<string, string> = new Map([
   ["X25519", "X25519"],
@@ -43,7 +43,7 @@ export const TLS_CURVES: ReadonlyMap<string, string> = new Map([
 
 const TLS13_CIPHERS = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"] as const;
 
-/** Cipher suites before TLS 1.3 by IANA name, with OpenSSL's names: the suites that Go supports. */
+/** Cipher suites for TLS versions before 1.3 that Go supports, by IANA name, with OpenSSL's names. */
 const OLDER_CIPHERS: ReadonlyMap<string, string> = new Map([
   ["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"],
   ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"],
@@ -98,8 +98,8 @@ const OLD_CIPHERS = [
 ] as const;
 
 /**
- * Mozilla's recommendations, version 5.7, with the post-quantum hybrid group first, as in 5.8.
- * Without suites that need Diffie-Hellman parameters, and without 3DES.
+ * Mozilla's recommendations, version 5.7, with the post-quantum hybrid group first, as in version
+ * 5.8. Excludes 3DES and suites that require Diffie-Hellman parameters.
  * @see https://wiki.mozilla.org/Security/Server_Side_TLS
  */
 const PROFILES: ReadonlyMap<string, TlsProfile> = new Map([
@@ -131,8 +131,9 @@ export function isKnownProfile(name: string): boolean {
 }
 
 /**
- * Returns a profile by its case-insensitive name; `custom` is used only for "custom". A list that
- * it does not contain is taken from "intermediate", or for a version below TLS 1.2 from "old".
+ * Returns a profile by its case-insensitive name. `custom` is used only for "custom"; a list that
+ * it does not contain comes from profile "intermediate", or from "old" if the minimum version is
+ * below TLS 1.2.
  * @throws Error `unknown TLS profile: "x"`
  */
 export function getTlsProfile(name: string, custom: CustomProfile): TlsProfile {
@@ -150,8 +151,8 @@ export function getTlsProfile(name: string, custom: CustomProfile): TlsProfile {
 
 /**
  * Returns Node's settings for a profile, and the cipher suites that OpenSSL no longer supports. As
- * in Go, TLS 1.3 uses all its suites if the profile names none of them, because otherwise it would
- * be disabled.
+ * in Go, TLS 1.3 uses all its suites if the profile contains none of them, because otherwise TLS
+ * 1.3 would be disabled.
  * @param available lower-case names of OpenSSL's cipher suites, as `getCiphers` lists them.
  */
 export function computeTlsSettings(profile: TlsProfile, available: ReadonlySet<string>): { settings: TlsSettings; missing: string[] } {
@@ -161,7 +162,8 @@ export function computeTlsSettings(profile: TlsProfile, available: ReadonlySet<s
     return openssl === undefined ? [] : [{ name, openssl }];
   });
   const has = ({ openssl }: { openssl: string }): boolean => available.has(openssl.toLowerCase());
-  // OpenSSL allows SHA-1, which TLS below 1.2 uses for signatures, only at this level.
+  // OpenSSL allows SHA-1, which TLS versions below 1.2 use for signatures, only at this security
+  // level.
   const level = profile.minVersion === "TLSv1.0" || profile.minVersion === "TLSv1.1" ? ["@SECLEVEL=0"] : [];
   const ciphers = [...(newer.length > 0 ? newer : TLS13_CIPHERS), ...older.filter(has).map(({ openssl }) => openssl), ...level];
   const curves = profile.curves.map((name) => TLS_CURVES.get(name) ?? name);
@@ -171,7 +173,7 @@ export function computeTlsSettings(profile: TlsProfile, available: ReadonlySet<s
   };
 }
 
-/** Returns the settings for a client of catalogs, which requires TLS 1.2 or later for any profile. */
+/** Returns the settings for clients that read catalogs. They require TLS 1.2 or later with any profile. */
 export function toClientSettings(settings: TlsSettings): TlsSettings {
   return settings.minVersion === "TLSv1.3" ? settings : { ...settings, minVersion: "TLSv1.2" };
 }

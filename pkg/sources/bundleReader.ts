@@ -14,17 +14,17 @@ import { LayoutImages } from "../oci/store/layoutImages.ts";
 import { readBundleFiles } from "../operatorcontroller/bundles/bundleFiles.ts";
 import { createLogger } from "../telemetry/log.ts";
 
-/** How to access registries. */
+/** Options for access to registries. */
 export interface ReaderOptions {
   registriesConf?: string | undefined;
   signaturePolicy?: string | undefined;
   authFile?: string | undefined;
 }
 
-/** No image reference begins like this. */
+/** Matches paths; no image reference starts like this. */
 const A_PATH = /^\.{0,2}\//;
 
-/** Reads bundles and catalogs from folders and images in registries or OCI layouts. Images are unpacked to a temporary folder until `close`. */
+/** Reads bundles and catalogs from folders, registries and OCI layouts. Unpacks images to a temporary folder, which `close` removes. */
 export class BundleReader {
   readonly #options: ReaderOptions;
   readonly #signal: AbortSignal | undefined;
@@ -45,7 +45,7 @@ export class BundleReader {
     return loadBundle(await this.files(source));
   }
 
-  /** Returns the files of a bundle, even if it is invalid. @throws Error if an image cannot be pulled, or there are too many or too large files */
+  /** Returns the files of a bundle, even of an invalid one. @throws Error if an image cannot be pulled, or contains too many or too large files */
   async files(source: string): Promise<BundleFiles> {
     const layout = await findLayoutPlace(source);
     if (layout) {
@@ -60,8 +60,7 @@ export class BundleReader {
   }
 
   /**
-   * Returns the location of a catalog's files: `source` itself for a folder or file, otherwise the folder of the unpacked image, which is pulled
-   * once.
+   * Returns the location of a catalog's files: `source` for a folder or file, otherwise the folder with the unpacked image. Pulls each image once.
    */
   catalogFolder(source: string): Promise<string> {
     const known = this.#catalogs.get(source) ?? this.#catalogFolder(source);
@@ -69,7 +68,10 @@ export class BundleReader {
     return known;
   }
 
-  /** Calls `use` with an image of any kind, unpacked with `filter` and removed afterwards. @throws errors of pulling and of `filter` */
+  /**
+   * Pulls an image of any kind, unpacks it with `filter`, and calls `use` with it. Removes the unpacked image afterwards.
+   * @throws errors of the pull and of `filter`
+   */
   async withImage<T>(ref: string | LayoutPlace, filter: ImageFilter, use: (image: PulledImage) => Promise<T>): Promise<T> {
     if (typeof ref !== "string") return (await this.#layoutImages()).withImage(ref, filter, this.#cost(CATALOG_IMAGE_LIMITS), use);
     this.#shared ??= this.#puller(CATALOG_IMAGE_LIMITS);
@@ -161,12 +163,12 @@ export async function withReader<T>(options: ReaderOptions, work: (reader: Bundl
   }
 }
 
-/** A reference with a registry. */
+/** Matches an image reference with a registry. */
 const IMAGE = /^(?:localhost|[^/\s]*[.:][^/\s]*)\/\S+$/;
 
 /**
- * Returns the folder with the files of a catalog: `source` itself, or that of the unpacked image.
- * @throws Error if `source` is neither a folder nor an image
+ * Returns the folder with the files of a catalog: `source`, or the folder with the unpacked image.
+ * @throws Error if `source` is not a folder or an image
  */
 export async function findCatalogFolder(source: string, reader: Pick<BundleReader, "catalogFolder">): Promise<string> {
   if (await findLayoutPlace(source)) return reader.catalogFolder(source);

@@ -12,14 +12,14 @@ export interface SourceOptions {
   version?: string;
 }
 
-/** A package name is a DNS-1123 subdomain; images have a registry, a repository, a tag or a digest. */
+/** Matches a package name, which is a DNS-1123 subdomain. An image reference contains a slash, a colon or an at sign. */
 const PACKAGE = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Returns folders and images of bundles: those given directly, and those in the catalog for the given packages.
- * @param packages `args` are versions of the first of these packages, unless they are folders or images
- * @throws Error if the catalog does not contain a package, or one of these versions
+ * Returns the folders and images of bundles in the arguments. For packages, returns the images of their selected bundles in the catalog.
+ * @param packages if set, arguments that are not folders or images are versions of the first of these packages
+ * @throws Error if the catalog does not contain a package or version
  */
 export async function resolveSources(
   args: readonly string[],

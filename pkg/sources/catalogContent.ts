@@ -17,15 +17,15 @@ import { formatVersionRelease } from "../version/version.ts";
 /** The selected versions of a package. */
 export interface VersionChoice {
   packageName: string;
-  /** A range; absent: the default version of a new installation. */
+  /** Version range; if absent, the default version of a new installation. */
   version?: string | undefined;
   channels: readonly string[];
 }
 
-/** Maximum number of bundles in one union; more suggest that the range is a mistake. */
+/** Maximum number of bundles whose permissions are merged. A range with more bundles is probably a mistake. */
 const MAX_VERSIONS = 100;
 
-/** Reads one package from the catalog in a folder or file; skips the rest. */
+/** Reads one package from the catalog in a folder or file. Skips other packages. */
 export async function readPackage(source: string, packageName: string): Promise<PackageContent> {
   const metas: Meta[] = [];
   for (const { path, location } of await listCatalogFiles(source)) {
@@ -35,16 +35,13 @@ export async function readPackage(source: string, packageName: string): Promise<
   return selectPackage(metas, packageName);
 }
 
-/** Returns the files of a catalog folder. If `source` is a file, returns only it. `path` is the name for messages. */
+/** Returns the files in a catalog folder, or `source` if it is a file. `path` is the name for messages. */
 export async function listCatalogFiles(source: string): Promise<Iterable<{ readonly path: string; readonly location: string }>> {
   const isFile = (await stat(source)).isFile();
   return isFile ? [{ path: basename(source), location: source }] : findCatalogFiles(source, CONTENT_LIMITS);
 }
 
-/**
- * Returns the selected bundles, highest version first.
- * @throws Error if there are none, with the available ones, or too many
- */
+/** Returns the selected bundles, highest version first. @throws Error if no bundle or too many bundles are selected */
 export function selectBundles(content: PackageContent, choice: VersionChoice): FbcBundle[] {
   const { packageName, version, channels } = choice;
   if (version === undefined) {
@@ -99,7 +96,7 @@ export async function* readCatalogMetas(source: string): AsyncGenerator<Meta> {
   if (metas === 0) throw new ContentError({ file: source }, "not an object of a file-based catalog");
 }
 
-/** Returns the SHA-256 (hex) of names and contents of the files of the catalog in a folder or file. */
+/** Returns the SHA-256 (hex) over the names and contents of the files of a catalog in a folder or file. */
 export async function digestFiles(source: string): Promise<string> {
   const hash = createHash("sha256");
   for (const { path, location } of await listCatalogFiles(source)) {

@@ -4,7 +4,7 @@ import { goQuote } from "../golang/quote.ts";
 import { parseLayoutPlace } from "../oci/imagePlace.ts";
 import { compareText } from "../text/compare.ts";
 
-/** Returns the default name of a catalog in a folder, a file or a layout. */
+/** Returns the default name of a catalog in a folder, file or OCI layout. */
 export function deriveDefaultName(path: string): string {
   return parseLayoutPlace(path) ? deriveCatalogName(path) : basename(absolute(path));
 }
@@ -38,28 +38,28 @@ export interface CatalogChoice {
 /** A catalog and the location of its content. */
 export interface NamedCatalog {
   readonly name: string;
-  /** The highest takes precedence, as in resolution. */
+  /** The highest priority takes precedence, as in resolution. */
   readonly priority: number;
   /** A folder or file. */
   readonly path?: string;
   readonly image?: string;
-  /** Why its content is unavailable. */
+  /** Why the content of the catalog is unavailable. */
   readonly unavailable?: string;
 }
 
-/** Reports whether catalogs are given, so that no cluster is needed. */
+/** Reports whether options list catalogs, so that no cluster is needed. */
 export function isOffline({ catalogDir, catalogImage }: Pick<CatalogChoice, "catalogDir" | "catalogImage">): boolean {
   return catalogDir.length > 0 || catalogImage.length > 0;
 }
 
-/** Lists the catalogs in folders, files and images that options name. */
+/** Returns the catalogs in the folders, files and images in the options. */
 export function listNamedCatalogs({ catalogDir, catalogImage }: Pick<CatalogChoice, "catalogDir" | "catalogImage">): NamedCatalog[] {
   return [...catalogDir.map(folder), ...catalogImage.map(image)];
 }
 
 /**
- * Returns the catalogs that --catalog names, or all, by descending priority, otherwise in the given order.
- * @throws Error if two have the same name, or --catalog names an unknown one
+ * Returns the catalogs in --catalog, or all catalogs, by descending priority, then in the given order.
+ * @throws Error if two catalogs have the same name, or --catalog contains an unknown name
  */
 export function filterNamedCatalogs(all: readonly NamedCatalog[], { catalog }: Pick<CatalogChoice, "catalog">): NamedCatalog[] {
   const twice = all.find(({ name }, at) => all.findIndex((one) => one.name === name) !== at);
@@ -71,7 +71,7 @@ export function filterNamedCatalogs(all: readonly NamedCatalog[], { catalog }: P
   return named.toSorted((a, b) => b.priority - a.priority);
 }
 
-/** Formats available names, comma-separated and sorted, such as `a, b`; `none` if there are none. */
+/** Formats available names, sorted and comma-separated, such as `a, b`; `none` if the list is empty. */
 export function listAvailable(names: readonly string[]): string {
   return names.length === 0 ? "none" : names.toSorted(compareText).join(", ");
 }
@@ -81,7 +81,7 @@ function folder(given: string): NamedCatalog {
   return { name: name ?? deriveDefaultName(rest), priority: 0, path: rest };
 }
 
-/** Returns the catalog of an image without a given name; its name is that of its repository. */
+/** Returns the catalog in an image, with the name of the image repository. */
 function image(given: string): NamedCatalog {
   const { name, rest } = splitParts(given);
   const own = parseLayoutPlace(rest) ? deriveCatalogName(rest) : rest.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
@@ -93,7 +93,7 @@ function splitParts(given: string): { name?: string; rest: string } {
   return at > 0 ? { name: given.slice(0, at), rest: given.slice(at + 1) } : { rest: given.slice(at + 1) };
 }
 
-/** Returns the option for a word: the path of a catalog, its image, or the name of a ClusterCatalog. */
+/** Returns the option that corresponds to a word: the path of a catalog, a catalog image, or the name of a ClusterCatalog. */
 export async function parseSource(word: string): Promise<Pick<CatalogChoice, "catalog" | "catalogDir" | "catalogImage">> {
   const none = { catalog: [], catalogDir: [], catalogImage: [] };
   if (parseLayoutPlace(word)) return { ...none, catalogImage: [word] };

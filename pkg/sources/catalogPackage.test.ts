@@ -35,12 +35,12 @@ test.for<[why: string, packageName: string, choice: Partial<VersionChoice>, mess
     /matching version "1\.x" in channels \[beta\]; the highest/,
   ],
   ["an invalid range", "hello-operator", { version: "|" }, /^desired version range "\|" is invalid: constraint parser error$/],
-])("selectBundles explains why there is no bundle: %s", async ([, packageName, choice, message]) => {
+])("selectBundles explains why no bundle matches: %s", async ([, packageName, choice, message]) => {
   const content = await readPackage(CATALOG, packageName);
   expect(() => selectBundles(content, { packageName, channels: [], ...choice })).toThrow(message);
 });
 
-test("readPackage reads a catalog from a file as well as from a folder", async () => {
+test("readPackage reads a catalog from a file or a folder", async () => {
   const content = await readPackage(join(CATALOG, "hello-operator/catalog.yaml"), "hello-operator");
   expect(content.bundles.length).toBe(3);
 });

@@ -6,7 +6,7 @@ import { CatalogTexts } from "./catalogTexts.ts";
 
 const PACKAGE = "schema: olm.package\nname: foo\n";
 
-test("CatalogTexts writes through links, keeps file modes, and creates and removes files without leftovers", async () => {
+test("CatalogTexts writes through symbolic links, keeps file modes, and creates and removes files without leftovers", async () => {
   using folder = new TempFolder();
   const root = folder.write("catalog", { "a.yaml": PACKAGE, "real/b.yaml": PACKAGE.replace("foo", "bar"), ".indexignore": "real/\n" });
   chmodSync(join(root, "real/b.yaml"), 0o640);

@@ -16,7 +16,7 @@ export class CatalogTexts {
     this.root = root;
   }
 
-  /** @throws Error if `root` is not a folder, or a file cannot be read, with its location */
+  /** @throws Error if `root` is not a folder, or a file cannot be read (with its location) */
   static async read(root: string): Promise<CatalogTexts> {
     if (!statSync(root, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`${goQuote(root)} is not a directory`);
     const { faults } = await checkCatalogFolder(root);
@@ -31,8 +31,8 @@ export class CatalogTexts {
   }
 
   /**
-   * Writes files atomically, and removes those whose text is undefined. Replaces no file before all are written.
-   * @throws Error of the file system; existing files stay unchanged
+   * Writes files, and removes files whose text is undefined. Writes all new texts to temporary files first and then renames them.
+   * @throws Error of the file system; if writing a temporary file fails, existing files are unchanged
    */
   write(files: ReadonlyMap<string, string | undefined>): void {
     const drafts: { draft: string; target: string }[] = [];
@@ -54,7 +54,7 @@ export class CatalogTexts {
     for (const [path, text] of files) if (text === undefined) rmSync(this.#locationOf(path), { force: true });
   }
 
-  /** Writes files with the same structure into another folder. */
+  /** Writes files with the same folder structure to another folder. */
   copyTo(target: string, files: ReadonlyMap<string, string>): void {
     new CatalogTexts(target).write(files);
   }
@@ -64,7 +64,7 @@ export class CatalogTexts {
   }
 }
 
-/** Yields texts as files of a catalog, to check it before writing. */
+/** Yields texts as catalog files, to check a catalog before it is written. */
 export async function* listTextSources(files: ReadonlyMap<string, string>): AsyncGenerator<CatalogFileSource> {
   for (const [path, text] of files) yield await Promise.resolve({ path, bytes: countBytes(text) });
 }

@@ -8,7 +8,7 @@ import type { BundleReader } from "./bundleReader.ts";
 import { readPackage } from "./catalogContent.ts";
 import type { NamedCatalog } from "./catalogNames.ts";
 
-/** Lists the ClusterCatalogs of the cluster as operator-controller sees them. */
+/** Lists the ClusterCatalogs of the cluster. */
 export async function listClusterCatalogs(client: Client, signal: AbortSignal): Promise<ClusterCatalog[]> {
   try {
     return (await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { signal })).items;
@@ -17,7 +17,7 @@ export async function listClusterCatalogs(client: Client, signal: AbortSignal): 
   }
 }
 
-/** Returns catalogs in folders, files and images as ClusterCatalogs with these names and equal priority. */
+/** Returns catalogs in folders, files and images as ClusterCatalogs with the same priority. Their names are the sources. */
 export function createClusterCatalogs(sources: readonly string[]): ClusterCatalog[] {
   return [...new Set(sources)].map((source) => createClusterCatalog(source, source));
 }
@@ -45,7 +45,7 @@ export function createCatalogReader(reader: BundleReader): CatalogPackages {
   });
 }
 
-/** Lists the cluster's catalogs with their served images, by name. @throws Error if they cannot be listed */
+/** Lists the cluster's catalogs with their served images, sorted by name. @throws Error if ClusterCatalogs cannot be listed */
 export async function listServedCatalogs(client: Client, signal: AbortSignal): Promise<NamedCatalog[]> {
   let catalogs: ClusterCatalog[];
   try {

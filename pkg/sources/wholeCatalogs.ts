@@ -9,11 +9,11 @@ import { listCatalogFiles } from "./catalogContent.ts";
 /** The dependency index and the packages of a catalog. */
 export interface WholeCatalog {
   readonly index: BundleIndex;
-  /** Returns a package without manifests and images. @throws Error if one of its metas is invalid */
+  /** Returns a package, without manifests and images. @throws Error if one of its metas is invalid */
   packageContent(packageName: string): PackageContent;
 }
 
-/** Catalogs in folders, files and images, each read once on demand for all packages. */
+/** Catalogs in folders, files and images. Each catalog is read once, on demand, with all packages. */
 export class WholeCatalogs {
   readonly #reader: Pick<BundleReader, "catalogFolder">;
   readonly #known = new Map<string, Promise<WholeCatalog>>();

@@ -31,7 +31,7 @@ test("a program without checks is live and ready", async () => {
   expect([await get("/healthz"), await get("/readyz"), (await get("/nothing"))[0]]).toEqual([[200, "ok"], [200, "ok"], 404]);
 });
 
-test("a failing check is named, and its cause is logged, but not served", async () => {
+test("the response contains the name of a failing check, and the cause is only logged", async () => {
   const { get, lines } = await start({ informers: () => Promise.resolve(), registry: fail });
   expect(await get("/readyz")).toEqual([500, "[+]informers ok\n[-]registry failed: reason withheld\nreadyz check failed\n"]);
   expect(lines.join("")).toContain("no route to https://internal");
@@ -48,7 +48,7 @@ test("the verbose response contains the texts of the checks", async () => {
   ]);
 });
 
-test("an excluded check is skipped, and an unknown name is reported", async () => {
+test("an excluded check is skipped, and an unknown check name is reported", async () => {
   const { get } = await start({ informers: () => undefined, registry: fail });
   expect(await get("/readyz?exclude=registry")).toEqual([200, "ok"]);
   expect(await get("/readyz?verbose&exclude=registry&exclude=other")).toEqual([
@@ -81,10 +81,10 @@ test.for<[string, { host: unknown; port: number }]>([
   ["127.0.0.1:0", { host: "127.0.0.1", port: 0 }],
   ["[::1]:8443", { host: "::1", port: 8443 }],
   ["localhost:65535", { host: "localhost", port: 65535 }],
-])("%s is a bind address", ([text, want]) => {
+])("parseBindAddress parses %s", ([text, want]) => {
   expect(parseBindAddress(text)).toEqual(want);
 });
 
-test.for(["8081", "host", ":", "host:x", ":65536", ":-1"])("%s is not a bind address", (text) => {
+test.for(["8081", "host", ":", "host:x", ":65536", ":-1"])("parseBindAddress rejects %s", (text) => {
   expect(() => parseBindAddress(text)).toThrow(`bind address "${text}": want host:port`);
 });

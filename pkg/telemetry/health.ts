@@ -5,14 +5,14 @@ import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
- * Returns on success and throws on failure; must finish within seconds. A returned text is shown
- * with `?verbose`.
+ * Health check function. Returns on success and throws on failure; must finish within seconds. A
+ * returned text is included in the response to `?verbose`.
  */
 type HealthCheck = () => string | void | Promise<string | void>;
 /** Checks by name. */
 export type HealthChecks = Readonly<Record<string, HealthCheck>>;
 
-/** Content of a probe server; absent parts are not served. */
+/** Options of a probe server. Absent endpoints are not served. */
 export interface ProbeServerInit {
   /** ":8081", "127.0.0.1:0", "[::1]:8081"; "0" disables the server. */
   bindAddress: string;
@@ -32,14 +32,15 @@ export interface ProbeServer {
 }
 
 const CHECK_TIMEOUT_MS = 5_000;
-/** Maximum number of unknown names that a response repeats. */
+/** Maximum number of unknown check names that a response lists. */
 const MAX_UNKNOWN = 5;
 const MAX_NAME = 64;
 
 /**
- * Serves /healthz, /readyz (each check also at /readyz/NAME) and /metrics. The response is "ok"
- * with 200 (with `?verbose`, one line per check), or 500 with one line per check. The cause of a
- * failure is logged, but not served. `?exclude=NAME`, which is repeatable, skips a check.
+ * Serves /healthz, /readyz (each check also at /readyz/NAME) and /metrics. On success the response
+ * is 200 with "ok", or with one line per check for `?verbose`. On failure it is 500 with one line
+ * per check. The cause of a failure is logged, but not served. `?exclude=NAME`, which is
+ * repeatable, skips a check.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/healthz
  */
 export async function startProbeServer(init: ProbeServerInit): Promise<ProbeServer> {
@@ -66,7 +67,7 @@ export function parseBindAddress(text: string): { host: string; port: number } {
   return { host: host === "" ? allAddresses() : host, port: Number(port) };
 }
 
-/** "::" includes IPv4, but is not available if IPv6 is disabled. */
+/** "::" also accepts IPv4 connections, but is not available if IPv6 is disabled. */
 function allAddresses(): string {
   const known = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return known.some(({ family }) => family === "IPv6") ? "::" : "0.0.0.0";

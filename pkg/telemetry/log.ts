@@ -14,8 +14,8 @@ const LEVELS: ReadonlyMap<number, [name: string, colour: "gray" | "green" | "yel
 const SHOWN = new Set(["level", "time", "msg", "component", "pid", "hostname", "err"]);
 
 /**
- * Formats a JSON log line for reading: time, level, component, message, then the fields as
- * key=value, always on one line. Returns other text unchanged.
+ * Formats a JSON log line for users: time, level, component, message, then the fields as key=value,
+ * always on one line. Returns other text unchanged.
  */
 export function formatPrettyLine(line: string, colour: boolean): string {
   let entry: Record<string, unknown>;
@@ -41,9 +41,9 @@ export function formatPrettyLine(line: string, colour: boolean): string {
 }
 
 /**
- * Structured logger: the message is constant, values are fields, `log.info({ bundle }, "bundle
+ * Structured logger. Messages are constant and values are fields: `log.info({ bundle }, "bundle
  * resolved")`. Child loggers have the fields `controller`, `object`, `reconcileID`, `step`. Use
- * `info` for changes and decisions, `debug` for the rest.
+ * `info` for changes and decisions, and `debug` for everything else.
  */
 export type Logger = PinoLogger;
 
@@ -60,7 +60,7 @@ export interface LoggerInit {
   destination?: LogDestination;
 }
 
-/** Creates the logger of one program. Removes secrets by field name and, in all texts, by format. */
+/** Creates the logger of one program. Redacts secret fields by name, and secrets in any text by format. */
 export function createLogger({ component, level = "info", pretty = false, destination }: LoggerInit): Logger {
   const out = destination ?? (pretty ? process.stdout : undefined);
   const options: LoggerOptions = {
@@ -76,12 +76,12 @@ export function createLogger({ component, level = "info", pretty = false, destin
   return pino(options, { write: (line: string) => void out.write(pretty ? `${formatPrettyLine(line.trimEnd(), colour)}\n` : line) });
 }
 
-/** Maximum length of a stack in a line, including the stacks of causes. */
+/** Maximum length of a stack trace in a log line, including the stack traces of causes. */
 const MAX_STACK = 8_192;
 
 /**
- * Returns an error's type, text, stack and own plain fields, without attached objects such as
- * requests and sockets.
+ * Returns the type, message, stack trace and plain fields of an error, without attached objects
+ * such as requests and sockets.
  */
 function errorFields(err: unknown): unknown {
   if (!(err instanceof Error)) return err;

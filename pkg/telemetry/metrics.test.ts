@@ -31,7 +31,7 @@ test("two programs in one process have separate metrics", async () => {
   expect(await samples(createMetrics("b"))).toEqual([]);
 });
 
-test("controllers use the metric names of controller-runtime, also several in one registry", async () => {
+test("controllers use the metric names of controller-runtime, even if several share a registry", async () => {
   const metrics = createMetrics("t");
   registerControllerMetrics(metrics, "other");
   const controller = registerControllerMetrics(metrics, "extension");

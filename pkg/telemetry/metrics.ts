@@ -12,15 +12,15 @@ export interface GaugeMetric {
   add(by: number, labels?: Labels): void;
   remove(labels: Labels): void;
 }
-/** A histogram; observe base units (seconds, bytes). */
+/** A histogram. Use base units (seconds, bytes). */
 export interface HistogramMetric {
   observe(value: number, labels?: Labels): void;
   remove(labels: Labels): void;
 }
-/** The label values of one series, by label name. */
+/** The label values of a series, by label name. */
 export type Labels = Record<string, string>;
 
-/** Name, help and label names of one metric. `initial` are the label values that start at zero. */
+/** Name, help and label names of a metric. `initial` lists the series that start at zero. */
 export interface MetricInit {
   name: string;
   help: string;
@@ -28,7 +28,7 @@ export interface MetricInit {
   initial?: readonly Labels[];
 }
 
-/** A readable description of a metric; a histogram's name has no suffix. */
+/** Description of a metric for the reference. The name of a histogram has no suffix. */
 export interface MetricDescription {
   readonly name: string;
   readonly type: "counter" | "gauge" | "histogram";
@@ -36,12 +36,12 @@ export interface MetricDescription {
   readonly labels: readonly string[];
 }
 
-/** Upper bounds in seconds, from a cached response to a slow image pull. */
+/** Upper bounds of the buckets in seconds, from a cached response to a slow image pull. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 /**
- * The metrics of one program in its own registry, without global state. Only this file uses
- * prom-client, so that only this file changes with the library.
+ * The metrics of one program in a separate registry, without global state. Only this file uses
+ * prom-client, so that a change of the library affects only this file.
  */
 export class Metrics {
   readonly #registry = new Registry();
@@ -49,14 +49,14 @@ export class Metrics {
   readonly #described = new Map<string, MetricDescription>();
 
   /**
-   * @param prefix of the names of the program's own metrics, for example "catalogd"; an underscore
-   * follows it.
+   * @param prefix prefix of the program's own metric names, without the underscore, for example
+   * "catalogd".
    */
   constructor(prefix: string) {
     this.#prefix = `${prefix.replace(/_+$/, "")}_`;
   }
 
-  /** The media type of the exposition format, for the Content-Type header. */
+  /** The media type of the text format, for the Content-Type header. */
   get contentType(): string {
     return this.#registry.contentType;
   }
@@ -66,7 +66,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  /** Describes all metrics except those of the process, in order of their creation. */
+  /** Describes all metrics except the process metrics, in order of creation. */
   get described(): MetricDescription[] {
     return [...this.#described.values()];
   }
@@ -98,8 +98,8 @@ export class Metrics {
   }
 
   /**
-   * Creates metrics without prefix, for names that existing dashboards use; returns the existing
-   * metric for a known name.
+   * Creates metrics without a prefix, for names that existing dashboards use. Returns the existing
+   * metric if the name is already registered.
    */
   shared(): Pick<Metrics, "counter" | "gauge" | "histogram"> {
     const registry = this.#registry;
@@ -150,14 +150,14 @@ function existing<T>(registry: Registry, name: string, type: new (...args: never
   return metric instanceof type ? metric : undefined;
 }
 
-/** Outcome of a reconcile, with the labels of controller-runtime. */
+/** Result of a reconcile, by the label values of controller-runtime. */
 type ReconcileLabel = "success" | "error" | "requeue" | "requeue_after";
 const RESULTS: readonly ReconcileLabel[] = ["success", "error", "requeue", "requeue_after"];
 
 /** Metrics of a controller's reconciles. */
 export interface ControllerMetrics {
   started(): void;
-  /** @param terminal the reconcile failed, and a retry does not help. */
+  /** @param terminal whether the reconcile failed with a terminal error, for which a retry does not help. */
   finished(result: ReconcileLabel, seconds: number, terminal: boolean): void;
   workers(count: number): void;
 }
@@ -167,15 +167,15 @@ export interface QueueMetrics {
   depth(length: number): void;
   added(): void;
   retried(): void;
-  /** Records that a key was taken after this wait. */
+  /** Records how long a key waited in the queue. */
   taken(waitedSeconds: number): void;
   /** Records the processing time of a key. */
   worked(seconds: number): void;
 }
 
 /**
- * Creates the metrics of one controller with the names of controller-runtime, with all label values
- * starting at zero.
+ * Creates the metrics of one controller with the metric names of controller-runtime. All series
+ * start at zero.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/internal/controller/metrics
  */
 export function registerControllerMetrics(metrics: Metrics, controller: string): ControllerMetrics {
@@ -227,7 +227,7 @@ export function registerControllerMetrics(metrics: Metrics, controller: string):
 }
 
 /**
- * Creates the metrics of one work queue with the names of client-go.
+ * Creates the metrics of one work queue with the metric names of client-go.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/workqueue.go
  */
 export function registerQueueMetrics(metrics: Metrics, name: string): QueueMetrics {
@@ -257,8 +257,8 @@ export function registerQueueMetrics(metrics: Metrics, name: string): QueueMetri
 }
 
 /**
- * Counts requests to the API server with the metric name of client-go; pass it to a kube client as
- * `observe`.
+ * Returns a function that counts API server requests with the metric name of client-go. Pass it to
+ * a kube client as `observe`.
  */
 export function registerRestClientMetrics(metrics: Metrics): (request: { method: string; code: string; host: string }) => void {
   const total = metrics.shared().counter({
@@ -275,7 +275,7 @@ export interface LeaderMetrics {
 }
 
 /**
- * Creates the gauge of leadership with the name of client-go.
+ * Creates the leadership gauge with the metric name of client-go.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/leaderelection.go
  */
 export function registerLeaderMetrics(metrics: Metrics, name: string): LeaderMetrics {

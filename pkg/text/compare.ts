@@ -1,6 +1,7 @@
 /**
- * Compares by code units, which is independent of the locale: negative if `a` comes before `b`, 0
- * if they are equal. Without characters beyond the basic plane this is Go's order by bytes.
+ * Compares by UTF-16 code units, independent of the locale. Returns a negative number if `a` comes
+ * before `b`, 0 if they are equal. For characters of the basic plane, the order is Go's order by
+ * bytes.
  */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
@@ -8,12 +9,12 @@ export function compareText(a: string, b: string): number {
 
 /** Maximum number of edits between similar names. */
 const MAX_EDITS = 2;
-/** Longer names are not compared, because they are unlikely to be typed. */
+/** Maximum length of a name to compare; longer names are unlikely to be typed. */
 const MAX_LENGTH = 64;
 
 /**
- * Returns the name in `names` that a misspelled `name` probably means: equal except for letter case
- * or up to two typing errors; the first of equals.
+ * Returns the name in `names` that is most similar to a misspelled `name`: equal except for letter
+ * case or up to two typing errors. Returns the first of equally similar names.
  */
 export function findSimilarName(name: string, names: readonly string[]): string | undefined {
   const written = name.toLowerCase();
@@ -27,7 +28,7 @@ export function findSimilarName(name: string, names: readonly string[]): string 
   return best;
 }
 
-/** Returns the number of letters to insert, remove, replace, or swap with the next one. */
+/** Returns the number of edits between two names: letters to insert, remove, replace, or swap with the next letter. */
 function editsBetween(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

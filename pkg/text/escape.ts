@@ -1,4 +1,4 @@
-/** Characters that a terminal would interpret: names and texts of bundles and servers are untrusted. */
+/** Characters that a terminal would interpret. Escaped, because names and texts from bundles and servers are untrusted. */
 const UNPRINTABLE = /[^\P{C}\n]|[\u2028\u2029]/gu;
 
 /**
@@ -10,7 +10,7 @@ export function escapeControlCharacters(text: string): string {
 }
 
 /**
- * Returns `text` as one readable line: line ends become blanks, other unprintable characters are
+ * Returns `text` as one readable line: line ends become spaces, other unprintable characters are
  * escaped.
  */
 export function toOneLine(text: string): string {
@@ -18,8 +18,8 @@ export function toOneLine(text: string): string {
 }
 
 /**
- * Returns `text` with everything except printable characters escaped, including line ends: one line
- * in which different values stay different.
+ * Returns `text` as one line with everything except printable characters escaped, including line
+ * ends. Different texts stay different.
  */
 export function escapeLines(text: string): string {
   return escapeControlCharacters(text).replaceAll("\n", "\\n");

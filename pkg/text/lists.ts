@@ -14,11 +14,11 @@ export interface ListFormat {
   readonly separator?: string;
   /** Total number of items if `items` contains only the first ones; default: the number of `items`. */
   readonly total?: number;
-  /** Formats the omitted items as an item; default: "and 3 more". */
+  /** Formats the number of omitted items as the last item; default: "and 3 more". */
   readonly rest?: (more: number) => string;
 }
 
-/** Formats the first items, and the number of omitted ones: `a, b and 3 more`, `a; b; and 3 more`. */
+/** Formats the first items and the number of omitted items: `a, b and 3 more`, `a; b; and 3 more`. */
 export function formatList(items: readonly string[], { max, separator = ", ", total = items.length, rest }: ListFormat): string {
   const shown = items.slice(0, max);
   const more = total - shown.length;

@@ -10,7 +10,7 @@ test.for<[text: string, want: string]>([
   ['two: "http://a:b@c", "https://d:e@f/g"', 'two: "http://[redacted]@c", "https://[redacted]@f/g"'],
   ["http://proxy:3128/?mail=a@b", "http://proxy:3128/?mail=a@b"],
   ["docker://quay.io/p@sha256:1, quay.io/p@sha256:1", "docker://quay.io/p@sha256:1, quay.io/p@sha256:1"],
-])("%j becomes %j", ([text, want]) => {
+])("redactUserinfo converts %j to %j", ([text, want]) => {
   expect(redactUserinfo(text)).toBe(want);
 });
 

@@ -38,6 +38,6 @@ test.each([
   ["abcde", "abc…", "abcd…"],
   ["abc😀e", "abc…", "abc\ufffd…"],
   ["", "", ""],
-])("truncate limits %j to four characters, excerpt keeps four of them", (text, truncated, begun) => {
+])("truncate limits %j to four characters, truncateExcerpt keeps four characters before the ellipsis", (text, truncated, begun) => {
   expect([truncate(text, 4), truncateExcerpt(text, { length: 4 })]).toEqual([truncated, begun]);
 });

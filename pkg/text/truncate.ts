@@ -3,9 +3,9 @@ const MAX_BYTES = 32_768;
 const TRUNCATED = "\n\n... [message truncated]";
 
 /**
- * Returns `text`, or its beginning with a note if it is truncated (between two characters): at most
- * 32768 bytes of UTF-8. Errors contain names and values of bundles and catalogs of any length and
- * number, and are used in conditions, Events and logs.
+ * Truncates `text` between two characters to at most 32768 bytes of UTF-8, including a note. Needed
+ * because errors are used in conditions, Events and logs, and contain names and values from bundles
+ * and catalogs, whose length and number are not limited.
  */
 export function truncateMessage(text: string): string {
   if (text.length * 3 <= MAX_BYTES) return text;
@@ -16,22 +16,22 @@ export function truncateMessage(text: string): string {
   return bytes.toString("utf8", 0, end) + TRUNCATED;
 }
 
-/** Maximum length of a name that is not truncated: object names are not longer. */
+/** Maximum length of a name in a message. Object names are not longer. */
 export const NAME_LENGTH = 253;
-/** Maximum length of a cause that is not truncated. */
+/** Maximum length of a cause in a message. */
 export const CAUSE_LENGTH = 1_024;
 
 /**
- * Returns `text` with at most `max` UTF-16 units; if truncated, the last one is "…". Content of
- * bundles and responses of servers can have any length.
+ * Returns `text` truncated to at most `max` UTF-16 units; if truncated, the last one is "…". Needed
+ * for bundle contents and server responses of any length.
  */
 export function truncate(text: string, max: number): string {
   return text.length <= max ? text : truncateExcerpt(text, { length: max - 1 });
 }
 
 /**
- * Returns the first `length` UTF-16 units of `text`, and "…" if there are more, to quote a text of
- * any length in a message.
+ * Returns the first `length` UTF-16 units of `text`, followed by "…" if there are more. Use it to
+ * quote a text of any length in a message.
  */
 export function truncateExcerpt(text: string, { length = 200 }: { readonly length?: number } = {}): string {
   return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`;

@@ -18,7 +18,7 @@ export interface SortedRange extends Range {
   spans(sorted: readonly Version[]): [from: number, to: number][];
 }
 
-/** A comparison with a version; `holds` receives the result of comparing another version with it. */
+/** A comparison with a version. `holds` receives the result of comparing another version with this one. */
 interface Comparison {
   readonly holds: (order: number) => boolean;
   readonly bound: Version;
@@ -37,7 +37,7 @@ const COMPARATORS: Readonly<Record<string, (order: number) => boolean>> = {
 };
 
 /**
- * Parses a range: comparisons joined by blanks (AND), groups joined by ` || ` (OR), `x` as last component. Includes the library's oddities:
+ * Parses a range: comparisons joined by blanks (AND), groups joined by ` || ` (OR), `x` as last component. Includes the quirks of the library:
  * `!=1.2.x` contains nothing, a token of one character is dropped, and any token with an `x` counts as a wildcard, so `=1.0.0-next` is an error.
  * @throws Error in blang/semver's words
  * @see https://github.com/blang/semver/blob/v4.0.0/v4/range.go ParseRange
@@ -71,7 +71,7 @@ function findSpans(group: readonly Comparison[], sorted: readonly Version[]): [f
   return spans;
 }
 
-/** Returns the index of the first version for which `isReached` is true, which must be monotonic; the length if there is none. */
+/** Returns the index of the first version for which `isReached` returns true, or the length if there is none. `isReached` must be monotonic. */
 function findFirstIndex(sorted: readonly Version[], isReached: (version: Version) => boolean): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {
@@ -112,7 +112,7 @@ function splitGroups(found: readonly string[]): string[][] {
   return groups;
 }
 
-/** Splits a token into operator and version, which begins at the first digit. */
+/** Splits a token into operator and version. The version begins at the first digit. */
 function splitComparison(token: string): [operator: string, version: string] {
   const at = token.search(/\p{Nd}/u);
   if (at < 0) throw new Error(`Could not get version from string: ${goQuote(token)}`);

@@ -1,6 +1,6 @@
 import { parseVersion, type VersionNumber } from "./version.ts";
 
-/** Major and minor of an OpenShift version, unsigned 64-bit, which determine whether an operator supports it. */
+/** Major and minor number of an OpenShift version, as unsigned 64-bit integers. They determine whether an operator supports the version. */
 export interface MinorVersion {
   readonly major: VersionNumber;
   readonly minor: VersionNumber;
@@ -38,7 +38,7 @@ export function isNextAllowed(max: MinorVersion, cluster: MinorVersion): boolean
 
 /**
  * Reports whether `max` is less than `cluster`, the current or a target version. 4.23 and 5.0 count as equal, so a maximum between them, such as
- * 4.99, is below neither.
+ * 4.99, is not less than either.
  */
 export function isBelow(max: MinorVersion, cluster: MinorVersion): boolean {
   return compare(max, compare(cluster, FIRST_OF_5) === 0 ? LAST_OF_4 : cluster) < 0;
@@ -56,7 +56,7 @@ function compare(a: MinorVersion, b: MinorVersion): number {
 
 /** The version of the OpenShift cluster, if known. */
 export type ClusterVersion =
-  /** `text` as the cluster reports it, with its major and minor. */
+  /** `text` is the version as the cluster reports it. */
   | { readonly kind: "known"; readonly text: string; readonly minor: MinorVersion }
   /** Not an OpenShift cluster, and no version is configured. */
   | { readonly kind: "none" }

@@ -15,7 +15,7 @@ test.for([
   ["1.x", undefined],
   [">=1.0", undefined],
   ["", undefined],
-] as const)("mastermindsRange of %j is %j", ([range, want]) => {
+] as const)("toMastermindsRange of %j is %j", ([range, want]) => {
   expect(toMastermindsRange(range)).toBe(want);
 });
 

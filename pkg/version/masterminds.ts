@@ -92,8 +92,8 @@ function skipBlanks(text: string, at: number): number {
 }
 
 /**
- * Parses comparisons that are separated by blanks, or by one comma with or without blanks. The library's own regular expression can match a run
- * of blanks in many ways; this one has only one, so no input is slow.
+ * Parses comparisons that are separated by blanks, or by one comma with or without blanks. Unlike the regular expression of the library, this one
+ * matches a run of blanks in only one way, so no input takes exponential time.
  */
 function parseGroup(text: string): ComparisonGroup {
   const improper = (): Error => new Error(`improper constraint: ${goQuote(text)}`);
@@ -192,8 +192,8 @@ const BLANG_COMPARISON = /^(>=|<=|==|!=|[<>=!])?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+
 const OPERATOR_OF_BLANG: Readonly<Record<string, string>> = { "==": "=", "!": "!=" };
 
 /**
- * Converts a range in blang's syntax, as dependencies state it, to that of `spec.source.catalog.version`; undefined if it cannot be expressed.
- * Prereleases differ: in the result, only a range that names a prerelease contains prereleases.
+ * Converts a range from blang's syntax, as in dependencies, to the syntax of `spec.source.catalog.version`; undefined if it cannot be expressed.
+ * Prereleases differ: in the result, only a range with a prerelease contains prereleases.
  */
 export function toMastermindsRange(blangRange: string): string | undefined {
   const groups = blangRange

@@ -2,7 +2,7 @@ import semver from "semver";
 
 // Separate from version.ts, so that worker threads do not load the package semver.
 
-/** The size of a version change; a step to or from a prerelease counts as the part whose number changes. */
+/** The size of a version change. A step to or from a prerelease has the size of the version part that changes. */
 export type VersionStep = "same" | "patch" | "minor" | "major" | "rollback";
 
 const STEPS: Readonly<Record<semver.ReleaseType, VersionStep>> = {

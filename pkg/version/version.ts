@@ -1,7 +1,7 @@
 import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 
-/** An unsigned 64-bit number: a `number` up to 2^53-1, a `bigint` above; so `===`, `<` and `>` order any two of them. */
+/** An unsigned 64-bit number: a `number` up to 2^53-1 and a `bigint` above, so that any two can be compared with `===`, `<` and `>`. */
 export type VersionNumber = number | bigint;
 
 const MAX_UINT64 = 2n ** 64n - 1n;
@@ -54,7 +54,7 @@ function checkBuildIdentifier(text: string): void {
   if (!ALPHANUMERIC.test(text)) throw new Error(`Invalid character(s) found in build meta data ${goQuote(text)}`);
 }
 
-/** Reports whether it consists of digits without leading zeros that fit 64 bits; anything else sorts as text. */
+/** Reports whether an identifier consists of digits without leading zeros that fit into 64 bits. Other identifiers are compared as text. */
 function isNumeric(text: string): boolean {
   if (!isDigits(text) || text.length > 20) return false;
   return text.length < 20 || BigInt(text) <= MAX_UINT64;
@@ -70,9 +70,9 @@ function compareIdentifier(a: string, b: string): number {
 }
 
 /**
- * Compares two lists of identifiers like semver prereleases: by identifier, numeric before alphanumeric, numbers by value, others by ASCII; if
- * one is a prefix of the other, the shorter is smaller. The empty list is the smallest; a caller that compares prereleases handles "none"
- * itself.
+ * Compares two lists of identifiers like semver prereleases: by identifier, numeric before alphanumeric, numbers by value, others by ASCII; if one is
+ * a prefix of the other, the shorter is smaller. The empty list is the smallest. A caller that compares versions must handle a missing prerelease
+ * itself, because it is the greatest.
  */
 export function compareIdentifiers(a: readonly string[], b: readonly string[]): number {
   for (let i = 0; i < a.length && i < b.length; i++) {
@@ -152,8 +152,8 @@ export function formatVersion({ major, minor, patch, prerelease, build }: Versio
 }
 
 /**
- * Parses a release such as "1" or "alpha.2" into its identifiers; the empty text gives an empty list.
- * @throws Error if it has more than 20 characters or invalid identifiers, one line for each of them
+ * Parses a release such as "1" or "alpha.2" into its identifiers; the empty text results in an empty list.
+ * @throws Error if it has more than 20 characters or invalid identifiers, with one line for each invalid identifier
  */
 export function parseRelease(text: string): readonly string[] {
   if (text === "") return [];
@@ -216,7 +216,7 @@ export function compareVersionRelease(a: VersionRelease, b: VersionRelease): num
   return compareVersions(a.version, b.version) || compareIdentifiers(a.release ?? [], b.release ?? []);
 }
 
-/** Reports whether two versions, each with its separately stated release, are the same; an invalid version only equals its own text. */
+/** Reports whether two versions with their releases are the same. An invalid version is equal only to the same text. */
 export function isSameVersion(
   a: { version: string; release?: string | undefined },
   b: { version: string; release?: string | undefined },
@@ -260,7 +260,7 @@ export function parseOperatorRelease(text: string): string {
   return parseVersion(`0.0.0-${text}`).prerelease.join(".");
 }
 
-/** Splits at the first `count - 1` dots; the last part is the rest. */
+/** Splits at the first `count - 1` dots; the last part is the remaining text. */
 function splitN(text: string, count: number): string[] {
   const parts = text.split(".");
   return parts.length <= count ? parts : [...parts.slice(0, count - 1), parts.slice(count - 1).join(".")];

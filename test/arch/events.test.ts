@@ -5,7 +5,7 @@ import { Reason } from "../../pkg/api/constants.ts";
 import { EVENTS, getWarningReason } from "../../pkg/api/events.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** Reasons of conditions that are also recorded as Events when the condition becomes worse; one of them depends on the condition's message. */
+/** Condition reasons that are also recorded as Events when the condition gets worse. One of them depends on the condition's message. */
 const OF_CONDITIONS: readonly string[] = [
   Reason.Retrying,
   Reason.Blocked,

@@ -25,7 +25,7 @@ const PURE_MODULES = new Set([
 ]);
 const CLOCK_AND_CHANCE =
   /\b(Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|setTimeout\(|setInterval\(|randomUUID\(|randomBytes\(|process\.)/;
-/** Scripts that generate a data file of their package; they are not part of it. */
+/** Scripts that generate a data file for their package. They are not part of the package. */
 const GENERATOR = /^pkg\/\w+\/generate\//;
 const DEVELOPMENT_ONLY = "pkg/devcluster";
 
@@ -33,7 +33,9 @@ const ROOT = join(import.meta.dirname, "../..");
 const files = globSync("{cmd,pkg}/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
 const tests = globSync("{cmd,pkg}/**/*.test.ts", { cwd: ROOT });
 
-/** Returns "pkg/kube" for "pkg/kube/client.ts", a subfolder if it has its own layer, and "cmd" for everything in it. */
+/**
+ * Returns the package of a file, such as "pkg/kube" for "pkg/kube/client.ts", the subfolder if it has its own layer, and "cmd" for all files in cmd.
+ */
 function getPackage(file: string): string {
   if (file.startsWith("cmd/")) return "cmd";
   const folders = dirname(file).split("/");
@@ -226,7 +228,7 @@ export const h = "from" + "y";
   });
 });
 
-/** Returns one text for each cycle that a depth-first search closes. */
+/** Returns one line for each import cycle that a depth-first search finds. */
 function cyclesIn(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const found: string[] = [];
   const done = new Set<string>();

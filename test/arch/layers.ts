@@ -1,6 +1,6 @@
 /**
- * The packages by layer, outermost first. A package may import packages of its own layer and of later ones. `docs/architecture.md` shows the
- * same.
+ * The packages by layer, outermost first. A package may import packages of its own layer and of later ones. `docs/architecture.md` shows the same
+ * layers.
  */
 export const LAYERS = [
   ["cmd"],

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** Patterns of code that depends on the text of an error or a condition. */
+/** Match code that depends on the text of an error or a condition. */
 const DECISIONS = [
   /(?:\bmessage|getErrorMessage\([^()]*\))\.(?:includes|startsWith|endsWith|match|matchAll|search|indexOf|split)\((?!"\\n")/,
   /\.(?:test|exec)\((?:\w+\.)*(?:message|reason)\)/,
   /\.(?:test|exec)\(getErrorMessage\(/,
   /\.(?:includes|startsWith|endsWith)\((?:\w+\.)*message\)/,
 ];
-/** Allowed uses: another program provides only a text, or the code only prints the text. */
+/** Allowed uses: the text comes from another program that provides nothing else, or the code only prints it. */
 const ARGUED: Readonly<Record<string, string>> = {
   "pkg/kube/errors.ts": "the API server has no code for denials by RBAC, admission and quota, and for immutable fields",
   "pkg/oci/registry/networkError.ts": "OpenSSL has one code for all protocol errors",

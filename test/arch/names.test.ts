@@ -21,7 +21,7 @@ const ARGUED: readonly { readonly names: readonly string[]; readonly files: RegE
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Returns the exported names of a source without duplicates: a schema and the type of its values share a name. */
+/** Returns the exported names of a source without duplicates, because a schema and the type of its values share a name. */
 function exportedNames(source: string): string[] {
   return [...new Set([...source.matchAll(EXPORTED_DECLARATION)].map((match) => match[1]!))];
 }

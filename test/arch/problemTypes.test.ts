@@ -39,7 +39,7 @@ function endOfArgument(text: string): number {
   return text.length;
 }
 
-/** Returns the types that the sources do not expect, and those whose details they do not expect. */
+/** Returns the problem types that no source expects, and those whose details no source expects. */
 function missingFrom(sources: readonly string[]): string[] {
   const expected = sources.flatMap(expectedProblems);
   return Object.entries<ProblemDescription>(PROBLEM_TYPES).flatMap(([type, { details }]) => {

@@ -11,8 +11,8 @@ export const USAGE = `usage: npm run -s bench -- [NAME...] [--runs N] [--seconds
   --runs        number of runs (default: set by each measurement)
   --seconds     duration of each run of a throughput measurement (default: 3)
   --extensions  number of extensions (default: set by each measurement)
-  --settle      seconds of rest before steady-state measures (default: 120)
-  --rest        seconds of rest that steady-state measures (default: 300)
+  --settle      seconds that steady-state waits before it measures (default: 120)
+  --rest        seconds that steady-state measures (default: 300)
   --json        write the figures to a file
   --baseline    compare with a file written by --json`;
 

@@ -4,7 +4,7 @@ const ROUND_TRIPS = 4_000;
 const RUNS = 5;
 
 /**
- * Runs a fixed amount of work on one core, half integers and half text. @returns a number that depends on all of it.
+ * Runs a fixed amount of work on one core, half integers and half text. @returns a number that depends on every iteration.
  */
 export function calibrationLoop(steps: number = STEPS, roundTrips: number = ROUND_TRIPS): number {
   let state = 0x9e3779b9 | 0;

@@ -12,7 +12,7 @@ const WORDS = "operator cluster backup storage policy metrics gateway tenant cer
   " ",
 );
 
-/** Returns a catalog of `packages` packages of about 120 KB, always the same. */
+/** Returns a deterministic catalog of `packages` packages of about 120 KB each. */
 export function generateCatalog(packages: number): GeneratedCatalog {
   const random = createRandom(SEED);
   const files = new Map<string, Uint8Array>();

@@ -13,14 +13,15 @@ export interface Figure {
 export interface BenchContext {
   /** Folder of real catalogs and bundles; undefined if it does not exist. */
   readonly data: string | undefined;
-  /** Number of runs; undefined: set by each measurement. */
+  /** Number of runs; if undefined, each measurement uses its own default. */
   readonly runs: number | undefined;
   /** Duration of each run of a throughput measurement. */
   readonly seconds: number;
-  /** Number of extensions; undefined: set by each measurement. */
+  /** Number of extensions; if undefined, each measurement uses its own default. */
   readonly extensions: number | undefined;
-  /** Time at rest before and during the measurement of rest. */
+  /** Time that steady-state waits before it measures. */
   readonly settleSeconds: number;
+  /** Time that steady-state measures. */
   readonly restSeconds: number;
   /** Returns the folder of the bundled programs, as in an image. The first call builds them. */
   readonly programs: () => Promise<string>;
@@ -35,7 +36,7 @@ export interface Measurement {
   readonly group?: string;
   /** Description for the list. */
   readonly title: string;
-  /** The rows of the table that it fills. */
+  /** The table rows that the measurement fills. */
   readonly figures: readonly FigureId[];
   /** @throws Skipped if a prerequisite is missing. */
   run(context: BenchContext): AsyncIterable<Figure>;

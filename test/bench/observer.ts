@@ -32,8 +32,7 @@ export class Observer<T extends KubeObject> implements AsyncDisposable {
   }
 
   /**
-   * Calls `act` and waits until the objects satisfy `holds` after an event; it must be false before. One wait at a
-   * time.
+   * Calls `act` and waits until the objects satisfy `holds` after an event; `holds` must be false before. Supports one wait at a time.
    * @returns seconds from the start of `act` until then.
    * @throws Error with the objects' conditions after a timeout.
    */

@@ -16,8 +16,8 @@ export interface RandomCatalog {
 }
 
 /**
- * Returns a catalog with random dependencies, deterministic for each seed: on packages in ranges that contain a third
- * of the versions on average, or in one of five cases on an API. Each package provides one API.
+ * Returns a catalog with random dependencies, deterministic for each seed. One dependency in five is on an API, the others on a package in a range
+ * that contains a third of the versions on average. Each package provides one API.
  */
 export function generateProblem({ packages, versions, dependencies, wanted, seed }: RandomCatalog): SolverProblem {
   const random = createRandom(seed);

@@ -19,7 +19,7 @@ export interface Report {
   readonly at: string;
   readonly node: string;
   readonly machine: string;
-  /** Duration of the calibration loop before and after the measurements; they differ if something else ran. */
+  /** Duration of the calibration loop before and after the measurements; a difference means that something else ran meanwhile. */
   readonly calibration: { readonly start: number; readonly end: number };
   readonly figures: readonly ReportedFigure[];
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];

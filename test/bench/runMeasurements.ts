@@ -1,7 +1,7 @@
 import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { type BenchContext, type Figure, type Measurement, Skipped } from "./measurement.ts";
 
-/** Outcome of one measurement. Its figures before a failure are kept. */
+/** Outcome of one measurement. Figures that were measured before a failure are kept. */
 export interface Outcome {
   readonly name: string;
   readonly figures: readonly Figure[];

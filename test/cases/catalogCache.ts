@@ -29,7 +29,7 @@ export class CatalogCache {
     this.#maxObjects = maxObjects;
   }
 
-  /** Number of kept catalogs. */
+  /** Number of cached catalogs. */
   get size(): number {
     return this.#kept.size;
   }

@@ -9,7 +9,7 @@ import { UsageError } from "./runMain.ts";
 /** A value in a case file. */
 export interface FoundCase {
   file: string;
-  /** For files with a value on each line. */
+  /** Line number, in files with a value on each line. */
   line?: number;
   /** The decoded JSON, or the syntax error. */
   value: { decoded: unknown } | { fault: string };

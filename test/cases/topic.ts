@@ -5,7 +5,7 @@ export interface Difference {
   lines: string[];
 }
 
-/** Files around a case. */
+/** Location of a case and of the files that it refers to. */
 export interface CaseContext {
   /** The file of the case. */
   file: string;
@@ -14,7 +14,7 @@ export interface CaseContext {
   catalogs: CatalogCache;
 }
 
-/** A kind of cases. */
+/** A topic: how to recognize, name and run its cases. */
 export interface Topic<C = unknown> {
   /** Whether a decoded JSON value is a case of this topic. */
   isCase(value: unknown): value is C;

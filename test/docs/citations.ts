@@ -16,12 +16,12 @@ export interface Line {
 
 const ID = /\b(?:S\d-Y?\d+|[CDFGHIOX]-\d{2})\b/g;
 const SOURCE_FILE = /\.(?:ts|yaml|md|css|js)$/;
-/** Versions, commits, and the Go release of the standard library. */
+/** Matches a version, including a Go release for the standard library, or a commit. */
 const PINNED = /\bv?\d+\.\d+|\b(?=\w*\d)[0-9a-f]{8,40}\b/;
 const GO_FILE = /(?:^|[\s/"(])[\w/.-]*\w\.go\b/;
-/** Sections of documents that are not in the repository. */
+/** Matches a section of a document that is not in the repository. */
 const PRIVATE_SECTION = /\.md,? (?:§|no\. |appendix |[A-Z]?\d)|\barchitecture \d|\bappendix [A-Z]\b|\buser demands? [A-Z]\d/;
-/** Documents of other projects, which the text names together with a repository. */
+/** Documents of other projects, which texts cite together with a repository. */
 const FOREIGN_DOCUMENTS = new Set(["SIGNATURE_SPEC.md", "BUNDLE_SPEC.md", "langdef.md"]);
 
 /** Returns the ids in a text, in order. */
@@ -33,13 +33,13 @@ export function idsIn(text: string): string[] {
 export interface Row {
   /** Title of the section with the table. */
   readonly section: string;
-  /** Usually one; a decision may concern several. */
+  /** Usually one id; a decision may concern several requirements. */
   readonly ids: readonly string[];
   /** The cell with the source; "" if the table has no such column. */
   readonly source: string;
 }
 
-/** Returns the rows of tables in the page whose first cell contains an id. */
+/** Returns the table rows of the page whose first cell contains an id. */
 export function readRows(page: string): Row[] {
   return page.split(/^## /m).flatMap((section) => {
     const [title = "", ...lines] = section.split("\n");
@@ -69,7 +69,7 @@ export function isTest({ path }: Line): boolean {
   return path.startsWith("test/") || path.endsWith(".test.ts");
 }
 
-/** Reports whether the line is a comment, or states the source of a case. */
+/** Reports whether the line is a comment, or contains the source of a case. */
 function isCitation({ path, text }: Line): boolean {
   return path.endsWith(".md") || /^\s*(?:\/\/|\/?\*|#)|(?:^|\s)(?:\/\/|\/\*\*) |\bsource: /i.test(text);
 }
@@ -78,9 +78,13 @@ function isCitation({ path, text }: Line): boolean {
 export function citationProblems(line: Line): string[] {
   if (!isCitation(line)) return [];
   const text = line.text.replaceAll(/(?:\[[^\]]*\]\()?https?:\/\/[^\s)"'`]+/g, (link) => (isMovingFile(link) ? "moving.go" : ""));
-  const unversioned = GO_FILE.test(text) && !PINNED.test(text) ? ["names a Go file without a version or commit"] : [];
+  const unversioned = GO_FILE.test(text) && !PINNED.test(text) ? ["refers to a Go file without a version or commit"] : [];
   const section = PRIVATE_SECTION.test(text) ? ["cites a section of a document that is not in the repository"] : [];
-  return [...unversioned, ...section, ...absentDocuments({ ...line, text }).map((name) => `names ${name}, which is not in the repository`)];
+  return [
+    ...unversioned,
+    ...section,
+    ...absentDocuments({ ...line, text }).map((name) => `refers to ${name}, which is not in the repository`),
+  ];
 }
 
 /** Reports whether the link is to a Go file on a branch, whose lines change. */

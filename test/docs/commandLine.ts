@@ -31,11 +31,11 @@ export async function commandLineProblem(args: readonly string[]): Promise<strin
   }
 }
 
-/** Returns the problem of a named command, such as `why-not` or `rbac --user-roles`: the command or an option does not exist. */
+/** Returns the problem of a command in prose, such as `why-not` or `rbac --user-roles`: the command or an option does not exist. */
 export function namedCommandProblem(program: Command, words: readonly string[]): string | undefined {
   let command = program;
   for (const word of words) {
-    const [name = ""] = word.split("|"); // `edge add|remove` names two commands
+    const [name = ""] = word.split("|"); // `edge add|remove` stands for two commands
     const sub = command.commands.find((one) => one.name() === name);
     if (word.startsWith("-")) {
       const option = word.replace(/=.*$/, "");

@@ -45,12 +45,12 @@ describe("citations", () => {
   });
 
   test.each([
-    [" * @see operator-controller internal/a/b.go", "names a Go file without a version or commit"],
-    ["// Source: https://github.com/a/b/blob/main/c.go", "names a Go file without a version or commit"],
+    [" * @see operator-controller internal/a/b.go", "refers to a Go file without a version or commit"],
+    ["// Source: https://github.com/a/b/blob/main/c.go", "refers to a Go file without a version or commit"],
     ["source: install.md 9", "cites a section of a document that is not in the repository"],
     ["source: catalog.md appendix J", "cites a section of a document that is not in the repository"],
     ["// Source: architecture 4.4.", "cites a section of a document that is not in the repository"],
-    ["/** @see requirements-of-others.md */", "names requirements-of-others.md, which is not in the repository"],
+    ["/** @see requirements-of-others.md */", "refers to requirements-of-others.md, which is not in the repository"],
   ])("citationProblems rejects %s", (text, problem) => {
     expect(citationProblems({ path: "pkg/a.ts", number: 1, text })).toContain(problem);
   });

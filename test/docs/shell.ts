@@ -114,7 +114,7 @@ class ScriptReader {
   }
 }
 
-/** Returns the index of the parenthesis that closes the one at `from`. */
+/** Returns the index of the closing parenthesis for the opening one at `from`. */
 function closing(text: string, from: number): number {
   let depth = 1;
   for (let i = from; i < text.length; i++) {

@@ -8,7 +8,8 @@ interface Judging {
 }
 
 /**
- * Returns what the API server would reject or drop by a structural schema: unknown members, types, bounds, enumerations, required members.
+ * Returns the reasons for which the API server would reject or prune a value with a structural schema: unknown members, types, bounds, enumerations,
+ * required members.
  * Ignores CEL rules.
  */
 export function structuralProblems(schema: Structural, value: unknown, judging: Judging, path = ""): string[] {

@@ -253,7 +253,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     const alone = [...args, "--name", "alone", "--no-service-account"];
     const spec = "{.items[-1:].kind} {.items[-1:].spec.serviceAccount}";
     expect((await olmv1(...alone, "--dry-run=client", "-o", `jsonpath=${spec}`)).out).toBe("ClusterExtension ");
-    // olmv1 reads this from operator-controller's Deployment, or detects it.
+    // olmv1 reads from operator-controller's Deployment whether a ServiceAccount is required, or detects it.
     const tried = await olmv1(...alone, "--timeout", "20s");
     expect(tried).toMatchObject({ code: 1 });
     expect(tried.err).toContain("The extension has no ServiceAccount, which this controller requires.");

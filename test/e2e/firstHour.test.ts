@@ -12,7 +12,7 @@ const TUTORIAL = join(ROOT, "docs/tutorial.md");
 const INSTALL = join(ROOT, "docs/how-to/install-an-operator.md");
 const START_TIMEOUT_MS = 600_000;
 
-/** Without a terminal, commands that ask need `--yes`: the readers of the pages confirm with y. */
+/** Without a terminal, commands that ask for confirmation need `--yes`. Readers of the pages confirm with y. */
 function confirm(commands: string): string {
   return commands.replace(/^olmv1 (?:install|upgrade|uninstall)\b.*$/gm, (command) => `${command} --yes`);
 }

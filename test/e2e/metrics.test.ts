@@ -16,7 +16,7 @@ import { World } from "../support/world.ts";
 
 const SERVERS = ["operator-controller", "catalogd"] as const;
 const AES_128 = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
-/** The same cipher and another one, with the names of OpenSSL. */
+/** OpenSSL names of the same cipher and of another one. */
 const OPENSSL_AES_128 = "ECDHE-ECDSA-AES128-GCM-SHA256";
 const OPENSSL_AES_256 = "ECDHE-ECDSA-AES256-GCM-SHA384";
 
@@ -109,7 +109,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "operator-controller-resolution-reader" },
       subjects: [{ kind: "ServiceAccount", name: "resolution-reader", namespace }],
     });
-    const missing = [404, 'no ClusterExtension "nobody" with spec.source.catalog exists\n'];
+    const missing = [404, 'ClusterExtension "nobody" does not exist or has no spec.source.catalog\n'];
     await eventually(async () => expect(await requestMetrics("operator-controller", reader, path)).toEqual(missing), { timeoutMs: 60_000 });
     expect((await requestMetrics("operator-controller", reader))[0]).toBe(403);
   });

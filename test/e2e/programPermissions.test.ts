@@ -26,7 +26,7 @@ const PACKAGES = ["engine", "car"];
 const EXTENSION = { apiVersion: API_VERSION, kind: "ClusterExtension" };
 const NEEDS_ENGINE: Property = { type: "olm.package.required", value: { packageName: "engine", versionRange: ">=1.0.0" } };
 
-// Every request that a cluster can cause: all permissions in config/rbac must be used, and no others needed.
+// Causes every request that can occur on a cluster: the programs must use all permissions in config/rbac and need no others.
 describeWithPrivateCluster("the permissions of both programs", (cluster) => {
   let world: World;
   let audit: AuditTail;

@@ -238,7 +238,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     await eventually(async () => expect(await world.extension("homeless")).toBeUndefined());
     await eventually(async () =>
       expect((await sample.events("homeless")).join("\n")).toContain(
-        "UninstalledByGarbageCollector: objects are left to the garbage collector",
+        "UninstalledByGarbageCollector: the controller leaves the objects to the garbage collector",
       ),
     );
     await eventually(async () => expect(await sample.owned("homeless")).toEqual(["CustomResourceDefinition greetings.hello.example.com"]));
@@ -277,8 +277,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
 });
 
 /**
- * Resolves when the garbage collector knows all objects created so far. It deletes unknown ones later instead of
- * orphaning them.
+ * Resolves when the garbage collector has observed all objects created so far. It would later delete unobserved objects instead of orphaning them.
  */
 async function garbageCollected(client: Client, namespace: string): Promise<void> {
   const configMap = { apiVersion: "v1", kind: "ConfigMap" };

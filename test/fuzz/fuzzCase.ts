@@ -30,8 +30,7 @@ const MAX_VALUES = 100_000;
 const OWN = ["../../pkg/devcluster/sample/bundles", "../goldens/bundles"].map((path) => join(import.meta.dirname, path));
 
 /**
- * Returns the folders `<operator>/<version>` of the project's own bundles, and of real ones in a folder of operators,
- * if given.
+ * Returns the folders `<operator>/<version>` of the project's own bundles and, if given, of real bundles in a folder of operators.
  */
 export function bundleFolders(real: string | undefined): string[] {
   const below = (folder: string): string[] =>
@@ -87,12 +86,12 @@ function changeFiles(files: Map<string, Uint8Array>, bundles: readonly string[],
         content,
       );
     },
-    "copy over another": () => files.set(pick(random, [...files.keys(), "metadata/properties.yaml", "manifests/copy.yaml"]), content),
-    "put two into one": () => {
+    "copy over another file": () => files.set(pick(random, [...files.keys(), "metadata/properties.yaml", "manifests/copy.yaml"]), content),
+    "append another file": () => {
       const next = files.get(pick(random, [...files.keys(), path])) ?? content;
       files.set(path, Buffer.concat([content, Buffer.from(pick(random, ["\n---\n", "\n", "---", "\n...\n", "\n--- x\n"])), next]));
     },
-    "add another bundle": () => {
+    "add the files of another bundle": () => {
       origins.push(other);
       for (const [name, bytes] of bundleFiles(other)) files.set(files.has(name) ? name.replace("/", "/b-") : name, bytes);
     },

@@ -290,7 +290,7 @@ test("prepareObjects rejects two objects when only one has a member", () => {
   const one = configMap({ spec: { a: 1 } });
   const other = JSON.parse('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"spec":{"__proto__":{}}}') as KubeObject;
   const options = { installNamespace: "ns", isNamespaced: () => true };
-  expect(() => prepareObjects([one, other], options)).toThrow(/two different objects/);
+  expect(() => prepareObjects([one, other], options)).toThrow(/two different manifests/);
 });
 
 test("toMeta finds schema and name among a document's own members only", () => {

@@ -101,13 +101,13 @@ const NODE_MUTATIONS: Readonly<Record<string, NodeMutation>> = {
       get(parent, key),
     );
   },
-  "swap with another": (place, random, root) => {
+  "swap with another value": (place, random, root) => {
     const other = pick(random, listPlaces(root));
     const value = structuredClone(get(place.parent, place.key));
     set(place.parent, place.key, structuredClone(get(other.parent, other.key)));
     set(other.parent, other.key, value);
   },
-  "copy another here": (place, random, root) => {
+  "replace with another value": (place, random, root) => {
     const other = pick(random, listPlaces(root));
     if (measureSize(get(other.parent, other.key)) > MAX_ADDED) return;
     set(place.parent, place.key, structuredClone(get(other.parent, other.key)));

@@ -27,8 +27,8 @@ export interface Outcome {
 }
 
 /**
- * Performs all steps of a reconcile before requests to the cluster, and checks the result. If the configuration is
- * invalid for the bundle, also tries others, to cover more code.
+ * Performs all steps of a reconcile that precede its requests to the cluster, and checks the result. If the configuration is
+ * invalid for the bundle, also tries other configurations, to cover more code.
  */
 export function checkBundleCase(files: BundleFiles, options: RenderOptions): Outcome {
   let outcome = renderOutcome(files, options);
@@ -49,7 +49,7 @@ function renderOutcome(files: BundleFiles, options: RenderOptions): Outcome & { 
   }
   const odd = objects.find(({ kind, metadata }) => typeof kind !== "string" || typeof metadata?.name !== "string");
   const result = `${objects.length} objects`;
-  return odd ? { result, fault: `an object without kind or name: ${JSON.stringify(odd).slice(0, 200)}` } : { result };
+  return odd ? { result, fault: `object without kind or name: ${JSON.stringify(odd).slice(0, 200)}` } : { result };
 }
 
 function prepareAll(files: BundleFiles, options: RenderOptions): readonly KubeObject[] {
@@ -80,9 +80,9 @@ function findFault(err: unknown): { fault?: string } {
 /** Returns the fault of an error message. */
 export function findMessageFault(message: string): { fault?: string } {
   const bytes = Buffer.byteLength(message);
-  if (message === "") return { fault: "an error without text" };
-  if (bytes > MAX_MESSAGE_BYTES) return { fault: `a message of ${bytes} bytes: ${message.slice(0, 200)}` };
+  if (message === "") return { fault: "error without a message" };
+  if (bytes > MAX_MESSAGE_BYTES) return { fault: `error message of ${bytes} bytes: ${message.slice(0, 200)}` };
   const raw = RAW.exec(message)?.[0];
-  if (raw !== undefined) return { fault: `a message with internal details (${raw}): ${message.slice(0, 400)}` };
+  if (raw !== undefined) return { fault: `error message with internal details (${raw}): ${message.slice(0, 400)}` };
   return {};
 }

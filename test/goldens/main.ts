@@ -25,7 +25,7 @@ async function main(): Promise<number> {
     changed.push(`removed ${file}`);
   }
   for (const line of changed) console.log(line);
-  console.log(changed.length === 0 ? "no changes" : "review the difference (git diff test/goldens): users get every line of it");
+  console.log(changed.length === 0 ? "no changes" : "review the difference (git diff test/goldens): users see every line");
   return changed.length === 0 ? 0 : 1;
 }
 

@@ -168,10 +168,10 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
       );
     });
     await eventually(async () => expect(await ownObjects(cluster.client, "blind")).toEqual([]));
-    // Later attempts can create fewer: the quota's use falls a moment after the objects are deleted.
+    // Later attempts can create fewer objects, because the quota usage falls a moment after the objects are deleted.
     await eventually(async () =>
       expect(await listEvents("blind", "InstallRolledBack")).toContainEqual(
-        "InstallRolledBack: install exceeded a quota; the controller removed the objects that it had created: 2 deleted",
+        "InstallRolledBack: the install exceeded a ResourceQuota; the controller removed the objects that it had created: 2 deleted",
       ),
     );
     await raise("blind-system", { "count/configmaps": "4" });

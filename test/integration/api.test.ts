@@ -7,7 +7,7 @@ import { KubeError } from "../../pkg/kube/errors.ts";
 import { type AdmissionCase, admissionCases, applyMergePatch } from "../support/admissionCases.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
 
-/** The API server adds it to every error that prevents the evaluation of the rules. */
+/** The API server adds this text to every error that keeps it from evaluating the rules. */
 const RULES_SKIPPED = "some validation rules were not checked because the object was invalid";
 
 describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cluster) => {

@@ -45,7 +45,7 @@ describeWithPrivateCluster("bundles with API services", (cluster) => {
   let world: OperatorWorld;
   let server: ServingPod | undefined;
 
-  /** Exactly the derived permissions. */
+  /** Returns exactly the permissions that olmv1 derives from the bundle. */
   const computeRules = (namespace: string) => {
     const objects = renderBundle(loadBundle(files(flunderBundle("1.0.0"))), { installNamespace: namespace, certProvider: selfSigned });
     return computeRequiredRules(objects, { installNamespace: namespace });

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
-/** Limit for the command line before it knows which command to run; the whole program is 4 MB. */
+/** Maximum size of the code that olmv1 loads before it knows which command to run. The whole program has 4 MB. */
 const START_BYTES_MAX = 400_000;
 
 /** Folder → texts of its programs, by file name. */

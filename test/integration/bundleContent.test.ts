@@ -59,7 +59,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     await world.extension("flawed");
     const message =
       'bundle "p.v1.2.0" has mistakes that its author must fix: ' +
-      'it contains 2 ClusterServiceVersions, "p.v0.9.0" (manifests/a.yaml), "p.v1.2.1" (manifests/csv.yaml); only the last is used; ' +
+      'it contains 2 ClusterServiceVersions: "p.v0.9.0" (manifests/a.yaml), "p.v1.2.1" (manifests/csv.yaml); only the last is used; ' +
       'its ClusterServiceVersion has version "1.2.1", but the catalog has "1.2.0"';
     await world.conditions("flawed", INSTALLED);
     await world.expectProblem("flawed", "BundleWarning", { message: message });
@@ -157,7 +157,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
   });
 });
 
-/** Returns the own members, sorted, because comparing objects ignores a member named `__proto__`. */
+/** Returns the own members of an object, sorted, because a comparison of objects ignores a member named `__proto__`. */
 function listOwn(value: unknown): [string, unknown][] {
   return Object.entries(value as object).sort(([a], [b]) => compareText(a, b));
 }

@@ -133,7 +133,7 @@ describeWithPrivateCluster("labels with package and version on installed objects
     const { uid = "" } = (await cluster.client.get(extension))!.metadata;
     const objects = before.objects.map(withoutBundleLabels);
     for (const object of objects) await cluster.client.apply(object, { fieldManager: FIELD_MANAGER, force: true });
-    // Another input, as after an upgrade of this program that renders again.
+    // Another input digest, as after an upgrade of this program, which causes bundles to be rendered again.
     await store().update({ ...before, objects, inputDigest: "of another rendering" }, { name: "x", uid });
     expect(await labels()).toEqual(all("- -"));
     const [versions, known] = [await resourceVersions(), await generations()];

@@ -16,7 +16,7 @@ const METAS = [
   },
 ];
 
-/** Sends requests continuously on a keep-alive connection while it is permitted. */
+/** Sends requests continuously on one keep-alive connection, as long as the server keeps the connection open. */
 class Reader {
   readonly failures: string[] = [];
   readonly done: Promise<void>;

@@ -36,7 +36,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
   let gate: GateWorld;
 
   const is = (status: string) => gate.openShift.upgradeable((condition) => condition.status === status);
-  const mode = async (): Promise<unknown> => (await gate.logged("cluster upgrade gate")).at(-1)?.["mode"];
+  const mode = async (): Promise<unknown> => (await gate.logged("cluster upgrade gate mode changed")).at(-1)?.["mode"];
   /** Changes an operator condition as if it had lasted for this number of minutes. */
   const age = async (type: string, minutes: number): Promise<void> => {
     const status = (await gate.openShift.clusterOperator())?.["status"] as { extension: { conditions: Condition[] } } | undefined;

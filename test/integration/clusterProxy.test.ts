@@ -77,7 +77,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     await world.extension("early");
     await world.conditions("early", DONE);
     const message =
-      /^the proxy of the cluster is unknown \(Proxy "cluster" cannot be read: .*forbidden.*\): existing Deployments keep their proxy variables, new Deployments get none$/;
+      /^the cluster proxy is unknown \(Proxy "cluster" cannot be read: .*forbidden.*\): existing Deployments keep their proxy variables, new Deployments get none$/;
     await world.expectProblem("early", "ProxyWarning", { message });
     expect(await environment("early")).toEqual([]);
     await grantPermissions();

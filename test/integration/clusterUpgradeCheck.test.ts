@@ -396,7 +396,7 @@ What to do:
     });
 
     describeWithData("releases that the Go operator-controller wrote", (data) => {
-      /** Returns the releases of the recorded cluster, for an extension of this one; `change` is merged into the annotations of the chart. */
+      /** Creates the releases of the recorded cluster for an extension on this cluster; `change` is merged into the chart annotations. */
       async function flux(change: Record<string, string> = {}): Promise<void> {
         const recorded = JSON.parse(await readFile(join(data, "go-release/secrets.json"), "utf8")) as
           | { items: KubeObject[] }

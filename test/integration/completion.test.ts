@@ -11,7 +11,7 @@ import { runCli } from "../support/runCli.ts";
 import { TempFolder } from "../support/tempFolder.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../cmd/olmv1/main.ts");
-/** How to start each shell without files of the machine, and how to enable completion of olmv1. */
+/** Commands that start each shell without the machine's startup files, and that enable olmv1 completion. */
 const SHELLS = {
   bash: { start: "bash --norc --noprofile -i", load: "source <(olmv1 completion bash)" },
   zsh: { start: "zsh -f -i", load: "autoload -U compinit && compinit -D && source <(olmv1 completion zsh)" },
@@ -19,7 +19,7 @@ const SHELLS = {
 };
 type ShellName = keyof typeof SHELLS;
 
-/** A shell in a terminal that gets key strokes. */
+/** A shell in a terminal that receives keystrokes. */
 class TypedShell implements AsyncDisposable {
   readonly #child: ChildProcessWithoutNullStreams;
   #seen = "";

@@ -41,7 +41,7 @@ const UPGRADE_CHECKER = "openshift/upgrade-checker.yaml";
 const ACCESS_CONTROL = "samples/access-control.yaml";
 const SERVICE_ACCOUNTS = "samples/service-accounts.yaml";
 
-/** The changes of the overlays to a Deployment's Pods. */
+/** The fields of a Pod template that overlays change. */
 interface PodTemplate {
   metadata: { annotations: Record<string, string>; labels: Record<string, string> };
   spec: {

@@ -132,7 +132,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     await world.extension(name, inline({ watchNamespaces: [there, missing] }));
     await world.expectProblem(name, "NamespaceNotFound", {
       message: `namespace "${missing}" does not exist, so 2 objects cannot be created`,
-      next: "create it, or remove it from spec.config.inline.watchNamespaces",
+      next: "create the namespace, or remove it from spec.config.inline.watchNamespaces",
       details: [missing],
     });
     expect(await listRoles(name)).toEqual([]);
@@ -217,12 +217,12 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     [
       "contains too many values",
       { deploymentConfig: { env: Array.from({ length: 100_000 }, () => ({})) } },
-      'it contains more than the 10000 values allowed: field "deploymentConfig.env" has 100000 items',
+      'it has more than 10000 values: field "deploymentConfig.env" has 100000 items',
     ],
     [
       "is too long",
       { deploymentConfig: { annotations: { a: "x".repeat(1_000_000) } } },
-      'it contains more than the 262144 bytes allowed as JSON: field "deploymentConfig.annotations.a" has 1000000 bytes',
+      'it is larger than 262144 bytes as JSON: field "deploymentConfig.annotations.a" has 1000000 bytes',
     ],
     ["has thousands of faults", { deploymentConfig: { env: Array.from({ length: 5_000 }, () => ({})) } }, "multiple errors found:"],
   ])("a configuration that %s is rejected with a short message, and accepted after an edit", async ([, config, text]) => {
@@ -251,14 +251,14 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     await configure(name, buildConfig("nobody"));
     await world.expectProblem(name, "ConfigurationWarning", {
       message:
-        "deploymentConfig.selector of the configuration has no effect: it matches no Deployment of the bundle, " +
-        "which has tiny (app=tiny), web (app=web)",
+        "deploymentConfig.selector in the configuration has no effect: it matches no Deployment in the bundle; " +
+        "existing: tiny (app=tiny), web (app=web)",
     });
     await world.conditions(name, { Ready: "True/Succeeded", Progressing: "True/Succeeded" });
     expect(await readEnv(name, "web")).toBeUndefined();
   });
 
-  // Source: I-04; a JSON object can contain a name twice, and decoders differ in its meaning.
+  // Source: I-04; a JSON object can contain a name twice, and decoders interpret that differently.
   test("a duplicate name in the configuration is rejected with strict validation, otherwise the API server keeps the last", async () => {
     const { kubectl } = await findBinaries(() => undefined);
     if (!kubectl) throw new Error("there is no kubectl among the control plane's programs");

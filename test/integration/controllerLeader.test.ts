@@ -46,7 +46,7 @@ describeWithPrivateCluster("operator-controller with leader election", (cluster)
     );
     await eventually(() => expect(world.unexpectedEnds.join("")).toContain("leader election lost"));
     world.unexpectedEnds.length = 0;
-    // It restarts as the kubelet would restart it, and is ready while the other process leads.
+    // The process restarts as the kubelet would restart it, and is ready while the other process leads.
     await world.installation.restart("operator-controller");
     await eventually(async () => expect(await ready()).toContain("somebody-else leads"));
     expect(await ready()).toContain("readyz check passed");

@@ -17,7 +17,8 @@ const CONFIG_MAP = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "kep
 
 describeWithCluster("the lifecycle of a control plane", () => {
   test("a killed control plane leaves no processes, and the next start removes its data", async () => {
-    // A start removes the data of killed control planes in the folder for temporary files, and other tests start control planes meanwhile.
+    // Uses a temporary folder of its own, because each start removes the data of killed control planes in that folder, and other tests start control
+    // planes meanwhile.
     const folder = await mkdtemp(join(tmpdir(), "olmv1-alone-"));
     vi.stubEnv("TMPDIR", folder);
     onTestFinished(async () => {

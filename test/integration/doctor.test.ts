@@ -63,7 +63,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
       servers: { catalogd: current, "operator-controller": current },
       kubernetes: { version: expect.stringMatching(/^v1\./) },
     });
-    // A stopped leader releases its Lease, so the test writes what a leader leaves that crashes.
+    // A leader that stops releases its Lease, so the test writes the Lease that a crashed leader leaves.
     const server = programs.shift();
     await server?.stop();
     const ref = { ...LEASE, namespace: SYSTEM_NAMESPACE, name: "catalogd-operator-lock" };

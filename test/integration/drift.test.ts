@@ -12,7 +12,7 @@ import { expectProblem } from "../support/problems.ts";
 import { SampleWorld } from "../support/sampleWorld.ts";
 import type { World } from "../support/world.ts";
 
-/** Long enough that comparisons find nothing: these tests see corrections that watches caused. */
+/** Long enough that periodic comparisons find nothing: these tests check corrections that watches trigger. */
 const DRIFT_INTERVAL = "1h";
 const FIGHT_MS = 12_000;
 const REQUESTED = "olm.operatorframework.io/reconcile-requested-at";
@@ -40,7 +40,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, body, { type: "merge" });
   const say = (name: string, text: string): Promise<string> => world.problems(name, (problems) => problems.includes(text));
 
-  /** Waits until `holds`, with short intervals. @returns milliseconds. */
+  /** Polls the object at short intervals until `holds` succeeds. @returns the duration in milliseconds. */
   async function measureRepair(ref: ObjectRef, holds: (object: KubeObject | undefined) => void): Promise<number> {
     const started = performance.now();
     await eventually(async () => holds(await cluster.client.get(ref)), { intervalMs: 20, timeoutMs: 60_000 });
@@ -191,7 +191,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await world.apply(extension);
     await world.installed("blind", "1.0.0");
     await eventually(async () => {
-      const message = /^cannot watch .*, so the controller notices changes within 60 minutes only: .*cannot list resource/;
+      const message = /^cannot watch .*, so the controller can take up to 60 minutes to notice changes: .*cannot list resource/;
       expectProblem((await world.extension("blind"))!, "DriftUnwatched", { message });
     });
     await cluster.client.delete(toPhrasesRef(extension));

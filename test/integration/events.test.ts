@@ -60,7 +60,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
       "grows",
       'Upgraded: upgraded to bundle "p.v2.0.0" from "p.v1.0.0": 1 unchanged, 1 recreated, 1 deleted',
       'Pruned: deleted objects that bundle "p.v2.0.0" does not contain: ConfigMap grows-system/b',
-      'Recreated: recreated for bundle "p.v2.0.0" because an immutable field changed: Deployment grows-system/tiny',
+      'Recreated: recreated objects of bundle "p.v2.0.0" because an immutable field changed: Deployment grows-system/tiny',
     );
   });
 
@@ -95,10 +95,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     expect((await world.events("lacks")).filter((text) => text.startsWith("PermissionsGranted"))).toEqual([]);
     await (await serviceAccount(cluster.client, "lacks-system", "lacks-installer", [])).grant([EVERYTHING]);
     await world.conditions("lacks", DONE);
-    await expectEvents(
-      "lacks",
-      "PermissionsGranted: ServiceAccount lacks-system/lacks-installer now has all permissions that were missing",
-    );
+    await expectEvents("lacks", "PermissionsGranted: ServiceAccount lacks-system/lacks-installer now has all required permissions");
 
     // A name cannot be changed directly, as in the Go implementation: it must be removed first.
     const poor = await serviceAccount(cluster.client, "lacks-system", "poor", []);
@@ -118,7 +115,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     await poor.grant([EVERYTHING]);
     await world.conditions("lacks", DONE);
     expect((await world.get("lacks")).status?.install?.bundle.version).toBe("2.0.0");
-    await expectEvents("lacks", "PermissionsGranted: ServiceAccount lacks-system/poor now has all permissions that were missing");
+    await expectEvents("lacks", "PermissionsGranted: ServiceAccount lacks-system/poor now has all required permissions");
   });
 
   test("a kept definition records an Event, and so does its adoption by the next extension", async () => {
@@ -128,13 +125,10 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
       cluster.client.create({ apiVersion: `${GROUP}/v1`, kind: "Thing", metadata: { name: "mine", namespace: "default" } }),
     );
     await world.remove("first");
-    await expectEvents("first", `Kept: ${CRD}: custom resources of it exist`, "Uninstalled: ");
+    await expectEvents("first", `Kept: ${CRD}: custom resources exist`, "Uninstalled: ");
     await world.extension("second", version("3.0.0"));
     await world.conditions("second", DONE);
-    await expectEvents(
-      "second",
-      `Adopted: adopted into bundle "p.v3.0.0": ${CRD}, left by ClusterExtension "first", which no longer exists`,
-    );
+    await expectEvents("second", `Adopted: adopted objects into bundle "p.v3.0.0": ${CRD} (left by deleted ClusterExtension "first")`);
   });
 
   test("a reconcile without changes records no Event again", async () => {

@@ -47,7 +47,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
 
   // Source: O-05.
   describe("by config/rbac/dependencies.yaml", () => {
-    const REFUSED = "operator-controller creates only extensions that others depend on";
+    const REFUSED = "operator-controller may only create dependencies of other extensions";
 
     beforeAll(async () => {
       await apply("rbac/dependencies.yaml");
@@ -59,7 +59,9 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       await controller.create(extension("made", {}, DEPENDENCY));
       await controller.delete(ref("made"));
       await cluster.client.create(extension("mine"));
-      await expect(controller.delete(ref("mine"))).rejects.toThrow("operator-controller deletes only extensions that it made for others");
+      await expect(controller.delete(ref("mine"))).rejects.toThrow(
+        "operator-controller may only delete extensions that it created as dependencies",
+      );
     });
 
     test("dependencies.yaml does not apply to other users", async () => {

@@ -43,7 +43,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
       );
       await eventually(async () =>
         expect(await listRemoved(name)).toEqual([
-          `FinalizerRemoved: finalizer ${finalizer} removed: the extension is not being deleted. To keep its objects, delete it with --cascade=orphan`,
+          `FinalizerRemoved: removed finalizer ${finalizer} because the extension is not being deleted. To keep its objects, delete the extension with --cascade=orphan`,
         ]),
       );
       await cluster.client.patch(toObjectRef(x), { metadata: { finalizers: [FINALIZER_UNINSTALL] } }, { type: "merge" });

@@ -30,7 +30,7 @@ const THINGS = thingDefinition("handovers.example.com");
 const BROKEN = [service("one", 30_123), service("two", 30_123)];
 const SHARED = [RED, BLUE, GREEN, THINGS];
 
-/** The content of each version of the one package. */
+/** The content of each version of the only package. */
 const BUNDLES: Readonly<Record<string, readonly KubeObject[]>> = {
   "1.0.0": [RED],
   "2.0.0": [BLUE, THINGS],
@@ -75,7 +75,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
         SHARED.map(async (object) => [object.metadata.name, (await cluster.client.get(toObjectRef(object)))?.metadata.uid] as const),
       ),
     );
-  /** Returns the extension whose labels each object has: exactly one. */
+  /** Returns the owner label of each object; expects no owner reference to another extension. */
   async function owners(...objects: readonly KubeObject[]): Promise<(string | undefined)[]> {
     return Promise.all(
       objects.map(async (object) => {

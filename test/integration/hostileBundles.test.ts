@@ -24,7 +24,7 @@ const HOSTILE: readonly [name: string, manifests: () => Record<string, string>, 
     "many-files",
     () => Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`z${i}.yaml`, `${HEAD}l: [${"{},".repeat(200_000)}]\n`])),
     "Blocked",
-    "lines, list items and members up to file ",
+    "lines, list items and members in the files up to ",
   ],
   [
     "numbers",

@@ -22,7 +22,7 @@ const HOSTILE: readonly [name: string, content: () => string, message: string][]
   ["lines", () => `schema: a\nx:\n${"- 1\n".repeat(15 * MIB)}`, "document 1, line 1: more than 2000000 values in one document"],
   ["self", () => `${HEAD}&a [*a]`, "document 1, line 1: anchor 'a' value contains itself"],
 ];
-/** A text that takes extremely long to match with naive expressions. */
+/** A text that takes extremely long to match with naive regular expressions. */
 const IGNORE = `${"*a".repeat(60)}b\n${"**/a/".repeat(60)}b\n`;
 
 describeWithPrivateCluster("catalogd and malicious catalogs", (cluster) => {

@@ -16,16 +16,16 @@ import { World } from "../support/world.ts";
 const GROUP = "hostile.example.com";
 const [OLD, NEW] = [{ version: "1.0.0" }, { version: "2.0.0" }];
 const TENANT = "tenant";
-/** More than the 64 MiB of a version that are checked. */
+/** Together larger than the 64 MiB of custom resources that are checked for each CRD version. */
 const COUNT = 80;
 /** About 1 MB of JSON. */
 const VALUES = Array.from({ length: 60_000 }, (_, i) => `value-${i}`.padEnd(14, "x"));
 const RBAC = "rbac.authorization.k8s.io";
 /** The end of the finding; its first number is the count of valid custom resources. */
 const FINDING =
-  /; (\d+) custom resources of CRD "things\.hostile\.example\.com" would still be valid; existingObjects: checked (\d+) of 80 custom resources of CRD "things\.hostile\.example\.com": the limit is 67108864 bytes$/;
+  /; (\d+) custom resources of CRD "things\.hostile\.example\.com" would still be valid; existingObjects: checked only (\d+) of 80 custom resources of CRD "things\.hostile\.example\.com": reached the limit of 67108864 bytes$/;
 
-/** Creates the definition of a version; `maxLength` of `size` makes the next one read the custom resources. */
+/** Creates the definition of a version. The new one sets `maxLength` of `size`, so the controller checks the existing custom resources. */
 function definition(of: SmallVersion): KubeObject {
   const size = of === OLD ? { type: "string" } : { type: "string", maxLength: 3 };
   const list = { type: "array", items: { type: "string" } };

@@ -31,7 +31,7 @@ describeWithCluster("sources of images", (cluster) => {
     await mirror?.[Symbol.asyncDispose]();
   });
 
-  /** Pulls a reference to the source. @returns which of the two got the request for the manifest, and the outcome. */
+  /** Pulls a reference to the source. @returns whether the source or the mirror received the manifest request, and the outcome. */
   async function pull(registriesConf: string, by: "tag" | "digest"): Promise<string> {
     const filled = registriesConf.replaceAll("SOURCE", source.host).replaceAll("MIRROR", mirror.host);
     const { puller: p } = await puller({ conf: filled });

@@ -11,7 +11,7 @@ const THINGS = thingDefinition("kept.example.com");
 const THING: KubeObject = { apiVersion: "kept.example.com/v1", kind: "Thing", metadata: { name: "mine", namespace: "default" } };
 const KEPT = [{ name: "things.kept.example.com", message: "custom resources exist" }];
 
-/** The content of each version of the one package. */
+/** The content of each version of the only package. */
 const BUNDLES: Readonly<Record<string, readonly KubeObject[]>> = { "1.0.0": [THINGS], "2.0.0": [], "3.0.0": [] };
 
 describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
@@ -36,7 +36,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await world.extension(name, { catalog: { version, upgradeConstraintPolicy: "SelfCertified" } });
     await world.conditions(name, DONE);
   };
-  /** Creates an extension whose upgrade has kept the definition, because a custom resource exists. */
+  /** Creates an extension whose upgrade kept a removed CRD because a custom resource exists. */
   const keeping = async (name: string): Promise<void> => {
     await start(name);
     await eventually(() => cluster.client.create(THING));

@@ -8,7 +8,7 @@ import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
-/** Longer than any test timeout: a replica that takes over noticed the release, and did not wait for the Lease to expire. */
+/** Longer than any test timeout, so a replica that takes over has noticed the release and did not wait for the Lease to expire. */
 const PATIENT = { leaseDurationMs: 600_000, renewDeadlineMs: 500_000, retryPeriodMs: 200 };
 const HASTY = { leaseDurationMs: 4_000, renewDeadlineMs: 2_500, retryPeriodMs: 300 };
 
@@ -139,7 +139,7 @@ describeWithCluster("leader election on the API server", (cluster) => {
   });
 });
 
-/** Expects that no two led at the same time. */
+/** Expects that no two candidates led at the same time. */
 async function noneOverlap(replicas: readonly Replica[]): Promise<void> {
   await Promise.resolve();
   const terms = replicas.flatMap((replica) => replica.terms).sort((one, other) => one.from - other.from);

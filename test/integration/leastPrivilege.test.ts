@@ -132,7 +132,7 @@ describeWithData("real data", (data) =>
   }),
 );
 
-/** Verbs, and how many permissions with each are tested for one operator; each verb has other effects. */
+/** Groups of verbs, and the number of permissions to test in each group for one operator. */
 const SORTS: readonly (readonly [verbs: readonly string[], count: number])[] = [
   [["get", "patch"], 1],
   [["create", "escalate", "bind"], 2],
@@ -140,7 +140,7 @@ const SORTS: readonly (readonly [verbs: readonly string[], count: number])[] = [
   [["delete"], 1],
 ];
 
-/** Selects permissions in turn, so that two operators with successive seeds test other permissions. */
+/** Selects permissions in turn, so that two operators with successive seeds test different permissions. */
 function sample(permissions: readonly ScopedPermission[], seed: number): ScopedPermission[] {
   const mixed = shuffle(permissions, seed);
   return SORTS.filter((_, at) => (at + seed) % 2 === 0).flatMap(([verbs, count]) =>

@@ -93,7 +93,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
   let olm: AsyncDisposable;
   let dir: string;
 
-  /** Runs `olmv1 migrate`; `onLine` gets each line when it is printed. */
+  /** Runs `olmv1 migrate`; `onLine` receives each line when it is printed. */
   const migrate = async (
     args: readonly string[],
     onLine: (text: string, stop: AbortController) => void = () => undefined,

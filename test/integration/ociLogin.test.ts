@@ -108,7 +108,7 @@ describe.skipIf(!clusterAvailable())("a real registry with required login", () =
         }
         const requestedScopes = url.searchParams.getAll("scope");
         scopes.push(...requestedScopes);
-        // Anonymous clients may pull from public repositories; only the user may push, and pull from others.
+        // Anonymous clients may pull from public repositories; only the user may push, or pull from other repositories.
         const access = requestedScopes.map((scope) => {
           const [type, name, actions = ""] = scope.split(":");
           const granted = req.headers.authorization ? actions.split(",") : name?.startsWith("public/") ? ["pull"] : [];

@@ -156,7 +156,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects }));
     const { deps, phase, events, memory, context } = passOver(cluster.client, x, account.client, releases);
     await expect(new ObjectReconciler(deps, phase, context).maintain()).rejects.toThrow(
-      `this cluster no longer serves Monitor (${ns}.example.com/v1): objects of that kind in bundle "p.v1.0.0" cannot be restored`,
+      `cannot restore objects of bundle "p.v1.0.0": this cluster no longer serves Monitor (${ns}.example.com/v1)`,
     );
     expect(await liveKinds(cluster, [configMap("a", ns)])).toEqual(["ConfigMap"]);
     expect(events.seen).toEqual([
@@ -254,7 +254,9 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const lift = await refuseConfigMaps(ns);
     const refused = await pass();
     expect(refused.error).toMatch(new RegExp(`^ConfigMap ${ns}/a: .*not today$`));
-    expect(refused.events).toEqual([`Warning ApplyFailed: install of bundle "p.v1.0.0" failed after 1 created: ${refused.error}`]);
+    expect(refused.events).toEqual([
+      `Warning ApplyFailed: install of bundle "p.v1.0.0" failed (objects so far: 1 created): ${refused.error}`,
+    ]);
     expect(releases.records.get(1)).toMatchObject({ status: "failed", description: expect.stringContaining("after 1 created") as string });
     await pass();
     expect(releases.state).toEqual(["v1 failed"]);

@@ -126,14 +126,14 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   });
 
   test.for<[CrdPolicy | undefined, reason: string]>([
-    [undefined, "custom resources of it exist"],
-    ["DeleteIfUnused", "custom resources of it exist"],
+    [undefined, "custom resources exist"],
+    ["DeleteIfUnused", "custom resources exist"],
     ["Retain", "spec.uninstall.crdPolicy is Retain"],
   ])("uninstall with policy %s keeps a definition in use, with its custom resources", async ([policy, reason]) => {
     const set = await install(policy);
     const thing = await set.thing();
     const definition = set.of("CustomResourceDefinition");
-    // As the Go operator-controller writes it: the garbage collector would delete it with its extension.
+    // An owner reference as the Go operator-controller writes it, with which the garbage collector would delete the definition after its extension.
     const { name, uid = "" } = set.x.metadata;
     const ownerReferences = [{ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid, controller: true, blockOwnerDeletion: true }];
     await cluster.client.patch(toObjectRef(definition), { metadata: { ownerReferences } }, { type: "merge" });
@@ -190,7 +190,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     await set.account.grant([{ ...EVERYTHING, verbs: ["get", "delete", "patch"] }]);
     const { kept } = await uninstall(set);
     expect(kept.map(({ text }) => text)).toEqual([
-      expect.stringContaining("it counts as in use because its custom resources may not be listed (things.") as string,
+      expect.stringContaining("treated as in use: listing its custom resources is forbidden (things.") as string,
     ]);
     expect(await liveKinds(cluster, set.objects)).toEqual(["CustomResourceDefinition"]);
   });
@@ -210,9 +210,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     const set = await install();
     const thing = await set.thing();
     await crdSpec(set, { versions: versions(set).map((version) => ({ ...version, served: false })) });
-    expect(await keptAfter(set)).toEqual([
-      "it counts as in use because none of its versions is served, so that its custom resources cannot be listed",
-    ]);
+    expect(await keptAfter(set)).toEqual(["treated as in use: no version is served, so its custom resources cannot be listed"]);
     await crdSpec(set, { versions: versions(set) });
     await eventually(async () => expect(await liveKinds(cluster, [thing])).toEqual(["Thing"])); // when it is served again
   });
@@ -221,7 +219,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     const set = await install();
     const thing = await set.thing([HOLD]);
     await cluster.client.delete(toObjectRef(thing));
-    expect(await keptAfter(set)).toEqual(["custom resources of it exist"]);
+    expect(await keptAfter(set)).toEqual(["custom resources exist"]);
     await hold(thing, []);
   });
 
@@ -247,7 +245,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     });
     const { kept } = await new Uninstaller(account.client, applier, x, signal).run(objects.map(toObjectRef));
     expect(kept.map(({ text }) => text)).toEqual([
-      `${describeObject(objects[0]!)}: it counts as in use because the API server has not accepted its names`,
+      `${describeObject(objects[0]!)}: treated as in use: the API server has not accepted its names`,
     ]);
     expect(await liveKinds(cluster, objects)).toEqual(["CustomResourceDefinition"]);
   });
@@ -274,7 +272,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect({ lists, deleting, kept: kept.map(({ text }) => text) }).toEqual({
       lists: 2,
       deleting: [],
-      kept: [`${describeObject(crd)}: custom resources of it exist`],
+      kept: [`${describeObject(crd)}: custom resources exist`],
     });
     expect(await liveKinds(cluster, [crd])).toEqual(["CustomResourceDefinition"]);
   });

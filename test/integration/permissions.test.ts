@@ -115,7 +115,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     });
   });
 
-  // S0-013: what a version leaves out is deleted
+  // S0-013: objects that a version no longer contains are deleted
   test("the check reports missing permissions to delete pruned objects", async () => {
     const { ns, x, lacking, account } = await world([]);
     const verbs = ["get", "create", "patch", "delete"];
@@ -164,7 +164,10 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
 
   const getUser = ({ spec }: ClusterExtension): string => `system:serviceaccount:${spec.namespace}:${spec.serviceAccount?.name}`;
 
-  /** Returns the requests for an extension since its last status write: its ServiceAccount's, those for its token, and reads of it. */
+  /**
+   * Returns the requests for an extension since its last status write: requests of its ServiceAccount, requests for its token, and reads of the
+   * extension.
+   */
   async function requestsWhileWaiting(x: ClusterExtension): Promise<string[]> {
     const { name } = x.metadata;
     const about = (await cluster.auditEvents()).filter(

@@ -23,7 +23,7 @@ const RBAC = "rbac.authorization.k8s.io/v1";
 /** The objects to apply, and the state of the cluster that rejects them. */
 interface Scenario {
   readonly objects: readonly KubeObject[];
-  /** Objects that the administrator creates before. */
+  /** Objects that the administrator creates first. */
   readonly existing?: readonly KubeObject[];
   /** Permissions of the ServiceAccount; default: all. */
   readonly rules?: readonly PolicyRule[];
@@ -34,7 +34,7 @@ interface Scenario {
   readonly history?: (ns: string) => ReleaseRecord[];
   /** Waits until the cluster is in the state of the scenario. */
   readonly settled?: (ns: string) => Promise<unknown>;
-  /** The kinds of all findings; empty: none rejects. */
+  /** The kinds of all expected findings; empty if nothing is rejected. */
   readonly findings: readonly PreflightFinding["kind"][];
   /** The problem of the first finding. */
   readonly problem?: object;
@@ -88,7 +88,7 @@ const thing = (ns: string): KubeObject => ({
 describeWithCluster("preflight", (cluster) => {
   beforeAll(() => cluster.installCrds());
 
-  /** Whether the controller sends such a request in its own dry runs. */
+  /** Returns the preflight request that the controller would send for the scenario. */
   async function requestFor({ x, account }: LoneExtension, scenario: Scenario): Promise<PreflightRequest> {
     const { metadata, spec } = x;
     const extension = { ...x, spec: { ...spec, ...(scenario.install ? { install: scenario.install } : {}) } };

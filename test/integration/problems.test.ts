@@ -31,7 +31,7 @@ const SCENARIOS: [what: string, scenario: Scenario][] = [
       reports: (extension) =>
         expectProblem(extension, "KindNotServed", {
           message: "this cluster does not serve ServiceMonitor (monitoring.coreos.com/v1)",
-          next: "install the operator or CustomResourceDefinition that provides it first",
+          next: "first install the operator or CustomResourceDefinition that provides the missing kind",
           details: [{ group: "monitoring.coreos.com", kind: "ServiceMonitor" }],
         }),
     },

@@ -16,7 +16,7 @@ import { grantInstaller, serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 
-/** Only the proxy can resolve it. */
+/** A host that only the proxy can resolve. */
 const MIRROR = "mirror.example.com";
 /** A name that no resolver can resolve. */
 const ORIGIN = "origin.example.com";

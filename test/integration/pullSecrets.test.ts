@@ -54,7 +54,7 @@ describeWithCluster("pull secrets", (cluster) => {
       );
   }
 
-  /** Creates a Secret in one of the two formats; in neither if the text is not JSON of that format. */
+  /** Creates a pull secret with this data, valid or not. */
   async function secret(name: string, data: Record<string, string>, place = namespace): Promise<KubeObject> {
     const encoded = Object.fromEntries(Object.entries(data).map(([key, text]) => [key, base64(text)]));
     const object = { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: place }, type: "Opaque", data: encoded };

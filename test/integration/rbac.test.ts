@@ -78,7 +78,7 @@ class Extension {
   }
 }
 
-/** A permission without which one request is denied. */
+/** A permission, and the request that is denied without it. */
 interface SinglePermission {
   scope: string;
   grant: Grant;

@@ -126,7 +126,7 @@ function normalize(object: KubeObject): KubeObject {
   return { ...object, status: undefined, stringData: undefined };
 }
 
-/** Processes several bundles concurrently, but never two that contain the same object; bundles that block others one by one. */
+/** Processes several bundles concurrently, but never two that contain the same object. Processes bundles that block others one by one. */
 async function eachApart(bundles: readonly RealBundle[], work: (bundle: RealBundle) => Promise<void>): Promise<void> {
   const left = bundles.filter((bundle) => !bundle.disturbsOthers);
   const taken = new Set<string>();

@@ -25,7 +25,7 @@ interface FaultCase extends CaseHead {
     message?: string;
     /** `reason` of the metric, if it is checked. */
     class?: string;
-    /** Whether the fault ends without an action of the test. */
+    /** Whether the fault ends without an action by the test. */
     recovers?: "by itself";
   };
 }
@@ -34,7 +34,7 @@ interface FaultCase extends CaseHead {
 const PULL_MS = 8_000;
 /** Timeout of a silent mirror. */
 const SILENT_MS = 2_000;
-/** A source whose first mirror is the proxy, and whose second is the registry. */
+/** A source with two mirrors: first the proxy, then the registry. */
 const MIRRORED = "mirrored.example";
 /** A name for the proxy, with images that must be signed. */
 const SIGNED = "signed.example";

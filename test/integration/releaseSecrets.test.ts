@@ -158,7 +158,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     data: { chunk: "", extraChunks: Buffer.from("[]").toString("base64") },
   });
   const deployment = (namespace: string) => ({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
-  const PROBLEM = /release secret "[^"]+" cannot be read: .*\. Restore or delete that Secret/;
+  const PROBLEM = /release secret "[^"]+" cannot be read: .*\. Restore or delete this Secret/;
 
   test("an extension with an unreadable release is not upgraded, corrected or removed until its Secret is deleted", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", {}));

@@ -93,7 +93,9 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     await eventually(async () => expect((await readyz(lost)).text).toContain("[-]serving failed"));
     const answer = await get(lost);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "5"]);
-    expect(await replicas.ready(lost)).toContain("serving ok: 0 of 1 catalogs; no content yet for the digest in the status of shared");
+    expect(await replicas.ready(lost)).toContain(
+      "serving ok: 0 of 1 catalogs; the content reported in the status is not stored yet: shared",
+    );
     expect((await get(lost, "/catalogs/unknown/api/v1/all")).status).toBe(404);
     await eventually(async () => {
       const metrics = await (await fetch(`${lost.probes}/metrics`)).text();

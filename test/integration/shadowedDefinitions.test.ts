@@ -86,7 +86,7 @@ describeWithPrivateCluster("definitions whose group version another API server s
     expect(allowed).toMatchObject({
       kind: "in use",
       reason: "ServedElsewhere",
-      text: `it counts as in use because its custom resources cannot be listed: APIService v1.${GROUP} has Service ${ns}/server answer for ${API_VERSION}`,
+      text: `treated as in use: cannot list its custom resources: APIService v1.${GROUP} forwards requests for ${API_VERSION} to Service ${ns}/server`,
     });
     const denied = await checkCrdUse(narrow.client, await crd(), signal);
     expect(formatReason(denied)).toBe("ServedElsewhere");

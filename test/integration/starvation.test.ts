@@ -17,7 +17,7 @@ const DELAY_MS = 100;
 
 /** A fault, and its effect on extensions. */
 interface Fault {
-  /** @returns a function that ends it. */
+  /** @returns a function that ends the fault. */
   readonly begin: (world: OperatorWorld, proxy: FaultProxy) => () => void;
   /** Package of the affected extensions; p 2.0.0 by default. */
   packageName?: string;

@@ -68,7 +68,7 @@ describeWithData("real data", (data) =>
     const definition = (name: string): ObjectRef => ({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name });
     const edit = (name: string, fieldManager: string): Promise<KubeObject> =>
       cluster.client.patch(definition(name), { metadata: { annotations: { [GENERATOR]: "edited" } } }, { type: "merge", fieldManager });
-    /** Returns the builder of the definitions in their annotations. */
+    /** Returns the generator in the annotation of each definition. */
     const generators = async (): Promise<unknown[]> =>
       Promise.all([REPORTS, SETS].map(async (name) => (await cluster.client.get(definition(name)))?.metadata.annotations?.[GENERATOR]));
     const finalizers = async (): Promise<string[]> => (await cluster.client.get(EXTENSION))?.metadata.finalizers ?? [];
@@ -223,7 +223,10 @@ describeWithData("real data", (data) =>
   }),
 );
 
-/** Selects release Secrets like the request of the Go operator-controller for an extension. @returns the decoded releases, with the members that Go requires. */
+/**
+ * Selects the release Secrets of an extension with the labels that the Go operator-controller requests. @returns the decoded releases, with the
+ * members that Go requires.
+ */
 function goReads(secrets: readonly KubeObject[], name: string): JsonObject[] {
   const selector: Record<string, string> = { name, owner: "operator-controller", status: "deployed", type: "index" };
   const found = secrets.filter(({ metadata }) => Object.entries(selector).every(([label, value]) => metadata.labels?.[label] === value));

@@ -11,7 +11,7 @@ import { serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
-/** A marker in every value of a source that must not be shown. */
+/** A marker in every source value that must not be shown. */
 const CANARY = "canary";
 const HIDDEN = "(from spec.config.valuesFrom)";
 /** The controller's own account, to distinguish its requests from those of the test. */
@@ -131,7 +131,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     const x = await extension("missing", [{ kind: "Secret", name: "late", key: "prod.yaml" }]);
     const { namespace } = x.spec;
     await world.conditions("missing", { Installed: "False/Failed", Progressing: "True/Retrying" });
-    const message = `spec.config.valuesFrom[0]: Secret ${namespace}/late does not exist: create it, or set optional`;
+    const message = `spec.config.valuesFrom[0]: Secret ${namespace}/late does not exist: create it, or set optional: true`;
     await world.expectProblem("missing", "ConfigurationSourceNotFound", { message, details: [{ path: "valuesFrom", message }] });
     await secret(namespace, "late", env("canary-key"));
     await world.until("missing", ({ status }) => expect(JSON.stringify(status)).toContain(`Secret ${namespace}/late has no key`));
@@ -296,7 +296,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     });
     const { namespace } = x.spec;
     await world.expectProblem("unwatched", "ConfigurationWarning", {
-      message: `cannot watch Secret ${namespace}/values, so the controller notices changes within 1 minute`,
+      message: `cannot watch Secret ${namespace}/values, so the controller can take up to 1 minute`,
     });
     await world.conditions("unwatched", { ...DONE, Available: "True/Healthy" });
     await secret(namespace, "values", env("canary-after"));

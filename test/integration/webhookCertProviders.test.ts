@@ -27,7 +27,7 @@ function certManagerKind(kind: "Certificate" | "Issuer"): KubeObject {
 }
 
 describeWithPrivateCluster("providers of webhook certificates", (cluster) => {
-  /** Runs `work` with a controller with that flag, which serves one bundle with a webhook. */
+  /** Runs `work` with a controller that uses this provider, and a catalog with one bundle with a webhook. */
   async function withProvider(webhookCertProvider: WebhookCertProvider, work: (world: OperatorWorld) => Promise<void>): Promise<void> {
     await using world = await OperatorWorld.start(cluster, { webhookCertProvider });
     world.bundle("p.v1.0.0", webhookBundle("1.0.0"));

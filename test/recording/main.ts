@@ -70,7 +70,11 @@ else {
     process.env["KUBECONFIG"] = environment.kubeconfig;
     process.env["CONTAINERS_REGISTRIES_CONF"] = environment.registriesConf;
     const lines = await record(environment);
-    const picture = renderAnimation(lines, COLUMNS, "olmv1 on the command line: a catalog, an operator, its upgrade, and back");
+    const picture = renderAnimation(
+      lines,
+      COLUMNS,
+      "olmv1 on the command line: add a catalog; install, upgrade, roll back and uninstall an operator",
+    );
     await writeFile(join(import.meta.dirname, "../../docs/story.svg"), picture);
     for (const { spans } of lines) console.log(spans.map(({ text }) => text).join(""));
   } finally {

@@ -1,7 +1,7 @@
 /** A piece of a line in one colour. */
 interface Span {
   readonly text: string;
-  /** Class of the style sheet; empty for plain text. */
+  /** CSS class; empty for plain text. */
   readonly style: string;
 }
 

@@ -26,8 +26,8 @@ test("listFaults reports growth and leaks, and accepts fewer sockets", () => {
   const course = { program: "catalogd", samples: [sample(600, 100), sample(1_200, 103)], first: sample(10, 100), last: sample(1_300, 103) };
   expect(listFaults({ ...course, last: sample(1_300, 103, { sockets: 7, watches: 41 }) }, 600)).toEqual([
     "catalogd grows by 3.00 MB in ten minutes, more than 1.00",
-    "catalogd has 7 sockets at the end and had 5 at the start",
-    "catalogd has 41 watches at the end and had 40 at the start",
+    "catalogd has 7 sockets at the end but had 5 at the start",
+    "catalogd has 41 watches at the end but had 40 at the start",
   ]);
   const sound = { ...course, samples: [], last: sample(1_300, 100, { sockets: 4 }) };
   expect(listFaults(sound, 600)).toEqual([]);

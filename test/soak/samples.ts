@@ -17,7 +17,7 @@ export interface Course {
   readonly last: Sample;
 }
 
-/** Maximum growth of a warm program in ten minutes, in bytes. */
+/** Maximum growth of a program in ten minutes after the warm-up, in bytes. */
 const GROWTH_MAX = 1024 * 1024;
 const TEN_MINUTES = 600;
 
@@ -38,7 +38,7 @@ export function computeGrowth(samples: readonly Sample[], from: number): number 
 export function listFaults({ program, samples, first, last }: Course, warmUpSeconds: number): string[] {
   const grown = computeGrowth(samples, warmUpSeconds);
   const more = (what: string, before: number, after: number): string[] =>
-    after > before ? [`${program} has ${after} ${what} at the end and had ${before} at the start`] : [];
+    after > before ? [`${program} has ${after} ${what} at the end but had ${before} at the start`] : [];
   return [
     ...(grown > GROWTH_MAX ? [`${program} grows by ${megabytes(grown)} MB in ten minutes, more than ${megabytes(GROWTH_MAX)}`] : []),
     ...more("sockets", first.sockets, last.sockets),

@@ -5,7 +5,7 @@ import { generate } from "selfsigned";
 import { Credentials } from "../../pkg/kube/credentials.ts";
 import { Transport } from "../../pkg/kube/transport.ts";
 
-// A program for a test that it must not crash: many clients write over HTTP/2 and abort most writes. It prints "done".
+// A program that a test runs to check that it does not crash: many clients write over HTTP/2 and abort most writes. Prints "done" at the end.
 
 const CLIENTS = 20;
 const WRITES = 20;

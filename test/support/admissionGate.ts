@@ -83,7 +83,7 @@ export class AdmissionGate implements AsyncDisposable {
   /** Resolves when a write waits at the closed gate. */
   async holds(): Promise<void> {
     await eventually(() => {
-      if (this.#waiting.length === 0) throw new Error("no write waits at the gate");
+      if (this.#waiting.length === 0) throw new Error("no write is waiting at the gate");
     });
   }
 

@@ -111,7 +111,7 @@ export class Authoring {
     };
   }
 
-  /** Creates a folder in the folder. */
+  /** Creates a subfolder of the test's folder. */
   async emptyFolder(name: string): Promise<string> {
     await mkdir(join(this.folder, name));
     return join(this.folder, name);

@@ -27,6 +27,6 @@ export function loadCaseFolder<T extends CaseHead>(folder: string): T[] {
     .flatMap((file) => loadAll(readFileSync(join(folder, file), "utf8"), { filename: file, schema: SCHEMA }) as T[]);
   if (cases.length === 0) throw new Error(`no case in ${folder}`);
   for (const { name, source } of cases)
-    if (!name || !source) throw new Error(`a case in ${folder} lacks name or source: ${name ?? source}`);
+    if (!name || !source) throw new Error(`a case in ${folder} has no name or no source: ${name ?? source}`);
   return cases;
 }

@@ -37,7 +37,7 @@ export interface CatalogFixture {
   deprecated?: string[];
 }
 
-/** A cluster's version in a case: a version, why it is unknown, or undefined for a cluster other than OpenShift. */
+/** The cluster version in a case: a version, the reason why it is unknown, or undefined for a cluster other than OpenShift. */
 export type ClusterFixture = string | { unknown: string };
 
 /** Creates the cluster that a fixture describes. */

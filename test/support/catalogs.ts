@@ -11,7 +11,7 @@ export interface CatalogState {
   priority?: number;
 }
 
-/** Creates a ClusterCatalog in the state in which catalogd leaves it. */
+/** Creates a ClusterCatalog with a status as catalogd writes it. */
 export function createCatalog(name: string, state: CatalogState): ClusterCatalog {
   const { digest, base = `https://catalogd/catalogs/${name}`, serving = true, availabilityMode = "Available", labels, priority } = state;
   return {

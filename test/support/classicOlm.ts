@@ -43,7 +43,7 @@ export class ClassicOlm {
     this.#client = client;
   }
 
-  /** Makes the API server serve its kinds, with any members. */
+  /** Makes the API server serve the kinds of OLM v0, with any members. */
   async serve(): Promise<void> {
     const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
     for (const [plural, kind, version, scope] of KINDS) {
@@ -244,7 +244,7 @@ function withClassicPods(spec: JsonObject, name: string, target: Readonly<Record
     metadata: { annotations?: JsonObject };
     spec: { volumes?: unknown[]; containers: { env?: JsonObject[]; volumeMounts?: unknown[] }[] };
   };
-  const { "olm.properties": _, ...annotations } = template.metadata.annotations ?? {}; // it has them elsewhere
+  const { "olm.properties": _, ...annotations } = template.metadata.annotations ?? {}; // OLM v0 does not copy the properties to the Pods
   template.metadata.annotations = { ...annotations, ...target };
   template.spec.volumes?.reverse();
   for (const container of template.spec.containers) container.volumeMounts?.reverse();

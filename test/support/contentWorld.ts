@@ -11,7 +11,7 @@ export interface Got {
   body: Buffer;
 }
 
-/** Digest of the image that every catalog of a ContentWorld has. */
+/** Image digest of every catalog in a ContentWorld. */
 export const WORLD_DIGEST = `sha256:${"0123456789abcdef".repeat(4)}`;
 
 /** A store with catalogs and a content server on loopback, as in catalogd. */

@@ -46,7 +46,7 @@ export interface DependencyWorld {
   unread?: string[];
 }
 
-/** Returns the API that a kind in a case stands for. */
+/** Returns the API for a kind in a case. */
 export function toApi(kind: string): Gvk {
   return { group: "example.com", version: "v1", kind };
 }

@@ -30,7 +30,10 @@ export interface FaultAction {
   readonly reason?: string;
   readonly message?: string;
   readonly retryAfter?: number;
-  /** Breaks the connection before the request reaches the API server, or after its response; or breaks those of all watches instead. */
+  /**
+   * Breaks the connection before the request reaches the API server, or after the API server has responded; or breaks the connections of all watches
+   * instead.
+   */
   readonly cut?: "before" | "after" | "watches";
   /** Delays the request before it is forwarded. */
   readonly delayMs?: number;

@@ -20,7 +20,7 @@ const QUIET_MS = 2_000;
 /** Servers that restart take some time. */
 const TIMEOUT_MS = 60_000;
 
-/** A controller with the permissions of config/rbac and a fault proxy before the API server; one small extension after the other. */
+/** A controller with the permissions of config/rbac, and a fault proxy in front of the API server. Contains one small extension at a time. */
 export class FaultWorld implements AsyncDisposable {
   readonly proxy: FaultProxy;
   readonly operator: OperatorWorld;

@@ -158,14 +158,14 @@ export class GateWorld {
     return items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
   }
 
-  /** Returns the lines of operator-controller's metrics whose name begins with a prefix, without the help. */
+  /** Returns the operator-controller metric lines whose name begins with a prefix, without help lines. */
   async metrics(name: string): Promise<string[]> {
     const probes = (await this.logged("starting")).at(-1)?.["probes"];
     const text = await (await fetch(`${String(probes)}/metrics`)).text();
     return text.split("\n").filter((line) => line.startsWith(name));
   }
 
-  /** Returns what operator-controller logged so far with that message, oldest first. */
+  /** Returns the log entries of operator-controller with this message so far, oldest first. */
   async logged(message: string): Promise<Record<string, unknown>[]> {
     const text = await readFile(join(this.world.workDir, "operator-controller.log"), "utf8");
     return text

@@ -30,7 +30,7 @@ export class GoInstallation {
   /** The release that was deployed last. */
   get deployed(): ReleaseRecord {
     const last = this.#secrets.at(-1);
-    if (!last) throw new Error("the data contain no release");
+    if (!last) throw new Error("the recorded installation contains no release");
     return decodedRecord(last, []);
   }
 

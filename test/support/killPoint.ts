@@ -6,7 +6,7 @@ const WRITES: ReadonlySet<string> = new Set(["create", "update", "patch", "apply
 const NO_STEPS: ReadonlySet<string> = new Set(["events", "serviceaccounts/token", "selfsubjectrulesreviews", "selfsubjectaccessreviews"]);
 
 /**
- * A point in the sequence of a program's writes: the API server has done a number of them, but not the next one. From there, no
+ * A point in the sequence of a program's writes: the API server has processed a number of them, but not the next one. From there, no
  * request of the program gets through, and requests in flight get no response.
  */
 export class KillPoint {

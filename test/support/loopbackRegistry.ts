@@ -83,7 +83,7 @@ export class LoopbackRegistry {
     return this.addManifest(repository, tag, { schemaVersion: 2, mediaType: MediaType.ociManifest, config, layers });
   }
 
-  /** Returns the content of a blob, for misbehaviour. */
+  /** Returns the content of a blob, for responses that misbehave. */
   blob(digest: string): Buffer {
     const found = this.#blobs.get(digest);
     if (!found) throw new Error(`no blob ${digest}`);

@@ -15,7 +15,7 @@ const MAX_OUTPUT = 2 ** 26;
 /** Runs kubectl or helm of the control plane's programs. @returns its standard output. @throws Error with its standard error. */
 export async function runTool(tool: Tool, args: readonly string[]): Promise<string> {
   const { [tool]: program } = await findBinaries(() => undefined);
-  if (!program) throw new Error(`${tool} is not one of the control plane's programs`);
+  if (!program) throw new Error(`the control plane has no program ${tool}`);
   return (await promisify(execFile)(program.path, args, { maxBuffer: MAX_OUTPUT })).stdout;
 }
 

@@ -78,7 +78,7 @@ export class OpenShift {
     return rest;
   }
 
-  /** Waits until condition Upgradeable of ClusterOperator `olm` satisfies `holds`. @returns it. */
+  /** Waits until condition Upgradeable of ClusterOperator `olm` satisfies `holds`. @returns the condition. */
   async upgradeable(holds: (condition: Omit<Condition, "lastTransitionTime">) => boolean, timeoutMs = 30_000) {
     return eventually(
       async () => {

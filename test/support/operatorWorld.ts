@@ -147,9 +147,9 @@ export class OperatorWorld implements AsyncDisposable {
   }
 
   /**
-   * Writes the files of a bundle, which the catalog names by `name`, such as "p.v1.0.0", and replaces its earlier files. The name works like a
-   * tag: its earlier image can still be pulled by digest.
-   * @param of its image, such as "sha256:…", if a registry also has one.
+   * Writes the files of the bundle that the catalog calls `name`, such as "p.v1.0.0". `name` works like a tag: the earlier image can still be pulled
+   * by digest.
+   * @param of the image digest, such as "sha256:…", if a registry also contains the image.
    */
   bundle(name: string, files: Readonly<Record<string, string | Uint8Array>>, of?: string): void {
     const digest = of?.replace("sha256:", "") ?? createHash("sha256").update(JSON.stringify(files)).digest("hex");
@@ -358,8 +358,8 @@ export interface Times {
   maxBackoffMs?: number;
   slowReconcileMs?: number;
   recheckIntervalMs?: number;
-  /** Length of a minute of the progress deadline. */
+  /** Duration of one minute of the progress deadline. */
   minuteMs?: number;
-  /** Gets every line of the log; logging is off by default. */
+  /** Receives every log line; logging is off by default. */
   lines?: string[];
 }

@@ -25,7 +25,7 @@ export async function folder(): Promise<string> {
   return dir;
 }
 
-/** Returns registries.conf text that takes `prefix` from one registry, over plain HTTP. */
+/** Returns registries.conf text that redirects `prefix` to one registry over plain HTTP. */
 export function insecureRegistry(host: string, prefix = host): string {
   return `[[registry]]\nprefix = "${prefix}"\nlocation = "${host}"\ninsecure = true\n`;
 }

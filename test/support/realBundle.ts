@@ -16,7 +16,7 @@ export interface RealBundle {
   /** `operator/version`. */
   id: string;
   operator: RealOperator;
-  /** Rendered; empty if the bundle cannot be rendered, or not to objects that could be applied. */
+  /** The rendered objects; empty if the bundle cannot be rendered to objects that can be applied. */
   objects: readonly KubeObject[];
   /** Whether it has webhooks for objects of other bundles, or APIs that all discovery requests call; no server responds to these in tests. */
   disturbsOthers: boolean;
@@ -48,7 +48,7 @@ export async function realBundle(root: string, id: string, certProvider: Certifi
   };
 }
 
-/** For all namespaces if the bundle supports that, else for its own, else for another one. */
+/** Renders the bundle for all namespaces if it supports that, otherwise for its own namespace, otherwise for another one. */
 function render(
   bundle: RegistryV1Bundle,
   namespace: string,

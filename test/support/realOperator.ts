@@ -43,8 +43,8 @@ const SERVED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Picks operators in an order that `seed` determines, up to the wanted number of bundles: those that render to kinds of Kubernetes itself, whose webhooks
- * do not select objects of others, and without two that contain the same object.
+ * Picks operators in an order that `seed` determines, up to the wanted number of bundles. Their bundles render to kinds of Kubernetes itself, their
+ * webhooks do not select objects of other operators, and no two operators contain the same object.
  */
 export async function chooseOperators(folder: string, seed: number, count: number): Promise<RealOperator[]> {
   const chosen: RealOperator[] = [];

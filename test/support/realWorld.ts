@@ -36,7 +36,7 @@ export class RealWorld implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   readonly #metrics = createMetrics("operator_controller");
-  /** The latest granted objects for the installer of an operator, by describeObject. */
+  /** The RBAC objects that were last granted to each operator's installer, by describeObject. */
   readonly #granted = new Map<string, Map<string, KubeObject>>();
 
   private constructor(client: Client, operators: readonly RealOperator[], driftIntervalMs: number) {
@@ -135,7 +135,7 @@ export class RealWorld implements AsyncDisposable {
     await eventually(async () => {
       const text = await this.#metrics.text();
       const streams = (state: string): number => Number(new RegExp(`object_watches\\{state="${state}"\\} (\\d+)`).exec(text)?.[1]);
-      if (streams("starting") !== 0 || streams("open") === 0) throw new Error("watches are being opened");
+      if (streams("starting") !== 0 || streams("open") === 0) throw new Error("watches are still being opened");
     });
   }
 

@@ -9,7 +9,7 @@ import type { AuditEvent, TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 
 const CREDENTIAL = "authentication.kubernetes.io/credential-id";
-/** Long enough for a leader on a busy machine, short enough to wait for. */
+/** Long enough for a leader on a busy machine, short enough that tests can wait until it expires. */
 export const LEASE_MS = 10_000;
 const ELECTION = [
   "--leader-elect",
@@ -68,7 +68,7 @@ export class Replicas {
       "--log-level": "debug",
     };
     const specific: Record<ReplicatedProgram, string[]> = {
-      // A stop leaves time to notice it.
+      // The shutdown delay leaves clients time to notice the stop.
       catalogd: [
         "--cache-dir",
         cacheDir,
@@ -133,7 +133,7 @@ export class Replicas {
   async writesOf({ credential }: Replica): Promise<AuditEvent[]> {
     const events = await this.#cluster.auditEvents();
     const own = events.filter(({ user }) => user.extra?.[CREDENTIAL]?.includes(credential));
-    if (own.length === 0) throw new Error("the audit log has no request of this replica");
+    if (own.length === 0) throw new Error("the audit log has no request from this replica");
     return own.filter(({ verb }) => !["get", "list", "watch"].includes(verb));
   }
 
@@ -146,7 +146,7 @@ export class Replicas {
     const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${this.#program}-controller-manager/token`;
     const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3_600 } };
     const { status } = (await this.#cluster.client.raw("POST", path, body)) as { status?: { token?: string } };
-    if (!status?.token) throw new Error("no token was given");
+    if (!status?.token) throw new Error("the API server returned no token");
     return status.token;
   }
 }

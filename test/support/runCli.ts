@@ -15,7 +15,7 @@ export interface CliRun {
   signal?: AbortSignal;
 }
 
-/** Runs `olmv1` with these arguments in this process, without a kubeconfig unless the arguments name one. */
+/** Runs `olmv1` with these arguments in this process, without a kubeconfig unless the arguments set one. */
 export async function runCli(args: readonly string[], run: CliRun = {}): Promise<Ended> {
   const { width = 80, colour = false, interactive = false, stdin = "", env = {}, signal } = run;
   process.env["KUBECONFIG"] = "/nowhere";
@@ -40,7 +40,7 @@ export interface Ended {
   err: string;
 }
 
-/** Runs `olmv1` with these arguments in this process, in a pipe, without a kubeconfig unless the arguments name one. */
+/** Runs `olmv1` with these arguments in this process, in a pipe, without a kubeconfig unless the arguments set one. */
 export function olmv1(...args: string[]): Promise<Ended> {
   return runCli(args, { width: Number.POSITIVE_INFINITY });
 }

@@ -28,7 +28,7 @@ export class SampleWorld {
     this.world = world;
   }
 
-  /** @param driftInterval how often unwatched objects are compared. @param more flags of operator-controller. */
+  /** @param driftInterval how often unwatched objects are compared. @param more operator-controller flags. */
   static async start(cluster: WorldCluster, driftInterval = "1s", more: readonly string[] = []): Promise<SampleWorld> {
     const flags = ["--drift-interval", driftInterval, "--max-backoff", "2s", ...more];
     const world = await World.start(cluster, { extraArgs: { "operator-controller": flags } });
@@ -38,13 +38,13 @@ export class SampleWorld {
     return new SampleWorld(cluster, world);
   }
 
-  /** The objects of a version of the sample. */
+  /** Renders the objects of one version of the sample. */
   rendered(version: string, namespace: string): KubeObject[] {
     const bundle = buildSampleBundles().find((candidate) => candidate.version === version);
     return renderBundle(loadBundle(bundle?.files ?? new Map()), { installNamespace: namespace });
   }
 
-  /** The same in the format of `owned`. */
+  /** Returns the same objects in the format of `owned`. */
   wanted(version: string, { spec: { namespace } }: ClusterExtension): string[] {
     return this.rendered(version, namespace).map(describeObject).sort();
   }

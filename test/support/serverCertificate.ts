@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { generate } from "selfsigned";
 
-/** The types of a DNS name and of an address among a certificate's names. */
+/** Types of subject alternative names: DNS name and IP address. */
 const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 

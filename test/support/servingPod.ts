@@ -99,11 +99,11 @@ export class ServingPod implements AsyncDisposable {
   }
 }
 
-/** Returns an address of this machine other than loopback: the API server calls no endpoints on loopback. */
+/** Returns an address of this machine other than loopback, because the API server does not call endpoints on loopback. */
 function machineAddress(): string {
   const found = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === "IPv4" && !internal);
-  if (!found) throw new Error("this machine only has loopback addresses, and the API server calls no endpoints on loopback");
+  if (!found) throw new Error("this machine has only loopback addresses, and the API server does not call endpoints on loopback");
   return found.address;
 }

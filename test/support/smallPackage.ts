@@ -87,7 +87,7 @@ export class SmallPackage {
   }
 }
 
-/** Creates data that is reproducible by its size. */
+/** Creates incompressible data, always the same for a size. */
 function createNoise(bytes: number): Record<string, string> {
   const blocks = Array.from({ length: Math.ceil(bytes / 32) }, (_, i) => createHash("sha256").update(String(i)).digest());
   return bytes === 0 ? {} : { noise: Buffer.concat(blocks).subarray(0, bytes).toString("base64") };

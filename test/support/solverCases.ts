@@ -24,14 +24,14 @@ interface StatedBundle {
   requires?: (Record<string, unknown> | Property)[];
 }
 
-/** The units of a case: the candidates of each package. */
+/** The candidates of each package in a case. */
 type StatedUnits = Record<string, StatedBundle[]>;
 
 export interface SolverCase extends CaseHead {
   wanted?: StatedUnits;
   installed?: StatedUnits;
   offered?: StatedUnits;
-  /** As group/version/kind, each with its owner; null for no owner. */
+  /** APIs that the cluster serves, as group/version/kind, each with its owner; null for no owner. */
   served?: Record<string, string | null>;
 }
 

@@ -3,7 +3,7 @@ import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../pkg/devcluster/po
 
 /** Differences from one Deployment with one replica that becomes ready. */
 interface TinyParts {
-  /** Of the Deployment. */
+  /** Name of the Deployment. */
   name?: string;
   objects?: readonly KubeObject[];
   deployment?: JsonObject;
@@ -13,7 +13,7 @@ interface TinyParts {
   spec?: JsonObject;
   /** Supported install modes; AllNamespaces by default. */
   modes?: readonly string[];
-  /** Of its install strategy. */
+  /** Permissions in the install strategy. */
   permissions?: readonly JsonObject[];
   /** Names of further Deployments; the name is also the value of label app of their Pods. */
   others?: readonly string[];
@@ -21,7 +21,7 @@ interface TinyParts {
 
 /**
  * Creates a bundle of one Deployment, as files; `version` is in its name and in the Deployment's image, so that another version causes a rollout.
- * `podOutcome` is that of its Pods, `properties` is annotation olm.properties.
+ * `podOutcome` is the outcome of its Pods, `properties` the annotation olm.properties.
  */
 export function tinyBundle(version: string, parts: TinyParts = {}): Record<string, string> {
   const {

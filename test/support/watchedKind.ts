@@ -91,7 +91,7 @@ export class WatchedKind {
   }
 }
 
-/** Runs all work that only waits for promises. */
+/** Waits until all work that only depends on promises is done. */
 export async function flushPromises(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
 }

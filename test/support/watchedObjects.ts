@@ -26,7 +26,7 @@ export class WatchedObjects implements MetadataClient {
     return this.#followers.size;
   }
 
-  /** Creates or changes an object. @returns it, with its new resourceVersion. */
+  /** Creates or changes an object. @returns the object with its new resourceVersion. */
   put(object: KubeObject): KubeObject {
     const key = buildKey(object);
     const before = this.#objects.get(key);

@@ -4,7 +4,7 @@ import { type Client } from "../../pkg/kube/client.ts";
 import { ServingPod } from "./servingPod.ts";
 import { tinyBundle } from "./tinyBundle.ts";
 
-/** What differs between bundles with webhooks. */
+/** Parameters of a bundle with webhooks. */
 interface WebhookParts {
   webhooks?: readonly Partial<WebhookDescription>[];
   objects?: readonly KubeObject[];

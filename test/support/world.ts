@@ -15,7 +15,7 @@ import { problemText } from "./problems.ts";
 const CONFIGS_LABEL = "operators.operatorframework.io.index.configs.v1";
 const PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1";
 
-/** A registry that cannot be reached itself, only through its mirror. */
+/** A registry that can only be reached through its mirror. */
 const MIRRORED_REGISTRY = "mirrored.example.com";
 
 /** The parts of a cluster that a world needs. */

@@ -5,7 +5,7 @@ import type { CatalogChoice } from "../../../pkg/sources/catalogNames.ts";
 import { addClusterOptions, addOptionGroup, addRegistryOptions, type ClusterOptions, createRepeatableOption } from "./options.ts";
 import { addOutputOption, type Output } from "./output.ts";
 
-/** The catalogs that a command reads, and how it reads them. */
+/** Options that select the catalogs of a command and configure how it reads them. */
 export interface CatalogReadOptions extends ClusterOptions, CatalogChoice {
   /** False with --no-cache. */
   cache: boolean;
@@ -14,7 +14,7 @@ export interface CatalogReadOptions extends ClusterOptions, CatalogChoice {
   authFile?: string;
 }
 
-/** Describes the source of catalogs, for the help of commands with `addSourceOptions`. */
+/** Help for commands with `addSourceOptions`: where catalogs are read from. */
 export const SOURCES_HELP = `
 Without --catalog-dir and --catalog-image, the command lists the ClusterCatalogs and uses your registry
 credentials to pull the images of served catalogs. With either option, it needs no cluster.
@@ -57,7 +57,7 @@ export interface ResolutionOptions extends ClusterOptions {
   output: Output;
 }
 
-/** Describes the source of catalogs, for the help of commands with `addResolutionOptions`. */
+/** Help for commands with `addResolutionOptions`: where catalogs are read from, and required permissions. */
 export const RESOLUTION_SOURCES_HELP = `
 Without --catalog-dir, the command pulls the images of the selected ClusterCatalogs with your
 registry credentials. With --catalog-dir, it needs a cluster only if you name an extension.

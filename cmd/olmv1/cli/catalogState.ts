@@ -19,7 +19,7 @@ export function describeCatalogState({ metadata, spec, status }: Pick<ClusterCat
   return { text: progressing ? "unpacking" : "waiting", mood: "warning" };
 }
 
-/** Remedies for failures that retries cannot fix, by class. */
+/** Suggested fixes for failures that retries cannot fix, by error class. */
 const REMEDIES: Partial<Record<CatalogFailureReason, string>> = {
   not_found: "check the image name and tag",
   unauthorized: "configure registry credentials for catalogd: docs/how-to/air-gap.md",
@@ -29,8 +29,8 @@ const REMEDIES: Partial<Record<CatalogFailureReason, string>> = {
 };
 
 /**
- * Returns why the content for the current spec is not served, with the message of catalogd; undefined if nothing failed. `isFinal` if retries
- * cannot succeed, with a remedy if known.
+ * Returns why the content for the current spec is not served, with catalogd's message; undefined if nothing failed. If retries cannot succeed,
+ * `isFinal` is true, and `remedy` contains the suggested fix, if known.
  */
 export function findCatalogFailure({
   metadata,

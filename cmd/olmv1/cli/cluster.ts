@@ -9,7 +9,7 @@ import type { ClusterOptions } from "./options.ts";
 const OTHER_CLUSTER = "use --kubeconfig or --context to select another cluster";
 const UNTRUSTED = "is not signed by an authority in the kubeconfig (certificate-authority-data)";
 
-/** Errors of the certificate of the API server, by error code of Node.js. */
+/** Explanations of errors with the API server certificate, by Node.js error code. */
 const CERTIFICATE_WORDS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "has expired; ask a cluster administrator to renew it",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
@@ -18,7 +18,7 @@ const CERTIFICATE_WORDS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
 };
 
-/** A hint of Node.js for developers, which does not apply to users of olmv1. */
+/** A hint in Node.js errors for developers; it does not help users of olmv1. */
 const NODE_HINT = /; if the root CA is installed locally.*$/;
 
 /**
@@ -59,10 +59,10 @@ function explainResponse(err: KubeError, message: string, isOnlyPrefixed: boolea
   return undefined;
 }
 
-/** Code of a request without a response, in the observer of the client. */
+/** Status code that the client's observer gets for a request without a response. */
 const NO_RESPONSE = "<error>";
 
-/** Runs `work` with a client of the cluster, which is closed afterwards. @throws errors of `work`, with advice. */
+/** Runs `work` with a client for the cluster, and closes the client afterwards. @throws errors of `work`, with advice. */
 export async function withCluster<T>({ kubeconfig, context }: ClusterOptions, work: (client: Client) => Promise<T>): Promise<T> {
   let unanswered: string | undefined;
   const observe = ({ code, host }: { code: string; host: string }): void => void (unanswered = code === NO_RESPONSE ? host : undefined);

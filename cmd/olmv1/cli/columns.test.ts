@@ -19,7 +19,7 @@ test.for([
   expect(wrapText(text, width, indent)).toEqual(want);
 });
 
-test("wrapText keeps all words and exceeds the width only for single words", () => {
+test("wrapText keeps all words, and exceeds the width only for a word that is too long", () => {
   fc.assert(
     fc.property(fc.array(fc.stringMatching(/^[a-z]{1,30}$/), { minLength: 1 }), fc.integer({ min: 20, max: 90 }), (words, width) => {
       const lines = wrapText(words.join(" "), width);
@@ -34,7 +34,7 @@ test.for([
   ["a wide letter", "日本", 4],
   ["a combining accent", "e\u0301", 1],
   ["joined emoji", "👩‍👩‍👧", 2],
-] as const)("measureWidth returns the columns of %s", ([, text, want]) => {
+] as const)("measureWidth returns the number of columns of %s", ([, text, want]) => {
   expect(measureWidth(text)).toBe(want);
 });
 
@@ -44,6 +44,6 @@ test.for([
   ["has wide letters", "日本語", 4, "日…"],
   ["has a joined character at the cut", "ab👩‍👩‍👧cd", 4, "ab…"],
   ["has no room", "abc", 0, "…"],
-] as const)("truncateColumns keeps whole characters when the text %s", ([, text, columns, want]) => {
+] as const)("truncateColumns does not split characters when the text %s", ([, text, columns, want]) => {
   expect(truncateColumns(text, columns)).toBe(want);
 });

@@ -2,12 +2,12 @@ import stringWidth from "string-width";
 
 const CUT = "…";
 
-/** Returns how many columns of a terminal `text` takes: two for a letter of East Asian scripts and for an emoji, none for a combining mark. */
+/** Returns the width of `text` in terminal columns: two for an East Asian letter or an emoji, zero for a combining mark. */
 export function measureWidth(text: string): number {
   return stringWidth(text);
 }
 
-/** Cuts `text` to at most so many columns, between grapheme clusters, and marks the cut with an ellipsis. */
+/** Truncates `text` to a number of columns, at a grapheme cluster boundary, and ends it with an ellipsis. */
 export function truncateColumns(text: string, columns: number): string {
   if (measureWidth(text) <= columns) return text;
   let kept = "";

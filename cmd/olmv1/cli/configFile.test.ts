@@ -22,10 +22,10 @@ test.for([
   ["nothing", "", /config\.yaml: the configuration must be an object$/],
   ["invalid YAML", "{", /config\.yaml: did not find expected node content/],
   ["several documents", "a: 1\n---\nb: 1\n", /config\.yaml: expected one document/],
-] as const)("readConfigFile rejects %s and names the file", async ([, text, message]) => {
+] as const)("readConfigFile rejects %s with the name of the file", async ([, text, message]) => {
   await expect(read(text)).rejects.toThrow(message);
 });
 
-test("readConfigFile names a missing file", async () => {
+test("readConfigFile reports the name of a missing file", async () => {
   await expect(readConfigFile("/nowhere/config.yaml", NO_TERMINAL)).rejects.toThrow("/nowhere/config.yaml: ENOENT");
 });

@@ -16,7 +16,7 @@ export async function formatCommandError(err: unknown, format: ErrorFormat): Pro
   return format === "yaml" ? (await import("../../../pkg/golang/yaml.ts")).toYaml(document) : `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Returns details of problems that the message does not contain: configuration mistakes and next steps. */
+/** Returns details that the message does not contain: configuration mistakes and next steps. */
 function formatAdvice(problems: readonly Problem[], message: string): string[] {
   return problems.flatMap(({ next, details }) => [
     ...(details?.configuration ?? [])
@@ -26,7 +26,7 @@ function formatAdvice(problems: readonly Problem[], message: string): string[] {
   ]);
 }
 
-/** Returns the first specific reason in the cause chain, for example of a response of the API server. */
+/** Returns the first specific reason in the cause chain, for example from an API server response. */
 function findReason(err: unknown): string | undefined {
   for (let e = err; e instanceof Error; e = e.cause) {
     const reason = "reason" in e && typeof e.reason === "string" ? e.reason : "";

@@ -5,9 +5,9 @@ import { ANNOTATION_ROLLBACK_TO, ConditionType, LABEL_METADATA_NAME, Reason } fr
 import { findProblem } from "../../../pkg/api/problems.ts";
 import type { Mood, Styled } from "./table.ts";
 
-/** Reasons that end without an error. */
+/** Reasons why an extension is not ready that are not errors. */
 const UNDER_WAY: ReadonlySet<string> = new Set([Reason.RollingOut, Reason.Uninstalling, Reason.Suspended, Reason.AwaitingApproval]);
-/** Reasons that do not name the cause, which is in `status.problems`. */
+/** Reasons whose cause is only in `status.problems`. */
 export const GENERAL_REASONS: ReadonlySet<string> = new Set([Reason.Retrying, Reason.Blocked]);
 
 /** Returns the state of an extension in a word: Ready, the reason why it is not ready, or Pending before its first reconcile. */
@@ -20,13 +20,13 @@ export function describeExtensionState({ metadata, spec, status }: Pick<ClusterE
   return { text: formatCause(ready.reason, status), mood: UNDER_WAY.has(ready.reason) ? "warning" : "bad" };
 }
 
-/** Returns the type of the first Error for a reason that does not name the cause, such as MissingPermissions in place of Retrying. */
+/** Returns the type of the first Error in `status.problems`, such as MissingPermissions, if the reason is as general as Retrying. */
 function formatCause(reason: string, status: ClusterExtension["status"]): string {
   if (!GENERAL_REASONS.has(reason)) return reason;
   return (status?.problems ?? []).find(({ severity }) => severity === "Error")?.type ?? reason;
 }
 
-/** Returns what keeps an extension at its bundle, each in a few words: a suspension, a pin, a rollback, or a pending approval. */
+/** Returns short descriptions of the holds on an extension: suspended, pinned, rolled back, or awaiting approval. */
 export function findHolds({ metadata, spec, status }: Pick<ClusterExtension, "metadata" | "spec" | "status">): string[] {
   const pinned = metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
   return [
@@ -66,7 +66,7 @@ export function getConditionMood(type: string, status: string): Mood | undefined
   return (status === "True") === isBad ? (isBad ? "warning" : "bad") : "good";
 }
 
-/** Returns the commands that allow a version which the version range of an extension excludes. */
+/** Returns commands that change the version range of an extension to allow an excluded version. */
 export function formatRangeCommands(name: string, { reason, version }: Pick<BlockedUpdate, "reason" | "version">): string[] {
   if (reason !== "VersionRange") return [];
   return [`olmv1 upgrade ${name} --version ${version}`, `olmv1 upgrade ${name} --any-version`];

@@ -3,7 +3,7 @@ import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { isObject } from "../../../pkg/golang/members.ts";
 
-/** A piece of a template. */
+/** A part of a template: text or code. */
 type PathPiece =
   | { kind: "text"; text: string }
   | { kind: "path"; path: string }
@@ -23,7 +23,7 @@ export function formatJsonPath(template: string, data: unknown): string {
   return render(pieces, JSON.parse(writeExactJson(data)) as unknown);
 }
 
-/** Splits a template into text and code in braces. Braces in quotes and filters belong to the code. */
+/** Splits a template into text and code in braces. Braces inside quotes and filters are part of the code. */
 function tokenize(template: string): { isCode: boolean; text: string }[] {
   const tokens: { isCode: boolean; text: string }[] = [];
   let at = 0;

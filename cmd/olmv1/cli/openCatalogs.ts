@@ -19,8 +19,8 @@ import type { Terminal } from "./terminal.ts";
 const NO_HASH = Buffer.alloc(0);
 
 /**
- * Runs `work` with a package of each catalog that contains it, by descending priority, then by name of the catalog; at least one.
- * @throws Error if no catalog contains it, with similar names, or if its metas are invalid.
+ * Runs `work` with the package from each catalog that contains it, by descending priority, then by catalog name; at least one.
+ * @throws Error that suggests similar names if no catalog contains the package, or if its metas are invalid.
  */
 export function withPackage<T>(
   terminal: Terminal,
@@ -95,7 +95,7 @@ async function withSources<T>(
 ): Promise<T> {
   const { signal } = terminal;
   const registries = new Registries(options, signal);
-  // A signature policy must check images, so cached ones are not used.
+  // A signature policy must verify images, so cached catalogs are not used.
   const isKept = options.cache && options.signaturePolicy === undefined;
   const shelf = new CatalogCache(isKept ? getCacheFolder(terminal.env) : undefined);
   const catalogs: OpenCatalog[] = [];
@@ -127,7 +127,7 @@ async function withSources<T>(
   }
 }
 
-/** @param isNamed whether options name catalogs. */
+/** @param isNamed whether --catalog selects catalogs. */
 function formatNoCatalogs(leftOut: OpenCatalogs["leftOut"], isNamed: boolean): string {
   if (leftOut.length === 0)
     return "the cluster has no ClusterCatalog; add one with olmv1 catalog add NAME IMAGE, or use --catalog-dir or --catalog-image";
@@ -136,7 +136,7 @@ function formatNoCatalogs(leftOut: OpenCatalogs["leftOut"], isNamed: boolean): s
   return `cannot read ${leftOut.length === 1 ? "catalog" : "catalogs"} ${each}. Select another catalog with --catalog`;
 }
 
-/** Reads images; its modules are loaded with the first image. */
+/** Reads images. Loads its modules only when the first image is read. */
 class Registries {
   readonly #options: CatalogReadOptions;
   readonly #signal: AbortSignal;

@@ -62,8 +62,8 @@ export function addReleaseOptions(command: Command): Command {
 }
 
 /**
- * Parses a duration such as 30s, 5m or 1h30m; returns milliseconds.
- * @throws InvalidArgumentError for a number without a unit, and for any other invalid text.
+ * Parses a duration such as 30s, 5m or 1h30m to milliseconds.
+ * @throws InvalidArgumentError for an invalid duration, such as a number without a unit.
  */
 export function parseDurationOption(text: string): number {
   if (/^\d+(?:\.\d+)?$/.test(text))
@@ -79,7 +79,7 @@ export function createDurationOption(flag: `--${string}`, description: string, b
   return byDefault === undefined ? option : option.default(parseDurationOption(byDefault), byDefault);
 }
 
-/** Adds `--wait`, `--no-wait` and `--timeout`; the command's help defines the end of the operation. */
+/** Adds `--wait`, `--no-wait` and `--timeout`. The help of each command describes when its operation is complete. */
 export function addWaitOptions(command: Command): Command {
   return addOptionGroup(command, "wait", [
     new Option("--wait", "wait until the operation completes").default(true),
@@ -121,7 +121,7 @@ export function collectCsv(text: string, before: readonly string[] = []): string
   return [...before, ...text.split(",").filter((one) => one !== "")];
 }
 
-/** Adds the options for pulling images: those of `RegistryOptions`. */
+/** Adds the options of `RegistryOptions`, for pulling images. */
 export function addRegistryOptions(command: Command): Command {
   return addOptionGroup(command, "registry", [
     new Option("--registries-conf <path>", "registries.conf with mirrors and blocked registries (default: the system's registries.conf)"),

@@ -4,7 +4,7 @@ import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Output formats: `text`, `wide` with more columns, `name` like kubectl, and formats for programs; `sarif` is for findings. */
+/** Output formats: `text`; `wide` with more columns; `name` like kubectl; `json` and `yaml`; and `sarif` for findings. */
 export type Form = "text" | "wide" | "name" | "json" | "yaml" | "sarif";
 /** A format, or a template such as `jsonpath={.items[*].metadata.name}`, with kubectl's syntax. */
 export type Output = Form | `jsonpath=${string}`;
@@ -33,7 +33,7 @@ export function addManagedFieldsOption(command: Command): Command {
   return command.option("--show-managed-fields", "keep metadata.managedFields in JSON and YAML output");
 }
 
-/** Returns an object for printing: without metadata.managedFields in JSON and YAML, unless `--show-managed-fields` is given. As kubectl does. */
+/** Returns an object for printing. Like kubectl, JSON and YAML omit metadata.managedFields, unless `--show-managed-fields` is set. */
 export function toPrintableObject<T extends KubeObject>(object: T, { output, showManagedFields }: ObjectOutputOptions): T {
   if (showManagedFields || (output !== "json" && output !== "yaml")) return object;
   const { managedFields: _, ...metadata } = object.metadata;
@@ -42,7 +42,7 @@ export function toPrintableObject<T extends KubeObject>(object: T, { output, sho
 
 const JSON_PATH = "jsonpath=";
 
-/** Adds `-o, --output` with these formats; the first is the default. With json, jsonpath is available as well. */
+/** Adds `-o, --output` with these formats; the first is the default. A command with json also accepts jsonpath. */
 export function addOutputOption(command: Command, forms: readonly Form[]): Command {
   const choices = [...forms, ...(forms.includes("json") ? [`${JSON_PATH}<template>`] : [])];
   const option = new Option("-o, --output <format>", "output format").default(forms[0] ?? "text").choices(choices);

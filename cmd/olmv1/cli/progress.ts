@@ -6,21 +6,21 @@ import type { Terminal } from "./terminal.ts";
 export interface Progress {
   /** Sets the current step, such as `pulling quay.io/example/catalog:latest`. */
   now(step: string): void;
-  /** Prints a line that stays, such as an error that is retried. */
+  /** Prints a permanent line, such as an error that is retried. */
   report(line: string): void;
 }
 
-/** No progress is printed before this time. */
+/** Time in milliseconds before the first progress is printed. */
 const QUIET_MS = 1_000;
 const FRAME_MS = 100;
-/** Interval of lines if the output is not a terminal, such as a log of a CI job. */
+/** Interval between lines if the output is not a terminal, such as the log of a CI job. */
 const LINE_MS = 15_000;
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const CLEAR = "\r\u001B[K";
 
 /**
- * Runs `work`, and prints the current step and elapsed time to standard error: on a terminal, after a second, in one line that is cleared at the end;
- * else in a new line every 15 seconds.
+ * Runs `work`, and prints the current step and elapsed time to standard error. On a terminal, uses one line that appears after a second and is
+ * cleared at the end; otherwise, prints a new line every 15 seconds.
  */
 export async function withProgress<T>(
   terminal: Pick<Terminal, "err" | "interactive" | "width">,

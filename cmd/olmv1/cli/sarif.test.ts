@@ -20,7 +20,7 @@ interface Log {
 }
 
 describe("createSarifLog", () => {
-  test("describes violated rules and the places of findings", () => {
+  test("createSarifLog describes violated rules and the locations of findings", () => {
     expect(createSarifLog([FINDING], RULES)).toEqual({
       $schema: "https://json.schemastore.org/sarif-2.1.0.json",
       version: "2.1.0",
@@ -53,7 +53,7 @@ describe("createSarifLog", () => {
     });
   });
 
-  test("describes the rule of each result, also for unreadable input, and omits missing places", () => {
+  test("createSarifLog describes the rule of each result, also for unreadable input, and omits missing locations", () => {
     const findings: SarifFinding[] = [FINDING, { rule: "unreadable", severity: "error", message: "no" }, { ...FINDING, severity: "info" }];
     const [run] = (createSarifLog(findings, RULES) as Log).runs;
     expect(run?.results.map(({ ruleId, ruleIndex }) => [ruleId, run.tool.driver.rules[ruleIndex]?.id])).toEqual([
@@ -64,7 +64,7 @@ describe("createSarifLog", () => {
     expect(run?.results[1]?.locations).toBeUndefined();
   });
 
-  test("returns no results without findings", () => {
+  test("createSarifLog returns no results without findings", () => {
     expect(createSarifLog([], RULES)).toMatchObject({ version: "2.1.0", runs: [{ results: [] }] });
   });
 });

@@ -8,7 +8,7 @@ export interface SarifFinding {
   readonly rule: string;
   readonly severity: Severity;
   readonly message: string;
-  /** Path with slashes, relative to the working directory; absent if the finding concerns everything. */
+  /** Path with slashes, relative to the working directory; absent if the finding does not concern one file. */
   readonly file?: string | undefined;
   /** Counts from 1. */
   readonly line?: number | undefined;
@@ -16,7 +16,7 @@ export interface SarifFinding {
   readonly subject?: string | undefined;
 }
 
-/** A rule for the log. */
+/** A rule that the log describes. */
 export interface SarifRule {
   readonly severity: Severity;
   readonly rule: string;
@@ -26,7 +26,8 @@ const LEVELS = { error: "error", warning: "warning", info: "note" } as const;
 const SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json";
 
 /**
- * Returns a log in the Static Analysis Results Interchange Format, which code hosts show next to the lines. It describes violated rules.
+ * Returns a log in the Static Analysis Results Interchange Format, whose findings code hosts show next to the lines. The log describes only violated
+ * rules.
  * @param rules all rules by code.
  * @see https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
  */
@@ -79,7 +80,7 @@ function toUri(file: string): string {
   return path;
 }
 
-/** Returns the path of `file` relative to the working directory, or relative to `folder` if that is elsewhere. */
+/** Returns the path of `file` relative to the working directory, or relative to `folder` if `folder` is outside the working directory. */
 export function toSarifPath(folder: string, file: string, cwd: string): string {
   const path = relative(cwd, isAbsolute(folder) ? join(folder, file) : join(cwd, folder, file));
   const isOutside = path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path);

@@ -24,29 +24,29 @@ test.for<[string, number, string[]]>([
     ["NAME              VERSION   DESCRIPTION", "argocd-operator   0.12.0    GitOps for Kubernetes…", "b                 1"],
   ],
   ["then the next widest", 34, ["NAME         VERSION   DESCRIPTION", "argocd-op…   0.12.0    GitOps for…", "b            1"]],
-])("table fits the terminal: %s", ([, width, want]) => {
+])("formatTable fits the table to the terminal: %s", ([, width, want]) => {
   const text = formatTable({ width, colour: false }, HEAD, ROWS);
   expect(text.split("\n")).toEqual([...want, ""]);
 });
 
-test("table fits the width unless the heads are wider", () => {
+test("formatTable fits the table to the width unless the heads are wider", () => {
   for (let width = 30; width < 90; width++)
     for (const line of formatTable({ width, colour: false }, HEAD, ROWS).split("\n"))
       expect(measureWidth(line)).toBeLessThanOrEqual(Math.max(width, 35));
 });
 
-test("table shows moods as colors only on a terminal with colors, with the same widths", () => {
+test("formatTable shows moods as colors only when the terminal has colors, without changing widths", () => {
   const rows = [[{ text: "x", mood: "bad" as const }, "1"]];
   expect(formatTable({ width: 80, colour: false }, ["A", "B"], rows)).toBe("A   B\nx   1\n");
   expect(formatTable({ width: 80, colour: true }, ["A", "B"], rows)).toBe("A   B\n\u001B[31mx\u001B[39m   1\n");
   expect(formatStyled({ colour: true }, { text: "x" })).toBe("x");
 });
 
-test("table escapes control characters in names", () => {
+test("formatTable escapes control characters in names", () => {
   expect(formatTable({ width: 80, colour: false }, ["A"], [["\u001B[2Jx\ny"]])).toBe("A\n\\u{1b}[2Jx y\n");
 });
 
-test("table aligns columns with wide letters", () => {
+test("formatTable aligns columns with wide letters", () => {
   expect(
     formatTable(
       { width: 80, colour: false },

@@ -74,7 +74,7 @@ function formatRow(terminal: Pick<Terminal, "colour">, row: readonly Styled[], w
 
 const NARROW_GAP = "  ";
 
-/** Formats a compact table without colors as lines, for use inside a text. @param width of the terminal. */
+/** Formats a compact table without colors as lines, for use inside other text. @param width terminal width in columns. */
 export function formatTableLines([head = [], ...rows]: readonly (readonly string[])[], width: number): string[] {
   return formatTable({ width, colour: false }, head, rows, NARROW_GAP).trimEnd().split("\n");
 }

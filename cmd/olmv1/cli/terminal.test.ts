@@ -23,7 +23,7 @@ test.for<[boolean, Record<string, string>, boolean]>([
   expect(hasColour(isTerminal, env)).toBe(want);
 });
 
-test("suggestNext prints one line on a terminal, and nothing elsewhere", () => {
+test("suggestNext prints one line on a terminal, and nothing to a pipe", () => {
   let text = "";
   const err = (piece: string): void => void (text += piece);
   suggestNext({ interactive: false, err }, "olmv1 list");
@@ -37,6 +37,6 @@ test.for([
   ["auto", false, false],
   ["always", false, true],
   ["never", true, false],
-] as const)("hasColourIn: --color %s with a screen that has colours %s gives %s", ([mode, colour, want]) => {
+] as const)("hasColourIn with --color %s on a terminal whose colors are %s returns %s", ([mode, colour, want]) => {
   expect(hasColourIn({ colour }, mode)).toBe(want);
 });

@@ -1,13 +1,13 @@
 import { text } from "node:stream/consumers";
 import { EXIT } from "./errors.ts";
 
-/** Colors, line clearing and line ends, which olmv1 prints itself, and all other control sequences. */
+/** Matches control sequences, including those that olmv1 prints: colors, line clearing and line ends. */
 // oxlint-disable-next-line no-control-regex -- matches escape characters
 const CONTROL_SEQUENCE = /\u001B\[[\d;]*m|\r?\u001B\[K|\r\n|[^\P{C}\n\t]/gu;
 
 /**
- * Escapes control sequences, so that no text moves the cursor, sets a title or fills the clipboard. Texts for people are escaped already; this
- * protects formats such as JSON and YAML, which print data unchanged.
+ * Escapes control sequences, which could move the cursor, set the title or fill the clipboard. Text output is escaped already; this protects formats
+ * such as JSON and YAML, which print data unchanged.
  */
 export function escapeForTerminal(text: string): string {
   return text.replace(CONTROL_SEQUENCE, (found) => {
@@ -16,10 +16,10 @@ export function escapeForTerminal(text: string): string {
   });
 }
 
-/** The terminal of a command, instead of the streams and state of the process. */
+/** The terminal of a command. Commands use it instead of the process's streams and state. */
 export type Terminal = Omit<CommandTerminal, "code" | "handlesSigint">;
 
-/** Properties of a terminal; the default is not interactive. */
+/** Properties of a terminal. By default, the terminal is not interactive. */
 export interface TerminalInit extends Partial<Omit<Terminal, "exit" | "endsByItself">> {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -74,7 +74,7 @@ export class CommandTerminal {
     this.#code = code;
   }
 
-  /** Declares that the command ends on its own after `signal` aborts; otherwise the process ends after a grace period. */
+  /** Declares that the command ends on its own after `signal` aborts. Otherwise, the process exits after a grace period. */
   endsByItself(): void {
     this.#handlesSigint = true;
   }
@@ -101,7 +101,7 @@ function createWriter(stream: NodeJS.WriteStream): (piece: string) => void {
   return (piece) => void stream.write(stream.isTTY ? escapeForTerminal(piece) : piece);
 }
 
-/** Reads a line from standard input. Keeps the mode of the terminal, so that Ctrl-C still signals the process. */
+/** Reads a line from standard input. Keeps the terminal mode, so Ctrl-C still signals the process. */
 async function readAnswer(question: string, signal: AbortSignal): Promise<string> {
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
@@ -112,7 +112,7 @@ async function readAnswer(question: string, signal: AbortSignal): Promise<string
   }
 }
 
-/** Returns the width of the output: that in the environment, else that of the terminal, else Infinity. */
+/** Returns the output width: from the environment, else from the terminal, else Infinity. */
 export function getOutputWidth(columns: number | undefined, requested: string | undefined): number {
   const width = Number(requested);
   if (Number.isSafeInteger(width) && width > 0) return width;
@@ -141,7 +141,7 @@ export async function confirm(
 
 /** Values of `--color`. */
 export const COLOR_MODES = ["auto", "always", "never"] as const;
-/** When a command prints colors: on a terminal, always or never. */
+/** When a command prints colors: auto (on a terminal), always or never. */
 export type ColorMode = (typeof COLOR_MODES)[number];
 
 /** Returns whether a command prints colors with a value of `--color`. */
@@ -149,7 +149,7 @@ export function hasColourIn({ colour }: Pick<Terminal, "colour">, mode: ColorMod
   return mode === "always" || (mode === "auto" && colour);
 }
 
-/** Suggests what to do after a successful change, in one line. Only on a terminal: scripts do not need it. */
+/** Prints the suggested next step after a successful change, in one line. Prints nothing without a terminal, because scripts do not need it. */
 export function suggestNext({ interactive, err }: Pick<Terminal, "interactive" | "err">, text: string): void {
   if (interactive) err(`Next: ${text}\n`);
 }

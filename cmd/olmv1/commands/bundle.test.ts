@@ -14,7 +14,7 @@ const SAMPLE = join(import.meta.dirname, "../../../pkg/devcluster/sample/bundles
 
 const bundle = (...args: string[]): Promise<Ended> => olmv1("bundle", ...args);
 
-test("bundle validate reports that there are no findings", async () => {
+test("bundle validate reports success when there are no findings", async () => {
   expect(await bundle("validate", SOUND_BUNDLE)).toEqual({ code: 0, out: "All validation tests have completed successfully\n", err: "" });
 });
 
@@ -106,7 +106,7 @@ test("bundle validate reports a missing folder", async () => {
   expect([code, err]).toEqual([2, "olmv1: ./nowhere: folder does not exist\n"]);
 });
 
-test("bundle rbac is the same as olmv1 rbac", async () => {
+test("bundle rbac prints the same as olmv1 rbac", async () => {
   const { code, out } = await bundle("rbac", SAMPLE);
   expect([code, out.split("\n")[0]]).toEqual([0, "# for hello-operator.v1.0.0"]);
 });

@@ -33,7 +33,7 @@ describe.for([80, 200])("catalog views at width %i", (width) => {
     ["versions-channel", "versions lighthouse-operator --channel candidate --channel v1 -o wide"],
     ["graph", "graph lighthouse-operator --installed 1.0.0"],
     ["graph-from", "graph lighthouse-operator --channel stable --from 1.1.1"],
-  ])("the output of %s is the golden file", async ([name, args]) => {
+  ])("output of %s equals the golden file", async ([name, args]) => {
     const { code, out, err } = await run(args ?? "", width);
     const shown = { code, out, err: err.replaceAll(GOLDENS, "GOLDENS") };
     await expect(shownRun(args ?? "", shown)).toMatchFileSnapshot(join(GOLDENS, `views-${name}-${width}.txt`));
@@ -62,14 +62,14 @@ describe("search", () => {
     expect([code, out.trimEnd().split("\n")]).toEqual([0, want]);
   });
 
-  test("shows the highest matching version if the head does not match", async () => {
+  test("search shows the highest matching version when the head does not match", async () => {
     const { items } = await json<{ items: PackageMatch[] }>("search --kind Radar");
     expect(items.map(({ catalog, channel, version, matches }) => [catalog, channel, version, matches])).toEqual([
       ["harbour", "candidate", "2.1.0-rc.1", 1],
     ]);
   });
 
-  test("exits with 1 if no package matches", async () => {
+  test("search exits with 1 when no package matches", async () => {
     expect(await run("search nothing-of-the-sort")).toEqual({ code: 1, out: "", err: "olmv1: no match among 4 packages in 2 catalogs\n" });
     expect((await json<{ total: number }>("search nothing-of-the-sort")).total).toBe(0);
   });
@@ -79,7 +79,7 @@ describe("search", () => {
     ["search x --installable", "--installable requires a cluster"],
     ["search x --catalog other", '--catalog: catalog "other" not found; available: community, harbour'],
     ["search x --limit many", "Use a whole number, 0 or greater"],
-  ] as const)("%s is rejected", async ([args, message]) => {
+  ] as const)("olmv1 rejects %s", async ([args, message]) => {
     const { code, err } = await run(args);
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);
   });
@@ -88,19 +88,19 @@ describe("search", () => {
     [["--catalog-dir", "/nowhere/at/all"], 'no such file or folder: "/nowhere/at/all"'],
     [["--catalog-dir", `x=${HARBOUR}`, "--catalog-dir", `x=${HARBOUR}`], 'two catalogs have the name "x"'],
     [["--catalog-image", "not a reference"], "error parsing image reference"],
-  ] as const)("is rejected with %j", async ([catalogs, message]) => {
+  ] as const)("search rejects options %j", async ([catalogs, message]) => {
     const { code, err } = await run("search", 80, catalogs);
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);
   });
 
-  test("reads one catalog from a path", async () => {
+  test("catalog search reads one catalog from a path", async () => {
     const { out } = await runCli(["catalog", "search", HARBOUR, "beacon", "-o", "name"]);
     expect(out).toBe("beacon-db\n");
   });
 });
 
 describe("show", () => {
-  test("prints examples as YAML documents, all or of a kind", async () => {
+  test("show --examples prints examples as YAML documents, all or of one kind", async () => {
     const { out } = await run("show lighthouse-operator@2.0.0 --examples");
     expect(parseYamlDocuments(out)).toEqual([
       { apiVersion: "harbour.example.com/v1", kind: "Lighthouse", metadata: { name: "north-pier" }, spec: { beams: 2 } },
@@ -113,7 +113,7 @@ describe("show", () => {
     expect((await run("show lighthouse-operator@1.0.0 --examples")).err).toContain("has no examples of lighthouse-operator.v1.0.0");
   });
 
-  test("prints the same data as JSON and text", async () => {
+  test("show prints the same data as JSON and text", async () => {
     const { version, ...view } = await json<PackageView>("show lighthouse-operator --channel candidate");
     expect([view.catalog, version.version, version.channels, view.alsoIn]).toEqual([
       "harbour",
@@ -127,7 +127,7 @@ describe("show", () => {
     expect(shown.exampleKinds).toEqual(["Lighthouse", "FogHorn"]);
   });
 
-  test("shows a version from the catalog that contains it", async () => {
+  test("show prints a version from the catalog that contains it", async () => {
     expect((await json<PackageView>("show lighthouse-operator@0.9.0")).catalog).toBe("community");
   });
 
@@ -138,7 +138,7 @@ describe("show", () => {
     ["versions lighthouse-operator --channel beta", 'has no channel "beta"; available: alpha, candidate, stable, v1'],
     ["graph lighthouse-operator --channel beta", 'has no channel "beta"; available: candidate, stable, v1'],
     ["graph lighthouse-operator --channel candidate --from 1.0.0", "no selected channel contains lighthouse-operator.v1.0.0"],
-  ] as const)("%s is rejected", async ([args, message]) => {
+  ] as const)("olmv1 rejects %s", async ([args, message]) => {
     const { code, err } = await run(args);
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);
   });
@@ -153,7 +153,7 @@ describe("graph", () => {
     expect((await run(`graph lighthouse-operator --installed 1.0.0 -o ${form}`)).out).toMatch(want);
   });
 
-  test("prints the graph of catalogd as JSON, with the installed bundle", async () => {
+  test("graph -o json prints the same graph as catalogd, with the installed bundle", async () => {
     const { channels } = await json<UpdateGraph>("graph lighthouse-operator --installed 1.0.0 --channel stable");
     expect(channels.map(({ name, nodes, edges }) => [name, nodes.length, edges.length])).toEqual([["stable", 4, 4]]);
     const covered = channels[0]?.ranges.flatMap(({ covers }) => covers.map(({ first, last }) => last - first + 1)) ?? [];

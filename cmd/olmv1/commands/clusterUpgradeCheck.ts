@@ -23,7 +23,7 @@ import type { Terminal } from "../cli/terminal.ts";
 const HEAD = ["EXTENSION", "BUNDLE", "VERSION", "MAXIMUM", "VERDICT"] as const;
 /** Maximum number of rows for compatible extensions; JSON output has all. */
 const MAX_OTHERS = 100;
-/** Maximum length of a cell, in characters: that of bundle names. */
+/** Maximum length of a cell, in characters: the maximum length of a bundle name. */
 const MAX_CELL = 253;
 /** Maximum length of a printed reason, in characters; JSON output has the whole text. */
 const MAX_REASON = 1_000;
@@ -75,7 +75,7 @@ function whatToDo({ target }: UpgradeCheck, blocking: readonly UpgradeCheckRow[]
   return ["What to do:", ...lines];
 }
 
-/** Returns what to do if the cluster reports nothing more specific. */
+/** Returns general advice for an extension, if the cluster reports no specific remedy. */
 function advice({ verdict, bundle }: UpgradeCheckRow, target: string): string {
   if (verdict === "blocked") return `upgrade the extension to a bundle that supports ${target}, or uninstall it`;
   if (bundle === "") return "fix the cause of the error";

@@ -32,10 +32,10 @@ import { type EventRecord, formatEvents, readEvents } from "./events.ts";
 import { formatGrants } from "./grantedPermissions.ts";
 import { formatReleases, type ReleaseRow, readReleaseRows } from "./history.ts";
 
-/** The state of an extension. A text replaces a part that could not be read, and says why. */
+/** The state of an extension. If a part cannot be read, its value is the error text. */
 export interface ExtensionDescription {
   readonly extension: ClusterExtension;
-  /** Whether the ServiceAccount exists, and whether `olmv1 install` made it. */
+  /** Whether the ServiceAccount exists, and whether `olmv1 install` created it. */
   readonly account: "missing" | "there" | "made" | { readonly unknown: string };
   readonly objects: readonly InventoryObjectHealth[];
   readonly releases: readonly ReleaseRow[] | string;
@@ -188,7 +188,7 @@ function conditionBlock(screen: Screen, extension: ClusterExtension, condition: 
   const head = `  ${formatStyled(screen, { text: `${type} is ${status}`, mood })}: ${escapeControlCharacters(reason)}`;
   const cause = type === ConditionType.Ready && status !== "True" ? findSameReason(extension, condition) : undefined;
   if (cause !== undefined) return [`${head}, see ${cause}`];
-  // Its message lists the permissions in the format of the Go implementation; the problem lists them grouped.
+  // The condition message lists permissions in the format of the Go implementation; the problem lists them grouped.
   const isLacking = findProblem(extension.status, "MissingPermissions")?.severity === "Error" && GENERAL_REASONS.has(reason);
   if (isLacking) return [`${head}, see Problems`];
   const text = truncateLines(wrapText(escapeControlCharacters(message), screen.width, "      "), extension.metadata.name);
@@ -211,7 +211,7 @@ function problemLines(screen: Screen, { metadata: { name }, status }: ClusterExt
     `  ${formatStyled(screen, { text: severity, mood: moods[severity] })} ${escapeControlCharacters(type)}`,
     ...truncateLines(wrapText(escapeControlCharacters(message), screen.width, "      "), name),
     ...(details?.permissions ? permissionLines(screen, details.permissions, next ?? "") : []),
-    // Not wrapped: commands are copied.
+    // Not wrapped, so that users can copy commands.
     ...(next === undefined ? [] : [`    → ${escapeControlCharacters(next)}`]),
   ];
   return ["Problems:", ...problems.flatMap(formatBlock), ...(omittedProblems > 0 ? [`  … and ${omittedProblems} more`] : [])];
@@ -226,7 +226,7 @@ function permissionLines(screen: Screen, permissions: NonNullable<ProblemData["p
     .map((line) => indent + line);
 }
 
-/** Returns the type of another condition with the same reason; Ready repeats the reason of the condition that is not met. */
+/** Returns the type of another condition with the same reason: Ready repeats the reason of the unmet condition. */
 function findSameReason({ status }: ClusterExtension, { type, reason }: Condition): string | undefined {
   return status?.conditions?.find((other) => other.type !== type && other.reason === reason)?.type;
 }
@@ -334,7 +334,7 @@ async function failingCatalogs(client: Pick<Client, "list">, { spec }: ClusterEx
   return selected.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable" && !isServed(catalog));
 }
 
-/** Returns the result, or the error as text: a missing permission hides only one part. */
+/** Returns the result, or the error as text, so that a missing permission hides only one part. */
 async function orError<T>(found: Promise<T>): Promise<T | string> {
   try {
     return await found;

@@ -16,7 +16,7 @@ export interface DevOptions {
 
 /** Only a checkout has the CRDs, the sample and the control plane; a bundled command line does not. */
 const CONFIG = join(import.meta.dirname, "../../../config/crd");
-/** Time to stop in order after the parent process has ended; the processes that this one started end with it in any case. */
+/** Time in milliseconds for an orderly stop after the parent process has exited. Child processes exit with this process in any case. */
 const ORPHAN_GRACE_MS = 1_500;
 
 /** Runs `olmv1 dev`. @returns the exit code. */

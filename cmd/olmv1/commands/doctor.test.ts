@@ -242,7 +242,7 @@ describe("doctor in a broken installation", () => {
     );
   });
 
-  test("doctor reports a Secret of another owner, and an empty Secret", () => {
+  test("doctor reports a certificate Secret with another owner, and an empty one", () => {
     const { labels: _labels, ...metadata } = secrets.get("catalogd")!.metadata;
     expect(collectProblems(createWithCatalogd({ secret: { ...secrets.get("catalogd")!, metadata } }))[0]?.message).toContain(
       "it has another owner, so catalogd does not write to it",
@@ -273,12 +273,12 @@ describe("doctor in a broken installation", () => {
     expect(collectProblems(image("v0.0.9"))).toEqual([expect.objectContaining({ status: "warning", check: "versions" })]);
   });
 
-  test("doctor reports a check without permission as unknown", () => {
+  test("doctor reports status unknown when the user lacks the permission for a check", () => {
     const found = collectProblems(createSnapshot({ catalogs: { refused: "clustercatalogs is forbidden" } }));
     expect(found).toEqual([expect.objectContaining({ status: "unknown", check: "catalogs" })]);
   });
 
-  test("computeExitCode returns an error for unknown checks unless a problem was found", () => {
+  test("computeExitCode returns 2 for unknown checks unless a check found a problem", () => {
     const refused = { refused: "forbidden" } as const;
     const none = createSnapshot({
       definitions: new Map([...createSnapshot().definitions.keys()].map((name) => [name, refused])),
@@ -308,7 +308,7 @@ describe("doctor in a broken installation", () => {
     expect(collectProblems(silent).filter(({ status }) => status === "problem")).toHaveLength(4);
   });
 
-  test("doctor counts checks that could not be made separately", () => {
+  test("doctor counts checks that could not run separately", () => {
     const text = formatDoctorReport(
       { width: 200, colour: false },
       collectFindings(createSnapshot({ catalogs: { refused: "forbidden" } }), "0.1.0"),

@@ -18,7 +18,7 @@ import type { Terminal } from "../cli/terminal.ts";
 const MOODS: Readonly<Record<FindingStatus, Mood>> = { ok: "good", warning: "warning", problem: "bad", unknown: "warning" };
 const STATUS_WIDTH = 9;
 const INDENT = " ".repeat(STATUS_WIDTH);
-/** Also applies to pipes, whose width is not limited. */
+/** Also applies to pipes, which have no width. */
 const WIDTH_MAX = 160;
 
 /** Formats findings as a list with suggested fixes, and the number of findings per status. */
@@ -41,13 +41,13 @@ function summary(findings: readonly DoctorFinding[]): string {
   return unknown === 0 ? `${parts.join(", ")}; ${checkCount}` : `${parts.join(", ")}; ${checkCount} made, ${unknown} could not be made`;
 }
 
-/** How `olmv1 doctor` can be asked. */
+/** Options of `olmv1 doctor`. */
 export interface DoctorOptions extends ClusterOptions {
   systemNamespace: string;
   output: Output;
 }
 
-/** What every check finds, in the order in which one thing needs the other. @param version of this olmv1. */
+/** Returns the findings of all checks; each check comes after the checks that it depends on. @param version of this olmv1. */
 export function collectFindings(facts: ClusterSnapshot, version: string): DoctorFinding[] {
   const desired = new Map(KINDS.map(buildCrd).map((crd): [string, KubeObject] => [crd.metadata.name, crd]));
   return [
@@ -62,13 +62,13 @@ export function collectFindings(facts: ClusterSnapshot, version: string): Doctor
   ];
 }
 
-/** Returns the exit code: a problem comes before a check that could not be made, and both come before success. */
+/** Returns the exit code: a problem takes precedence over a check that could not run, and both take precedence over success. */
 export function computeExitCode(findings: readonly DoctorFinding[]): number {
   if (findings.some(({ status }) => status === "problem")) return EXIT.no;
   return findings.some(({ status }) => status === "unknown") ? EXIT.error : EXIT.yes;
 }
 
-/** `olmv1 doctor`. */
+/** Runs `olmv1 doctor`. */
 export async function runDoctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const facts = await withProgress(terminal, "reading the cluster", () => readSnapshot(client, options.systemNamespace, terminal.signal));

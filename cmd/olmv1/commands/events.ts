@@ -22,10 +22,9 @@ export interface EventRecord extends KubeObject {
   involvedObject?: { readonly uid?: string };
 }
 
-/** The kind of Events. */
 const EVENT_KIND = { apiVersion: "v1", kind: "Event" } as const;
 
-/** The extension of Events; without `uid`, any extension that has or had the name. */
+/** The extension that Events are about; without `uid`, any extension that has or had the name. */
 interface EventSubject {
   readonly name: string;
   readonly uid?: string | undefined;
@@ -37,7 +36,7 @@ function eventsAbout({ name, uid }: EventSubject): { fieldSelector: string } {
   return { fieldSelector: `involvedObject.kind=${CLUSTER_EXTENSION},involvedObject.name=${name}${byUid}` };
 }
 
-/** Lists the Events of an extension, oldest first; without `uid`, those of the last extension with the name. */
+/** Lists the Events of an extension, oldest first; without `uid`, the Events of the last extension with the name. */
 export async function readEvents(
   client: Pick<Client, "list">,
   subject: EventSubject,
@@ -48,7 +47,7 @@ export async function readEvents(
   return { events: runEvents.filter(({ involvedObject }) => involvedObject?.uid === uid), resourceVersion };
 }
 
-/** Returns the time of the last occurrence, RFC 3339. */
+/** Returns the time of the last occurrence, in RFC 3339 format. */
 function lastSeen({ lastTimestamp, eventTime, metadata }: EventRecord): string {
   return lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "1970-01-01T00:00:00Z";
 }
@@ -75,7 +74,7 @@ export async function runEvents(terminal: Terminal, name: string, { watch = fals
   await withCluster(options, async (client) => {
     const subject = await findSubject(client, name);
     const { events: found, resourceVersion } = await readEvents(client, subject);
-    // Events outlive their extension: those of a deleted one show how its uninstall ended.
+    // Events outlive their extension: the Events of a deleted extension show the result of its uninstall.
     if (found.length === 0 && !watch) {
       await readExtension(client, name);
       terminal.err(`no Events of ClusterExtension ${name}: by default, the API server keeps Events for one hour\n`);
@@ -86,7 +85,7 @@ export async function runEvents(terminal: Terminal, name: string, { watch = fals
   });
 }
 
-/** Returns the extension of that name, or the name if the extension does not exist or you may not read it. */
+/** Returns the extension with the name, or only the name if the extension does not exist or the user may not read it. */
 async function findSubject(client: Client, name: string): Promise<EventSubject> {
   try {
     return (await client.get(buildExtensionRef(name), { metadataOnly: true }))?.metadata ?? { name };

@@ -104,7 +104,7 @@ test("listText prints extensions as a table", async () => {
   await expect(listed).toMatchFileSnapshot(getGoldenPath("list"));
 });
 
-test("listText with wide prints the types of errors and warnings after the message", () => {
+test("listText with wide output prints the types of errors and warnings after the message", () => {
   const [extension] = structuredClone(EXTENSIONS);
   if (!extension?.status) throw new Error("the first extension has no status");
   const problem = (type: string, severity: "Error" | "Warning" | "Info") => ({ type, severity, message: "m" });

@@ -53,7 +53,7 @@ export function formatGrants(screen: Pick<Terminal, "width">, { clusterRules, na
   return `${[...lines, ...left].join("\n")}\n`;
 }
 
-/** Sorts the broadest rules first, so that they are never omitted. */
+/** Sorts rules, broadest first, so that the broadest rules are never omitted. */
 function breadth({ verbs, resources = [], resourceNames = [] }: PolicyRule): number {
   if (verbs.includes("*") || resources.includes("*")) return 2;
   return resourceNames.length === 0 && verbs.some((verb) => !READING.includes(verb)) ? 1 : 0;
@@ -79,7 +79,7 @@ function formatTarget({ apiGroups = [], resources = [], resourceNames = [], nonR
   return `${what}: ${names === "" ? EVERY_NAME : names}`;
 }
 
-/** The fields of an extension that determine the permissions of its bundles. Default namespace: the suggestion of the first bundle. */
+/** The fields of an extension that determine the permissions for its bundles. The default namespace is the suggestion of the first bundle. */
 export interface InstallerPermissionsRequest extends Pick<ClusterExtensionSpec, "config" | "install" | "uninstall"> {
   readonly namespace: string | undefined;
   readonly serviceAccount: string;
@@ -110,9 +110,9 @@ export async function computeInstallerPermissions(
 /** The permissions that an upgrade needs. */
 export interface NewPermissions {
   readonly installer: Installer;
-  /** `olmv1 install` created the ServiceAccount, so the command may grant permissions to it. */
+  /** Whether `olmv1 install` created the ServiceAccount, so the command may grant it permissions. */
   readonly isOurs: boolean;
-  /** The permissions for both bundles and the upgrade between them. */
+  /** The permissions that both bundles and the upgrade between them need. */
   readonly rules: RequiredRules;
   readonly diff: PermissionsDiff;
   /** The command that prints all permissions. */
@@ -123,8 +123,8 @@ export interface NewPermissions {
 export type AccountPermissions = { readonly lacking: MissingPermissions | undefined } | { readonly unknown: string };
 
 /**
- * Returns the permissions for the installed bundle and the next one; undefined without a ServiceAccount.
- * If the image of the installed bundle cannot be pulled, all permissions count as new, and the command prints a warning.
+ * Returns the permissions for the installed bundle and the next one; undefined without a ServiceAccount. If the image of the installed bundle cannot
+ * be pulled, prints a warning and treats all permissions as new.
  */
 export async function computeNewPermissions(
   terminal: Terminal,

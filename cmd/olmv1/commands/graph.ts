@@ -114,7 +114,7 @@ function formatGraph(terminal: Terminal, source: GraphSource, form: GraphForm): 
   }
 }
 
-/** Formats a line that fits the terminal; truncates the last marks. */
+/** Formats a line that fits the terminal; truncates the last marks if necessary. */
 function treeLine(terminal: Terminal, { drawing, text, marks, kind }: TreeLine): string {
   const start = `${drawing}${toOneLine(text)}`;
   const first = kind === "channel" ? "\n" : "";

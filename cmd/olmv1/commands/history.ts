@@ -18,16 +18,16 @@ import type { Terminal } from "../cli/terminal.ts";
 export interface ReleaseRow {
   /** 0 if the Secret does not contain a number. */
   readonly revision: number;
-  /** Helm's status, or "unreadable": then `description` names the Secret and says why. */
+  /** Helm's status, or "unreadable"; in this case, `description` contains the Secret and the reason. */
   readonly status: string;
   readonly bundle: string;
   readonly version: string;
   /** RFC 3339; empty if unknown. */
   readonly deployed: string;
   readonly description: string;
-  /** The extension is pinned to it. */
+  /** Whether the extension is pinned to this revision. */
   readonly pinned: boolean;
-  /** The last deployed revision. */
+  /** Whether this is the last deployed revision. */
   readonly current: boolean;
   /** Who or what caused the revision; empty if unknown. */
   readonly cause: string;
@@ -84,8 +84,8 @@ function toRow(
 }
 
 /**
- * Returns who or what caused a release: a rollback, a change of the spec, or a new bundle in the catalog. Pure.
- * @param before the release before it, if it is still stored
+ * Returns who or what caused a release: a rollback, a spec change, or a new bundle in the catalog. Pure.
+ * @param before the previous release, if it is still stored
  */
 export function findCause(record: ReleaseRecord, before: ReleaseRecord | undefined): string {
   const { version, rolledBack, pinnedTo, takenOver, generation, changedBy, labels, proxy } = record;
@@ -106,7 +106,7 @@ function getMood(status: string): { mood?: "good" | "bad" } {
   return status === "failed" || status === "unreadable" ? { mood: "bad" } : {};
 }
 
-/** Minimum width for the column with bundle names, which usually repeat the version. */
+/** Minimum terminal width for the column with bundle names, which usually repeat the version. */
 const ROOMY_WIDTH = 140;
 
 /** Formats releases as a table. @param now milliseconds since the epoch. */

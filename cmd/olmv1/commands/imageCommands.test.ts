@@ -124,7 +124,7 @@ describe("images of catalogs and bundles", () => {
 });
 
 describe("catalog mirror", () => {
-  test("prints the plan, writes the files and copies the images", async () => {
+  test("catalog mirror prints the plan, writes the files and copies the images", async () => {
     const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
     const session = new Session([
       [source.host, "SOURCE"],
@@ -157,7 +157,7 @@ describe("catalog mirror", () => {
     expect(target.has("olm/shop-operator", "v1.0.0")).toBe(true);
   });
 
-  test("copies the image of a tag by its current digest", async () => {
+  test("catalog mirror copies an image with a tag by its current digest", async () => {
     const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
     const catalog = new TempFolder();
     const files = {
@@ -183,7 +183,7 @@ describe("catalog mirror", () => {
 });
 
 describe("catalog serve", () => {
-  test("reloads its folder, keeps the last valid content, and stops in order", async () => {
+  test("catalog serve reloads its folder, keeps the last valid content, and stops in order", async () => {
     using temp = new TempFolder();
     const sound = await readFile(join(CATALOG, "catalog.yaml"), "utf8");
     const served = temp.write("My Shop", { "catalog.yaml": sound });
@@ -213,18 +213,18 @@ describe("catalog serve", () => {
       body: JSON.stringify({ query: "{ summary { totalSchemas } }" }),
     });
     expect(await answer.json()).toEqual({ data: { summary: { totalSchemas: 3 } } });
-    await rm(served, { recursive: true }); // as tools do that recreate a folder
+    await rm(served, { recursive: true }); // like tools that recreate a folder
     temp.write("My Shop", { "catalog.yaml": sound });
     await eventually(async () => expect(await packages()).toBe(before));
     temp.write("My Shop", { ".catalog.yaml.swp": `${sound}---\nschema: olm.package\nname: renamed\ndefaultChannel: a\n` });
-    await rename(join(served, ".catalog.yaml.swp"), join(served, "catalog.yaml")); // as editors do
+    await rename(join(served, ".catalog.yaml.swp"), join(served, "catalog.yaml")); // like editors
     await eventually(async () => expect(await packages()).toContain("renamed"));
     stop.abort(new Error("stopped by SIGINT"));
     expect(await running).toBe(0);
     await expect(fetch(base)).rejects.toThrow();
   });
 
-  test("rejects a catalog that cannot be read at the start", async () => {
+  test("catalog serve rejects a catalog that cannot be read at startup", async () => {
     using temp = new TempFolder();
     expect(await runCli(["catalog", "serve", temp.write("x", { "catalog.yaml": "[" })])).toMatchObject({ code: 2, out: "" });
     expect(await runCli(["catalog", "serve", CATALOG, "--name", "A b"])).toMatchObject({ code: 2, out: "" });

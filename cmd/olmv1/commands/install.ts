@@ -99,7 +99,7 @@ export async function install(terminal: Terminal, packageName: string, options: 
     if (!permissions) throw new Error(`cannot read bundle image ${goQuote(image)}`);
     const extension = buildDesiredExtension(name, { ...extensionOptions, namespace: permissions.installer.namespace }, existing?.spec);
     if (existing) rejectChanges(existing, extension);
-    // Reports a rejection by the API server before the user is asked, and before the command creates objects.
+    // Server-side dry run: reports a rejection before the user confirms and before the command creates objects.
     else if (options.dryRun !== "client") await applyObjects(client, [extension], { dryRun: true });
     const prepared = await prepare(terminal, client, { extension, permissions, image, bundle, options, existing });
     return run(terminal, client, prepared, options, existing);
@@ -162,7 +162,7 @@ async function run(
   }
 }
 
-/** @throws Error if an extension of another package has the name, or another extension installs the package. */
+/** @throws Error if the name belongs to an extension for another package, or another extension installs the package. */
 async function rejectConflicts(client: Client, name: string, packageName: string, existing: ClusterExtension | undefined): Promise<void> {
   if (existing) {
     const other = existing.spec.source.catalog?.packageName;
@@ -181,7 +181,7 @@ async function rejectConflicts(client: Client, name: string, packageName: string
     );
 }
 
-/** @throws Error with the fields that the command would change: it never changes an existing extension. */
+/** @throws Error that lists fields with other values, because the command never changes an existing extension. */
 function rejectChanges(existing: ClusterExtension, desired: ClusterExtension): void {
   const changed = findChangedPaths(existing.spec, desired.spec).map((path) => `spec.${path}`);
   if (changed.length === 0) return;
@@ -191,7 +191,7 @@ function rejectChanges(existing: ClusterExtension, desired: ClusterExtension): v
   );
 }
 
-/** Returns the requested ServiceAccount, or null for none. An existing extension keeps its ServiceAccount unless an option names another. */
+/** Returns the requested ServiceAccount, or null for none. An existing extension keeps its ServiceAccount unless an option sets another. */
 function findServiceAccount(
   name: string,
   { serviceAccount, createServiceAccount }: InstallOptions,
@@ -203,9 +203,9 @@ function findServiceAccount(
 }
 
 /**
- * Asks before permissions are granted to a ServiceAccount that `olmv1 install` did not create for this extension.
- * @param createdFor the extension that it was created for, if any.
- * @throws Error that says which option continues, if there is no terminal or the user declines.
+ * Asks the user before granting permissions to a ServiceAccount that `olmv1 install` did not create for this extension.
+ * @param createdFor the extension that the ServiceAccount was created for, if any.
+ * @throws Error with the options to use instead, if there is no terminal or the user declines.
  */
 async function confirmAdoption(terminal: Terminal, account: string, createdFor: string | undefined): Promise<void> {
   const origin = createdFor === undefined ? "was not created by olmv1 install" : `was created for ClusterExtension ${goQuote(createdFor)}`;
@@ -251,7 +251,7 @@ async function prepare(
   const isComplete = existing && live && !findProblem(existing.status, "MissingPermissions");
   if (isComplete) return { extension, objects: place, permissions: undefined, image, bundle };
   const all = buildInstallerObjects(name, permissions.installer, permissions.needed, options.systemNamespace);
-  // A ServiceAccount of another owner stays unlabelled, so that olmv1 uninstall keeps it.
+  // A ServiceAccount with another owner is not labelled, so olmv1 uninstall keeps it.
   const own = isOurs ? all : all.filter(({ kind }) => kind !== "ServiceAccount");
   return { extension, objects: [...place, ...own, ...(existing ? [] : [extension])], permissions, image, bundle };
 }

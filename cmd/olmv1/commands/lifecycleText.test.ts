@@ -100,7 +100,7 @@ test("formatUninstall lists what blocks the uninstall, and alternatives", async 
   await expect(formatAtWidths((screen) => formatUninstall(screen, summary))).toMatchFileSnapshot(getGoldenPath("uninstall-blocked"));
 });
 
-test("formatApproval prints the changes that wait for approval", async () => {
+test("formatApproval prints the changes that await approval", async () => {
   const plan = {
     digest: "sha256:4f0c",
     bundle: { name: "argocd-operator.v0.13.0", version: "0.13.0" },

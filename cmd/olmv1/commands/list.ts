@@ -20,7 +20,7 @@ export interface ProvidedApi {
   readonly group: string;
   readonly versions: readonly string[];
   readonly extension: string;
-  /** Of `VERBS`, in their order; absent if the API is not served. */
+  /** Permitted verbs in the order of `VERBS`; absent if the API is not served. */
   readonly allowed?: readonly string[];
 }
 
@@ -30,7 +30,7 @@ const READING: readonly string[] = ["get", "list", "watch"];
 const PARALLEL = 8;
 
 /**
- * Returns the APIs that the extensions provide, with the permitted verbs by SelfSubjectAccessReview.
+ * Returns the APIs that the extensions provide, with the verbs that SelfSubjectAccessReviews permit.
  * @param namespace to check; default: all namespaces.
  */
 async function readApis(
@@ -97,7 +97,7 @@ const WIDE_WIDTH = 250;
 /** Shown only if an extension has a hold. */
 const HOLD = "HOLD";
 
-/** The columns to omit on a narrow terminal, in this order, because a truncated name is useless. */
+/** Columns to omit on a narrow terminal, in this order, so that names are not truncated. */
 const OPTIONAL = ["CATALOG", "NAMESPACE"];
 
 /** Formats extensions as a table. @param now milliseconds since the epoch. */

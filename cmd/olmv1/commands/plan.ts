@@ -41,27 +41,27 @@ const MARKS: Readonly<Record<PlannedAction, { mark: string; mood?: Mood }>> = {
 const NOTHING = "(none)";
 
 /**
- * Labels and annotations without an effect on the operator: those that the controller sets, checksums, and the annotations of the
- * ClusterServiceVersion, which registry+v1 copies to Pod templates.
+ * Labels and annotations that do not affect the operator: those that the controller sets, checksums, and annotations of the ClusterServiceVersion,
+ * which registry+v1 copies to Pod templates.
  */
 const MINOR_KEY =
   /^(olm\.|olm\.operatorframework\.io\/|operators?\.operatorframework\.io\/|operators\.openshift\.io\/|features\.operators\.openshift\.io\/|console\.openshift\.io\/)|checksum|hash|^(alm-examples|capabilities|categories|certified|containerImage|createdAt|description|repository|support)$/;
 const METADATA_FIELD = /^(?:spec\.template\.)?metadata\.(?:annotations|labels)(?:\.([\w$-]+)|\["(.*)"\])$/;
 
-/** Whether a changed field has no effect on the operator, so that a plan shows it only with `--all`. */
+/** Reports whether a changed field does not affect the operator. A plan shows such fields only with `--all`. */
 export function isMinorField(path: string): boolean {
   const [, plain, quoted] = METADATA_FIELD.exec(path) ?? [];
   const key = plain ?? quoted;
   return key !== undefined && MINOR_KEY.test(key);
 }
 
-/** How a plan is printed. */
+/** Options for printing a plan. */
 export interface PlanScreen extends Pick<Terminal, "width" | "colour"> {
-  /** Prints changed labels and annotations without an effect on the operator as well. */
+  /** Also prints changed labels and annotations that do not affect the operator. */
   readonly all?: boolean;
 }
 
-/** Formats a plan: the bundle and the reason for it, the changed objects and fields, the findings, and the command that approves the plan. */
+/** Formats a plan: the bundle and why it is selected, the changed objects and fields, the findings, and the command that approves the plan. */
 export function formatPlan(plan: InstallPlan, screen: PlanScreen = { width: Number.POSITIVE_INFINITY, colour: false }): string {
   const changing = plan.objects.filter(({ action }) => action !== "Unchanged");
   const lacking = plan.findings.filter(({ permissions }) => permissions !== undefined);
@@ -91,7 +91,7 @@ export function formatPlan(plan: InstallPlan, screen: PlanScreen = { width: Numb
 
 /** Text of a plan. */
 interface PlanLine extends Styled {
-  /** A command, which stays on one line, so that it can be copied. */
+  /** A command. Not wrapped, so that users can copy it. */
   readonly isCommand?: boolean;
 }
 
@@ -147,7 +147,7 @@ function changeLine({ path, before = NOTHING, after = NOTHING }: FieldChange): s
   return `      ${escapeLines(`${path}: ${before} → ${after}`)}`;
 }
 
-/** Formats missing permissions as `olmv1 install` does before it grants them, with the command that grants them. */
+/** Formats missing permissions like `olmv1 install`, with the command that grants them. */
 function permissionLines({ permissions = [], grant }: PlanFinding, screen: PlanScreen): (string | PlanLine)[] {
   const more = grant ?? "";
   return [
@@ -185,7 +185,7 @@ export interface PlanOptions extends ReleaseOptions, ProxyOptions, UpgradeChange
   output: Output;
 }
 
-/** Limit for pulls, reads and dry runs together. */
+/** Maximum time for all pulls, reads and dry runs together, in milliseconds. */
 const TIMEOUT_MS = 15 * 60_000;
 
 /** Runs `olmv1 plan`, for a file or for an extension of the cluster. */
@@ -209,7 +209,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const proxySettings = parseProxySettings(options);
   const desired = await previewExtension(client, given);
   const { extension } = desired;
-  if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // selects ClusterCatalogs, which these sources replace
+  if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // it selects ClusterCatalogs, which the sources in --catalog replace
   const catalogs = sources ? createClusterCatalogs(sources) : await listClusterCatalogs(client, signal);
   const scoped = isServiceAccount ? await asServiceAccount(extension, client) : client;
   const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
@@ -244,7 +244,7 @@ async function asServiceAccount(extension: ClusterExtension, client: Client): Pr
   }
 }
 
-/** Returns a client with the identity of the extension's ServiceAccount. @throws Error that says whose token could not be had. */
+/** Returns a client with a token for the extension's ServiceAccount. @throws Error with the ServiceAccount if no token can be created. */
 export async function createInstallerClient({ spec }: ClusterExtension, client: Client): Promise<Client> {
   const name = spec.serviceAccount?.name;
   if (!name) throw new Error("spec.serviceAccount.name is empty");

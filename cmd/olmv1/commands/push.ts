@@ -11,7 +11,7 @@ import { type Output, print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { suggestNext, type Terminal } from "../cli/terminal.ts";
 
-/** The kind of a pushed image, with the next command for it. */
+/** The suggested next command, by kind of the pushed image. */
 export const NEXT_COMMANDS = {
   catalog: "olmv1 catalog add NAME IMAGE adds the catalog to a cluster",
   bundle: "olmv1 catalog add-bundle CATALOG BUNDLE --image IMAGE adds the bundle to a catalog",

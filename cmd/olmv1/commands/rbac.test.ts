@@ -33,7 +33,7 @@ test("rbac prints manifests for the namespace and ServiceAccount that the bundle
   ]);
 });
 
-test("rbac --user-roles prints each role for the APIs of several bundles once", async () => {
+test("rbac --user-roles prints each user role only once when several bundles provide the same APIs", async () => {
   const ended = await rbac(bundle("1.0.0"), bundle("1.2.0"), "--user-roles");
   expect(listObjects(ended)).toEqual(
     ["admin", "edit", "view", "view-crdview"].map((role) => `ClusterRole /greetings.hello.example.com-v1alpha1-${role}`),
@@ -70,7 +70,7 @@ test.for<[watched: string[], namespaces: string[]]>([
   expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(namespaces);
 });
 
-test("rbac permits writes of the named ConfigMaps with --trusted-ca-config-map", async () => {
+test("rbac with --trusted-ca-config-map permits writing the listed ConfigMaps", async () => {
   const ended = await rbac(bundle("1.0.0"), "--trusted-ca-config-map", "a", "--trusted-ca-config-map", "b");
   expect([ended.code, ended.err]).toEqual([0, ""]);
   const rules = (parseYamlDocuments(ended.out) as { rules?: PolicyRule[] }[]).flatMap((role) => role.rules ?? []);
@@ -97,7 +97,7 @@ test.for<[provider: string, secrets: boolean, certificates: boolean]>([
   expect(named("validatingwebhookconfigurations").length).toBe(1);
 });
 
-test("rbac for API services grants access to them, and to bind the roles of API servers", async () => {
+test("rbac for API services grants access to them, and permits binding the roles of API servers", async () => {
   using folder = new TempFolder();
   const ended = await rbac(folder.write("bundle", flunderBundle("1.0.0")), "--namespace", "ns");
   expect([ended.code, ended.err]).toEqual([0, ""]);
@@ -114,7 +114,7 @@ test("rbac for API services grants access to them, and to bind the roles of API 
   expect(listScopes("secrets", "create", "tiny-service-cert")).toEqual(["ns"]);
 });
 
-test("rbac permits reads of the named objects with --values-from", async () => {
+test("rbac with --values-from permits reading the listed objects", async () => {
   const ended = await rbac(bundle("1.0.0"), "--values-from", "Secret/values", "ConfigMap/more");
   expect([ended.code, ended.err]).toEqual([0, ""]);
   const rules = (parseYamlDocuments(ended.out) as { rules?: PolicyRule[] }[]).flatMap((role) => role.rules ?? []);

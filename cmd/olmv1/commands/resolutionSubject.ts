@@ -35,12 +35,12 @@ interface RequestSources extends Sources {
   readonly terminal: Pick<Terminal, "stdin">;
 }
 
-/** Limit for pulls and requests together. */
+/** Maximum time for all pulls and requests together, in milliseconds. */
 const TIMEOUT_MS = 15 * 60_000;
 
 /**
- * Calls `answer` with the resolution request from arguments and options; reads from the cluster what the options do not set.
- * @throws Error that says what could not be found or read.
+ * Calls `answer` with the resolution request from arguments and options. Settings that the options omit are read from the cluster.
+ * @throws Error that describes what cannot be found or read.
  */
 export async function withResolutionSubject<T>(
   terminal: Pick<Terminal, "stdin">,

@@ -153,7 +153,7 @@ test.for<[why: string, args: () => string[], err: string]>([
     "installs package",
   ],
   ["an unknown option", () => ["resolve", "p", "--nonsense"], "unknown option"],
-])("%s is an error", async ([, args, err]) => {
+])("resolution command fails for %s", async ([, args, err]) => {
   const ended = await olmv1(...args());
   expect(ended.err).toContain(err);
   expect([ended.out, ended.code]).toEqual(["", 2]);

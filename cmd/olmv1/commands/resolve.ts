@@ -15,21 +15,24 @@ import { formatTableLines } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { type Named, withResolutionSubject } from "./resolutionSubject.ts";
 
-/** The result of a command: as data, as text, and whether it counts as success. */
+/** The result of a command as data and as text, and whether it is a success. */
 export interface CommandResult {
   readonly data: unknown;
   readonly text: string;
   readonly isYes: boolean;
 }
 
-/** Prints a result, and sets exit code 1 if it does not count as success. */
+/** Prints a result, and sets exit code 1 unless it is a success. */
 export async function printCommandResult(terminal: Terminal, find: () => Promise<CommandResult>, output: Output): Promise<void> {
   const { data, text, isYes } = await find();
   await print(terminal, output, { data, text: () => text });
   if (!isYes) terminal.exit(EXIT.no);
 }
 
-/** Formats a resolution: the chosen bundle, or why there is none; with `explain` also what each filter left and removed in each catalog. */
+/**
+ * Formats a resolution: the selected bundle, or why no bundle is selected. With `explain`, also the candidates that each filter kept and removed in
+ * each catalog.
+ */
 export function formatResolution(record: ResolutionRecord, subject: string, explain: boolean, width: number): string {
   const { asked: requested, catalogs, moreCatalogs, outcome, unjudged = [] } = record;
   const funnel = explain
@@ -58,7 +61,7 @@ function formatRequestLines(subject: string, requested: RequestRecord | undefine
   ];
 }
 
-/** Formats a row for each catalog with the number of candidates that each filter left. */
+/** Formats a row for each catalog with the number of candidates that each filter kept. */
 function funnelLines(catalogs: readonly CatalogRecord[], more: number, width: number): string[] {
   if (catalogs.length === 0) return ["no catalog is selected"];
   const names = [...new Set(catalogs.flatMap(({ filters }) => filters.map(({ filter }) => filter)))];
@@ -70,7 +73,7 @@ function funnelLines(catalogs: readonly CatalogRecord[], more: number, width: nu
     const left = names.map((name) => String(filters.find(({ filter }) => filter === name)?.left ?? ""));
     return [...start, String(bundles), ...left, best ? (best.version ?? best.bundle) : "none"];
   });
-  // The reason why a catalog has no numbers is longer than its column.
+  // A catalog without content has no numbers. The reason is printed below the table, because it is wider than a column.
   const full = rows.filter((row) => row.length === head.length);
   const notes = rows.filter((row) => row.length < head.length).map(([name, priority, why]) => `${name} (priority ${priority}): ${why}`);
   return [

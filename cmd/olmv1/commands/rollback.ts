@@ -23,9 +23,9 @@ import { computeNewPermissions, formatNewPermissions, isInstallerOurs, type NewP
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /**
- * Grants a ServiceAccount that `olmv1 install` created the permissions of the bundle to roll back to: `olmv1 upgrade` withdrew those that
- * only older bundles need. Does not ask, because the user accepted them before, and prints what changes. Leaves other ServiceAccounts
- * unchanged. A failed pull or a denied grant is a warning: the rollback may succeed without it.
+ * Grants a ServiceAccount that `olmv1 install` created the permissions for the bundle to roll back to, because `olmv1 upgrade` removed permissions
+ * that only older bundles need. Prints the changes without asking, because the user accepted these permissions before. Does not change other
+ * ServiceAccounts. A failed pull or a denied grant is only a warning, because the rollback may succeed anyway.
  * @param image of the bundle to roll back to
  */
 async function grantBack(
@@ -107,7 +107,7 @@ remove the pin: olmv1 rollback ${name} --cancel
   return { ...awaited, bundle };
 }
 
-/** Removes the pin. @returns undefined if there is none. */
+/** Removes the pin. @returns undefined if the extension is not pinned. */
 async function cancel(terminal: Terminal, client: Client, extension: ClusterExtension): Promise<Awaited | undefined> {
   const { name, annotations } = extension.metadata;
   if (annotations?.[ANNOTATION_ROLLBACK_TO] === undefined) {
@@ -120,8 +120,8 @@ async function cancel(terminal: Terminal, client: Client, extension: ClusterExte
 }
 
 /**
- * Sets the pin. Annotations do not change the generation, so a reconcile request in the same write shows whether the status is newer.
- * The API server rejects the write if the extension was deleted and recreated.
+ * Sets the pin. Annotations do not change the generation; the reconcile request in the same write shows whether the status is newer than the pin. The
+ * API server rejects the write if the extension was deleted and recreated.
  */
 async function annotate(client: Client, { metadata: { name, uid } }: ClusterExtension, value: string | null): Promise<Awaited> {
   const request = new Date().toISOString();

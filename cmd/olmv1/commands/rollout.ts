@@ -37,7 +37,7 @@ export async function readPatiently(
   }
 }
 
-/** The result of waiting for a rollout, with the last state of the extension. After `timeout`, the rollout continues. */
+/** The result of waiting for a rollout, with the last state of the extension. With `timeout`, the rollout is still in progress. */
 export type Rollout =
   | { readonly kind: "ready"; readonly extension: ClusterExtension; readonly seconds: number }
   | { readonly kind: "approval"; readonly extension: ClusterExtension; readonly seconds: number }
@@ -50,12 +50,12 @@ export type Rollout =
   | { readonly kind: "gone"; readonly seconds: number };
 
 const POLL_MS = 500;
-/** How long permissions may be missing after they were granted: the API server applies RBAC with a delay. */
+/** Time that granted permissions may still be reported as missing, because the API server applies RBAC with a delay. */
 const RIGHTS_PATIENCE_MS = 20_000;
 
 /**
  * Waits until an extension is rolled out, and prints progress to standard error.
- * @throws the signal's reason after Ctrl-C, and errors of the API server that last until the timeout.
+ * @throws the signal's reason after Ctrl-C, and errors of the API server that persist until the timeout.
  */
 export async function awaitRollout(
   terminal: Terminal,
@@ -76,7 +76,7 @@ export async function awaitRollout(
       if (extension !== "later") {
         const verdict = evaluateRollout(extension, awaited);
         const isNow = isObserved(extension, awaited);
-        // An extension that was ready from the start needs no progress.
+        // Prints no progress for an extension that was ready from the start.
         if (isNow && (verdict.kind !== "ready" || printer.hasPrinted || seconds() > 0)) await printer.update(client, extension, progress);
         if (verdict.kind === "ready" || verdict.kind === "approval") return { kind: verdict.kind, extension, seconds: seconds() };
         if (verdict.kind === "failed") return { kind: "failed", extension, condition: verdict.condition, seconds: seconds() };
@@ -126,7 +126,7 @@ class RolloutPrinter {
     const [line = ""] = (condition?.message ?? "").split("\n");
     if (condition && condition.status !== "True" && condition.reason !== Reason.AwaitingApproval && line !== "")
       this.#print(`${condition.reason}: ${line}`);
-    // Read after the condition, so printed after it.
+    // The objects are read after the condition, so they are printed after it.
     const objects = await readInventoryHealth(client, extension, Date.now()).catch(() => []);
     const ready = objects.filter(({ state }) => state === "healthy");
     if (isExpected) for (const { ref } of ready) this.#print(`${describeObject(ref)} is ready`);

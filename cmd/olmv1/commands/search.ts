@@ -24,7 +24,7 @@ export interface SearchOptions extends CatalogReadOptions {
   output: Output;
 }
 
-/** The search results as data. */
+/** The search results in JSON and YAML. */
 interface SearchOutput {
   readonly items: readonly PackageMatch[];
   /** Total number of results; with a limit, `items` has fewer. */
@@ -70,7 +70,7 @@ export async function search(terminal: Terminal, text: readonly string[], option
   });
 }
 
-/** Adds what prevents the installation of each package on the cluster. */
+/** Adds the reasons why each package cannot be installed on the cluster. */
 async function judgedHere(all: readonly RankedResult[], client: Client, signal: AbortSignal): Promise<readonly RankedResult[]> {
   const { readClusterCapabilities, addHindrances } = await import("../../../pkg/browse/clusterCapabilities.ts");
   return addHindrances(all, await readClusterCapabilities(client, signal));

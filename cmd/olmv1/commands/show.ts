@@ -22,7 +22,7 @@ import type { Terminal } from "../cli/terminal.ts";
 interface PrintOptions {
   /** The installed versions of the package. */
   readonly installed: readonly InstalledExtension[];
-  /** Print lists completely. */
+  /** Whether to print lists completely. */
   readonly isWide: boolean;
 }
 
@@ -69,7 +69,7 @@ function versionDetails(view: PackageView, { installed, isWide }: PrintOptions):
   ];
 }
 
-/** Formats deprecations with their messages, that of the shown version first. */
+/** Formats deprecations with their messages; the deprecation of the shown version is first. */
 function deprecations({ version, deprecated, channels, deprecatedBundles }: PackageView): Cell[] {
   const others = deprecatedBundles.filter(({ bundle }) => bundle !== version.bundle);
   return [
@@ -133,7 +133,7 @@ function channelTable(terminal: Terminal, { channels, defaultChannel }: PackageV
   return rows.length === 0 ? "" : formatTable(terminal, head, rows);
 }
 
-/** Formats each kind once, with its versions, and its display name if it differs. */
+/** Formats each kind once, with its versions, and with its display name if that differs from the kind. */
 function kindTexts(apis: readonly string[], described: ReadonlyMap<string, string | undefined>): string[] {
   const versions = new Map<string, string[]>();
   for (const api of apis) {

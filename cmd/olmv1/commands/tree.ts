@@ -8,7 +8,7 @@ import type { Terminal } from "../cli/terminal.ts";
 /** Minimum width of a line, at any depth. */
 const LEAST = 20;
 
-/** Formats a tree in the given order, a line for each node, wrapped if necessary. Escapes control characters. */
+/** Formats a tree in the given order, with one line per node, wrapped if necessary. Escapes control characters. */
 export function formatTree({ label, children }: TreeNode, width = Number.POSITIVE_INFINITY): string {
   const below = children.length > 0 ? "│  " : "   ";
   return `${[...lines(label, width, below), ...branches(children, width)].join("\n")}\n`;

@@ -34,17 +34,17 @@ export interface UninstallSummary {
   readonly extension: ClusterExtension | undefined;
   readonly crdPolicy: CrdPolicy;
   readonly customResources: readonly CustomResources[];
-  /** CustomResourceDefinitions that block the uninstall in operator-controller, a sentence each. */
+  /** One sentence for each CustomResourceDefinition that will block the uninstall in operator-controller. */
   readonly blocked: readonly string[];
   /** Objects to delete after the extension. */
   readonly created: readonly KubeObject[];
-  /** Sentences about objects that stay, and why. */
+  /** Sentences about the objects that are kept, with reasons. */
   readonly staying: readonly string[];
 }
 
 const NAMES_SHOWN = 5;
 
-/** Formats the effects of an uninstall for the user who must confirm it: lost data first. */
+/** Formats the effects of an uninstall, lost data first, for the user who must confirm it. */
 export function formatUninstall(screen: Pick<Terminal, "width">, summary: UninstallSummary): string {
   const { extension, customResources, crdPolicy, blocked, created: made, staying } = summary;
   const lost = customResources.filter((one) => getDefinitionOutcome(one, crdPolicy) === "deleted");
@@ -80,7 +80,7 @@ export function formatUninstall(screen: Pick<Terminal, "width">, summary: Uninst
   return `${lines.map(escapeControlCharacters).join("\n")}\n`;
 }
 
-/** Formats what will block the uninstall, and the solutions, as `olmv1 describe` shows them. */
+/** Formats what will block the uninstall, with the same solutions as `olmv1 describe`. */
 function blockedLines(screen: Pick<Terminal, "width">, extension: ClusterExtension, blocked: readonly string[]): string[] {
   const { next } = explainCondition(extension, { reason: Reason.ConversionNeeded });
   return [
@@ -202,7 +202,7 @@ function holdersText({ metadata, status }: KubeObject & { status?: { conditions?
   return holders.map((line) => `\n  ${escapeControlCharacters(truncate(line, CAUSE_LENGTH))}`).join("");
 }
 
-/** Returns the objects of an earlier read that still have the label. */
+/** Reads objects again, and returns those that still have the label. */
 async function findRemaining(client: Client, name: string, going: readonly KubeObject[]): Promise<KubeObject[]> {
   const chosen = new Set(going.map(({ metadata }) => metadata.uid));
   const isAccountGoing = going.some(({ kind }) => kind === "ServiceAccount" || kind === "Role");

@@ -46,9 +46,9 @@ export interface UpgradeOptions extends ReleaseOptions, RegistryOptions, WaitOpt
   color: ColorMode;
 }
 
-/** Limit for pulls, reads and dry runs together. */
+/** Maximum time for all pulls, reads and dry runs together, in milliseconds. */
 const PLAN_TIMEOUT_MS = 15 * 60_000;
-/** The reasons that are a result of the resolution, not a failure of the command. */
+/** Error reasons that are a result of the resolution, not a failure of the command. */
 const ANSWERS: ReadonlySet<UnresolvedReason> = new Set(["NoMatchingBundle", "AmbiguousCatalogs", "CatalogUnavailable"]);
 
 /** Runs `olmv1 upgrade`. */
@@ -137,7 +137,7 @@ async function change(
   return client.patch<ClusterExtension>(buildExtensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
 }
 
-/** Deletes roles that olmv1 install created for earlier bundles and that neither bundle needs. */
+/** Deletes roles that `olmv1 install` created for earlier bundles and that the old and new bundle do not need. */
 async function withdraw(terminal: Terminal, client: Client, name: string, own: readonly KubeObject[]): Promise<void> {
   const desired = new Set(own.map(getObjectKey));
   const created = await listInstallObjects(client, name);

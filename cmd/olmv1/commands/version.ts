@@ -27,7 +27,7 @@ export interface ProgramVersions {
   readonly kubernetes?: PartVersion;
 }
 
-/** Longest wait for the API server. */
+/** Maximum time to wait for the API server. */
 const TIMEOUT_MS = 10_000;
 
 /** Runs `olmv1 version`. A cluster that does not respond is reported, and is not an error. */

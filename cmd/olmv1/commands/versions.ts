@@ -103,7 +103,7 @@ function versionCell({ version, release, bundle, deprecated }: VersionRow): Cell
   return { text, mood: deprecated === undefined ? "strong" : "warning" };
 }
 
-/** Formats channels; a star marks those whose head it is. */
+/** Formats the channels of a version; a star marks channels whose head is this version. */
 function channelsText({ channels, headOf }: VersionRow): string {
   return channels.map((name) => (headOf.includes(name) ? `${name}*` : name)).join(", ");
 }

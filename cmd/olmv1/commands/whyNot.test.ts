@@ -14,7 +14,7 @@ test.for([
   expect(parseWords(words, options())).toEqual(want);
 });
 
-test("parseWords accepts a version alone when an option names the extension", () => {
+test("parseWords accepts only a version when an option sets the extension", () => {
   expect(parseWords(["1.2.0"], options({ extension: "hello" }))).toEqual({ extension: "hello", version: "1.2.0" });
   expect(parseWords(["1.2.0", "p"], options({ filename: "x.yaml" }))).toEqual({ package: "p", version: "1.2.0" });
 });

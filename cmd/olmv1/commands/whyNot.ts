@@ -7,9 +7,9 @@ import { type Named, withResolutionSubject } from "./resolutionSubject.ts";
 import { formatBundle, printCommandResult } from "./resolve.ts";
 
 /**
- * Formats why a version is not selected: for each catalog, every rule that excludes the version, and what would allow it.
+ * Formats why a version is not selected: for each catalog, every rule that excludes the version, and how to allow it.
  * @param subject the extension or package, such as "ClusterExtension hello".
- * @param unchecked what the command could not check.
+ * @param unchecked rules that the command could not check.
  */
 function formatWhyNot(answer: WhyNot, subject: string, unchecked: readonly string[] = []): string {
   const { bundles, gets, because, without, silent } = answer;

@@ -11,7 +11,7 @@ import { addMigrateOptions, CATALOG_SOURCE } from "./catalogAuthoring.ts";
 /** Describes the folder of an edit. */
 const EDITED_FOLDER = "catalog folder";
 
-/** Describes what all edit commands have in common, for their help. */
+/** Help that all edit commands share. */
 export const EDIT_NOTES = `
 Changes only the affected lines. Writes nothing if the edit would add an error that opm validate
 reports. Running the command again changes nothing.

@@ -32,8 +32,8 @@ interface Metadata {
 }
 
 /**
- * Returns the parts of a catalog image: the files of a folder, without those that an `.indexignore` excludes, and the label with their location.
- * @throws Error if the folder does not exist, or if a symbolic link leads out of it.
+ * Returns the parts of a catalog image: the files in a folder, except files that `.indexignore` excludes, and the label with their location.
+ * @throws Error if the folder does not exist, or if a symbolic link points outside of it.
  */
 export function buildCatalogParts(dir: string, { labels, annotations }: Metadata): ImageParts {
   const files = findCatalogFiles(dir, CONTENT_LIMITS).map(({ path, location, bytes }) => ({
@@ -45,7 +45,10 @@ export function buildCatalogParts(dir: string, { labels, annotations }: Metadata
   return { files, labels: { ...labels, [CONFIG_DIR_LABEL]: `/${CONFIGS}` }, annotations };
 }
 
-/** Checks the catalog in a folder. Returns the result if opm would reject it. @throws Error if the folder does not exist. */
+/**
+ * Checks the catalog in a folder. Returns the check result if opm would reject the catalog; otherwise undefined.
+ * @throws Error if the folder does not exist.
+ */
 export async function findRejectedCatalog(dir: string): Promise<CheckedCatalog | undefined> {
   if (!(await stat(dir).catch(() => undefined))?.isDirectory()) throw new Error(`${goQuote(dir)} is not a directory`);
   const checked = await checkCatalogFolder(dir);

@@ -10,7 +10,7 @@ import { readImageLabels } from "../../oci/store/imageStore.ts";
 import { ImageStores } from "../../oci/store/imageStores.ts";
 import { createLogger } from "../../telemetry/log.ts";
 
-/** A published image, as printed for users and scripts. */
+/** A published image, in the form that commands print. */
 export interface ImageReport {
   /** Reference by digest, such as "quay.io/team/catalog@sha256:…"; for a layout, its path, "@" and the digest. */
   readonly image: string;
@@ -18,7 +18,7 @@ export interface ImageReport {
   readonly reference: string;
   readonly digest: string;
   readonly mediaType: string;
-  /** Whether the image already existed. */
+  /** Whether the image already existed at this place. */
   readonly present: boolean;
 }
 
@@ -29,7 +29,7 @@ function reportImage(place: ImagePlace, image: { digest: string; mediaType: stri
   return { image: `${name}@${digest}`, reference: formatImagePlace(place), digest, mediaType, present };
 }
 
-/** Builds an image and writes it to a layout or pushes it to a registry. @throws Error of the files or of the registry. */
+/** Builds an image and writes it to a layout or pushes it to a registry. @throws Error if a file cannot be read or the registry rejects the image. */
 export async function publishImage(stores: ImageStores, place: ImagePlace, parts: ImageParts, signal: AbortSignal): Promise<ImageReport> {
   const scratch = await stores.scratch();
   const { manifest } = await buildImage(scratch, "", parts, signal);
@@ -53,7 +53,7 @@ export interface ExpectedLabel {
 /**
  * Copies an image with all its platforms to another place. Keeps its digest.
  * @param expected undefined to accept any image
- * @throws Error if the image is of another kind, or of either place.
+ * @throws Error if the image is of another kind, or if either place cannot be accessed.
  */
 export async function pushInto(
   stores: ImageStores,
@@ -64,13 +64,13 @@ export async function pushInto(
   const { reader, manifest } = await stores.find(from, signal);
   if (expected && (await readImageLabels(reader, manifest, signal))[expected.label] === undefined)
     throw new Error(
-      `${formatImagePlace(from)} is not a ${expected.what}: it has no label ${expected.label}. To push it anyway, use --force.`,
+      `${formatImagePlace(from)} is not a ${expected.what}: label ${expected.label} is missing. To push it anyway, use --force.`,
     );
   const copied = await stores.writing(to, signal, (writer) => copyImage(reader, manifest, writer, { tag: getTag(to), signal }));
   return reportImage(to, copied, copied.outcome === "present");
 }
 
-/** Parses texts of the form `KEY=VALUE`. @throws Error if the key is missing. */
+/** Parses `KEY=VALUE` texts. @throws Error if the key is missing. */
 export function parseKeyValues(what: string, texts: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     texts.map((text) => {
@@ -89,7 +89,7 @@ export interface ImageOptions {
   insecure?: boolean | undefined;
 }
 
-/** Terminal for commands that handle images. */
+/** Terminal for image commands. */
 export interface ImageTerminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;

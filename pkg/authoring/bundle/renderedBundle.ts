@@ -34,7 +34,7 @@ export interface RenderRequest {
   aggregateUserRoles: boolean;
 }
 
-/** The objects of a bundle, in the order of their application, and notes about them. */
+/** The objects of a bundle, in the order in which they are applied, and notes about them. */
 export interface BundleRendering {
   objects: KubeObject[];
   notes: string[];
@@ -42,7 +42,7 @@ export interface BundleRendering {
 
 /**
  * Renders the objects that operator-controller would apply, without ownership labels and annotations.
- * @throws Error of operator-controller if it rejects the bundle or the configuration.
+ * @throws the error that operator-controller reports if the bundle or the configuration is invalid.
  */
 export function renderForInstall(bundle: RegistryV1Bundle, request: RenderRequest): BundleRendering {
   const { namespace: installNamespace = chooseNamespace(bundle), config, proxy, aggregateUserRoles } = request;
@@ -58,7 +58,10 @@ export function formatObjects(objects: readonly KubeObject[], format: "yaml" | "
   return `${encodeGoJson({ apiVersion: "v1", kind: "List", items: objects }, { sortKeys: false, escapeHtml: false })}\n`;
 }
 
-/** Finds a provider. `auto` is self-signed, as on a cluster without cert-manager and the service CA of OpenShift. */
+/**
+ * Finds a certificate provider. `auto` selects self-signed certificates, like operator-controller does on a cluster without cert-manager and
+ * OpenShift service CA.
+ */
 function providerFor(name: WebhookCertProvider) {
   return name === "auto" ? selfSigned : CERTIFICATE_PROVIDERS.find((provider) => provider.name === name);
 }
@@ -76,8 +79,8 @@ export interface ConfigFromFiles {
 
 /**
  * Merges sources from files and `inline`, like operator-controller merges spec.config.valuesFrom. `inline` has the highest precedence.
- * @param paths files with ConfigMaps and Secrets, in the order of spec.config.valuesFrom. A prefix `KEY=` selects another key.
- * @throws Error that names the invalid source, without values of the sources.
+ * @param paths files with ConfigMaps and Secrets, in the order of spec.config.valuesFrom. The prefix `KEY=` selects a different key.
+ * @throws Error with the name of the invalid source. The message contains no values, because they can be secret.
  */
 export async function mergeConfigFiles(
   paths: readonly string[],
@@ -97,7 +100,7 @@ const KEYED = /^([-._a-zA-Z0-9]+)=(.+)$/s;
 async function sourcesIn(given: string, terminal: { readonly stdin: () => Promise<string> }): Promise<ReadSource[]> {
   const [, key, path = given] = KEYED.exec(given) ?? [];
   try {
-    // documentsIn hides the error of the parser, which can quote secrets.
+    // documentsIn hides the parser error, which can quote secrets.
     const documents = documentsIn(path === "-" ? await terminal.stdin() : await readFile(path, "utf8"));
     const objects = documents.flatMap((one) =>
       isObject(one) && one["kind"] === "List" && Array.isArray(one["items"]) ? one["items"] : [one],

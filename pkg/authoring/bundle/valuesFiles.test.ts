@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-// Source: docs/how-to/configuration-values.md, as operator-controller merges spec.config.valuesFrom.
+// Source: docs/how-to/configuration-values.md; the merge order of spec.config.valuesFrom in operator-controller.
 test("mergeConfigFiles merges sources in order and then the inline configuration", async () => {
   const files = ["map.yaml", "prod.yaml=secrets.yaml", "list.json"].map(at);
   const { config, hidden } = await mergeConfigFiles(

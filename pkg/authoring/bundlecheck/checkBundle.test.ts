@@ -24,7 +24,7 @@ describe("checkBundleFiles", () => {
     });
   });
 
-  test("a case breaks every rule", () => {
+  test("every rule is broken by at least one case", () => {
     const broken = new Set(cases.flatMap(({ finds }) => finds.map(({ rule }) => rule)));
     expect(Object.keys(BUNDLE_RULES).filter((rule) => !broken.has(rule))).toEqual([]);
   });
@@ -54,7 +54,7 @@ describe("findings of checkBundleFiles", () => {
     expect(checkBundleFiles(new Map([...broken].reverse()))).toEqual(checkBundleFiles(broken));
   });
 
-  test("findings have no line when the manifest file contains a List", () => {
+  test("checkBundleFiles returns findings without a line when the manifest file contains a List", () => {
     const list = "kind: List\napiVersion: v1\nitems:\n  - { kind: ConfigMap, apiVersion: v1 }\n  - { kind: ConfigMap, apiVersion: v1 }\n";
     const { findings } = checkBundleFiles(brokenFiles({ files: { "manifests/list.yaml": list } }));
     expect(findings.map(placeOf)).toEqual(["manifests/list.yaml", "manifests/list.yaml"]);

@@ -24,7 +24,7 @@ export interface BundleFinding {
   readonly message: string;
   /** Path in the bundle, with slashes. */
   readonly file?: string;
-  /** Counts from 1 within the file. */
+  /** Line in the file, counted from 1. */
   readonly line?: number;
 }
 
@@ -54,7 +54,7 @@ export const RULE_TOPICS: Readonly<Record<string, RuleTable>> = {
 /** All rules by code. */
 export const BUNDLE_RULES: RuleTable = Object.assign({}, ...Object.values(RULE_TOPICS));
 
-/** Maximum findings of one rule. An additional finding counts the rest. */
+/** Maximum findings per rule. If there are more, one additional finding contains the number of the rest. */
 const MAX_FINDINGS = 50;
 const MAX_MESSAGE = 2_048;
 
@@ -62,13 +62,13 @@ const MAX_MESSAGE = 2_048;
 export interface BundleCheckResult {
   /** Name of its ClusterServiceVersion; empty if it has none. */
   readonly name: string;
-  /** Errors first, then by place; at most 51 of a rule, messages of at most 2,048 characters. */
+  /** Errors first, then by place. At most 51 findings per rule, with messages of at most 2,048 characters. */
   readonly findings: readonly BundleFinding[];
 }
 
 /**
- * Checks a bundle against all rules. If the bundle cannot be loaded, checks the parts that can be read. Never throws.
- * @param matches tests texts of examples against patterns of schemas; by default every text matches.
+ * Checks a bundle against all rules. If the bundle cannot be loaded, checks its readable parts. Never throws.
+ * @param matches reports whether a text in an example matches a schema pattern. Default: every text matches.
  */
 export function checkBundleFiles(files: BundleFiles, matches?: PatternMatcher): BundleCheckResult {
   const content = new BundleContent(files, matches);

@@ -69,13 +69,13 @@ export interface Manifest {
   readonly object: KubeObject;
 }
 
-/** A file that cannot be read, or an object that Go's types cannot represent. */
+/** A file that cannot be read, or an object that cannot be converted to its Go type. */
 interface Unreadable {
   readonly file: string;
   readonly message: string;
 }
 
-/** A CRD with all fields of its file, and as converted to Go's types. */
+/** A CRD with all fields of its file, and converted to its Go type. */
 export interface CrdManifest extends Manifest {
   readonly crd: Crd;
 }
@@ -89,7 +89,7 @@ export interface BundlePlace {
   readonly path?: YamlPath;
 }
 
-/** All readable parts of a bundle, so that one error does not hide others. */
+/** All readable parts of a bundle. Collected separately, so that one error does not hide others. */
 export class BundleContent {
   readonly files: BundleFiles;
   /** Annotations of the annotations file; empty if the file cannot be read. */
@@ -100,17 +100,17 @@ export class BundleContent {
   readonly others: readonly Manifest[];
   /** The CSV that operator-controller installs: the last one. */
   readonly csvManifest: Manifest | undefined;
-  /** The same CSV, converted to Go's types. Lists keep their indexes. */
+  /** The same CSV, converted to its Go type. Lists keep their indexes. */
   readonly csv: Csv | undefined;
   readonly unreadable: readonly Unreadable[];
-  /** The loaded bundle, or the error of operator-controller. */
+  /** The loaded bundle, or the error that operator-controller reports. */
   readonly loaded: RegistryV1Bundle | Error;
   readonly dependencyFaults: readonly string[];
   readonly matches: PatternMatcher;
   readonly #lines = new Map<string, YamlLines>();
   #renderings: readonly Rendering[] | undefined;
 
-  /** @param matches tests texts of examples against patterns of schemas; by default every text matches. */
+  /** @param matches reports whether a text in an example matches a schema pattern. Default: every text matches. */
   constructor(files: BundleFiles, matches: PatternMatcher = () => undefined) {
     this.files = files;
     this.matches = matches;
@@ -153,14 +153,14 @@ export class BundleContent {
     return { manifest: this.csvManifest, path };
   }
 
-  /** Returns the known file and line of a location. */
+  /** Returns the file and line of a location, if known. */
   locate({ file, manifest, path }: BundlePlace): { file?: string; line?: number } {
     const name = manifest?.file ?? file;
     if (name === undefined) return {};
     if (!manifest && !path) return { file: name };
     const lines = this.#linesOf(name);
     const objects = manifest ? this.manifests.filter((other) => other.file === name).length : 1;
-    // Indexes of objects and documents differ if the file has a List or an empty document.
+    // If the file contains a List or an empty document, object indexes differ from document indexes.
     const line = lines.documents === objects ? lines.lineOf(manifest?.index ?? 0, path ?? []) : undefined;
     return line === undefined ? { file: name } : { file: name, line };
   }

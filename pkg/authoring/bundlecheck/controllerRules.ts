@@ -29,7 +29,7 @@ const VALIDATED: Readonly<Record<keyof typeof VALIDATORS, string>> = {
   "api-service-definition": "CRDs in the bundle must not have the same group and version as an owned API service.",
 };
 
-/** Fields of the CSV spec by prefix of the rule code. All other rules are about webhooks. */
+/** Fields of the CSV spec by prefix of the rule code. Rules with other prefixes check webhooks. */
 const SPEC_MEMBERS = [
   ["deployment", "install"],
   ["owned-crd", "customresourcedefinitions"],
@@ -60,7 +60,7 @@ function fromValidator(rule: string, validator: Validator, code: string): Bundle
   });
 }
 
-/** Returns the location of a breach: a part of the CSV, unless the rule is about other manifests. */
+/** Returns the location of a breach: a part of the CSV, unless the rule checks other manifests. */
 function toPlace(code: string, content: BundleContent, i: number): BundlePlace {
   if (code === "package-name-missing")
     return { file: ANNOTATIONS_FILE, path: ["annotations", "operators.operatorframework.io.bundle.package.v1"] };

@@ -17,12 +17,12 @@ interface StructuralFault {
 /** Keywords of JSON Schema that CRD schemas must not contain. */
 const FORBIDDEN = ["$ref", "id", "definitions", "dependencies", "patternProperties", "additionalItems"];
 const TYPES = new Set(["object", "array", "string", "integer", "number", "boolean"]);
-/** Maximum path length of checked nodes. */
+/** Maximum path length of checked nodes. Deeper nodes are not checked. */
 const MAX_DEPTH = 200;
 
 /**
- * Returns errors that make the schema of a CRD version not structural. Checks only the basics: types, forbidden keywords, `properties` together
- * with `additionalProperties`, lists without one schema in `items`, and missing keys of lists of type map.
+ * Returns the reasons why the schema of a CRD version is not structural. Checks only the basics: types, forbidden keywords, `properties` together
+ * with `additionalProperties`, lists without a single schema in `items`, and lists of type map without keys.
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 function findStructuralFaults(schema: unknown): StructuralFault[] {
@@ -104,7 +104,7 @@ interface CrdBreach {
   path: readonly (string | number)[];
 }
 
-/** Applies a check to every CRD and prefixes messages with its name. Skips CRDs of removed API versions, which have other fields. */
+/** Applies a check to every CRD and prefixes messages with the CRD name. Skips CRDs of removed API versions, because their fields differ. */
 function inEach(find: (manifest: CrdManifest, content: BundleContent) => readonly CrdBreach[]): (content: BundleContent) => Breach[] {
   return (content) =>
     content.crds
@@ -146,7 +146,7 @@ function names(manifest: CrdManifest): CrdBreach[] {
   const scope = textAt(spec, "scope");
   return SCOPES.includes(scope)
     ? lacking
-    : [...lacking, { message: `scope ${goQuote(scope)} is not one of ${SCOPES.join(", ")}`, path: ["spec", "scope"] }];
+    : [...lacking, { message: `invalid scope ${goQuote(scope)}: use one of ${SCOPES.join(", ")}`, path: ["spec", "scope"] }];
 }
 
 function versions(manifest: CrdManifest): CrdBreach[] {

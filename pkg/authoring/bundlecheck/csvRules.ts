@@ -35,7 +35,7 @@ function getName({ csv }: BundleContent): string {
   return csv?.metadata.name ?? "";
 }
 
-/** Returns the version in the file. The version of Go's types is never empty. */
+/** Returns the version as written in the file. The converted CSV always has a version, even if the file has none. */
 function writtenVersion({ csvManifest }: BundleContent): string {
   const version = csvManifest && getObjectAt(csvManifest.object, "spec")["version"];
   return typeof version === "string" ? version : "";
@@ -54,7 +54,7 @@ function nameInvalid(content: BundleContent): Breach[] {
 
 function nameVersion(content: BundleContent): Breach[] {
   const [name, version] = [getName(content), writtenVersion(content)];
-  // Characters that names cannot contain are often replaced.
+  // Names often contain replacements for characters of the version that names cannot contain.
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "-");
   if (name === "" || version === "" || plain(name).endsWith(plain(version))) return [];
   return [{ message: `CSV name ${goQuote(name)} does not end with its version ${version}`, at: content.inCsv("metadata", "name") }];
@@ -150,10 +150,10 @@ const LEVELS = ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep In
 const SUGGESTED = "operatorframework.io/suggested-namespace";
 const SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template";
 const EMAIL = /^[^@\s]+@[^@\s]+$/;
-/** `operatorframework.io/arch.amd64: supported` and the like. */
+/** Platform labels, such as `operatorframework.io/arch.amd64: supported`. */
 const PLATFORM = /^operatorframework\.io\/(arch|os)\./;
 
-/** Rules for the description of an operator in user interfaces. */
+/** Rules for the operator description that user interfaces show. */
 export const DESCRIPTION_RULES: RuleTable = {
   "display-name": defineWarningRule("The CSV should have a display name.", Source.packaging, (content) =>
     requireField(content, "displayName", "add the operator name that user interfaces show"),
@@ -224,9 +224,7 @@ function icon(content: BundleContent): Breach[] {
   return getObjectsAt(getSpec(content) ?? {}, "icon").flatMap(({ base64data, mediatype }, i) => {
     const at = content.inCsv("spec", "icon", i);
     if (typeof mediatype !== "string" || !mediatype.startsWith("image/"))
-      return [
-        { message: `the icon has media type ${goQuote(typeof mediatype === "string" ? mediatype : "")}, which is not an image type`, at },
-      ];
+      return [{ message: `the icon has media type ${goQuote(typeof mediatype === "string" ? mediatype : "")}: must be an image type`, at }];
     if (typeof base64data !== "string" || base64data === "") return [{ message: "the icon has no base64data", at }];
     return decodeBase64(base64data.replaceAll(/\s/g, "")) === undefined ? [{ message: "icon base64data is not valid base64", at }] : [];
   });
@@ -237,7 +235,7 @@ function capabilities(content: BundleContent): Breach[] {
   const at = content.inCsv("metadata", "annotations", "capabilities");
   const level = content.csvAnnotations["capabilities"] ?? "";
   if (level === "") return [{ message: `annotation capabilities is missing: use one of ${LEVELS.join(", ")}`, at }];
-  return LEVELS.includes(level) ? [] : [{ message: `capabilities ${goQuote(level)} is not one of ${LEVELS.join(", ")}`, at }];
+  return LEVELS.includes(level) ? [] : [{ message: `invalid capabilities ${goQuote(level)}: use one of ${LEVELS.join(", ")}`, at }];
 }
 
 function suggestedNamespace(content: BundleContent): Breach[] {

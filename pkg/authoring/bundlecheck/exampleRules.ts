@@ -10,7 +10,7 @@ import type { BundleContent, BundlePlace, CrdManifest } from "./content.ts";
 import { type Breach, defineInfoRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 const EXAMPLES = "alm-examples";
-/** Maximum errors in the message about one example. */
+/** Maximum errors in one message. Each message is about one example. */
 const MAX_FAULTS = 5;
 
 /** Rules for the examples in annotation alm-examples. */
@@ -61,7 +61,7 @@ function formatExample({ apiVersion, kind, metadata }: JsonObject): string {
   return `example ${String(kind)}${name} of ${String(apiVersion)}`;
 }
 
-/** Reports whether the kind is an owned or required CRD or API service of the CSV. */
+/** Reports whether the CSV owns or requires a CRD or API service of this kind. */
 function isDescribed({ csv }: BundleContent, { apiVersion, kind }: JsonObject): boolean {
   const { customresourcedefinitions: crds, apiservicedefinitions: apis } = csv?.spec ?? {
     customresourcedefinitions: {},
@@ -86,7 +86,7 @@ function kinds(content: BundleContent): Breach[] {
       .filter((version) => version.served)
       .map(({ name }) => name);
     if (definition.object.apiVersion !== "apiextensions.k8s.io/v1" || served.includes(getVersion(String(object["apiVersion"])))) return [];
-    return [{ message: `${formatExample(object)}: its CRD serves only ${served.join(", ") || "no version"}`, at }];
+    return [{ message: `${formatExample(object)}: the CRD serves only ${served.join(", ") || "no version"}`, at }];
   });
 }
 

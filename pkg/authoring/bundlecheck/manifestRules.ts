@@ -22,13 +22,13 @@ function unreadable({ unreadable: parts, loaded }: BundleContent): Breach[] {
 
 function csvCount({ csvs }: BundleContent): Breach[] {
   return csvs.slice(1).map((manifest) => ({
-    message: `ClusterServiceVersion "${manifest.object.metadata?.name ?? ""}" is one of ${csvs.length}: a bundle must contain exactly one, and only the last one would be installed`,
+    message: `ClusterServiceVersion "${manifest.object.metadata?.name ?? ""}" is one of ${csvs.length} in the bundle: keep exactly one, because only the last one would be installed`,
     at: { manifest },
   }));
 }
 
 /**
- * Removed API versions of supported kinds: the Kubernetes version that removed each, and its replacement. @see Kubernetes, deprecated API
+ * Removed API versions of supported kinds, each with the Kubernetes version that removed it and with its replacement. @see Kubernetes, deprecated API
  * migration guide
  */
 const REMOVED: Readonly<Record<string, readonly [since: string, replacement: string]>> = {
@@ -57,7 +57,7 @@ function identities({ crds, others }: BundleContent): Breach[] {
   });
 }
 
-/** Loading accepts a custom resource of kind Secret, because it compares only the names of kinds. This rule also compares the groups. */
+/** The loader compares only kind names, so it accepts a custom resource of kind Secret. This rule also compares groups. */
 function customResources({ crds, others }: BundleContent): Breach[] {
   const provided = new Set(crds.map(({ crd }) => `${readCrdKind(crd).group}/${readCrdKind(crd).kind}`));
   return others

@@ -31,7 +31,7 @@ function allows(schema: unknown, parts: readonly string[]): boolean {
   return isOpen(schema);
 }
 
-/** Tries keys that contain dots. */
+/** Also tries map keys that contain dots. */
 function nested(properties: JsonObject, parts: readonly string[]): boolean {
   for (let count = 2; count <= parts.length; count++) {
     const key = parts.slice(0, count).join(".");
@@ -107,7 +107,7 @@ function versions(content: BundleContent): Breach[] {
         ? []
         : [
             {
-              message: `owned CRD ${goQuote(name)} has no version ${goQuote(String(version))}: it has ${known.join(", ")}`,
+              message: `owned CRD ${goQuote(name)} has no version ${goQuote(String(version))}; available: ${known.join(", ")}`,
               at: at(content, i, "version"),
             },
           ]),

@@ -7,7 +7,7 @@ import { type Breach, defineErrorRule, defineWarningRule, type RuleTable, Source
 const MEMBERS = ["verbs", "apiGroups", "resources", "nonResourceURLs"] as const;
 const ROLES = new Set(["Role", "ClusterRole"]);
 
-/** Rules for the permissions of the operator. */
+/** Rules for the operator permissions. */
 export const PERMISSION_RULES: RuleTable = {
   "rbac-rule": defineErrorRule(
     "An RBAC rule must list verbs and either API groups with resources, or non-resource URLs.",
@@ -74,7 +74,7 @@ function findIncompleteRules(content: BundleContent): Breach[] {
   });
 }
 
-/** Returns one breach for each role and combination of wildcards, at the first rule that has it. */
+/** Returns one breach for each role and combination of wildcards, located at the first rule with this combination. */
 function wildcards(content: BundleContent): Breach[] {
   const found = new Map<string, { count: number; at: BundlePlace }>();
   for (const { of, rule, at } of listRules(content)) {

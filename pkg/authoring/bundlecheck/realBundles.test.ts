@@ -6,7 +6,7 @@ import { describeWithData } from "../../../test/support/sharedData.ts";
 import { readBundleFiles } from "../../operatorcontroller/bundles/bundleFiles.ts";
 import { checkBundleFiles } from "./checkBundle.ts";
 
-// test/integration/realBundles.test.ts installs each of them on an API server.
+// test/integration/realBundles.test.ts installs each of these bundles on an API server.
 describeWithData("checkBundleFiles on all real bundles", (folder) => {
   test("checkBundleFiles finds errors only in bundles that cannot be installed", { timeout: 300_000 }, async () => {
     const failing: string[] = [];

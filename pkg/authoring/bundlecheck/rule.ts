@@ -4,7 +4,7 @@ import type { BundleContent, BundlePlace } from "./content.ts";
 
 /** A place where a bundle breaks a rule. */
 export interface Breach {
-  /** The mistake and, if known, its correction. One sentence without a full stop. */
+  /** The mistake and, if known, how to correct it. One sentence without a full stop. */
   readonly message: string;
   readonly at?: BundlePlace;
 }
@@ -25,17 +25,17 @@ export type RuleTable = Readonly<Record<string, BundleRule>>;
 
 type Find = BundleRule["find"];
 
-/** Defines a rule whose breach prevents the installation of a bundle. */
+/** Defines a rule. A bundle that breaks it cannot be installed. */
 export function defineErrorRule(rule: string, source: string, find: Find): BundleRule {
   return { severity: "error", rule, source, find };
 }
 
-/** Defines a rule whose breach is most likely a mistake. */
+/** Defines a rule. A breach is most likely a mistake. */
 export function defineWarningRule(rule: string, source: string, find: Find): BundleRule {
   return { severity: "warning", rule, source, find };
 }
 
-/** Defines a rule whose breach may be intended. */
+/** Defines a rule. A breach may be intended. */
 export function defineInfoRule(rule: string, source: string, find: Find): BundleRule {
   return { severity: "info", rule, source, find };
 }

@@ -53,7 +53,7 @@ const POLICIES = {
 
 type WebhookCheck = (webhook: WebhookDescription, isAdmission: boolean) => readonly string[];
 
-/** Applies a check to all webhooks of known types, in order. `member` is the field that breaches are about. */
+/** Applies a check to all webhooks of known types, in order. Breaches are located at the field `member`. */
 function inEach(content: BundleContent, member: keyof WebhookDescription, check: WebhookCheck): Breach[] {
   return (content.csv?.spec.webhookdefinitions ?? []).flatMap((webhook, i) => {
     if (!TYPES.includes(webhook.type)) return [];
@@ -71,7 +71,7 @@ function types(content: BundleContent): Breach[] {
       ? []
       : [
           {
-            message: `webhook ${goQuote(generateName)} has type ${goQuote(type)}, which has no effect: use one of ${TYPES.join(", ")}`,
+            message: `webhook ${goQuote(generateName)} has unknown type ${goQuote(type)}, which has no effect: use one of ${TYPES.join(", ")}`,
             at: content.inCsv("spec", "webhookdefinitions", i, "type"),
           },
         ],
@@ -113,7 +113,7 @@ function targetPorts(content: BundleContent): Breach[] {
 
 function paths(content: BundleContent): Breach[] {
   return inEach(content, "webhookPath", ({ webhookPath }) =>
-    webhookPath === undefined || webhookPath.startsWith("/") ? [] : [`has path ${goQuote(webhookPath)}, which does not begin with a slash`],
+    webhookPath === undefined || webhookPath.startsWith("/") ? [] : [`has invalid path ${goQuote(webhookPath)}: must begin with a slash`],
   );
 }
 
@@ -121,7 +121,7 @@ function sideEffects(content: BundleContent): Breach[] {
   return inEach(content, "sideEffects", ({ sideEffects: stated }, isAdmission) =>
     !isAdmission || SIDE_EFFECTS.includes(stated ?? "")
       ? []
-      : [`has sideEffects ${goQuote(stated ?? "")}, which is not one of ${SIDE_EFFECTS.join(", ")}`],
+      : [`has invalid sideEffects ${goQuote(stated ?? "")}: use one of ${SIDE_EFFECTS.join(", ")}`],
   );
 }
 
@@ -137,7 +137,7 @@ function timeouts(content: BundleContent): Breach[] {
   return inEach(content, "timeoutSeconds", ({ timeoutSeconds = 10 }, isAdmission) =>
     !isAdmission || (timeoutSeconds >= 1 && timeoutSeconds <= 30)
       ? []
-      : [`has timeoutSeconds ${timeoutSeconds}, which is not between 1 and 30`],
+      : [`has invalid timeoutSeconds ${timeoutSeconds}: must be between 1 and 30`],
   );
 }
 
@@ -148,7 +148,7 @@ function policies(content: BundleContent): Breach[] {
       const isUsed = isAdmission && (member !== "reinvocationPolicy" || webhook.type === "MutatingAdmissionWebhook");
       return !isUsed || value === undefined || (known as readonly string[]).includes(value)
         ? []
-        : [`has ${member} ${goQuote(value)}, which is not one of ${known.join(", ")}`];
+        : [`has invalid ${member} ${goQuote(value)}: use one of ${known.join(", ")}`];
     }),
   );
 }

@@ -45,11 +45,11 @@ function formatContainer({ name, deployment }: PlacedContainer): string {
 }
 
 const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
-/** Defaults of Kubernetes, in seconds. */
+/** Kubernetes defaults, in seconds. */
 const PROBE_DEFAULTS = { timeoutSeconds: 1, periodSeconds: 10 };
 const HOST_ACCESS = ["hostNetwork", "hostPID", "hostIPC"] as const;
 
-/** Rules for the deployments of the install strategy. */
+/** Rules for the deployments in the install strategy. */
 export const DEPLOYMENT_RULES: RuleTable = {
   "deployment-none": defineInfoRule("The install strategy should contain a deployment.", Source.format, noDeployment),
   "deployment-selector": defineErrorRule("The deployment selector must match the labels of the pod template.", Source.apiServer, selectors),
@@ -167,7 +167,7 @@ const INFRASTRUCTURE = "operators.openshift.io/infrastructure-features";
 /** Environment variables with the images that an operator uses. */
 const RELATED_IMAGE = /^RELATED_IMAGE_/;
 
-/** Rules for bundles on disconnected clusters, where images come from a mirror. */
+/** Rules for bundles on disconnected clusters, which pull images from a mirror. */
 export const IMAGE_RULES: RuleTable = {
   "related-images": defineWarningRule(
     "If a bundle lists related images or declares support for disconnected clusters, it should list every image of its deployments.",

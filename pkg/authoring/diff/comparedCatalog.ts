@@ -15,7 +15,7 @@ import { goQuote } from "../../golang/quote.ts";
 /** The compared parts of a bundle. */
 export interface ComparedBundle {
   readonly image: string;
-  /** Version with release. */
+  /** Version, with the release if there is one. */
   readonly version: string;
   /** Values by property type, in order. */
   readonly properties: ReadonlyMap<string, readonly unknown[]>;
@@ -72,12 +72,12 @@ export class ComparedPackage {
     return new Map([...this.#entries].map(([name, entries]) => [name, new Map(entries.map((entry) => [entry.name, listEdges(entry)]))]));
   }
 
-  /** Reports whether no entry of the channel replaces or skips this one. */
+  /** Reports whether a bundle is a channel head: no entry replaces or skips it. */
   isHead(channel: string, name: string): boolean {
     return findChannelHeads(this.#entries.get(channel) ?? []).includes(name);
   }
 
-  /** Returns the upgrade targets in the channel for each bundle that this or the other package has in it. */
+  /** Returns the upgrade targets in a channel for each bundle that the channel contains in this or the other package. */
   updatesIn(channel: string, other: ComparedPackage): ReadonlyMap<string, readonly string[]> {
     const entries = this.#entries.get(channel) ?? [];
     const names = [...entries, ...(other.#entries.get(channel) ?? [])].map(({ name }) => name);
@@ -104,7 +104,10 @@ function listEdges({ replaces, skips, skipRange }: ComparedEntry): ReadonlySet<s
 export class ComparedCatalog {
   readonly packages = new Map<string, ComparedPackage>();
 
-  /** Adds an object. @param fingerprint is kept instead of each property value; equal values must have equal fingerprints. */
+  /**
+   * Adds an object.
+   * @param fingerprint converts each property value to the value that is stored and compared. Equal values must have equal fingerprints.
+   */
   add({ schema, package: packageName, name, blob }: Meta, fingerprint: (value: unknown) => unknown): void {
     if (schema === Schema.package) this.#package(name).defaultChannel = getTextMember(blob, "defaultChannel");
     else if (schema === Schema.channel) this.#package(packageName).addChannel(name, blob);

@@ -15,15 +15,15 @@ export interface CatalogDifference {
   readonly package: string;
   readonly channel?: string;
   readonly bundle?: string;
-  /** The difference, without a full stop. */
+  /** Description of the difference, without a full stop. */
   readonly message: string;
   /** Whether the new catalog breaks clusters that use the old one. */
   readonly breaking: boolean;
 }
 
 /**
- * Compares two catalogs by package, channel and bundle. Breaking differences are removed packages, channels, entries and bundles, another default channel,
- * another image or version of a bundle, and bundles that can no longer be upgraded.
+ * Compares two catalogs by package, channel and bundle. Breaking differences are removed packages, channels, entries and bundles, a changed default
+ * channel, a changed image or version of a bundle, and bundles that can no longer be upgraded.
  * @see S3-39, S3-40
  */
 export function diffCatalogs(before: ComparedCatalog, after: ComparedCatalog): CatalogDifference[] {
@@ -70,7 +70,7 @@ function entries(packageName: string, channel: string, was: Entries, is: Entries
   return [...removed.sort().map((bundle) => of("removed", bundle)), ...added.sort().map((bundle) => of("added", bundle))];
 }
 
-/** Compares the edges of entries in both channels. The difference of a new entry covers its edges. */
+/** Compares the edges of entries that are in both channels. The edges of a new entry are part of its own difference. */
 function edges(packageName: string, channel: string, was: Entries, is: Entries): CatalogDifference[] {
   return [...is].flatMap(([bundle, now]) => {
     const before = was.get(bundle);
@@ -85,7 +85,7 @@ function edges(packageName: string, channel: string, was: Entries, is: Entries):
   });
 }
 
-/** Returns the bundles that could be upgraded in the old channel, but cannot be in the new one. */
+/** Returns the bundles that can be upgraded in the old channel, but not in the new one. */
 function lostPaths(old: ComparedPackage, now: ComparedPackage, channel: string): CatalogDifference[] {
   const [before, after] = [old.updatesIn(channel, now), now.updatesIn(channel, old)];
   const isKept = (target: string): boolean => now.channels.get(channel)?.has(target) ?? false;

@@ -12,19 +12,19 @@ export interface TextDocument extends Meta {
   readonly text: string;
 }
 
-/** A change of an object: its new content, or its removal. */
+/** The new content of an object, or its removal. */
 export type DocumentChange = { readonly to: JsonObject } | "removed";
 
 /** The new text of a file. */
 export interface ChangedText {
   readonly text: string;
-  /** Indexes of objects that could not be edited in place. They were rewritten and lost their comments. */
+  /** Indexes of objects that were rewritten without comments, because they could not be edited in place. */
   readonly rewritten: readonly number[];
 }
 
 const JSON_START = /^\s*\{/;
 const SEPARATORS = /^(?:(?:[ \t\r]*(?:#[^\n]*)?|---[^\n]*)\n)*/;
-/** Indentation of opm. */
+/** Indentation that opm uses. */
 const JSON_INDENT = 4;
 
 /** A piece of a file: an object, or the text between objects. */
@@ -103,18 +103,18 @@ export class CatalogText {
   }
 }
 
-/** Serializes `blob` as JSON and parses it again, to compare objects by meaning. */
+/** Serializes `blob` as JSON and parses it again, so that comparisons ignore differences in notation. */
 function plain(blob: JsonObject): unknown {
   return JSON.parse(formatJson(blob, 0));
 }
 
-/** Removes the separator before an object that was removed. Call it when the pieces before the object are in `kept`. */
+/** Removes the separator before a removed object. `kept` must contain the pieces before the object. */
 function removePiece(kept: TextPiece[]): void {
   const last = kept.at(-1);
   if (last && !last.document && last.text.startsWith("---")) kept.pop();
 }
 
-/** Splits a stream of JSON objects. Returns undefined if the text is not one. */
+/** Splits a stream of JSON objects; undefined if the text is not a stream of JSON objects. */
 function jsonPieces(text: string): TextPiece[] | undefined {
   const pieces: TextPiece[] = [];
   const scanner = new JsonObjectScanner();

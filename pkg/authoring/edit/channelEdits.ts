@@ -13,8 +13,8 @@ interface Placement extends EntryEdges {
 }
 
 /**
- * Adds a bundle to a channel and creates the channel if it does not exist. Without edges, the bundle replaces the head of the channel if that is
- * older. Does nothing if the channel already contains the bundle.
+ * Adds a bundle to a channel and creates the channel if it does not exist. Without edges, the bundle replaces the channel head if the head is older.
+ * Does nothing if the channel already contains the bundle.
  * @throws EditError
  */
 function addEntry(edit: PackageEdit, bundle: string, { channel, replaces, skips, skipRange }: Placement): void {
@@ -58,7 +58,7 @@ function defaultEdges(edit: PackageEdit, bundle: string, channel: string): Entry
 /**
  * Adds a bundle to the package and its channels. Creates the package if it does not exist, with the first channel as its default.
  * @param bundle an olm.bundle.
- * @throws EditError, for example if the catalog has another bundle of that name: published bundles must not change.
+ * @throws EditError, for example if the catalog already contains a different bundle with this name: published bundles must not change.
  */
 export function addBundleToChannels(edit: PackageEdit, bundle: JsonObject, placements: readonly Placement[]): void {
   const name = getTextMember(bundle, "name");

@@ -9,7 +9,7 @@ export interface EntryEdges {
   readonly skipRange?: string | undefined;
 }
 
-/** A channel entry during an edit. Keeps fields that OLM does not know. */
+/** A channel entry during an edit. Keeps fields that OLM does not define. */
 export interface EditedEntry extends EntryEdges {
   readonly name: string;
   readonly skips: readonly string[];
@@ -27,7 +27,7 @@ export function readChannelEntries(channel: Readonly<JsonObject>): EditedEntry[]
   }));
 }
 
-/** Returns the channel with other entries. */
+/** Returns a copy of the channel with these entries. */
 export function withEntries(channel: Readonly<JsonObject>, entries: readonly EditedEntry[]): JsonObject {
   return withMember(channel, "entries", entries.map(formatEntry));
 }
@@ -37,7 +37,7 @@ export function createEntry(name: string, edges: EntryEdges): EditedEntry {
   return { name, skips: [], ...edges, source: { name } };
 }
 
-/** Returns the entry with changed edges. Keeps edges that are not given. */
+/** Returns a copy of the entry with changed edges. Keeps edges that are not in `edges`. */
 export function withEdges(entry: EditedEntry, edges: EntryEdges): EditedEntry {
   return { ...entry, ...edges };
 }
@@ -59,7 +59,7 @@ function formatEntry({ source, name, replaces, skips, skipRange }: EditedEntry):
 /** Versions of the bundles of a package by name. */
 export type BundleVersions = ReadonlyMap<string, BundleVersion>;
 
-/** Finds the version of a bundle: the stated one, or else the version at the end of its name. */
+/** Finds the version of a bundle: the version in `versions`, or else the version at the end of its name. */
 export function findVersion(name: string, versions: BundleVersions): BundleVersion | undefined {
   const stated = versions.get(name);
   return stated?.parsed ? stated : parseVersionInName(name);
@@ -70,7 +70,7 @@ export function compareByVersion(a: string, b: string, versions: BundleVersions)
   return compareKnownVersions(findVersion(a, versions)?.parsed, findVersion(b, versions)?.parsed);
 }
 
-/** Returns the newest entry that no other entry replaces or skips; undefined if the channel has none. */
+/** Returns the newest entry that no other entry replaces or skips; undefined if there is no such entry. */
 export function findHead(entries: readonly EditedEntry[], versions: BundleVersions): string | undefined {
   return findChannelHeads(entries).toSorted((a, b) => compareByVersion(b, a, versions))[0];
 }

@@ -30,7 +30,7 @@ export function deprecate(edit: PackageEdit, target: DeprecationTarget, message:
   edit.change(holder, withMember(holder.blob, "entries", changed));
 }
 
-/** Removes a deprecation. Does nothing if it does not exist. Removes the olm.deprecations with its last entry. */
+/** Removes a deprecation. Does nothing if it does not exist. Removes an olm.deprecations object whose last entry is removed. */
 export function removeDeprecation(edit: PackageEdit, target: DeprecationTarget): void {
   edit.requirePackage();
   for (const holder of edit.all(Schema.deprecations)) {

@@ -21,7 +21,7 @@ export interface Edge {
   readonly to: string;
 }
 
-/** Returns the named channel, or all channels that contain the bundle. @throws EditError if none contains it. */
+/** Returns the channel `channel`, or all channels that contain the bundle. @throws EditError if no channel contains the bundle. */
 function channelsWith(edit: PackageEdit, bundle: string, channel: string | undefined): readonly EditedDocument[] {
   const candidates = channel === undefined ? edit.all(Schema.channel) : [edit.require(Schema.channel, channel)];
   const found = candidates.filter(({ blob }) => readChannelEntries(blob).some(({ name }) => name === bundle));
@@ -40,7 +40,8 @@ function changeEntry(edit: PackageEdit, channel: EditedDocument, bundle: string,
 }
 
 /**
- * Adds an upgrade edge. Uses the given type, or else `replaces` if the entry does not replace a bundle yet, or else `skips`. @throws EditError
+ * Adds an upgrade edge. Default type: `replaces` if the entry does not replace a bundle yet, otherwise `skips`.
+ * @throws EditError
  */
 export function addEdge(edit: PackageEdit, { from, to }: Edge, type: "replaces" | "skips" | undefined, channel?: string): void {
   if (from === to) throw new EditError(`${goQuote(to)} cannot replace or skip itself`);
@@ -67,7 +68,7 @@ export function setSkipRange(edit: PackageEdit, to: string, skipRange: string | 
   for (const document of channelsWith(edit, to, channel)) changeEntry(edit, document, to, (entry) => withEdges(entry, { skipRange }));
 }
 
-/** Removes an edge of either type. Does nothing if it does not exist. @throws EditError if the skipRange of `to` contains the edge. */
+/** Removes a `replaces` or `skips` edge. Does nothing if the edge does not exist. @throws EditError if the skipRange of `to` contains `from`. */
 export function removeEdge(edit: PackageEdit, { from, to }: Edge, channel?: string): void {
   for (const document of channelsWith(edit, to, channel)) {
     changeEntry(edit, document, to, (entry) => {
@@ -81,7 +82,7 @@ export function removeEdge(edit: PackageEdit, { from, to }: Edge, channel?: stri
   }
 }
 
-/** Adds a note if the catalog has no such bundle: an older version of the catalog may have had it. */
+/** Adds a note if the catalog does not contain the bundle. Not an error, because an older version of the catalog may have contained it. */
 function requireKnownName(edit: PackageEdit, name: string): void {
   if (name === "") throw new EditError("bundle name must not be empty");
   if (!edit.find(Schema.bundle, name))
@@ -89,9 +90,9 @@ function requireKnownName(edit: PackageEdit, name: string): void {
 }
 
 /**
- * Withdraws a bad bundle: a newer bundle skips it, and if that replaced it, the newer bundle replaces its predecessor instead. Clusters with the bad
- * bundle are upgraded, and other clusters do not install it.
- * @param by the newer bundle; by default the head of each channel that contains the bad one.
+ * Withdraws a bad bundle: a newer bundle skips it. If the newer bundle replaced the bad bundle, it replaces the predecessor of the bad bundle
+ * instead. Clusters with the bad bundle are upgraded, and other clusters do not install it.
+ * @param by the newer bundle; by default the head of each channel that contains the bad bundle.
  * @throws EditError
  */
 export function skip(edit: PackageEdit, bad: string, by?: string, channel?: string): void {
@@ -114,8 +115,9 @@ export function skip(edit: PackageEdit, bad: string, by?: string, channel?: stri
 }
 
 /**
- * Rebuilds the graph of channels by minor versions. Every patch release upgrades to the newest one of its minor version, and that one to the newest
- * one of the next minor version. Every bundle has a single replacement, even if only the old graph names it.
+ * Rebuilds the graph of channels by minor versions. Every patch release upgrades to the newest patch release of its minor version, which upgrades to
+ * the newest patch release of the next minor version. Every bundle has a single replacement, including bundles that only the edges of the old graph
+ * mention.
  * @throws EditError if the version of an entry is unknown.
  * @see S4-18
  */
@@ -133,7 +135,7 @@ export function rebuildZstream(edit: PackageEdit, channel?: string): void {
   }
 }
 
-/** Returns the entries, in order, with the edges of a graph by minor versions. */
+/** Returns the entries, in order, with the edges that `rebuildZstream` describes. */
 export function computeZstreamEntries(entries: readonly EditedEntry[], versions: BundleVersions): EditedEntry[] {
   const names = entries.map(({ name }) => name);
   const absent = [...new Set(entries.flatMap(({ replaces = "", skips }) => [replaces, ...skips]))].filter(

@@ -17,7 +17,7 @@ import {
 import { type CatalogFiles, EditError, formatNames, type PackageEdit } from "./packageEdit.ts";
 
 /**
- * Removes entries from a channel and keeps its graph valid. An entry that replaced a removed one replaces the next older kept entry and skips the
+ * Removes entries from a channel and keeps its graph valid. An entry that replaced a removed entry replaces the next older kept entry and skips the
  * entries between. The head skips entries that would lose their upgrade path, so every installed bundle can still be upgraded.
  */
 export function keepEntries(entries: readonly EditedEntry[], isKept: (name: string) => boolean, versions: BundleVersions): EditedEntry[] {
@@ -52,7 +52,7 @@ function bridgeRemoved(entry: EditedEntry, byName: ReadonlyMap<string, EditedEnt
   return withEdges(entry, { replaces: replaces !== undefined && passed.includes(replaces) ? undefined : replaces, skips });
 }
 
-/** Returns the names that entries replace or skip. */
+/** Returns the names of bundles that entries replace or skip. */
 function namesFollowedBy(entries: readonly EditedEntry[]): ReadonlySet<string> {
   return new Set(entries.flatMap(({ replaces = "", skips }) => [replaces, ...skips]));
 }
@@ -86,13 +86,13 @@ export interface ExtractRequest {
   readonly includes?: ((version: BundleVersion | undefined) => boolean) | undefined;
   /** Whether to keep only the newest version of each channel. */
   readonly headsOnly: boolean;
-  /** New default channel, required if the current one is not extracted. */
+  /** New default channel. Required if the current default channel is not extracted and several channels remain. */
   readonly defaultChannel?: string | undefined;
 }
 
 /**
- * Removes everything but the requested parts from the package and keeps its graphs valid. @throws EditError if nothing or no default channel
- * remains.
+ * Removes all parts of the package except the requested ones and keeps its graphs valid.
+ * @throws EditError if no bundle or no default channel remains.
  */
 export function extract(edit: PackageEdit, request: ExtractRequest): void {
   edit.requirePackage();
@@ -169,7 +169,7 @@ export function onlyPackages(files: CatalogFiles, packages: ReadonlySet<string>)
   return left;
 }
 
-/** Returns the names of the packages in a catalog, in its order. */
+/** Returns the names of the packages, in the order of the catalog. */
 export function listPackageNames(files: CatalogFiles): string[] {
   const names = [...files.values()].flatMap((text) => new CatalogText(text).documents.map(getPackageName));
   return [...new Set(names)].filter((name) => name !== "");

@@ -23,7 +23,7 @@ const fault = (list: readonly EditedEntry[]): unknown =>
 
 const minorOf = (bundle: string): string => bundle.slice(0, bundle.lastIndexOf("."));
 
-test("computeZstreamEntries gives every bundle one replacement and leads patch releases to the newest one", () => {
+test("computeZstreamEntries gives every bundle one replacement and lets patch releases upgrade to the newest patch release", () => {
   fc.assert(
     fc.property(entries, (before) => {
       const after = computeZstreamEntries(before, new Map());
@@ -51,7 +51,7 @@ test("computeZstreamEntries gives every bundle one replacement and leads patch r
   );
 });
 
-test("keepEntries keeps the channel valid and an upgrade for every removed entry", () => {
+test("keepEntries keeps the channel valid and keeps an upgrade for every removed entry", () => {
   fc.assert(
     fc.property(entries, fc.array(fc.boolean(), { minLength: 10, maxLength: 10 }), (list, kept) => {
       const before = computeZstreamEntries(list, new Map());

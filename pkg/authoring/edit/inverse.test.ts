@@ -64,7 +64,7 @@ const PAIRS: Record<string, (form: Form) => [Change, Change]> = {
   ],
 };
 
-/** Adds the final line break, which is required before an appended document. */
+/** Adds the final line break, because an appended document requires it. */
 const ended = (files: CatalogFiles): string[] => [...files.values()].map((text) => (text.endsWith("\n") ? text : `${text}\n`));
 
 test.for(Object.keys(PAIRS))("%s restores every byte of the catalog except a final line break", (name) => {

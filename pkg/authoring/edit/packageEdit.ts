@@ -10,12 +10,12 @@ import { formatList } from "../../text/lists.ts";
 import { CatalogText, type DocumentChange } from "./catalogText.ts";
 import { isSame } from "./patchText.ts";
 
-/** The texts of the files of a catalog, by path relative to its root. */
+/** Contents of the catalog files by path relative to the catalog root. */
 export type CatalogFiles = ReadonlyMap<string, string>;
 
 /** The result of an edit. */
 export interface EditResult {
-  /** New texts of changed files, in order of their paths; undefined for a removed file. */
+  /** New contents of changed files, sorted by path; undefined for a removed file. */
   readonly files: ReadonlyMap<string, string | undefined>;
   /** Notes for the user, as sentences without a full stop. */
   readonly notes: readonly string[];
@@ -80,7 +80,7 @@ export class PackageEdit {
     return this.#documents.find((document) => document.schema === schema && document.name === name);
   }
 
-  /** Returns a channel or bundle. @throws EditError with the existing names if it does not exist. */
+  /** Returns a channel or bundle. @throws EditError with the available names if it does not exist. */
   require(schema: typeof Schema.channel | typeof Schema.bundle, name: string): EditedDocument {
     const found = this.find(schema, name);
     if (found) return found;
@@ -107,7 +107,10 @@ export class PackageEdit {
     this.#removed.push(document as TrackedDocument);
   }
 
-  /** Adds an object. @param file defaults to the file with the last object of its schema, or to a new file next to it if each has its own file. */
+  /**
+   * Adds an object.
+   * @param file defaults to the file with the last object of the same schema, or to a new file next to it if each object has its own file.
+   */
   add(blob: JsonObject, schema: string, name: string, file: string = this.#fileFor(blob, schema, name)): void {
     this.#documents.push({ file, schema, name, blob, index: undefined, original: undefined });
   }
@@ -188,14 +191,14 @@ export function formatNames(names: readonly string[]): string {
       );
 }
 
-/** Maximum errors in the message about an invalid catalog. */
+/** Maximum errors in a message. */
 const MAX_ERRORS = 10;
 
 /**
  * Edits one package of a catalog and validates the result.
  * @param files of the whole catalog.
- * @throws EditError if the edit is not possible, or if opm would reject the catalog with an error that it did not have before; ContentError if the
- * catalog cannot be read.
+ * @throws EditError if the edit is not possible, or if it would add an error for which opm rejects the catalog; ContentError if the catalog cannot be
+ * read.
  */
 export function editCatalog(files: CatalogFiles, packageName: string, change: (edit: PackageEdit) => void): EditResult {
   if (packageName === "") throw new EditError("package name must not be empty");
@@ -237,7 +240,7 @@ function findErrors(files: CatalogFiles, packageName: string): Finding[] {
   return check.end().findings.filter(({ severity }) => severity === "error");
 }
 
-/** Identifies a finding without its location, which an edit can change. */
+/** Returns a key for a finding. Ignores its location, because an edit can change it. */
 function getFindingKey({ rule, schema, package: packageName, name, message, path }: Finding): string {
   return JSON.stringify([rule, schema, packageName, name, message, path]);
 }

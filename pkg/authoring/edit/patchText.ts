@@ -20,7 +20,7 @@ import {
 /** Maps indexes of kept items in the old list to their indexes in the new list. */
 type Alignment = ReadonlyMap<number, number>;
 
-/** Maximum removed and added items. The search is quadratic. Lists with more changes are rewritten. */
+/** Maximum removed and added items, because the search is quadratic. Lists with more changes are rewritten. */
 const MAX_CHANGED = 5_000;
 
 /** Aligns as many items of two lists as possible, in order. Objects with the same name are aligned. */
@@ -88,9 +88,9 @@ function formatAfterDash(value: unknown, column: number, style: TextStyle): stri
   return blockItem(value, column, style).slice("-".length);
 }
 
-/** Formats a value in flow style. JSON is multi-line if the column of its first character is given. YAML is on one line. */
+/** Formats a value in flow style. JSON is multi-line if `column`, the column of its first character, is set. YAML is on one line. */
 function flowValue(value: unknown, column: number | undefined, { json, indent }: TextStyle): string {
-  // Format the value inside brackets, so that strings with brackets or commas are quoted.
+  // Formats the value inside brackets, so that strings with brackets or commas are quoted.
   if (!json) return toYaml([value], { flow: true }).trimEnd().slice(1, -1);
   return column === undefined || indent === 0 ? oneLineJson(value, indent > 0) : indentLines(formatJson(value, indent), column);
 }
@@ -147,7 +147,8 @@ interface TextEdit {
 
 /**
  * Changes the text of a document only where `after` differs from `before`. Keeps comments, order and style of the rest.
- * @param text contains only `before`. @param json whether the text is JSON.
+ * @param text the text of `before`.
+ * @param json whether the text is JSON.
  * @throws NotEditableError if a changed part cannot be edited in place.
  */
 export function patchText(text: string, before: JsonObject, after: JsonObject, json: boolean): string {
@@ -185,7 +186,7 @@ class TextPatch {
     this.#replace(node, after, position);
   }
 
-  /** @returns false if no field of the map is kept. */
+  /** @returns false, without changes, if no field of the map remains. */
   #changeMap(node: MapNode, before: JsonObject, after: JsonObject): boolean {
     const names = node.items.map(({ key }) => key.value);
     if (!names.some((name) => Object.hasOwn(after, name))) return false;
@@ -285,7 +286,7 @@ class TextPatch {
     }
   }
 
-  /** Removes a range. @param contentEnd end of the content; the rest must not contain a comment. */
+  /** Removes a range. @param contentEnd end of the removed content. The rest of the range must not contain a comment. */
   #remove(start: number, end: number, contentEnd = end): void {
     if (this.#text.slice(contentEnd, end).includes("#")) throw new NotEditableError("a comment would be lost");
     this.#edits.push({ start, end, text: "" });
@@ -338,7 +339,7 @@ class TextPatch {
     return at <= 0 ? 0 : this.#text.lastIndexOf("\n", at - 1) + 1;
   }
 
-  /** Returns the offset of the line break. */
+  /** Returns the offset of the line break at the end of a line. */
   #lineEnd(at: number): number {
     const end = this.#text.indexOf("\n", at);
     if (end < 0) return this.#text.length;

@@ -7,7 +7,7 @@ import { Schema } from "../../fbc/content.ts";
 import { CatalogText } from "./catalogText.ts";
 import { createEntry, readChannelEntries, withEdges, withEntries } from "./channelEntries.ts";
 
-/** Skips larger files, in bytes. */
+/** Maximum file size in bytes. Larger files are skipped. */
 const MAX_BYTES = 1_000_000;
 
 describeWithData("CatalogText on real catalogs", (data) => {

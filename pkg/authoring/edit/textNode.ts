@@ -23,7 +23,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** The text cannot be edited in place. The caller can rewrite the whole object. */
+/** Thrown if the text cannot be edited in place. The caller can rewrite the whole object. */
 export class NotEditableError extends Error {
   override readonly name = "NotEditableError";
 }
@@ -53,7 +53,7 @@ function documentsIn(source: string): ReturnType<typeof parseAllDocuments<Parsed
   try {
     return parseAllDocuments(source, options);
   } catch (err) {
-    throw new NotEditableError("invalid YAML", { cause: err }); // for example nested too deeply
+    throw new NotEditableError("invalid YAML", { cause: err }); // for example, nested too deeply
   }
 }
 
@@ -75,7 +75,9 @@ export function isListNode(node: ParsedNode): node is ListNode {
   return isSeq(node);
 }
 
-/** Returns the range of a value with its quotes and brackets. The ranges of the parser also contain comments and empty lines after a block. */
+/**
+ * Returns the range of a value with its quotes and brackets. Not the range of the parser, which also contains comments and empty lines after a block.
+ */
 export function findSpan(node: ParsedNode, source: string): Span {
   const [start, end] = node.range;
   if (isCollection(node) && !node.flow) {

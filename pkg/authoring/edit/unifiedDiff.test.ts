@@ -10,7 +10,7 @@ const text = fc
   .tuple(fc.array(fc.constantFrom("a", "b", "c", ""), { maxLength: 40 }), fc.boolean())
   .map(([lines, isEnded]) => lines.join("\n") + (isEnded && lines.length > 0 ? "\n" : ""));
 
-/** Applies a diff like `patch`. Fails if a hunk is not at its stated line. */
+/** Applies a diff like `patch`. Fails if a hunk is not at the line in its header. */
 function patched(before: string, diff: string): string {
   const old = before.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   const after: string[] = [];

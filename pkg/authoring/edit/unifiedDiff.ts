@@ -1,13 +1,14 @@
 import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from "diff";
 
-/** Lines around each change. */
+/** Context lines around each change. */
 const CONTEXT = 3;
-/** Maximum added and removed lines. The search is quadratic. With more, the diff has one hunk from the first to the last change. */
+/** Maximum added and removed lines, because the search is quadratic. If there are more, the diff has one hunk from the first to the last change. */
 const MAX_CHANGED = 1_000;
 
 /**
  * Returns the change of a file as a unified diff for `git apply` and `patch -p1`; empty if nothing changed.
- * @param before undefined for a new file. @param after undefined for a file that is removed.
+ * @param before undefined for a new file.
+ * @param after undefined for a file that is removed.
  */
 export function formatUnifiedDiff(path: string, before: string | undefined, after: string | undefined): string {
   if (before === after) return "";

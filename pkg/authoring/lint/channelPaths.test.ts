@@ -29,7 +29,7 @@ function pathsOf(entries: readonly Entry[]): ChannelPaths {
   return ChannelPaths.of(channel, owner);
 }
 
-/** Returns a channel in which the range of each entry contains all lower versions: one upgrade edge for each pair. */
+/** Returns a channel with one upgrade edge for each pair of entries: the range of each entry contains all lower versions. */
 function dense(count: number): Entry[] {
   return Array.from({ length: count }, (_, i) => ({ name: `p.v1.${i}.0`, skipRange: `<1.${i}.0` }));
 }

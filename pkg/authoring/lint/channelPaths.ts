@@ -11,7 +11,7 @@ export class ChannelPaths {
 
   /** Entries by name. The first entry with a name counts. */
   readonly entries: ReadonlyMap<string, LintedEntry>;
-  /** Entries that no other one replaces or skips. */
+  /** Names of entries that no other entry replaces or skips. */
   readonly heads: readonly string[];
   /** Entries in ascending order of version. Entries without a version are first. */
   readonly byVersion: readonly LintedEntry[];
@@ -48,7 +48,7 @@ export class ChannelPaths {
     return this.#steps;
   }
 
-  /** Returns the version of a bundle: the stated one, or else the version at the end of its name. */
+  /** Returns the version of a bundle: the version in the catalog, or else the version at the end of its name. */
   parsed(name: string): VersionRelease | undefined {
     if (this.#parsed.has(name)) return this.#parsed.get(name);
     const parsed = this.#bundles.get(name)?.version?.parsed ?? parseVersionInName(name)?.parsed;
@@ -90,16 +90,16 @@ export class ChannelPaths {
   }
 }
 
-/** The positions that a search has not visited. */
+/** The positions that a search has not visited yet. */
 class UnvisitedPositions {
-  /** Union-find links: each leads towards the next position that is not taken. */
+  /** Union-find links: each points towards the next unvisited position. */
   readonly #next: Int32Array;
 
   constructor(count: number) {
     this.#next = Int32Array.from({ length: count + 1 }, (_, at) => at);
   }
 
-  /** Takes and yields the remaining positions in the half-open range from `from` to `to`. */
+  /** Marks as visited, and yields, the unvisited positions from `from` up to, but not including, `to`. */
   *take(from: number, to: number): Generator<number> {
     for (let at = this.#from(from); at < to; at = this.#from(at)) {
       this.#next[at] = at + 1;

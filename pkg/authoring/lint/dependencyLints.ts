@@ -4,7 +4,7 @@ import type { YamlPath } from "../../golang/yaml.ts";
 import type { LintedBundle, LintedCatalog } from "./lintedCatalog.ts";
 import { defineInfoLint, defineWarningLint, type LintBreach, LintSource, type LintTable } from "./lintRule.ts";
 
-/** Lints for dependencies that restrict installations less or more than intended. */
+/** Lints for dependencies that restrict installations more or less than intended. */
 export const DEPENDENCY_LINTS: LintTable = {
   "constraint-not": defineWarningLint(
     "A `not` constraint should be inside `all` or `any`, next to the constraints that it narrows.",
@@ -138,7 +138,7 @@ function mixed(bundle: LintedBundle): LintBreach[] {
 function narrow(bundle: LintedBundle): LintBreach[] {
   return listRequirements(bundle).flatMap(({ path, package: needed }) => {
     if (!needed || !isNarrow(needed.range)) return [];
-    const message = `version range ${quoteExcerpt(needed.range)} of package ${quoteExcerpt(needed.name)} is narrow: bundles that require a newer version cannot be installed on the same cluster: include the next major version`;
+    const message = `version range ${quoteExcerpt(needed.range)} of package ${quoteExcerpt(needed.name)} is narrow: bundles that require a newer version cannot be installed on the same cluster; include the next major version`;
     return [{ subject: bundle, path: [...path, "versionRange"], message }];
   });
 }

@@ -17,7 +17,7 @@ export class DocumentLines {
     this.#starts = starts;
   }
 
-  /** Returns the line, from 1, of the value at `path` in the object that begins on line `first`. Returns `first` if it is not found. */
+  /** Returns the line, counted from 1, of the value at `path` in the object that begins on line `first`; `first` if the value is not found. */
   lineOf(first: number, path: YamlPath): number {
     const line = this.#linesAt(first).lineOf(0, path);
     return line === undefined ? first : first + line - 1;

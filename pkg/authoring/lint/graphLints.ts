@@ -6,7 +6,7 @@ import { ChannelPaths } from "./channelPaths.ts";
 import type { LintedCatalog, LintedChannel, LintedEntry, LintedPackage } from "./lintedCatalog.ts";
 import { defineInfoLint, defineWarningLint, type LintBreach, LintSource, type LintTable } from "./lintRule.ts";
 
-/** Lints for upgrade graphs that keep clusters from intended upgrades. */
+/** Lints for upgrade graphs that prevent intended upgrades. */
 export const GRAPH_LINTS: LintTable = {
   "head-not-highest": defineWarningLint(
     "No entry should replace or skip the highest version of a channel, because this version is installed by default.",

@@ -8,7 +8,7 @@ export interface LintBreach {
   readonly subject: FindingSubject;
   /** Path inside the object, if known. */
   readonly path?: YamlPath;
-  /** The mistake and its correction. One sentence without a full stop. */
+  /** The mistake and, if known, how to correct it. One sentence without a full stop. */
   readonly message: string;
 }
 
@@ -27,12 +27,12 @@ export interface CatalogLintRule {
 /** Lints by code. Codes are stable: scripts rely on them. */
 export type LintTable = Readonly<Record<string, CatalogLintRule>>;
 
-/** Defines a lint whose breach is most likely a mistake. */
+/** Defines a lint. A breach is most likely a mistake. */
 export function defineWarningLint(rule: string, source: string, find: CatalogLintRule["find"]): CatalogLintRule {
   return { severity: "warning", rule, source, find };
 }
 
-/** Defines a lint whose breach may be intended. */
+/** Defines a lint. A breach may be intended. */
 export function defineInfoLint(rule: string, source: string, find: CatalogLintRule["find"]): CatalogLintRule {
   return { severity: "info", rule, source, find };
 }

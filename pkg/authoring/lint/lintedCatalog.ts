@@ -56,7 +56,7 @@ function collect(value: unknown, shape: Shape, at: YamlPath, more: readonly stri
   }
 }
 
-/** Returns the canonical names: omits the lower-case variant of a name that has both. */
+/** Returns the canonical field names. If a field also has a lower-case variant, omits the variant. */
 function canonical(members: ReadonlyMap<string, Shape>): string[] {
   const names = [...members.keys()];
   return names.filter((name) => !names.some((other) => other !== name && other.toLowerCase() === name));
@@ -69,7 +69,7 @@ function nearest(key: string, known: readonly string[]): string | undefined {
   return best && best.distance <= MAX_DISTANCE && best.distance < best.name.length / 2 ? best.name : undefined;
 }
 
-/** Computes the edit distance of two names. Texts of more than 64 characters are similar to nothing. */
+/** Computes the edit distance of two names. Treats names of more than 64 characters as not similar. */
 function computeDistance(a: string, b: string): number {
   if (a.length > 64) return a.length;
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -84,7 +84,7 @@ function computeDistance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/** An entry of a channel. Its index counts from 0. */
+/** An entry of a channel, with its index counted from 0. */
 export interface LintedEntry {
   readonly index: number;
   readonly name: string;
@@ -128,7 +128,7 @@ interface LintedDeprecations {
 /** A package with its channels, bundles and deprecations. */
 export interface LintedPackage {
   readonly name: string;
-  /** From its olm.package; undefined if the catalog has none. */
+  /** From the olm.package object; undefined if the catalog does not contain it. */
   package: (FindingSubject & { readonly defaultChannel: string }) | undefined;
   readonly channels: LintedChannel[];
   /** By name. The first bundle with a name counts. */
@@ -141,7 +141,7 @@ export interface LintedFields extends FindingSubject {
   readonly faults: readonly FieldFault[];
 }
 
-/** An image and the bundle that names it first. */
+/** An image and the first bundle that references it. */
 export interface NamedImage {
   readonly image: string;
   readonly subject: FindingSubject;

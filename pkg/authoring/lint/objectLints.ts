@@ -81,7 +81,7 @@ function unknownFields({ fields }: LintedCatalog): LintBreach[] {
     faults.map(({ path, meant, isRead }) => {
       const name = quoteExcerpt(String(path.at(-1)));
       const hint =
-        meant === undefined ? "it has no effect" : isRead ? `write it as ${quoteExcerpt(meant)}` : `did you mean ${quoteExcerpt(meant)}?`;
+        meant === undefined ? "it has no effect" : isRead ? `use ${quoteExcerpt(meant)}` : `did you mean ${quoteExcerpt(meant)}?`;
       return { subject, path, message: `unknown field ${name}: ${hint}` };
     }),
   );

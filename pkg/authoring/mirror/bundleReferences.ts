@@ -5,8 +5,9 @@ import { isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 
 /**
- * Lists the images of an olm.bundle: its own first, then the related ones.
- * @returns an empty list for other schemas. @throws Error that names the bundle if it cannot be read.
+ * Lists the images of an olm.bundle object: the bundle image, then the related images.
+ * @returns an empty list for other schemas.
+ * @throws Error with the bundle name if the images cannot be read.
  */
 export function listImages(meta: Meta): string[] {
   if (meta.schema !== Schema.bundle) return [];
@@ -19,7 +20,7 @@ export function listImages(meta: Meta): string[] {
   }
 }
 
-/** Lists the distinct packages that an olm.bundle requires by name. Ignores required APIs and olm.constraint. */
+/** Lists the distinct packages that an olm.bundle object requires by name. Ignores required APIs and olm.constraint properties. */
 export function listRequiredPackages(meta: Meta): string[] {
   if (meta.schema !== Schema.bundle) return [];
   const properties = selectPackage([meta], meta.package).bundles.flatMap((bundle) => bundle.properties);

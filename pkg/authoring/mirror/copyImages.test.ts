@@ -16,7 +16,7 @@ const ATTEMPTS = 2;
 const LAYER = Buffer.from("the bytes of a layer");
 const DIGEST = computeDigest(LAYER);
 
-/** Sends the first byte of the layer, and the rest only if `rest` does. */
+/** Makes the registry send only the first byte of the layer and then call `rest`. */
 function stopWithin(registry: LoopbackRegistry, rest: (res: ServerResponse) => void = () => undefined): void {
   registry.misbehave = ({ url }, res) => {
     if (!url?.endsWith(DIGEST)) return false;
@@ -31,7 +31,7 @@ function trickle(res: ServerResponse): void {
   res.on("close", () => clearInterval(timer));
 }
 
-/** Copies `quay.io/ns/app:v1` from these mirrors to another registry. */
+/** Copies `quay.io/ns/app:v1` from the registries `sources` to the registry `target`. */
 async function mirror(sources: readonly LoopbackRegistry[], target: LoopbackRegistry): Promise<MirrorOutcome[]> {
   for (const source of sources) source.addImage("ns/app", "v1", { layers: [LAYER] });
   const places = sources.map(({ host }) => `location = "${host}"\ninsecure = true\n`);
@@ -60,16 +60,16 @@ async function mirror(sources: readonly LoopbackRegistry[], target: LoopbackRegi
 const layersAsked = (registry: LoopbackRegistry): number => registry.paths(new RegExp(DIGEST)).length;
 
 test.for<[what: string, misbehave: (registry: LoopbackRegistry) => void]>([
-  ["goes silent within a blob", (registry) => stopWithin(registry)],
+  ["stops sending within a blob", (registry) => stopWithin(registry)],
   ["trickles", (registry) => stopWithin(registry, trickle)],
-])("copyImages copies from the next place after one request when the first mirror %s", async ([, misbehave]) => {
+])("copyImages copies from the next registry after one request when the first mirror %s", async ([, misbehave]) => {
   const [one, two, target] = [await loopbackRegistry(), await loopbackRegistry(), await loopbackRegistry()];
   misbehave(one);
   expect(await mirror([one, two], target)).toMatchObject([{ status: "copied" }]);
   expect([layersAsked(one), layersAsked(two), target.blob(DIGEST)]).toEqual([1, 1, LAYER]);
 });
 
-test("copyImages fails after all attempts when the only place goes silent within a blob", async () => {
+test("copyImages fails after all attempts when the only registry stops sending within a blob", async () => {
   const only = await loopbackRegistry();
   stopWithin(only);
   expect(await mirror([only], await loopbackRegistry())).toMatchObject([

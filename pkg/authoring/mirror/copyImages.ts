@@ -25,7 +25,7 @@ export interface MirrorOutcome {
 
 /** Sources and destinations of images. */
 export interface MirrorEnds {
-  /** Calls `work` with an image at its source. Calls it again with the next mirror if one fails. */
+  /** Calls `work` with an image at its source. If a mirror fails, calls `work` again with the next mirror. */
   withImage<T>(image: MirroredImage, signal: AbortSignal, work: (found: FoundImage) => Promise<T>): Promise<T>;
   writer(image: MirroredImage): Promise<ImageWriter>;
 }
@@ -37,14 +37,14 @@ export interface MirrorOptions {
   /** Whether to copy the remaining images after an error. */
   readonly continueOnError: boolean;
   readonly signal: AbortSignal;
-  /** Called after each image with its duration. */
+  /** Called after each image, with the duration of the copy. */
   readonly onImage: (outcome: MirrorOutcome, seconds: number) => void;
 }
 
 /**
- * Copies images with their signatures. Skips content that the mirror already has, so a second run resumes an interrupted one.
+ * Copies images with their signatures. Skips content that the mirror already contains, so a second run resumes an interrupted run.
  * @returns a result for each image, in the order of `images`
- * @throws Error of the first failed image, unless `continueOnError` is set.
+ * @throws the error of the first failed image, unless `continueOnError` is set.
  */
 export async function copyImages(ends: MirrorEnds, images: readonly MirroredImage[], options: MirrorOptions): Promise<MirrorOutcome[]> {
   const outcomes: MirrorOutcome[] = [];
@@ -63,7 +63,10 @@ export async function copyImages(ends: MirrorEnds, images: readonly MirroredImag
   return outcomes;
 }
 
-/** Creates sources and destinations. Reads images from layout `from`, or else from their registries. Writes to layout `to`, or else to a registry. */
+/**
+ * Creates sources and destinations. Reads images from layout `from` if it is set, otherwise from their registries. Writes images to layout `to` if it
+ * is set, otherwise to a registry.
+ */
 export function createMirrorEnds(
   stores: ImageStores,
   { from, to }: { from?: LayoutStore | undefined; to?: LayoutStore | undefined },
@@ -97,7 +100,7 @@ async function mirrorImage(ends: MirrorEnds, image: MirroredImage, blobs: BlobLo
         return { outcome: { source: image.source, destination, status, digest, bytes, attached } };
       } catch (err) {
         if (isFetchFailure(err)) throw err;
-        return { failure: err }; // not a fetch error: another mirror does not help
+        return { failure: err }; // not a fetch error, so another mirror would not help
       }
     },
   );

@@ -24,7 +24,7 @@ import {
 import { formatMirroredRef, type MirrorGoal, type MirrorPlan, planMirror, selectAnnotations } from "./mirrorSource.ts";
 import type { MirrorSelection } from "./subset.ts";
 
-/** Content of the files of a mirror. */
+/** The input for the files of a mirror. */
 interface MirrorFiles extends MirrorRuleOptions {
   readonly images: readonly MirroredImage[];
   /** Reference of the mirrored catalog for a ClusterCatalog. */
@@ -89,8 +89,8 @@ export interface MirrorResult {
 }
 
 /**
- * Mirrors the images of a catalog, and the catalog last, so that its images are available when it is. Copies a whole catalog, which keeps its digest.
- * Builds an image for a part of a catalog.
+ * Mirrors the images of a catalog and, last, the catalog image, so that a mirrored catalog never references missing images. A whole catalog is copied
+ * and keeps its digest. For a part of a catalog, builds a new image.
  * @throws Error if a source cannot be read or copied.
  */
 export async function mirrorCatalog(
@@ -134,7 +134,7 @@ export async function mirrorCatalog(
   return { ...result, files, images: await copyAll(request, plan, images, { stores, to: undefined, terminal }) };
 }
 
-/** Copies all images to a layout and then annotates it with its catalog. */
+/** Copies all images to a layout. Then annotates the catalog in the layout with its source. */
 async function fillLayout(
   request: MirrorRequest,
   path: string,

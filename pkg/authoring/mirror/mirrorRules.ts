@@ -47,7 +47,7 @@ export function renderRegistriesConf(images: readonly MirroredImage[], { blockSo
   return [...own, ...rules].join("\n");
 }
 
-/** Formats an ImageContentSourcePolicy for OpenShift before 4.13. It does not support images by tag. */
+/** Formats an ImageContentSourcePolicy, for OpenShift before 4.13. This kind does not support images by tag. */
 export function renderContentSourcePolicy(images: readonly MirroredImage[], { name }: MirrorRuleOptions): string {
   const repositoryDigestMirrors = buildRules(images)
     .filter(({ byDigest }) => byDigest)
@@ -72,7 +72,7 @@ export function renderTagMirrorSet(images: readonly MirroredImage[], options: Mi
   return rules.length === 0 ? "" : mirrorSet("ImageTagMirrorSet", "imageTagMirrors", rules, options);
 }
 
-/** Formats a ClusterCatalog for the mirrored catalog. A reference by tag is polled. */
+/** Formats a ClusterCatalog for the mirrored catalog. If the catalog is referenced by tag, sets a poll interval. */
 export function renderClusterCatalog(name: string, ref: string): string {
   const poll = ref.includes("@") ? {} : { pollIntervalMinutes: 30 };
   return toYaml({

@@ -16,7 +16,7 @@ function packaged(name: string, ...properties: object[]): object[] {
   ];
 }
 
-// Requirements S2 and file-based catalogs: any bundle with the same olm.gvk satisfies olm.gvk.required.
+// Source: requirements S2, file-based catalogs; any bundle with the same olm.gvk satisfies olm.gvk.required.
 test.for<[packages: string[], notes: string[]]>([
   [["app", "db"], ["app.v1.0.0 requires API x/v1 Gone, which no mirrored bundle provides; no bundle in the catalog provides it"]],
   [
@@ -27,7 +27,7 @@ test.for<[packages: string[], notes: string[]]>([
     ],
   ],
   [["db"], []],
-])("readMirroredCatalog notes required APIs that packages %j do not provide", async ([packages, notes]) => {
+])("readMirroredCatalog returns a note for each required API that packages %j do not provide", async ([packages, notes]) => {
   using folder = new TempFolder();
   const needs = [GVK, { group: "x", version: "v1", kind: "Gone" }].map((value) => ({ type: "olm.gvk.required", value }));
   const metas = [...packaged("app", ...needs), ...packaged("db", { type: "olm.gvk", value: GVK })];

@@ -19,11 +19,11 @@ import { listImages, listProvidedApis, listRequiredApis, listRequiredPackages } 
 import { formatDestination, type MirroredImage, type MirrorTarget, mapCarriedImage, mapMirroredImage } from "./mirroredImages.ts";
 import { type MirrorSelection, subsetPackage } from "./subset.ts";
 
-/** The catalog of a layout that is moved from one registry to another. */
+/** The catalog in a layout that carries images from one registry to another. */
 interface CarriedCatalog {
   /** The mirrored reference, such as "quay.io/team/catalog:v1". */
   readonly source: string;
-  /** Whether the layout contains the original image, not one that was built from a folder or from a part of the catalog. */
+  /** Whether the layout contains the original image. False if the image was built from a folder or from a part of the catalog. */
   readonly isWhole: boolean;
 }
 
@@ -46,7 +46,7 @@ interface MirroredCatalog {
   /** References of all its images. */
   readonly images: ReadonlySet<string>;
   readonly bundles: number;
-  /** Text of a part of the catalog, as JSON Lines; undefined for a whole catalog, which is not changed. */
+  /** The selected part of the catalog as JSON Lines; undefined for a whole catalog, which is copied unchanged. */
   readonly text: string | undefined;
   readonly notes: readonly string[];
 }
@@ -120,7 +120,7 @@ function isSelected({ packages }: MirrorSelection, name: string): boolean {
   return packages === undefined || name === "" || packages.has(name);
 }
 
-/** The destination of a catalog: a registry, or a layout that is moved to another network. */
+/** The destination of a catalog: a registry, or a layout that is carried to another network. */
 export type MirrorGoal = MirrorTarget | { readonly layout: string };
 
 /** The plan for mirroring a catalog. */
@@ -201,7 +201,10 @@ async function planLayout(
   };
 }
 
-/** Finds the catalog of a layout; undefined if it has none. @throws Error if it has several and `tag` does not select one. */
+/**
+ * Finds the catalog in a layout; undefined if the layout contains none.
+ * @throws Error if the layout contains several and `tag` does not select one.
+ */
 async function findCarriedCatalog(layout: LayoutStore, { tag }: LayoutPlace): Promise<(CarriedCatalog & { digest: string }) | undefined> {
   const all = await layout.entries();
   const catalogs = all.filter(({ annotations }) => parseCarriedAnnotations(annotations));
@@ -213,7 +216,7 @@ async function findCarriedCatalog(layout: LayoutStore, { tag }: LayoutPlace): Pr
   return carried && { ...carried, digest: entry.digest };
 }
 
-/** Formats the reference of the mirrored catalog: by digest if its source has a digest and is copied, or else by tag. */
+/** Formats the reference of the mirrored catalog: by digest if the catalog is copied from a source with a digest, otherwise by tag. */
 export function formatMirroredRef({ catalog, pinned }: MirrorPlan): string {
   return pinned !== undefined && catalog.digest !== undefined ? `${catalog.repository}@${catalog.digest}` : formatDestination(catalog);
 }

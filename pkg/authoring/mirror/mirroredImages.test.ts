@@ -18,7 +18,7 @@ const TARGET = parseTarget("mirror.internal:5000");
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
 describe("computeMirrorTag", () => {
-  // Requirements S0-109, from the documentation of oc adm catalog mirror.
+  // Source: requirement S0-109, from the oc adm catalog mirror documentation.
   test.for([
     [KIBANA, "a767c8f0"],
     [PROXY, "3754ea2b"],
@@ -73,7 +73,7 @@ describe("mapMirroredImages", () => {
   });
 });
 
-describe("formatters of mirror files", () => {
+describe("mirror file formatters", () => {
   const { images } = mapMirroredImages(
     [KIBANA, PROXY, `quay.io/olm/catalog:v1`, `quay.io/olm/app@${DIGEST}`, "quay.io/olm/app:v2"],
     TARGET,

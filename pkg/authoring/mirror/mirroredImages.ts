@@ -6,8 +6,8 @@ const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
 
 /**
- * Computes the tag of an image by digest in a mirror: the 32-bit FNV-1a hash of its whole reference, in hexadecimal without leading zeros. The tag
- * protects the image from garbage collection and is the same in every run.
+ * Computes the mirror tag of an image that is referenced by digest: the 32-bit FNV-1a hash of its whole reference, in hexadecimal without leading
+ * zeros. The tag protects the image from garbage collection and is the same in every run.
  * @see S0-109, oc adm catalog mirror
  */
 export function computeMirrorTag(reference: string): string {
@@ -57,8 +57,8 @@ export function parseTarget(text: string): MirrorTarget {
 }
 
 /**
- * Computes the destinations of distinct images, sorted by source. Slashes in the repository become dashes. A tag is kept, and an image by digest gets
- * the tag of `computeMirrorTag`. If a source has a tag and a digest, the digest counts.
+ * Computes the destinations of distinct images, sorted by source. Slashes in the repository become dashes. Images by tag keep their tag, and images
+ * by digest get the tag from `computeMirrorTag`. If a reference has a tag and a digest, uses the digest.
  * @param target a registry, or "carried" for a layout.
  * @throws Error if two images have the same destination.
  */
@@ -105,7 +105,7 @@ export function mapMirroredImage(name: ImageName, target: MirrorTarget): Mirrore
   };
 }
 
-/** Computes the destination of an image in a layout, where it keeps the name of its repository. */
+/** Computes the destination of an image in a layout. The image keeps its repository name. */
 export function mapCarriedImage(name: ImageName): MirroredImage {
   const image = mapMirroredImage(name, { registry: "", prefix: "" });
   return { ...image, repository: image.sourceRepository };

@@ -17,7 +17,7 @@ export interface MirrorSelection {
   versionsOf(packageName: string): Constraint | undefined;
 }
 
-/** The unparsed selection. Channels and versions can have a package, such as `PACKAGE:CHANNEL`, which selects the package. */
+/** The unparsed selection. A channel or version with a package, such as `PACKAGE:CHANNEL`, also selects the package. */
 export interface SelectionTexts {
   readonly packages?: readonly string[];
   readonly channels?: readonly string[];
@@ -26,7 +26,7 @@ export interface SelectionTexts {
 
 /** `PACKAGE:TEXT`. The package is a DNS-1123 subdomain. Version ranges do not contain colons. */
 const QUALIFIED = /^([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?):(.+)$/s;
-/** Key of settings for all packages. */
+/** Key for settings that apply to all packages. */
 const ALL = "";
 
 /** Parses a selection. @returns undefined for the whole catalog. @throws Error if a version range is invalid. */
@@ -69,10 +69,10 @@ export interface PackageSubset {
 }
 
 /**
- * Extracts the selected channels, entries and bundles of a package. Also keeps versions between selected ones, so that upgrades between those remain
- * possible, and objects of other schemas.
+ * Extracts the selected channels, entries and bundles of a package. Also keeps versions between selected versions, so that upgrades between these
+ * remain possible, and objects of other schemas.
  * @param metas of this package, in order
- * @throws Error if the package or a channel does not exist, or if nothing remains.
+ * @throws Error if the package or a channel does not exist, or if no version is selected.
  */
 export function subsetPackage(metas: readonly Meta[], name: string, selection: MirrorSelection): PackageSubset {
   const content = selectPackage(metas, name);
@@ -151,7 +151,7 @@ function namesInRange(bundles: readonly FbcBundle[], range: Constraint | undefin
   return new Set(bundles.filter(fits).map(({ name }) => name));
 }
 
-/** Returns the entries in range, and those between two of them in a replaces chain. */
+/** Returns the entries in range, and the entries between two of these in a replaces chain. */
 function selectEntries({ entries }: FbcChannel, inRange: ReadonlySet<string>): Set<string> {
   const replaced = new Map(entries.map(({ name, replaces }) => [name, replaces]));
   const kept = new Set(entries.map(({ name }) => name).filter((name) => inRange.has(name)));
@@ -171,7 +171,7 @@ function selectEntries({ entries }: FbcChannel, inRange: ReadonlySet<string>): S
   return kept;
 }
 
-/** Returns the current default channel if it is kept, or else the only channel. */
+/** Returns the current default channel if it is kept, otherwise the only kept channel. @throws Error if several other channels are kept */
 function chooseDefaultChannel(content: PackageContent, kept: readonly string[], name: string): string {
   const before = content.package?.defaultChannel ?? "";
   if (kept.includes(before)) return before;

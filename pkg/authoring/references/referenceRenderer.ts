@@ -18,7 +18,7 @@ import { type MigrationLevel, migrateMeta } from "../render/migrate.ts";
 import { type BundleIdentity, renderCatalogBundle } from "../render/renderBundle.ts";
 
 /**
- * Reads the objects of the catalog in a folder, in the order of its files.
+ * Reads the objects of the catalog in a folder, in the order of the files.
  * @throws ContentError or Error if opm cannot load it: invalid YAML or JSON, an object without a schema, or a field of the wrong type.
  */
 export async function readFolderMetas(root: string): Promise<Meta[]> {
@@ -29,7 +29,7 @@ export async function readFolderMetas(root: string): Promise<Meta[]> {
   return metas;
 }
 
-/** Reads the objects of a stream, with the same checks. @param file names the stream in errors. */
+/** Reads the objects of a stream, with the same checks. @param file the name of the stream in errors. */
 export async function readMetas(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, file: string): Promise<Meta[]> {
   const onEmpty = (place: ContentPlace): never => {
     throw new ContentError(place, "object '' is missing root schema field");
@@ -49,7 +49,7 @@ interface ImageKind {
 }
 
 /**
- * Determines the kind of an image from its labels. The first known label counts.
+ * Determines the kind of an image from its first known label.
  * @throws TerminalError for an index image with a database, and for unknown labels.
  * @see C-20
  */
@@ -71,7 +71,7 @@ export type ReferenceKind = "catalog folder" | "bundle folder" | "catalog image"
 /** Options for rendering references. */
 export interface ReferenceRenderOptions {
   readonly level: MigrationLevel;
-  /** Returns the image of a bundle in a folder or layout. Default: none. */
+  /** Returns the image reference for a bundle that is rendered from a folder or layout. Default: none. */
   readonly imageOf?: ((identity: BundleIdentity) => string) | undefined;
   /** Default: all kinds. */
   readonly allowed?: readonly ReferenceKind[];
@@ -82,7 +82,7 @@ export interface RenderedReference {
   readonly metas: Meta[];
   /** The ClusterServiceVersion of a bundle. */
   readonly csv?: JsonObject;
-  /** A sentence for each skipped part. */
+  /** One sentence for each skipped part. */
   readonly warnings: readonly string[];
 }
 
@@ -105,7 +105,7 @@ export class ReferenceRenderer {
 
   /**
    * Renders a folder or image. Keeps the order of its objects.
-   * @throws Error `render reference "…": …` of opm.
+   * @throws Error `render reference "…": …`, like opm.
    * @see C-20
    */
   render(ref: string): Promise<RenderedReference> {
@@ -140,9 +140,12 @@ export class ReferenceRenderer {
     return renderBundleFolder(ref, this.#imageOf);
   }
 
-  /** @param layout set if the image is in a layout. A cluster cannot pull a bundle from there, so it gets the image of `imageOf`. */
+  /**
+   * @param layout set if the image is in a layout. Clusters cannot pull a bundle from a layout, so the bundle gets the image reference that `imageOf`
+   * returns.
+   */
   async #renderImage(ref: string, layout?: LayoutPlace): Promise<RenderedReference> {
-    // Not an image reference: a request to a registry would hide that the folder is missing.
+    // Not an image reference. A request to a registry would hide that the folder is missing.
     if (!layout && /^\.{0,2}\//.test(ref))
       throw new Error(`failed to pull image ${goQuote(ref)}: not an existing folder or an image reference`);
     let rejection: unknown;
@@ -193,7 +196,7 @@ async function isBundle(folder: string): Promise<boolean> {
   return folders.includes("manifests") && folders.includes("metadata");
 }
 
-/** Concurrent calls. Registries allow a client a few more. */
+/** Maximum concurrent calls. Fewer than registries allow per client. */
 const CONCURRENCY = 4;
 
 /**

@@ -14,27 +14,27 @@ import { formatList } from "../../text/lists.ts";
 import { truncateExcerpt } from "../../text/truncate.ts";
 
 const CSV = "ClusterServiceVersion";
-/** Maximum values of a document. The largest real manifests have about 100,000. Values of an alias count for each reference. */
+/** Maximum values of a document. The largest real manifests have about 100,000. Values of an anchor count once for each alias. */
 const MAX_VALUES = 500_000;
 /** Maximum warnings in an error. */
 const MAX_WARNINGS = 3;
 
 /** The manifests of a bundle that opm adds to a catalog. */
 export interface BundleObjects {
-  /** The first object of each file, in the order of file names, without further ClusterServiceVersions. */
+  /** The first object of each file, sorted by file name. Contains only the first ClusterServiceVersion. */
   readonly objects: readonly JsonObject[];
   readonly csv: JsonObject;
-  /** A sentence for each skipped part. */
+  /** One sentence for each skipped part. */
   readonly warnings: readonly string[];
 }
 
-/** Returns the folders in the annotations of a bundle if these can be read and the folders exist, or else the default folders. */
+/** Returns the folders in the bundle annotations. If the annotations cannot be read or a folder does not exist, returns the default folders. */
 export function findBundleFolders(files: BundleFiles): BundleFolders {
   const annotations = files.get(ANNOTATIONS_FILE);
   try {
     if (annotations) return chooseFolders(files.keys(), readAnnotationsFile(annotations));
   } catch {
-    // Errors of the annotations are reported elsewhere.
+    // Invalid annotations are reported elsewhere.
   }
   return { manifests: "manifests", metadata: "metadata" };
 }
@@ -66,7 +66,7 @@ export function readBundleObjects(files: BundleFiles): BundleObjects {
   return { objects, csv, warnings };
 }
 
-/** Parses the first non-empty document. @throws Error if it is not YAML, or if its aliases expand to more than MAX_VALUES values. */
+/** Parses the first non-empty document. @throws Error for invalid YAML, or if the document with expanded aliases has more than MAX_VALUES values. */
 export function parseFirstDocument(content: Uint8Array): { document: unknown; count: number } {
   const documents = parseYamlDocuments(new TextDecoder().decode(content)).filter((document) => document !== null);
   const document = documents[0] ?? null;
@@ -110,13 +110,13 @@ export interface MetadataFolder {
   readonly packageName: string;
   /** From the properties file. */
   readonly properties: readonly Property[];
-  /** Dependencies of the dependencies file, converted to properties. */
+  /** From the dependencies file, converted to properties. */
   readonly required: readonly Property[];
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads the files in folder `metadata`. Uses the first file of each kind, with any name.
+ * Reads the files in folder `metadata`. File names are arbitrary: uses the first file of each kind.
  * @throws Error `Could not find annotations file`.
  * @see C-20; operator-registry v1.73.0 pkg/registry/parse.go, addMetadata
  */
@@ -140,7 +140,7 @@ export function parseAnnotatedProperties(text: string): { properties: Property[]
     const properties = parseRawProperties(text).map(({ type, value }) => ({ type, value: parsedValue(type, value) }));
     return { properties, warnings: [] };
   } catch (err) {
-    return { properties: [], warnings: [`annotation olm.properties of the ClusterServiceVersion: skipped: ${getErrorMessage(err)}`] };
+    return { properties: [], warnings: [`skipped annotation olm.properties of the ClusterServiceVersion: ${getErrorMessage(err)}`] };
   }
 }
 

@@ -28,7 +28,7 @@ const ENTRIES: FieldForm = {
 const REFERENCE: FieldForm = { key: "reference", zero: { schema: "" }, members: [{ key: "schema", zero: "" }, { key: "name" }] };
 const SCHEMA: FieldForm = { key: "schema", zero: "" };
 
-/** The fields that opm prints for each schema that it knows, in its order. @see operator-registry v1.73.0 alpha/declcfg/declcfg.go */
+/** The fields that opm prints for each schema that it defines, in the same order. @see operator-registry v1.73.0 alpha/declcfg/declcfg.go */
 const FORMS: ReadonlyMap<string, readonly FieldForm[]> = new Map([
   [
     Schema.package,
@@ -72,8 +72,8 @@ const FORMS: ReadonlyMap<string, readonly FieldForm[]> = new Map([
 ]);
 
 /**
- * Orders the fields of a catalog object like opm. Adds fields that opm always prints and omits empty fields that it omits. Unknown fields, which opm
- * drops, are kept at the end. In objects of other schemas, all fields are sorted by name.
+ * Orders the fields of a catalog object like opm. Adds fields that opm always prints, and omits empty fields that opm omits. Unlike opm, keeps
+ * unknown fields, at the end. In objects of other schemas, all fields are sorted by name.
  */
 export function orderMetaMembers(meta: Meta): Meta {
   const form = FORMS.get(meta.schema);

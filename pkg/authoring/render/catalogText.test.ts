@@ -39,7 +39,7 @@ describe("sortMetas and formatCatalog", () => {
     ]);
   });
 
-  test("formatCatalog prints the fields of opm in its order and keeps unknown fields", () => {
+  test("formatCatalog prints fields in the order of opm and keeps unknown fields", () => {
     const objects = metas(
       { defaultChannel: "stable", Name: "a", schema: "olm.package", note: { b: "<1>", a: [] }, properties: [] },
       { schema: "olm.channel", package: "a", name: "stable", entries: [{ skipRange: "<2.0.0", skips: [], name: "a.v2.0.0" }] },
@@ -116,7 +116,7 @@ describe("migrateMeta", () => {
     ]);
   });
 
-  test("migrateMeta replaces manifests by olm.csv.metadata", () => {
+  test("migrateMeta replaces manifests with olm.csv.metadata", () => {
     const meta = bundle(object({ kind: "Service" }), object(csv), own);
     expect(propertiesOf(migrateMeta(meta, "bundle-object-to-csv-metadata"))).toEqual([own, METADATA]);
   });

@@ -5,7 +5,7 @@ import { goQuote } from "../../golang/quote.ts";
 import { encodeGoYaml } from "../../golang/yamlWriter.ts";
 import { compareText } from "../../text/compare.ts";
 
-/** Formats of a catalog. */
+/** Output formats of a catalog. */
 const CATALOG_FORMATS = ["json", "yaml"] as const;
 export type CatalogFormat = (typeof CATALOG_FORMATS)[number];
 
@@ -28,7 +28,7 @@ export function sortMetas(metas: readonly Meta[]): Meta[] {
   );
 }
 
-/** Formats objects as consecutive JSON objects with an indentation of four, or as YAML documents with fields sorted by name. */
+/** Formats objects as consecutive JSON objects, indented by four spaces, or as YAML documents with fields sorted by name. */
 export function formatCatalog(metas: readonly Meta[], format: CatalogFormat): string {
   return metas.map(({ blob }) => formatMeta(blob, format)).join("");
 }

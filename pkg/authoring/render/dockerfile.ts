@@ -10,7 +10,7 @@ export interface DockerfileOptions {
   readonly labels: ReadonlyMap<string, string>;
 }
 
-/** The builder and base image in Dockerfiles of opm. */
+/** Default builder and base image, like in opm. */
 export const OPM_IMAGE = "quay.io/operator-framework/opm:latest";
 /** The empty base image. */
 const SCRATCH = "scratch";
@@ -32,7 +32,7 @@ const CONTENT_ONLY = `# OLMv0 CatalogSources that use binary-less images must se
 
 /**
  * Returns the Dockerfile of a catalog image, with labels sorted by name.
- * @throws Error of opm for an unset image or folder, and for builder `scratch`; Error for values that a Dockerfile cannot contain.
+ * @throws Error, like opm, for an unset image or folder and for builder `scratch`; also for values that a Dockerfile cannot contain.
  * @see C-25
  */
 export function renderCatalogDockerfile({ folder, base, builder, labels }: DockerfileOptions): string {
@@ -76,7 +76,7 @@ function labelLines(labels: ReadonlyMap<string, string>): string {
   const lines = [...labels]
     .sort(([a], [b]) => compareText(a, b))
     .map(([key, value]) => {
-      // Values are not escaped: reject characters that end the string or the line.
+      // Values are not escaped, so characters that would end the string or the line are rejected.
       if (/["\\\r\n]/.test(key + value))
         throw new Error(`invalid label ${goQuote(`${key}=${value}`)}: must not contain quotes, backslashes or line breaks`);
       return `LABEL "${key}"="${value}"\n`;

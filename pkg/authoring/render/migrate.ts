@@ -10,7 +10,7 @@ import { parseYaml } from "../../golang/yaml.ts";
 import { truncateExcerpt } from "../../text/truncate.ts";
 import { sortByImage } from "./relatedImages.ts";
 
-/** The property with the metadata of a ClusterServiceVersion, instead of its manifest. */
+/** The property that contains the metadata of a ClusterServiceVersion instead of its manifest. */
 export const CSV_METADATA = "olm.csv.metadata";
 
 /**
@@ -40,7 +40,7 @@ function csvMetadata(manifest: JsonObject): Property {
   return { type: CSV_METADATA, value: Object.fromEntries(Object.entries(value).filter(([, member]) => !isEmpty(member))) };
 }
 
-/** Implements `omitempty` of Go, which never omits a struct. */
+/** Implements Go's `omitempty`, which never omits a struct. */
 function isEmpty(member: unknown): boolean {
   if (member === undefined || member === null || member === "") return true;
   return Array.isArray(member) && member.length === 0;
@@ -61,7 +61,7 @@ export function parseMigrationLevel(text: string): MigrationLevel {
 
 /**
  * Migrates an object of a catalog like opm. In bundles, moves manifests and olm.csv.metadata after all other properties, and sorts images. From level
- * bundle-object-to-csv-metadata, replaces the manifests of a bundle with an image by the property olm.csv.metadata.
+ * bundle-object-to-csv-metadata, replaces the manifests of each bundle that has an image with the property olm.csv.metadata.
  * @throws Error if the manifest of a ClusterServiceVersion cannot be read.
  * @see C-20
  */

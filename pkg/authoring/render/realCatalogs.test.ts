@@ -9,7 +9,7 @@ import { formatCatalog } from "./catalogText.ts";
 import { migrateMeta } from "./migrate.ts";
 import { renderCatalogBundle } from "./renderBundle.ts";
 
-/** Skips larger files, in bytes, which take seconds to read. */
+/** Maximum file size in bytes. Larger files take seconds to read and are skipped. */
 const MAX_BYTES = 500_000;
 
 describeWithData("catalogs that opm wrote", (folder) => {
@@ -24,10 +24,10 @@ describeWithData("catalogs that opm wrote", (folder) => {
     for (const file of files) catalogs.set(file, await Array.fromAsync(decodeMetas([readFileSync(file)], file)));
   });
 
-  test("formatCatalog reproduces catalogs of opm byte for byte", () => {
+  test("formatCatalog reproduces opm catalogs byte for byte", () => {
     for (const [file, found] of catalogs) {
       const text = readFileSync(file, "utf8");
-      if (text.includes(": []\n")) continue; // opm omits empty lists: another tool wrote these
+      if (text.includes(": []\n")) continue; // opm omits empty lists, so another tool wrote this file
       // opm sorts the fields of property values only when it reads a catalog, not when it renders bundles.
       const again = file.endsWith(".json") ? formatCatalog(found, "json") : formatCatalog(found.map(orderMetaMembers), "yaml");
       expect(again === text, file).toBe(true);
@@ -36,7 +36,7 @@ describeWithData("catalogs that opm wrote", (folder) => {
   });
 
   describe("bundles in catalogs that opm wrote", () => {
-    test("renderCatalogBundle reproduces bundles of opm byte for byte", () => {
+    test("renderCatalogBundle reproduces opm bundles byte for byte", () => {
       const bundles = [...catalogs.values()].flat().filter(({ schema }) => schema === "olm.bundle");
       const known = new Map(bundles.map((meta) => [`${meta.package} ${meta.name}`, meta]));
       const compared: string[] = [];

@@ -9,7 +9,8 @@ export interface RelatedImage {
 }
 
 /**
- * Returns the images of a bundle, sorted: the related images of its ClusterServiceVersion, its own image, and those of containers in its Deployments.
+ * Returns the images of a bundle, sorted: the related images of its ClusterServiceVersion, the bundle image, and the container images of its
+ * Deployments.
  * @param bundleImage empty if unknown.
  * @throws Error if spec.relatedImages is not a list.
  * @see operator-registry v1.73.0 alpha/action/render.go, getRelatedImages
@@ -27,7 +28,7 @@ export function listRelatedImages(csv: JsonObject, bundleImage: string): Related
   return sortByImage(listed);
 }
 
-/** Sorts by the bytes of the image. The sort is stable. */
+/** Sorts by the bytes of the image reference. The sort is stable. */
 export function sortByImage<T extends { readonly image: string }>(images: readonly T[]): T[] {
   return images.toSorted((a, b) => Buffer.compare(Buffer.from(a.image), Buffer.from(b.image)));
 }

@@ -22,7 +22,7 @@ interface ApiKey {
 /** Maximum APIs in an error. */
 const MAX_APIS = 50;
 
-/** Returns the APIs of all versions of the CRDs of a bundle, and those of its API services. */
+/** Returns the APIs that a bundle provides: all versions of its CRDs, and its API services. */
 function providedApis(objects: readonly JsonObject[], csv: JsonObject): ApiKey[] {
   const crds = objects.filter(({ kind }) => kind === "CustomResourceDefinition");
   return [...crds.flatMap(crdApis), ...apiServices(csv, "owned")];
@@ -93,7 +93,7 @@ export interface CatalogBundle {
   readonly meta: Meta;
   /** The ClusterServiceVersion of the bundle, unchanged. */
   readonly csv: JsonObject;
-  /** A sentence for each skipped part. */
+  /** One sentence for each skipped part. */
   readonly warnings: readonly string[];
 }
 
@@ -103,7 +103,7 @@ const OBJECT = "olm.bundle.object";
 /**
  * Renders a registry+v1 bundle as an olm.bundle. Sorts properties by type and value, with manifests as `olm.bundle.object` at the end, and images.
  * @param imageOf returns the image reference of the bundle; empty if it has none yet.
- * @throws Error of opm if the bundle is invalid, its CSV owns a CRD that is not in the bundle, or its version is not a string.
+ * @throws Error, like opm, if the bundle is invalid, its CSV owns a CRD that is not in the bundle, or its version is not a string.
  * @see C-20 "Bundle to FBC"; operator-registry v1.73.0 pkg/registry/registry_to_model.go, alpha/action/render.go
  */
 export function renderCatalogBundle(files: BundleFiles, imageOf: (identity: BundleIdentity) => string): CatalogBundle {
@@ -148,7 +148,7 @@ function readAnnotations(csv: JsonObject): { properties: Property[]; warnings: s
   return typeof text === "string" ? parseAnnotatedProperties(text) : { properties: [], warnings: [] };
 }
 
-/** Returns the property olm.package: the stated one, or else one with the package and version of the bundle. */
+/** Returns the property olm.package from `stated`. If missing, creates it from the package and version of the bundle. */
 function ownProperty(stated: readonly Property[], packageName: string, bundle: string, csv: JsonObject): Property {
   const given = stated.find(({ type, value }) => type === "olm.package" && typeof value === "object" && value !== null);
   if (given) {
@@ -193,7 +193,7 @@ function objectProperties({ objects }: BundleObjects): Property[] {
   return objects.map((object) => ({ type: OBJECT, value: { data: Buffer.from(encodeGoJson(object)).toString("base64") } }));
 }
 
-/** Sorts distinct properties by type, then by the bytes of the value. */
+/** Sorts properties by type, then by the bytes of the value. Removes duplicates. */
 function sortProperties(properties: readonly Property[]): Property[] {
   const keyed = properties.map((property) => ({ property, key: Buffer.from(getSortKey(property)) }));
   const distinct = [...new Map(keyed.map((item) => [`${item.property.type} ${item.key.toString()}`, item])).values()];

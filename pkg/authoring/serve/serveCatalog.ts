@@ -12,15 +12,15 @@ import { escapeControlCharacters } from "../../text/escape.ts";
 import { formatCount } from "../../text/lists.ts";
 import type { ImageTerminal } from "../build/publishImage.ts";
 
-/** Reload delay after the last change. Editors write a file in several steps, and tools write several files. */
+/** Delay between the last change and the reload, in milliseconds, because editors write a file in several steps and tools write several files. */
 const QUIET_MS = 200;
-/** Poll interval for a replaced folder. */
+/** Poll interval for a replaced folder, in milliseconds. */
 const POLL_MS = 500;
 
 /**
- * Calls `onChange` after changes in a folder, QUIET_MS after the last one. Runs one call at a time, and another one for changes during a call.
- * If the folder is removed or moved, waits for a new one at the same path, because some tools replace the folder.
- * Returns when `signal` is aborted and no call is running.
+ * Calls `onChange` QUIET_MS after the last change in a folder. Runs one call at a time; if files change during a call, calls `onChange` again. If the
+ * folder is removed or moved, waits for a new folder at the same path, because some tools replace the folder. Returns when `signal` is aborted and no
+ * call is running.
  * @throws Error if the folder cannot be watched, or the error of `onChange`.
  */
 async function watchFolder(dir: string, signal: AbortSignal, onChange: () => Promise<void>): Promise<void> {
@@ -60,7 +60,7 @@ async function watchFolder(dir: string, signal: AbortSignal, onChange: () => Pro
 async function watchOne(dir: string, folder: string | undefined, signal: AbortSignal, onChange: () => void): Promise<string> {
   const replaced = new AbortController();
   const replacement = waitForReplacement(dir, folder, signal).finally(() => replaced.abort());
-  replacement.catch(() => undefined); // awaited below, unless the folder cannot be watched
+  replacement.catch(() => undefined); // Awaited below, unless the folder cannot be watched.
   try {
     for await (const _ of watch(dir, { recursive: true, signal: replaced.signal })) onChange();
   } catch (err) {
@@ -69,7 +69,7 @@ async function watchOne(dir: string, folder: string | undefined, signal: AbortSi
   return replacement;
 }
 
-/** Polls for another folder at the same path. A watch follows its original folder and does not see a replacement. */
+/** Polls for a new folder at the same path, because a watch follows the original folder and does not detect a replacement. */
 async function waitForReplacement(dir: string, folder: string | undefined, signal: AbortSignal): Promise<string> {
   for (;;) {
     await sleep(POLL_MS, undefined, { signal });
@@ -78,7 +78,7 @@ async function waitForReplacement(dir: string, folder: string | undefined, signa
   }
 }
 
-/** Returns an identifier of a folder; undefined if it does not exist. Contains the creation time, because inode numbers are reused. */
+/** Returns an identifier of a folder; undefined if the folder does not exist. Includes the creation time, because inode numbers are reused. */
 async function readIdentity(dir: string): Promise<string | undefined> {
   const found = await stat(dir).catch(() => undefined);
   return found && `${found.dev}/${found.ino}/${found.birthtimeMs}`;
@@ -90,14 +90,14 @@ export interface ServeRequest {
   readonly name: string;
   /** Folder with its files. */
   readonly dir: string;
-  /** The folder or image, for messages. */
+  /** Name of the folder or image in messages. */
   readonly source: string;
   readonly host: string;
   readonly port: number;
   readonly watch: boolean;
 }
 
-/** Grace period for running requests at shutdown. */
+/** Grace period for requests in progress at shutdown, in milliseconds. */
 const GRACE_MS = 1_000;
 const NO_DIGEST = `sha256:${"0".repeat(64)}`;
 

@@ -59,7 +59,7 @@ entries:
   });
 });
 
-describe("types of templates", () => {
+describe("template types", () => {
   test("detectTemplateType reads the schema", () => {
     expect(detectTemplateType("schema: olm.template.basic\n")).toBe("basic");
     expect(detectTemplateType("# mine\nschema: olm.semver\nstable: {}\n")).toBe("semver");

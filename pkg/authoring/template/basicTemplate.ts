@@ -10,7 +10,7 @@ import { orderMetaMembers } from "../render/catalogObject.ts";
 /** Schema of templates that reference bundles by image. */
 export const BASIC_SCHEMA = "olm.template.basic";
 
-/** Fields of a bundle in a template: the image, and fields that opm ignores. */
+/** Allowed fields of a bundle in a template: the image, and fields that opm ignores. */
 const BUNDLE_MEMBERS = new Set(["schema", "image", "name"]);
 
 /** A template of schema olm.template.basic. */
@@ -23,7 +23,7 @@ export interface BasicTemplate {
 
 /**
  * Reads a template of schema olm.template.basic.
- * @throws Error of opm.
+ * @throws Error with the same message as opm.
  * @see C-20; operator-registry v1.73.0 alpha/template/basic
  */
 export function readBasicTemplate(text: string): BasicTemplate {

@@ -15,7 +15,8 @@ export interface ComposedPart {
 }
 
 /**
- * Selects the objects of a reference: those of its packages, or all. Objects without a package are selected only with all packages.
+ * Selects the objects of a reference: only the objects of `packages`, or all objects if `packages` is not set. Objects without a package are selected
+ * only if `packages` is not set.
  * @throws Error if the catalog does not contain a package.
  */
 export function selectMetas({ name, packages }: CatalogReference, metas: readonly Meta[]): Meta[] {
@@ -31,7 +32,7 @@ export function selectMetas({ name, packages }: CatalogReference, metas: readonl
   return metas.filter((meta) => packages.includes(getPackageName(meta)));
 }
 
-/** Returns an error for each package that is in several references, sorted by package. */
+/** Returns an error for each package that more than one reference contains, sorted by package. */
 export function findSharedPackages(parts: readonly ComposedPart[]): string[] {
   const owners = new Map<string, CatalogReference[]>();
   for (const { reference, metas } of parts) {
@@ -52,7 +53,7 @@ function formatReference({ name, source }: CatalogReference): string {
   return `${goQuote(name)} (${"image" in source ? source.image : source.path})`;
 }
 
-/** A catalog that is part of the composed catalog. */
+/** A catalog that is included in the composed catalog. */
 export interface CatalogReference {
   /** Name of its folder. */
   readonly name: string;
@@ -62,7 +63,7 @@ export interface CatalogReference {
   readonly packages: readonly string[] | undefined;
 }
 
-/** The composition of a catalog. */
+/** The configuration of a composed catalog. */
 export interface CompositeConfig {
   /** Name of the folder of the catalog. */
   readonly name: string;
@@ -81,8 +82,8 @@ const SHAPE = members({
 });
 
 /**
- * Reads the composition of a catalog.
- * @throws Error with the field: unknown or missing fields, names that are not valid folder names, duplicate names of references.
+ * Reads the configuration of a composed catalog.
+ * @throws Error with the field for unknown or missing fields, invalid folder names, and duplicate reference names.
  * @see S3-38
  */
 export function readCompositeConfig(text: string): CompositeConfig {

@@ -13,7 +13,7 @@ export const SEMVER_SCHEMA = "olm.semver";
 /** Archetypes in ascending order of stability. */
 export const ARCHETYPES = ["candidate", "fast", "stable"] as const;
 export type Archetype = (typeof ARCHETYPES)[number];
-/** A channel is generated for each major or minor version. */
+/** Kinds of channels: for each major version, or for each minor version. */
 type ChannelKind = "major" | "minor";
 
 /** The channels to generate. */
@@ -89,7 +89,7 @@ interface SemverChannel {
   readonly entries: ChannelEntry[];
 }
 
-/** Channels sorted by name, and the default channel; empty if there are no channels. */
+/** Channels sorted by name, and the default channel. The default channel is empty if there are no channels. */
 interface SemverChannels {
   readonly channels: readonly SemverChannel[];
   readonly defaultChannel: string;
@@ -138,7 +138,7 @@ function formatChannelName(archetype: Archetype, kind: ChannelKind, { major, min
   return kind === "major" ? `${archetype}-v${major}` : `${archetype}-v${major}.${minor}`;
 }
 
-/** Returns the edges of bundles that have any. @param rising in ascending order of version. */
+/** Returns the edges of all bundles that have edges. @param rising in ascending order of version. */
 function computeEdges(rising: readonly VersionedBundle[]): Map<string, Omit<ChannelEntry, "name">> {
   const edges = new Map<string, Omit<ChannelEntry, "name">>();
   let earlier = new Set<string>();
@@ -184,7 +184,7 @@ export function listSemverImages({ images }: SemverTemplate): string[] {
 /**
  * Renders the package, channels and bundles of a template.
  * @param bundles by image in the template.
- * @throws Error of opm.
+ * @throws Error with the same message as opm.
  * @see C-22; operator-registry v1.73.0 alpha/template/semver
  */
 export function renderSemver(template: SemverTemplate, bundles: ReadonlyMap<string, TemplateBundle>): Meta[] {
@@ -245,7 +245,7 @@ function parseBundleVersion(bundle: string, version: string): Version {
   }
 }
 
-/** Rejects versions that differ only in build metadata, which has no order. */
+/** Rejects versions that differ only in build metadata, because these cannot be ordered. */
 function refuseSameVersions(bundles: readonly VersionedBundle[]): void {
   const seen = new Set<string>();
   const faults: string[] = [];

@@ -28,7 +28,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Rejects duplicate keys. The parser for manifests uses the last one, like Kubernetes. */
+/** Rejects duplicate keys. The manifest parser, like Kubernetes, would use the last one. */
 function refuseRepeatedKeys(text: string): void {
   try {
     load(text);

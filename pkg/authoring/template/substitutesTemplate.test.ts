@@ -48,7 +48,7 @@ describe("renderSubstitutes", () => {
     expect(metas.at(-1)?.name).toBe("a.v1.1.1");
   });
 
-  test("renderSubstitutes replaces the base by the substitute in skips", () => {
+  test("renderSubstitutes replaces the base with the substitute in skips", () => {
     const entries = [
       { name: "a.v1.0.0" },
       { name: "a.v1.1.0", replaces: "a.v1.0.0" },

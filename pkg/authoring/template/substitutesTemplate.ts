@@ -11,7 +11,7 @@ import { orderMetaMembers } from "../render/catalogObject.ts";
 import { CSV_METADATA, findCsv } from "../render/migrate.ts";
 import { parseTemplate, readTemplateEntries } from "./basicTemplate.ts";
 
-/** Returns the error of opm for these objects; undefined if they are a valid catalog. */
+/** Returns the error that opm reports for these objects; undefined if they are a valid catalog. */
 export function findOpmRefusal(metas: readonly Meta[]): string | undefined {
   const check = new CatalogCheck();
   for (const [i, meta] of metas.entries()) check.add({ ...meta, place: { file: "", document: i + 1, line: 1 } });
@@ -19,8 +19,8 @@ export function findOpmRefusal(metas: readonly Meta[]): string | undefined {
 }
 
 /**
- * Substitutes a bundle in a channel. The substitute takes over the edges of `base` and skips it. An entry that replaced base replaces the
- * substitute and skips base; an entry that skipped base skips the substitute instead. A channel without base is not changed.
+ * Substitutes a bundle in a channel. The substitute gets the edges of `base` and skips `base`. An entry that replaced `base` replaces the substitute
+ * and skips `base`. An entry that skipped `base` skips the substitute instead. A channel without `base` is not changed.
  * @see C-20; operator-registry v1.73.0 alpha/template/substitutes
  */
 function substituteInChannel(channel: Meta, base: string, substitute: string): Meta {
@@ -84,7 +84,8 @@ export interface SubstitutesTemplate {
 
 /**
  * Reads a template of schema olm.template.substitutes.
- * @throws Error of opm, for example if the entries are not a valid catalog, or if two substitutions have the same base or bundle.
+ * @throws Error with the same message as opm, for example if the entries are not a valid catalog, or if two substitutions have the same base or
+ * bundle.
  * @see C-20
  */
 export function readSubstitutesTemplate(text: string): SubstitutesTemplate {
@@ -130,7 +131,7 @@ export function renderSubstitutes({ metas, substitutions }: SubstitutesTemplate,
   return catalog;
 }
 
-/** Adds the substitution to errors of `work`. */
+/** Runs `work` and adds the substitution to its errors. */
 function withSubstitution<T>({ base, name }: Substitution, work: () => T): T {
   try {
     return work();

@@ -34,7 +34,7 @@ export function detectTemplateType(text: string): TemplateType {
   return type;
 }
 
-/** Draws the upgrade graphs of a catalog as a Mermaid diagram, like opm draws templates: upgrades that OLM v0 does not use are red. */
+/** Draws the upgrade graphs of a catalog as a Mermaid diagram, like opm does for templates. Draws upgrades that OLM v0 does not use in red. */
 export function drawTemplateGraph(metas: readonly Meta[]): string {
   const contents = groupByPackage(metas.filter(({ schema }) => schema !== "olm.bundle"));
   const versions = new Map(

@@ -24,7 +24,7 @@ export const CATALOG_RULES: Readonly<Record<string, { readonly severity: Severit
   ...IMAGE_CHECKS,
 };
 
-/** Converts a finding of the checks of opm and the format. */
+/** Converts a finding of `CatalogCheck`. */
 export function convertFinding(finding: Finding): CatalogFinding {
   const { rule, severity, schema, package: packageName, name, place } = finding;
   return {
@@ -36,7 +36,7 @@ export function convertFinding(finding: Finding): CatalogFinding {
   };
 }
 
-/** Converts the error of a file that cannot be read. */
+/** Converts the error about an unreadable file to a finding. */
 export function reportUnreadableFile({ message, place }: UnreadableFile): CatalogFinding {
   return { rule: "unreadable", severity: "error", message, ...(place ? { place } : {}) };
 }
@@ -84,7 +84,7 @@ function isAtLeast(severity: Severity, lowest: Severity): boolean {
   return SEVERITIES.indexOf(severity) <= SEVERITIES.indexOf(lowest);
 }
 
-/** Checks the codes of rules to skip. @throws Error for an unknown rule, and for rules of severity error, with `reason`. */
+/** Checks the codes of rules to skip. @throws Error for an unknown rule, and, with `reason`, for a rule of severity error. */
 export function requireIgnorable(
   ignored: readonly string[],
   rules: Readonly<Record<string, { severity: Severity }>>,

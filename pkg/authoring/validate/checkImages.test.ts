@@ -49,14 +49,14 @@ ${related}- image: 127.0.0.1:1/team/gone:v1
     ["image-missing", 17],
     ["image-unchecked", 19],
   ]);
-  expect(findings[0]?.message).toMatch(/^image 127\.0\.0\.1:\d+\/team\/operator:v1 is not in its registry: .*manifest unknown/);
+  expect(findings[0]?.message).toMatch(/^the registry does not contain image 127\.0\.0\.1:\d+\/team\/operator:v1: .*manifest unknown/);
   const asked = (repository: string): string[] =>
     registry.requests.filter(({ path }) => path.includes(`/${repository}/manifests/`)).map(({ method }) => method);
   expect([asked("bundle"), asked("operator")]).toEqual([["HEAD"], ["HEAD", "GET"]]);
   expect(imagesAsked).toBe(3);
 });
 
-// Distribution specification, "Checking if content exists in the registry": the digest in an answer to HEAD is optional, and proxies refuse HEAD.
+// Distribution specification, "Checking if content exists in the registry": the digest in a HEAD response is optional, and some proxies reject HEAD.
 test.for<[name: string, answer: (res: ServerResponse) => void]>([
   ["refuses HEAD", (res) => void res.writeHead(405).end()],
   ["denies everything to HEAD", (res) => void res.writeHead(404).end()],

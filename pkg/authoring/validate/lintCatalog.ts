@@ -24,11 +24,11 @@ export interface LintedFolder {
   readonly findings: readonly CatalogFinding[];
 }
 
-/** Returns findings that need more than the files of a catalog, such as registries. */
+/** Returns findings of checks that need more than the catalog files, such as requests to registries. */
 export type MoreFindings = (lint: CatalogLint) => Promise<readonly (LintBreach & Pick<CatalogFinding, "rule" | "severity">)[]>;
 
 /**
- * Checks the catalog in a folder like opm and catalogd. If all files can be read, also checks it against the lints.
+ * Checks the catalog in a folder like opm and catalogd. If all files are readable, also runs the lints.
  * @param ignored codes of rules to skip.
  * @throws Error if the folder cannot be read or exceeds the limits of catalogd.
  */
@@ -52,7 +52,7 @@ export async function lintFolder(
   return { checked, findings: findings.filter(({ rule }) => !ignored.includes(rule)).sort(compareCatalogFindings) };
 }
 
-/** Reads the files of findings again, each once, to find line numbers. */
+/** Reads each file with findings again, once, to find line numbers. */
 class FileLines {
   readonly #root: string;
   readonly #files = new Map<string, DocumentLines>();
@@ -70,16 +70,16 @@ class FileLines {
   }
 }
 
-/** Concurrent requests for images. */
+/** Maximum concurrent image requests. */
 const PARALLEL = 8;
-/** Timeout for one image, including all its mirrors. */
+/** Timeout for one image, including all its mirrors, in milliseconds. */
 const TIMEOUT_MS = 60_000;
 const NOT_FOUND = 404;
 
 type ImageFinding = LintBreach & { readonly rule: keyof typeof IMAGE_CHECKS; readonly severity: "error" | "warning" };
 
 /**
- * Checks that the registries have each image, mirrors first, a few at a time.
+ * Checks that the registries contain each image. Requests mirrors first, and a few images at a time.
  * @param onProgress is called after each image.
  * @throws AbortError if `signal` aborts.
  */
@@ -128,7 +128,7 @@ async function checkImage(
     return undefined;
   } catch (err) {
     signal.throwIfAborted();
-    if (isMissing(err)) return finding("image-missing", `image ${image} is not in its registry: ${getErrorMessage(err)}`);
+    if (isMissing(err)) return finding("image-missing", `the registry does not contain image ${image}: ${getErrorMessage(err)}`);
     return finding("image-unchecked", `cannot check image ${image}: ${getErrorMessage(err)}`);
   }
 }

@@ -1,5 +1,5 @@
-// Command generate prints the table of Go struct members that pkg/bundle/goTypes.json holds: which JSON members the
-// Kubernetes and OLM types have, in the order in which Go's encoder prints them, and which are left out when empty.
+// Command generate prints pkg/bundle/goTypes.json: the JSON members of Go structs of Kubernetes and OLM, in the order
+// in which Go's encoder prints them, and whether it omits them when they are empty.
 //
 //	cd pkg/bundle/generate && go run . > ../goTypes.json
 package main
@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Types whose JSON form is their own code; pkg/golang/types.ts has a converter for each.
+// Types with custom JSON code. pkg/golang/types.ts contains a converter for each of them.
 var special = []string{
 	"k8s.io/apimachinery/pkg/api/resource.Quantity",
 	"k8s.io/apimachinery/pkg/apis/meta/v1.Time",
@@ -61,7 +61,7 @@ func describe(t reflect.Type) string {
 		return "!" + t.Name()
 	}
 	if t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(unmarshaler) {
-		panic("has its own JSON form: " + t.PkgPath() + "." + t.Name())
+		panic("type has custom JSON code: " + t.PkgPath() + "." + t.Name())
 	}
 	switch t.Kind() {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
@@ -115,7 +115,7 @@ func members(t reflect.Type) []string {
 	return out
 }
 
-// metadataOnlyObject is what Kubernetes decodes of any manifest to check it, before its kind is looked at.
+// metadataOnlyObject contains the fields that Kubernetes decodes and checks in any manifest before it reads the kind.
 type metadataOnlyObject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -9,7 +9,7 @@ import { isObject } from "../../golang/members.ts";
 /** Output formats of a graph. */
 type GraphFormat = "json" | "mermaid" | "svg";
 
-/** Request of a client for the upgrade graph of a package. */
+/** A client request for the upgrade graph of a package. */
 export interface GraphRequest {
   readonly package: string;
   readonly format: GraphFormat;
@@ -21,9 +21,9 @@ export interface GraphRequest {
 
 /** The lines of a catalog from which a graph is built, as JSON Lines. */
 export interface GraphLines {
-  /** The package, its channels and its deprecations. */
+  /** The package with its channels and deprecations. */
   readonly metas: Uint8Array<ArrayBuffer>;
-  /** The lines of artifact "properties". */
+  /** The lines of the package in artifact "properties". */
   readonly properties: Uint8Array<ArrayBuffer>;
 }
 
@@ -43,7 +43,7 @@ export class GraphRefusedError extends Error {
 
 /**
  * Draws the upgrade graph of a package. @throws GraphRefusedError for an unknown channel or minimum,
- * and beyond the limits of graphs.
+ * or if the graph exceeds a limit.
  */
 export function drawGraph(request: GraphRequest, lines: GraphLines): string {
   try {
@@ -80,7 +80,7 @@ function parseObjects(lines: Uint8Array): unknown[] {
   return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as unknown]));
 }
 
-/** Reads the versions by bundle name from the lines of artifact "properties". */
+/** Returns the versions by bundle name, read from the lines of artifact "properties". */
 function readVersions(lines: readonly unknown[]): Map<string, BundleVersion> {
   const versions = new Map<string, BundleVersion>();
   for (const line of lines) {

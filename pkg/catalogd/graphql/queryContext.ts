@@ -1,4 +1,4 @@
-/** Ends a whole query; its message is the response. */
+/** An error that ends the query; the response contains its message. */
 export class QueryError extends Error {
   override readonly name = "QueryError";
 }
@@ -18,14 +18,14 @@ export interface LineRange {
   readonly end: number;
 }
 
-/** Provides the objects of a catalog to a query. */
+/** Reads the objects of a catalog for a query. */
 export interface ObjectSource {
   find(query: PageQuery): Promise<readonly LineRange[]>;
-  /** @throws Error if it cannot be read. */
+  /** @throws Error if the line cannot be read. */
   read(line: LineRange): Uint8Array;
 }
 
-/** State that the resolvers of one query share: the source of the objects, and the remaining limits. */
+/** State shared by the resolvers of one query: the source of the objects and the used part of the limits. */
 export class QueryContext {
   readonly #source: ObjectSource;
   readonly #limits: QueryLimits;
@@ -43,7 +43,7 @@ export class QueryContext {
     this.#end = performance.now() + limits.milliseconds;
   }
 
-  /** Aborts with a QueryError if the query exceeds a limit. */
+  /** Aborts with a QueryError when the query exceeds a limit. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -94,7 +94,7 @@ export class QueryContext {
   }
 }
 
-/** Returns the error for a response that is too large. */
+/** Creates the error for a response that is too large. */
 export function createResponseTooLargeError({ responseBytes }: QueryLimits): QueryError {
   return new QueryError(`query response exceeds ${responseBytes} bytes. Request fewer fields, or fewer objects with the argument limit`);
 }
@@ -114,7 +114,7 @@ function parseObject(bytes: Uint8Array): object | undefined {
 
 const MIB = 1024 * 1024;
 
-/** Limits of one query; numbers without a unit are counts. */
+/** Limits for one query. Limits without a unit are counts. */
 export interface QueryLimits {
   /** Maximum depth of nested selections. */
   depth: number;
@@ -123,18 +123,19 @@ export interface QueryLimits {
   /** Maximum depth of nested selections and fields within `__schema` and `__type`. */
   introspectionDepth: number;
   introspectionFields: number;
-  /** Maximum number of fragments and selections to visit while counting the other limits. */
+  /** Maximum number of fragments and selections to visit while checking the other limits. */
   selections: number;
   milliseconds: number;
-  /** Maximum bytes of objects read, of one object, and of the response. */
+  /** Maximum number of bytes in all objects that are read, in one object, and in the response. */
   readBytes: number;
   objectBytes: number;
   responseBytes: number;
 }
 
 /**
- * The first three, the time and the object size are the limits of the Go server. The standard
- * introspection query nests 13 deep. The read limit allows two pages of the largest known bundles.
+ * Depth, fields, aliases, time and object size have the limits of the Go server. The standard
+ * introspection query has a depth of 13. The read limit allows two pages of the largest known
+ * bundles.
  */
 export const QUERY_LIMITS: QueryLimits = {
   depth: 10,

@@ -1,7 +1,7 @@
 import type { GraphLines, GraphRefusal, GraphRequest } from "./drawGraph.ts";
 import type { LineRange, PageQuery } from "./queryContext.ts";
 
-/** The open files of a catalog's content. They stay open until the thread has responded or exited. */
+/** The open files of a catalog's content, which stay open until the thread has responded or exited. */
 export interface OpenCatalogFiles {
   /** Identifies the content. */
   readonly key: number;
@@ -11,20 +11,20 @@ export interface OpenCatalogFiles {
   readonly schemas: { readonly fd: number; readonly bytes: number };
 }
 
-/** Message to a thread that executes queries: one query at a time, and the location of the objects. */
+/** Message to a query thread: a query, a graph request, or the location of objects that a query requested. */
 export type ToQueryThread =
   | {
       readonly kind: "run";
       readonly request: QueryRequest;
       /** Undefined if the catalog does not exist. */
       readonly catalog: OpenCatalogFiles | undefined;
-      /** One number; not zero if the client has disconnected. */
+      /** A shared number that is nonzero after the client has disconnected. */
       readonly stop: Int32Array<SharedArrayBuffer>;
     }
   | { readonly kind: "graph"; readonly request: GraphRequest; readonly lines: GraphLines }
   | { readonly kind: "found"; readonly find: number; readonly lines: readonly LineRange[] };
 
-/** Message from a thread that executes queries. */
+/** Message from a query thread. */
 export type FromQueryThread =
   | { readonly kind: "started" }
   | { readonly kind: "find"; readonly find: number; readonly query: PageQuery }
@@ -34,14 +34,14 @@ export type FromQueryThread =
   | { readonly kind: "refused"; readonly code: GraphRefusal; readonly message: string }
   | { readonly kind: "failed"; readonly message: string };
 
-/** Query of a client. */
+/** A client's query. */
 export interface QueryRequest {
   readonly query: string;
   readonly operationName?: string | undefined;
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The reported part of an error. */
+/** The part of an error that the client gets. */
 export interface QueryFault {
   readonly message: string;
   readonly locations?: readonly { line: number; column: number }[] | undefined;
@@ -52,11 +52,11 @@ export interface QueryFault {
 export function formatResponse(data: unknown, faults: readonly QueryFault[]): string {
   const errors = faults.map(({ message, locations, path }) => ({ message, locations: locations ?? [], ...(path ? { path } : {}) }));
   const text = JSON.stringify(errors.length > 0 ? { data, errors } : { data });
-  // These characters occur only in strings.
+  // In JSON, these characters occur only in strings.
   return `${text.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
 }
 
-/** Returns a response with only an error. */
+/** Returns a response that contains only an error. */
 export function formatFailedQuery(message: string): string {
   return formatResponse(null, [{ message }]);
 }

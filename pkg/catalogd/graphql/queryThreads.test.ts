@@ -37,7 +37,7 @@ async function asked(threads: QueryThreads, content: CatalogContent, query: stri
 const failure = (message: string): unknown => ({ data: null, errors: [{ message, locations: [] }] });
 
 describe("threads for queries", () => {
-  test("an expensive query ends at a limit while other queries are answered", { timeout: 120_000 }, async () => {
+  test("an expensive query ends at a limit while other queries get responses", { timeout: 120_000 }, async () => {
     const content = await stored("large", largeBundles());
     const threads = new QueryThreads();
     const aliases = (fields: string): string => `{ ${Array.from({ length: 50 }, (_, i) => `a${i}: olmbundles { ${fields} }`).join(" ")} }`;
@@ -58,9 +58,11 @@ describe("threads for queries", () => {
     await threads.close();
   });
 
-  test("a query that exceeds its time ends with its thread, and the next query gets a new thread", { timeout: 60_000 }, async () => {
+  test("a thread is terminated when its query exceeds the time limit, and the next query gets a new thread", {
+    timeout: 60_000,
+  }, async () => {
     const content = await stored("slow", [JSON.stringify({ schema: "a", list: Array.from({ length: 100_000 }, () => ({ b: 1 })) })]);
-    // The executor resolves __typename itself: no resolver checks the time.
+    // The executor resolves __typename itself, so that no resolver checks the time.
     const slow = `{ ${Array.from({ length: 40 }, (_, i) => `a${i}: as { list { __typename } }`).join(" ")} }`;
     const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1 }, { ...THREAD_LIMITS, run: 200 });
     await expect(asked(threads, content, slow)).resolves.toEqual(failure("context deadline exceeded"));
@@ -70,7 +72,7 @@ describe("threads for queries", () => {
     await patient.close();
   });
 
-  test("a thread that times out just as its answer arrives gets no further query", { timeout: 60_000 }, async () => {
+  test("a thread that times out just as its response arrives gets no further query", { timeout: 60_000 }, async () => {
     const content = await stored("ending", ['{"schema":"a","name":"1"}']);
     const limits = { ...THREAD_LIMITS };
     const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1 }, limits);
@@ -96,7 +98,7 @@ describe("threads for queries", () => {
     await threads.close();
   });
 
-  test("a query leaves the queue when its client disconnects, and is rejected when it waits too long", { timeout: 60_000 }, async () => {
+  test("a waiting query is removed when its client disconnects, and rejected when it waits too long", { timeout: 60_000 }, async () => {
     const content = await stored("queue", ['{"schema":"a"}']);
     const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1, waitMs: 1 });
     const client = new AbortController();

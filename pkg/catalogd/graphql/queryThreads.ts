@@ -13,9 +13,9 @@ interface QueryJob {
 
 /** Time limits of a thread, in milliseconds. */
 interface ThreadLimits {
-  /** Until a thread has loaded its program. */
+  /** Maximum time to start the thread. */
   start: number;
-  /** For one query. Longer than the limit within the query, so that the query usually ends first. */
+  /** Maximum time for one query. Longer than the limit that the query itself checks, so that the query usually ends first. */
   run: number;
 }
 
@@ -40,8 +40,8 @@ const GRAPH_FAULTS: Readonly<Record<FailedQuery, string>> = {
 };
 
 /**
- * A thread that executes one query at a time. If a query exceeds time or memory, its thread is
- * terminated, so that neither a request nor a catalog can block the server.
+ * A thread that executes one query at a time. If a query exceeds its time or memory limit, the
+ * thread is terminated, so that requests and catalogs cannot block the server.
  */
 class QueryThread {
   readonly #worker: Worker;
@@ -66,8 +66,8 @@ class QueryThread {
   }
 
   /**
-   * Whether it accepts another query. False as soon as its termination starts, although it may
-   * still answer the current query.
+   * Whether the thread accepts another query. False as soon as its termination starts, although the
+   * current query may still get its response.
    */
   get alive(): boolean {
     return this.#alive;
@@ -75,7 +75,7 @@ class QueryThread {
 
   /**
    * Returns the response to a query as JSON; undefined if the only error is that the catalog does
-   * not exist. When the promise settles, the thread no longer uses the catalog.
+   * not exist. The thread stops using the catalog before the promise settles.
    * @throws Error if the catalog cannot be read or the thread cannot be started.
    */
   async run({ request, catalog }: QueryJob, signal: AbortSignal): Promise<Uint8Array | undefined> {
@@ -95,9 +95,9 @@ class QueryThread {
   }
 
   /**
-   * Returns the text of an upgrade graph. `lines` are transferred.
-   * @throws GraphRefusedError if the request cannot be satisfied or exceeds time or memory; Error
-   * if the lines cannot be read or the thread cannot be started.
+   * Returns the text of an upgrade graph. Transfers the buffers of `lines` to the thread.
+   * @throws GraphRefusedError if the request cannot be satisfied or exceeds the time or memory
+   * limit; Error if the lines cannot be read or the thread cannot be started.
    */
   async graph(request: GraphRequest, lines: GraphLines): Promise<Uint8Array> {
     const failed = (reason: FailedQuery): never => {
@@ -111,7 +111,7 @@ class QueryThread {
 
   /**
    * Sends one message to the thread and waits for the response. @param options.failed returns the
-   * response of a terminated thread.
+   * response to use if the thread is terminated.
    */
   async #ask(message: ToQueryThread, { find, failed, transfer = [] }: QueryOptions): Promise<Uint8Array | undefined> {
     let late = false;
@@ -176,14 +176,14 @@ export interface QueueLimits {
   threads: number;
   waiting: number;
   waitMs: number;
-  /** How long a thread without a query is kept. */
+  /** Time after which an idle thread ends, in milliseconds. */
   idleMs: number;
 }
 
 /** Default limits on running queries, waiting queries and the wait. */
 export const QUEUE_LIMITS: QueueLimits = { threads: 2, waiting: 64, waitMs: 10_000, idleMs: 60_000 };
 
-/** Too many queries are waiting, or one waited too long. */
+/** The query was rejected because too many queries are waiting, or because it waited too long. */
 export class QueriesBusyError extends Error {
   override readonly name = "QueriesBusyError";
 }
@@ -193,10 +193,7 @@ interface QueuedQuery {
   readonly giveUp: (reason: Error) => void;
 }
 
-/**
- * A pool of threads for queries. Starts threads on demand and ends them when idle; without queries
- * there are no threads.
- */
+/** A pool of query threads, which start on demand and end when idle. */
 export class QueryThreads {
   readonly #limits: QueueLimits;
   readonly #threadLimits: ThreadLimits;
@@ -217,15 +214,15 @@ export class QueryThreads {
 
   /**
    * @see QueryThread.run @throws QueriesBusyError if the queue is full; the signal's reason if the
-   * client disconnects before its turn.
+   * client disconnects before the query starts.
    */
   async run(job: QueryJob, signal: AbortSignal): Promise<Uint8Array | undefined> {
     return this.#inTurn(signal, (thread) => thread.run(job, signal));
   }
 
   /**
-   * @param read reads the lines of the graph when a thread is free. @see QueryThread.graph @throws
-   * as `run` does.
+   * @param read reads the lines for the graph; called when a thread is free. @see QueryThread.graph
+   * @throws the errors of `run`.
    */
   async graph(request: GraphRequest, read: () => Promise<GraphLines>, signal: AbortSignal): Promise<Uint8Array> {
     return this.#inTurn(signal, async (thread) => thread.graph(request, await read()));
@@ -308,7 +305,7 @@ function closing(): Error {
   return new QueriesBusyError("the server is shutting down");
 }
 
-/** Numbers contents, so that threads can recognize contents whose schema they have. */
+/** Assigns a number to each content, by which a thread finds the schema that it has cached for the content. */
 export class ContentKeys {
   readonly #keys = new WeakMap<CatalogContent, number>();
   #last = 0;
@@ -323,14 +320,14 @@ export class ContentKeys {
 }
 
 /**
- * Returns the data that a thread needs to query a content; the caller must hold the content
- * meanwhile. @throws Error if the content has no artifact "graphql".
+ * Returns the data that a thread needs to query the content. The caller must hold the content until
+ * the query has ended. @throws Error if the content has no artifact "graphql".
  */
 export function toQueriedCatalog(content: CatalogContent, keys: ContentKeys): NonNullable<QueryJob["catalog"]> {
   const artifact = content.artifacts.get("graphql");
   if (!artifact) throw new Error("the stored content of the catalog has no GraphQL schema");
   const { index, file } = content.catalog;
-  /** Aliases request the same lines repeatedly. */
+  /** Cached, because aliases request the same lines repeatedly. */
   const found = new Map<string, Uint32Array>();
   const findLines = ({ schema, name, package: packageName }: PageQuery): Uint32Array => {
     const key = JSON.stringify([schema, name, packageName]);

@@ -9,10 +9,10 @@ import type { FromQueryThread, OpenCatalogFiles, ToQueryThread } from "./queryMe
 import { type QueriedCatalog, runQuery } from "./runQuery.ts";
 import { readStoredSchema } from "./schema.ts";
 
-// Body of the thread that `queryThreads.ts` starts: executes one query after another. It may use
-// its full time and memory limits while the server responds to other requests.
+// Body of the thread that `queryThreads.ts` starts: executes one query after another. The server
+// responds to other requests meanwhile.
 
-/** Maximum number of cached schemas, some hundred kilobytes each. */
+/** Maximum number of cached schemas of some hundred kilobytes each. */
 const MAX_SCHEMAS = 4;
 
 const schemas = new LRUCache<number, GraphQLSchema>({ max: MAX_SCHEMAS });

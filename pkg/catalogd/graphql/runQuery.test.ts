@@ -72,7 +72,7 @@ describe("limits of a query", () => {
     ],
     [{ readBytes: 50 }, "{ as { i } }", "query reads more than 50 bytes of objects. Request fewer objects with the argument limit"],
     [{ milliseconds: -1 }, "{ as { i } }", "context deadline exceeded"],
-  ] as [Partial<QueryLimits>, string, string][])("%j ends %s", async ([limits, query, message]) => {
+  ] as [Partial<QueryLimits>, string, string][])("limits %j end query %s", async ([limits, query, message]) => {
     await expect(only(limits, query)).resolves.toEqual(failure(message));
   });
 
@@ -80,7 +80,7 @@ describe("limits of a query", () => {
     await expect(only({}, "{ as { i } }", true)).resolves.toEqual(failure("context canceled"));
   });
 
-  test("an object that is too large is an error of its list", async () => {
+  test("a list that contains an object that is too large returns an error", async () => {
     await expect(only({ objectBytes: 0 }, "{ as(limit: 1) { i } summary { totalSchemas } }")).resolves.toEqual({
       data: { as: null, summary: { totalSchemas: 1 } },
       errors: [

@@ -23,13 +23,13 @@ import {
 } from "./queryContext.ts";
 import { formatFailedQuery, formatResponse, type QueryRequest } from "./queryMessage.ts";
 
-/** Query fields that read the schema itself. */
+/** Query fields that return the schema itself. */
 const INTROSPECTION: ReadonlySet<string> = new Set(["__schema", "__type"]);
 
 /**
- * Rejects a document that is too deep or has too many fields or aliases, over all of its
- * operations. A fragment counts each time it is used; an undefined fragment does not count.
- * Introspection has its own limits, so that common tools can read the schema.
+ * Rejects a document that is too deep or has too many fields or aliases in all its operations. A
+ * fragment counts each time it is used; an undefined fragment does not count. Introspection has its
+ * own limits, so that common tools can read the schema.
  * @throws QueryError with the messages of the Go server.
  * @see operator-controller df2c201d internal/catalogd/graphql/validation.go
  */
@@ -108,10 +108,10 @@ const MAX_SHOWN_LINE = 500;
 const CONTROL = /[\u0000-\u001f]/g;
 
 /**
- * Parses a query; returns a document without definitions for only white space and comments, like
- * Go.
- * @throws QueryError for invalid GraphQL or beyond a limit, with the known messages of the Go
- * server.
+ * Parses a query. Like Go, returns a document without definitions if the query contains only white
+ * space and comments.
+ * @throws QueryError if the query is invalid or exceeds a limit, with the messages of the Go server
+ * where known.
  */
 function parseQuery(query: string, limits: QueryLimits): DocumentNode {
   const document = parseDocument(query, limits);
@@ -124,7 +124,7 @@ function parseDocument(query: string, limits: QueryLimits): DocumentNode {
   try {
     return parse(query);
   } catch (err) {
-    // Brackets nested so deeply that the stack overflows.
+    // The stack overflows if brackets are nested too deeply.
     if (err instanceof RangeError) throw new QueryError(`query exceeds maximum depth of ${limits.depth}`);
     throw new QueryError(`query parse error: ${err instanceof GraphQLError ? syntaxError(err, query) : getErrorMessage(err)}`);
   }
@@ -155,7 +155,7 @@ function escapeControls(text: string): string {
   return text.replace(CONTROL, (char) => `\\u${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
 }
 
-/** The schema of a catalog, and the source of its objects. */
+/** The GraphQL schema of a catalog and the source of its objects. */
 export interface QueriedCatalog {
   readonly schema: GraphQLSchema;
   readonly objects: ObjectSource;
@@ -168,9 +168,9 @@ export interface RunOptions {
 }
 
 /**
- * Returns the response to a query as JSON, including errors of the query.
- * @param open returns the catalog, and is called only for a query within its limits; undefined if
- * the catalog does not exist.
+ * Returns the response to a query as JSON, including query errors.
+ * @param open returns the catalog, or undefined if it does not exist; called only if the query is
+ * within its limits.
  * @returns undefined if the only error is that the catalog does not exist.
  * @throws Error if the catalog cannot be opened.
  */

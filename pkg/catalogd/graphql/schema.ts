@@ -42,8 +42,8 @@ class FieldNames {
 }
 
 /**
- * Returns a resolver for the value of `field` of an object: scalars by their type, lists as lists,
- * and objects in place of a scalar as JSON text.
+ * Returns a resolver for `field` of an object: scalars are converted to the field type, lists stay
+ * lists, and an object in place of a scalar becomes JSON text.
  */
 function fieldResolver(field: PlannedField, names: FieldNames): (source: unknown, args: unknown, context: QueryContext) => unknown {
   return (source, _args, context) => {
@@ -62,8 +62,8 @@ function fieldResolver(field: PlannedField, names: FieldNames): (source: unknown
 }
 
 /**
- * Returns the value under the keys of the field. Only some elements of a list were sampled, so it
- * also accepts a key with another spelling.
+ * Returns the value of the field. Because only some list elements were sampled for the schema, also
+ * accepts a key with another spelling.
  */
 function memberFor(source: Record<string, unknown>, { keys, name }: PlannedField, names: FieldNames): unknown {
   const known = keys.find((key) => Object.hasOwn(source, key)) ?? Object.keys(source).find((key) => names.of(key) === name);
@@ -93,8 +93,8 @@ interface PageArguments {
 }
 
 /**
- * Builds the GraphQL schema of a catalog: a list for each FBC schema, and a summary.
- * @param leftOut number of objects whose schema is not among them.
+ * Builds the GraphQL schema of a catalog: a list field for each FBC schema, and a summary.
+ * @param leftOut number of objects whose FBC schema has no list field.
  * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, BuildDynamicGraphQLSchema
  */
 export function buildSchema(planned: readonly PlannedSchema[], leftOut: number): GraphQLSchema {

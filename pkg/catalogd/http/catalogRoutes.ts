@@ -11,16 +11,16 @@ import { registerSearchRoute } from "./searchRoute.ts";
 
 /** Dependencies of the endpoints. */
 export interface RouteDependencies extends GraphRouteDependencies, GraphqlRouteDependencies {
-  /** Endpoints to omit: clients get 404 for them. */
+  /** Endpoints to omit; requests for them get 404. */
   without?: ReadonlySet<GatedEndpoint>;
 }
 
-/** An endpoint that a feature gate disables, by the id of its operation. */
+/** Operation id of an endpoint that a feature gate can disable. */
 export type GatedEndpoint = "findMetas" | "queryCatalog";
 
 /**
  * Registers all endpoints of the content server.
- * @returns the registered routes, from which the OpenAPI document and the reference are generated.
+ * @returns the routes, from which the OpenAPI document and the reference are generated.
  */
 export function registerCatalogRoutes(server: CatalogServer, dependencies: RouteDependencies): CatalogRoute[] {
   const { without } = dependencies;

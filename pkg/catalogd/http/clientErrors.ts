@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Status texts of Go. */
+/** Status texts as in Go. */
 const REASONS: Readonly<Record<number, string>> = {
   400: "Bad Request",
   405: "Method Not Allowed",
@@ -15,16 +15,16 @@ const STATUS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_INVALID_METHOD: 405,
 };
-/** Start of a request line whose method only the parser does not know. */
+/** Start of a valid request line with a method that Node's parser does not know. */
 const SOME_METHOD = /^[!#$%&'*+.^_`|~\w-]{1,64} \/\S* HTTP\/1\.[01]\r?\n/;
 
-/** An error of Node's parser, or of the connection. */
+/** A parser error or a connection error of Node. */
 export interface ClientError extends Error {
   readonly code?: string;
   readonly rawPacket?: Buffer;
 }
 
-/** Returns the status for a request that could not be parsed. */
+/** Returns the HTTP status for a request that could not be parsed. */
 function clientErrorStatus({ code = "", rawPacket }: ClientError): number {
   const status = STATUS[code] ?? 400;
   if (status !== 405) return status;
@@ -34,7 +34,7 @@ function clientErrorStatus({ code = "", rawPacket }: ClientError): number {
 /**
  * Responds to an invalid request and closes the connection, because the start of the next request
  * is unknown.
- * @param underWay the last response on this connection. If it has started, nothing else may be
+ * @param underWay the last response on this connection. If it has started, no error response is
  * sent.
  * @returns the status that was sent; undefined if none could be sent.
  */

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A server of the same catalogs with its own limits, held contents and log. */
+/** Starts a server for the same catalogs with its own limits, held contents and log. */
 class Limited {
   readonly server: ContentServer;
   readonly #metrics: Metrics;
@@ -46,7 +46,7 @@ class Limited {
     return connection;
   }
 
-  /** Opens a connection that requests much and reads nothing. */
+  /** Opens a connection that requests a large response and does not read it. */
   async stalled(): Promise<RawConnection> {
     return (await this.open({ reading: false })).write(`GET ${ALL} HTTP/1.1\r\nHost: x\r\n\r\n`);
   }
@@ -74,7 +74,7 @@ class Limited {
   }
 }
 
-/** Counts held contents that are not released. */
+/** Counts the contents that are still held. */
 class Holds {
   open = 0;
 
@@ -284,7 +284,7 @@ describe("too many requests at once", () => {
     expect([status, retryAfter]).toEqual([503, "1"]);
   });
 
-  test("idle connections are closed in favor of new ones", async () => {
+  test("idle connections are closed to make room for new connections", async () => {
     const server = await limited({ connections: 3 });
     const idle = await Promise.all(Array.from({ length: 3 }, () => server.open()));
     for (const connection of idle) connection.write(`GET ${TINY} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -292,7 +292,7 @@ describe("too many requests at once", () => {
     await eventually(async () => expect((await server.get(TINY)).status).toBe(200));
   });
 
-  test("one client cannot use all connections", async () => {
+  test("a single client cannot use all connections", async () => {
     const server = await limited({ connectionsPerClient: 2 });
     const [first] = [await server.open(), await server.open()];
     const third = await server.open();
@@ -302,7 +302,7 @@ describe("too many requests at once", () => {
   });
 });
 
-test("requests are counted by endpoint, never by client-supplied values", async () => {
+test("request metrics have endpoints as labels, but no client-supplied values", async () => {
   const server = await limited({});
   await server.get(TINY);
   await server.get(ALL, { "accept-encoding": "gzip" });

@@ -34,9 +34,9 @@ export function formatHttpDate(seconds: number): string {
 }
 
 /**
- * Returns the content coding for a client with this Accept-Encoding header: the available one with
- * the highest weight, the first one for equal weights; undefined for none. `*` matches all codings
- * that the header does not name.
+ * Returns the available content coding with the highest weight in an Accept-Encoding header, the
+ * first one of equal weights; undefined if none is accepted. `*` matches all codings that are not
+ * in the header.
  * @see RFC 9110 section 12.5.3
  */
 export function chooseEncoding(header: string | undefined, available: readonly Encoding[] = ENCODINGS): Encoding | undefined {
@@ -51,8 +51,8 @@ export function chooseEncoding(header: string | undefined, available: readonly E
 }
 
 /**
- * Returns the media type for a client with this Accept header: the available one with the highest
- * weight, the first one for equal weights.
+ * Returns the available media type with the highest weight in an Accept header, the first one of
+ * equal weights.
  */
 export function choosePreferredType(header: string | undefined, available: readonly string[]): string | undefined {
   const weights = parseWeights(header || "*/*");
@@ -63,7 +63,7 @@ export function choosePreferredType(header: string | undefined, available: reado
   );
 }
 
-/** Parses a header of weighted names, in lower case. */
+/** Parses a header that lists names with weights. Returns the names in lower case. */
 function parseWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const piece of header.split(",")) {
@@ -76,20 +76,20 @@ function parseWeights(header: string): Map<string, number> {
 
 /** Identifies the content of a response. */
 export interface Validators {
-  /** Strong tags, in quotes, of all its representations. */
+  /** Strong entity tags of all representations, in quotes. */
   etags: readonly string[];
-  /** Whole seconds since the epoch; undefined if unknown, then dates are ignored. */
+  /** Whole seconds since the epoch. If undefined, conditions with dates are ignored. */
   lastModified: number | undefined;
 }
 
-/** Whether the response to a request is the content, 304 or 412. */
+/** The response to a conditional request: the content, 304 or 412. */
 export type PreconditionResult = "proceed" | "notModified" | "failed";
 
 const ETAG = /(W\/)?("[!\u0023-\u007e\u0080-\uffff]*")/y;
 
 /**
- * Evaluates the conditional headers of a GET or HEAD. An invalid date is ignored. The tag of any
- * coding matches, because all codings have the same content.
+ * Evaluates the conditional headers of a GET or HEAD request. Ignores invalid dates. The entity tag
+ * of any coding matches, because all codings have the same content.
  * @see RFC 9110 section 13.2.2
  */
 export function evaluatePreconditions(headers: IncomingHttpHeaders, { etags, lastModified }: Validators): PreconditionResult {
@@ -110,8 +110,9 @@ export function evaluatePreconditions(headers: IncomingHttpHeaders, { etags, las
 }
 
 /**
- * Returns whether a Range header applies: If-Range is absent or names exactly this representation.
- * @param etag of the representation whose ranges are served.
+ * Returns whether a Range header applies: If-Range is absent or matches exactly this
+ * representation.
+ * @param etag entity tag of the representation whose ranges are served.
  */
 export function isRangeApplicable(ifRange: string | undefined, etag: string, lastModified: number): boolean {
   if (!ifRange) return true;
@@ -119,7 +120,7 @@ export function isRangeApplicable(ifRange: string | undefined, etag: string, las
   return parseHttpDate(ifRange) === lastModified;
 }
 
-/** Parses a list of tags up to the first error; `*` matches everything. */
+/** Parses a list of entity tags up to the first error; `*` matches everything. */
 function matchesAny(header: string, etags: readonly string[], weak: boolean): boolean {
   let at = 0;
   for (;;) {
@@ -134,13 +135,13 @@ function matchesAny(header: string, etags: readonly string[], weak: boolean): bo
   }
 }
 
-/** A requested part: `length` bytes from `start`. */
+/** A requested range: `length` bytes from `start`. */
 export interface ByteRange {
   start: number;
   length: number;
 }
 
-/** The ranges of a content that a Range header requests, or why they cannot be served. */
+/** The ranges that a Range header requests, or why they cannot be served. */
 export type Ranges =
   | { readonly kind: "parts"; readonly parts: readonly ByteRange[] }
   /** Every range is after the end. */
@@ -152,8 +153,8 @@ export type Ranges =
 const MAX_PARTS = 128;
 
 /**
- * Parses a Range header for a content of `size` bytes. Omits ranges after the end; if all are, the
- * result is "none".
+ * Parses a Range header for content of `size` bytes. Omits ranges after the end; the result is
+ * "none" if no range is left.
  * @see Go 1.26 net/http/fs.go, parseRange
  */
 export function parseRangeHeader(header: string, size: number): Ranges {
@@ -185,7 +186,7 @@ export function parseRangeHeader(header: string, size: number): Ranges {
   return isAfterEnd && parts.length === 0 ? { kind: "none" } : { kind: "parts", parts };
 }
 
-/** Returns the value of Content-Range for one range. */
+/** Formats the Content-Range header for one range. */
 export function formatContentRange({ start, length }: ByteRange, size: number): string {
   return `bytes ${start}-${start + length - 1}/${size}`;
 }

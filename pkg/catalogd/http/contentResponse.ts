@@ -30,8 +30,8 @@ const TYPE = { "content-type": "application/jsonl" } as const;
 /** Smaller responses are not compressed. */
 export const MIN_COMPRESSED_BYTES = 1_024;
 /**
- * Codings of filtered responses, preferred first. Gzip costs nothing because it is assembled from
- * stored blocks.
+ * Content codings of filtered responses, preferred first. Gzip is free because responses are
+ * assembled from stored blocks.
  */
 const SELECTION_ENCODINGS: readonly Encoding[] = ["gzip", "zstd"];
 
@@ -42,7 +42,7 @@ export interface ServedArtifact {
 }
 
 /**
- * Returns a whole artifact of a catalog's content with the features of a static file: conditional
+ * Returns a whole artifact of a catalog's content. Like a static file, supports conditional
  * requests, ranges and HEAD. The response is compressed if the client accepts it and the compressed
  * file exists.
  * @throws ProblemError if a precondition fails or the range is not satisfiable.
@@ -60,8 +60,8 @@ export function respondWithAll({ content, artifact }: ServedArtifact, request: C
 }
 
 /**
- * Returns the lines of an artifact that match a query; does not support ranges. Small responses
- * come from `cache`.
+ * Returns the lines of an artifact that match a query, without support for ranges. Small responses
+ * are cached in `cache`.
  * @throws ProblemError if a precondition fails.
  */
 export async function respondWithMetas(
@@ -86,13 +86,13 @@ function commonHeaders(content: CatalogContent): Record<string, string | number>
   return { "last-modified": formatHttpDate(content.lastModified), "olm-catalog-digest": content.origin.digest };
 }
 
-/** Returns the failure of a request whose precondition does not match the content. */
+/** Creates the error for a request whose precondition does not match the content. */
 function preconditionFailed(headers: ContentResponse["headers"]): ProblemError {
   const detail = "the content does not match If-Match or If-Unmodified-Since";
   return new ProblemError("PreconditionFailed", detail, { headers, text: "" });
 }
 
-/** Returns the failure of a request for ranges outside the content. */
+/** Creates the error for a request for ranges outside the content. */
 function rangeNotSatisfiable(text: string, headers: ContentResponse["headers"]): ProblemError {
   return new ProblemError("RangeNotSatisfiable", text, { headers, text });
 }
@@ -103,8 +103,8 @@ function notModified(content: CatalogContent, { headers }: ContentRequest, tag: 
 }
 
 /**
- * Returns the whole content; other code handles ranges. HEAD is never compressed because its length
- * is that of the content.
+ * Returns the whole content, without support for ranges. HEAD responses are never compressed,
+ * because their length must be the length of the content.
  */
 function wholeResponse({ content, artifact }: ServedArtifact, request: ContentRequest, etag: string): ContentResponse {
   const { file } = artifact;
@@ -174,7 +174,7 @@ function toSlice({ start, length }: ByteRange): Slice {
   return { start, end: start + length };
 }
 
-/** Returns a response that fits into the cache. */
+/** Returns a response that is small enough for the cache. */
 async function smallResponse(
   { content, artifact }: ServedArtifact,
   selection: LineSelection,
@@ -198,14 +198,14 @@ async function smallResponse(
   };
 }
 
-/** Returns the coding in which the client wants a filtered response. */
+/** Returns the content coding for a filtered response that the client prefers. */
 function selectionEncoding({ bytes }: LineSelection, { headers }: ContentRequest): Encoding | undefined {
   return bytes >= MIN_COMPRESSED_BYTES ? chooseEncoding(headers["accept-encoding"], SELECTION_ENCODINGS) : undefined;
 }
 
 /**
- * Returns a response that is too large for the cache: whole artifacts in any stored coding, other
- * selections as gzip.
+ * Returns a response that is too large for the cache: a whole artifact in any stored coding,
+ * another selection as gzip.
  */
 function selectionResponse({ content, artifact }: ServedArtifact, selection: LineSelection, request: ContentRequest): ContentResponse {
   if (selection.tag === artifact.index.tag) {
@@ -227,7 +227,7 @@ function selectionResponse({ content, artifact }: ServedArtifact, selection: Lin
   };
 }
 
-/** Reads and verifies the bytes of a selection, because a cached error would persist. */
+/** Reads the bytes of a selection, and verifies them because a damaged response would stay in the cache. */
 export async function readSelection(file: HeldFile, selection: LineSelection): Promise<Uint8Array> {
   const bytes = await readPieces({ file, bytes: selection.bytes, pieces: selection.slices });
   if (crc32(bytes) !== selection.crc32) throw file.damage("the content does not match its stored checksum");
@@ -261,11 +261,11 @@ function formatEtag(tag: string, encoding?: Encoding): string {
   return encoding === undefined ? `"${tag}"` : `"${tag}.${MAKER[encoding]}-${encoding}"`;
 }
 
-/** A document that is served in its current state. */
+/** A document in its current version. */
 export interface ServedDocument {
   readonly bytes: Uint8Array;
   readonly type: string;
-  /** Equal for equal bytes. */
+  /** Entity tag; equal for equal bytes. */
   readonly tag: string;
 }
 
@@ -280,8 +280,8 @@ export function createDocument(bytes: Uint8Array, type: string): ServedDocument 
 }
 
 /**
- * Returns a document with its tag, conditional and compressed as the client accepts. Compressed
- * bytes are stored in `cache`.
+ * Returns the response with a document: with entity tag, conditional, and compressed if the client
+ * accepts it. Compressed bytes are cached in `cache`.
  * @throws ProblemError if a precondition fails.
  */
 export async function respondWithDocument(

@@ -13,13 +13,12 @@ import { CatalogPath, type CatalogServer } from "./route.ts";
 export interface ContentSource {
   get(name: string): CatalogContent | undefined;
   /**
-   * Names of all known catalogs, in any order: those with stored content and those whose content is
-   * still loading.
+   * Names of all known catalogs in any order, including catalogs whose content is still loading.
    */
   catalogs(): readonly string[];
   /**
-   * Returns whether content of this catalog should exist although it does not, for example in a
-   * replica that still loads it. Default: never.
+   * Returns whether content that is missing should exist, for example because this replica is still
+   * loading it. Default: never.
    */
   expects?(name: string): boolean;
 }
@@ -30,7 +29,7 @@ export interface ContentRouteDependencies {
   cache: ResponseCache;
 }
 
-/** Another replica may already have it. */
+/** Short, because another replica may already have the content. */
 const RETRY_LATER = { "retry-after": 5 };
 const JSON_LINES = "application/jsonl";
 const MetaQuery = z
@@ -129,7 +128,7 @@ function findContent(source: ContentSource, name: string): CatalogContent {
   throw createCatalogNotFoundError(name);
 }
 
-/** Returns the failure of a request for an unknown catalog. */
+/** Creates the error for a request for an unknown catalog. */
 export function createCatalogNotFoundError(name: string): ProblemError {
   return new ProblemError("CatalogNotFound", `catalog ${JSON.stringify(name)} is not served. For the served catalogs, see /catalogs`);
 }
@@ -164,7 +163,8 @@ export function registerFindingsRoute(server: CatalogServer, { source }: Pick<Co
     handler: (request, reply) =>
       withContent(source, request.params.catalog, async (content) => {
         const artifact = content.artifacts.get("findings");
-        if (!artifact) throw new ProblemError("Unavailable", "the content of this catalog has not been checked");
+        if (!artifact)
+          throw new ProblemError("Unavailable", "no findings available, because the content of this catalog has not been checked");
         await reply.respond(respondWithAll({ content, artifact }, request));
       }),
   });
@@ -173,7 +173,7 @@ export function registerFindingsRoute(server: CatalogServer, { source }: Pick<Co
 /** An entry in the list of catalogs. */
 const ListedCatalog = z
   .object({
-    name: z.string().describe("name of the ClusterCatalog"),
+    name: z.string().describe("ClusterCatalog name"),
     state: z.enum(["Serving", "Loading"]).describe("`Loading` if this replica has not stored the content yet; requests for it return 503"),
     digest: z.string().optional().describe("digest of the catalog image"),
     ref: z.string().optional().describe("reference of the catalog image"),

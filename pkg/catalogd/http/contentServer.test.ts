@@ -14,7 +14,7 @@ const P = '{"defaultChannel":"preview_test","name":"webhook_operator_test","sche
 const C = '{"entries":[{"name":"bundle.v0.0.1"}],"name":"preview_test","package":"webhook_operator_test","schema":"olm.channel"}\n';
 const OTHER = '{"schema":"xy"}\n';
 const LINES = { B, P, C };
-/** Larger than the cache limit, and not contiguous: between two objects is one of another package. */
+/** Larger than the cache limit, and not contiguous: objects of another package are in between. */
 const LARGE = Array.from(
   { length: 6 },
   (_, i) =>
@@ -90,7 +90,7 @@ describe("routes", () => {
   });
 
   test.for(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"])(
-    "%s of content is not allowed, before any other check",
+    "method %s for content is rejected before any other check",
     async (method) => {
       for (const path of [`${BASE}/all`, `${BASE}/metas?x=y`, "/catalogs/unknown/api/v1/all", "/catalogs/BAD/api/v1/metas"]) {
         const { status, headers, body } = await call(method, path);
@@ -99,7 +99,7 @@ describe("routes", () => {
     },
   );
 
-  test("an invalid escape is a bad request", async () => {
+  test("a URL with an invalid escape is a bad request", async () => {
     const { status, body } = await rawGet("/catalogs/%zz/api/v1/all");
     expect([status, body]).toEqual([400, "400 Bad Request\n"]);
   });
@@ -110,7 +110,7 @@ describe("routes", () => {
     expect([response.statusCode, await response.body.text()]).toEqual([405, "Method Not Allowed\n"]);
   });
 
-  test("problem details of an invalid query name the parameter", async () => {
+  test("problem details of an invalid query contain the parameter name", async () => {
     const { status, body } = await get(`${BASE}/metas?other=1`, { accept: "application/problem+json" });
     expect([status, body.toString()]).toEqual([
       400,
@@ -118,10 +118,13 @@ describe("routes", () => {
     ]);
   });
 
-  test.for(["/catalogs/unknown/api/v1/all", "/catalogs/unknown/api/v1/metas?schema=a"])("%s: unknown catalog", async (path) => {
-    const { status, body, headers } = await get(path);
-    expect([status, body.toString(), headers["vary"]]).toEqual([404, "404 Not Found\n", "Accept-Encoding"]);
-  });
+  test.for(["/catalogs/unknown/api/v1/all", "/catalogs/unknown/api/v1/metas?schema=a"])(
+    "%s fails because the catalog is unknown",
+    async (path) => {
+      const { status, body, headers } = await get(path);
+      expect([status, body.toString(), headers["vary"]]).toEqual([404, "404 Not Found\n", "Accept-Encoding"]);
+    },
+  );
 
   test.for([
     ["/catalogs/UPPER/api/v1/all", "a lowercase RFC 1123 subdomain must consist of"],
@@ -129,7 +132,7 @@ describe("routes", () => {
     ["/catalogs/-a/api/v1/metas?bad=1", "a lowercase RFC 1123 subdomain must consist of"],
     [`/catalogs/${"a".repeat(254)}/api/v1/all`, "must be no more than 253 characters\n"],
     [`/catalogs/${"A".repeat(254)}/api/v1/all`, "must be no more than 253 characters; a lowercase RFC"],
-  ] as const)("%s: invalid name", async ([path, text]) => {
+  ] as const)("%s fails because the catalog name is invalid", async ([path, text]) => {
     const { status, body } = await get(path);
     expect(status).toBe(400);
     expect(body.toString()).toContain(`invalid catalog name: ${text}`);
@@ -180,7 +183,7 @@ describe("metas", () => {
     ["?%73chema=olm%2Epackage", ["P"]],
     ["?schema=OLM.package", []],
     ["?schema=olm.channel&package=&name", ["C"]],
-  ])("%s", async ([query, names]) => {
+  ])("metas endpoint returns the metas that match %s", async ([query, names]) => {
     const { status, headers, body } = await get(`${BASE}/metas${query}`);
     const want = names.map((name) => LINES[name]).join("");
     expect([status, body.toString()]).toEqual([200, want]);
@@ -216,7 +219,7 @@ describe("metas", () => {
     },
   );
 
-  test("a response that is too large for the cache is the same", async () => {
+  test("a response that is too large for the cache equals a cached response", async () => {
     const { body, headers } = await get("/catalogs/large/api/v1/metas?package=large");
     const want = LARGE.map((pair) => pair.slice(0, pair.indexOf("\n") + 1)).join("");
     expect(body.length).toBe(want.length);
@@ -260,7 +263,7 @@ describe("all", () => {
     ["bytes=5-99999999", 206, 5, WHOLE.length],
     ["bytes=0-9,0-99999", 200, 0, WHOLE.length],
     ["bytes=", 200, 0, WHOLE.length],
-  ])("range %s", async ([range, status, start, end]) => {
+  ])("all endpoint returns the requested bytes for range %s", async ([range, status, start, end]) => {
     const got = await get(`${BASE}/all`, { range, "accept-encoding": "gzip;q=0.5" });
     expect([got.status, got.body.toString()]).toEqual([status, WHOLE.slice(start, end)]);
     expect(got.headers["content-range"]).toBe(status === 206 ? `bytes ${start}-${end - 1}/${WHOLE.length}` : undefined);
@@ -299,7 +302,7 @@ describe("all", () => {
     expect(headers["content-length"]).toBe(String(body.length));
   });
 
-  test("a large file arrives completely at a slow reader and at several simultaneous readers", async () => {
+  test("a slow reader and several simultaneous readers receive a large file completely", async () => {
     const want = createHash("sha256").update(LARGE.join("")).digest("hex");
     const slow = async (): Promise<string> => {
       const hash = createHash("sha256");
@@ -346,7 +349,7 @@ describe("compression", () => {
     expect((await get(`${BASE}/all`, { "accept-encoding": "gzip" })).headers["content-encoding"]).toBeUndefined();
   });
 
-  test("if the client accepts both, the whole content uses zstd, and a part uses gzip unless the client prefers zstd", async () => {
+  test("when the client accepts both, whole content is sent as zstd, and a part as gzip unless the client prefers zstd", async () => {
     const accept = { "accept-encoding": "gzip, zstd" };
     const whole = await get("/catalogs/large/api/v1/all", accept);
     expect(whole.headers).toMatchObject({ "content-encoding": "zstd", etag: expect.stringMatching(/-zstd"$/) });

@@ -24,12 +24,12 @@ class ConnectionCount {
   readonly #most: number;
   readonly #open = new Map<string, number>();
 
-  /** @param most limit for one client. */
+  /** @param most maximum number of connections of one client. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Counts a connection until it closes; returns false if its client has too many. */
+  /** Counts a connection until it closes. Returns false if the client has too many connections. */
   add(socket: Socket): boolean {
     const client = socket.remoteAddress;
     if (client === undefined) return false;
@@ -49,15 +49,15 @@ class ConnectionCount {
 export interface ContentServerOptions {
   source: ContentSource;
   log: Logger;
-  /** Certificate, key and accepted connections; plain HTTP if absent. */
+  /** Certificate, key and TLS settings; plain HTTP if absent. */
   tls?: ServerTls | undefined;
   metrics?: HttpMetrics;
   cache?: ResponseCache;
-  /** Overrides of the default limits. */
+  /** Limits that override the defaults. */
   limits?: Partial<ServerLimits>;
   /** Disabled endpoints. */
   without?: ReadonlySet<GatedEndpoint>;
-  /** Whether GraphQL queries are enabled; default true. Otherwise they get 503. */
+  /** Whether GraphQL queries are enabled; default true. If false, they get 503. */
   graphql?: boolean;
 }
 
@@ -67,25 +67,26 @@ export interface ContentServer {
   /** Whether draining or closing has started. */
   readonly draining: boolean;
   /**
-   * From now on each response asks its client to close the connection. The server still accepts
+   * Makes each response ask the client to close the connection. The server continues to accept
    * requests.
    */
   drain(): void;
   /**
-   * Stops accepting connections, lets requests in progress finish for up to `graceMs`, then cuts
-   * them.
+   * Stops accepting connections, waits up to `graceMs` for requests in progress, then closes their
+   * connections.
    */
   close(graceMs?: number): Promise<void>;
 }
 
-/** Interval of the check for requests that do not arrive. */
+/** Interval for checking whether requests arrive in time. */
 const CHECK_MS = 1_000;
 const GRACE_MS = 20_000;
 
 /**
  * Serves catalogs: `/catalogs/{catalog}/api/v1/all` and the other endpoints of
- * `registerCatalogRoutes`. Requests do not parse content: responses are byte ranges of content
- * files, conditional on tags. HTTP/1.1 and 1.0 only, like the Go server.
+ * `registerCatalogRoutes`. Handlers do not parse content: responses are byte ranges of content
+ * files, with entity tags for conditional requests. Supports only HTTP/1.1 and 1.0, like the Go
+ * server.
  * @throws Error if it cannot listen on the address.
  * @see operator-controller df2c201d internal/catalogd/server/handlers.go
  */
@@ -132,7 +133,7 @@ interface AppInit {
   exchanges: Exchanges;
 }
 
-/** Replacement for a path that the router cannot read. Nothing is served there. */
+/** Path that replaces a path that the router cannot parse. No route has it. */
 const UNREADABLE = "/";
 
 /**
@@ -145,10 +146,11 @@ function newApp({ limits, log, tls, exchanges }: AppInit): CatalogServer {
     exposeHeadRoutes: false, // routes declare HEAD explicitly
     return503OnClosing: false,
     routerOptions: {
-      // Longer names are within the header limit, and rejected as URLs that are too long.
+      // Not limited here: URLs that are too long are rejected with 414.
       maxParamLength: limits.headerBytes,
       querystringParser: readQueryString,
-      // Routes URLs with an invalid escape or without a path to a handler, because fastify does not call hooks for them otherwise.
+      // Routes URLs with an invalid escape or without a path to a handler, because otherwise
+      // fastify calls no hooks for them.
       onBadUrl: (_path, request, response) => {
         Object.assign(request, { originalUrl: request.url, url: UNREADABLE });
         app.routing(request, response);
@@ -161,9 +163,9 @@ function newApp({ limits, log, tls, exchanges }: AppInit): CatalogServer {
       log.debug({ reason: err.code ?? err.message, status }, "invalid request");
     },
   });
-  // All methods, to distinguish a wrong method from an unknown path. fastify reads no bodies: the
-  // endpoint that accepts one reads it itself, for any Content-Type. The body of another method is
-  // not read.
+  // Registers all methods, to distinguish a wrong method from an unknown path. fastify reads no
+  // bodies: the endpoint that accepts a body reads it itself, with any Content-Type. Bodies of
+  // other requests are not read.
   for (const method of METHODS) app.addHttpMethod(method, { overrideExisting: true });
   app.setValidatorCompiler(compileValidator);
   return app.withTypeProvider<ZodTypeProvider>();
@@ -182,7 +184,7 @@ function newServer(tls: ServerTls | undefined, limits: ServerLimits, listener: R
   const server: Server = tls
     ? createTlsServer({ ...shared, ...tls.current, handshakeTimeout: limits.handshakeMs, ALPNProtocols: ["http/1.1"] })
     : createServer(shared);
-  // Without a listener the connection is cut. Progress of a write counts, however slow.
+  // Without a listener, Node closes the connection. Even a slow write counts as progress.
   server.setTimeout(limits.stallMs);
   server.maxConnections = limits.connections;
   const clients = new ConnectionCount(limits.connectionsPerClient);
@@ -201,16 +203,16 @@ function newServer(tls: ServerTls | undefined, limits: ServerLimits, listener: R
 /** Time limits for stopping a content server, in milliseconds. */
 export interface StopTimes {
   /**
-   * The server still serves for this time and asks clients to close, because clients need time to
-   * learn that this replica is stopping.
+   * Time for which the server still accepts requests and asks clients to close connections, because
+   * clients need time to notice that this replica is stopping.
    */
   delayMs: number;
-  /** Then requests in progress have this time to finish. */
+  /** Time after that for requests in progress to finish. */
   graceMs: number;
 }
 
 /**
- * Runs a server until `signal` aborts, then stops it without failing requests of clients that
+ * Runs a server until `signal` aborts, then stops it without failing requests from clients that
  * respect `Connection: close`.
  */
 export async function serveUntil(signal: AbortSignal, server: Pick<ContentServer, "drain" | "close">, times: StopTimes): Promise<void> {

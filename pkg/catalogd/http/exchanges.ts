@@ -15,18 +15,18 @@ declare module "fastify" {
   }
 }
 
-/** The values of one request and its response for metrics and log. */
+/** Values of a request and its response, for metrics and logs. */
 export interface Exchange {
   /**
-   * The path of the route in fastify's format, set when the request is accepted; rejected requests
+   * The path of the route in fastify's format, set when the request is accepted. Rejected requests
    * are counted without a route.
    */
   route: string | undefined;
   status: number;
   encoding: string | undefined;
-  /** Bytes of the body that were sent; approximate if the client disconnected. */
+  /** Number of sent body bytes; approximate if the client disconnected. */
   bytes: number;
-  /** Records status and coding of the response. Call it before the head of the response is written. */
+  /** Records the status and coding of the response. Call before the response headers are written. */
   sending(reply: FastifyReply): void;
   /** Records that the handler has finished its work on the response. */
   settled(): void;
@@ -41,15 +41,15 @@ export interface ExchangesInit {
 
 /**
  * Hooks that process the requests of a connection one at a time, end responses that take too long,
- * and report each request to metrics and log.
+ * and record each request in metrics and logs.
  */
 export class Exchanges {
   readonly #init: ExchangesInit;
   /** The most recent response on each connection. */
   readonly #last = new WeakMap<Socket, ServerResponse>();
   /**
-   * Maps fastify's paths to paths with braces for metrics: computing one takes 3% of the time of a
-   * 304.
+   * Caches the paths with braces, for metrics, by fastify's paths. Computing a path takes 3% of the
+   * time for a 304 response.
    */
   readonly #paths = new Map<string, string>();
   #underWay = 0;
@@ -68,7 +68,7 @@ export class Exchanges {
     return this.#draining;
   }
 
-  /** From now on each response asks its client to close the connection. */
+  /** Makes each response ask the client to close the connection. */
   drain(): void {
     this.#draining = true;
   }
@@ -78,7 +78,7 @@ export class Exchanges {
     return this.#last.get(socket);
   }
 
-  /** Adds the hooks to a server, before all others, so that they see every request. */
+  /** Adds the hooks to a server. Call before adding other hooks, so that these hooks process every request. */
   register(server: CatalogServer): void {
     server.decorateRequest("exchange");
     server.addHook("onRoute", ({ url }) => void this.#paths.set(url, toOpenApiPath(url)));
@@ -88,7 +88,7 @@ export class Exchanges {
       reply.header("vary", "Accept-Encoding");
       done();
     });
-    // Data that a handler writes to the socket does not trigger this hook: see ResponseSender.
+    // Not called for data that a handler writes to the socket, see ResponseSender.
     server.addHook("onSend", ({ method, exchange }, reply, payload, done) => {
       exchange.sending(reply);
       exchange.bytes = method === "HEAD" || !(payload instanceof Uint8Array) ? 0 : payload.byteLength;
@@ -104,11 +104,11 @@ export class Exchanges {
     const go = (): void => {
       if (!socket.destroyed) done();
     };
-    // Not immediately: for an invalid body that arrived with the head, the parser error must
-    // respond before a handler does.
+    // Not immediately: if an invalid body arrived together with the headers, the parser error must
+    // be sent before a handler responds.
     if (!before || before.closed) queueMicrotask(go);
-    // Not before it has closed: a response without a socket does not detect that the client has
-    // disconnected.
+    // Waits until the previous response is closed, because a response without a socket does not
+    // detect that the client has disconnected.
     else before.once("close", go);
   }
 

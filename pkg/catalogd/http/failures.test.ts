@@ -30,7 +30,7 @@ describe("problem details for clients that request them", () => {
     ["GET", `${BASE}/all`, { range: "bytes=99999-" }, 416, "RangeNotSatisfiable"],
     ["GET", `${BASE}/all`, { "if-match": '"x"' }, 412, "PreconditionFailed"],
     ["GET", `${BASE}/metas`, { "if-match": '"x"' }, 412, "PreconditionFailed"],
-  ])("%s %s %j", async ([method, path, headers, status, code]) => {
+  ])("%s %s with headers %j fails", async ([method, path, headers, status, code]) => {
     const got = await world.call(method, path, { ...WANTED, ...headers });
     expect(got.headers).toMatchObject({
       "content-type": "application/problem+json",
@@ -63,13 +63,13 @@ describe("problem details for clients that request them", () => {
     ["text/html, Application/Problem+JSON;q=0.1", true],
     ["application/problem+json;q=0", false],
     ["application/problem+json-seq", false],
-  ])("Accept: %s", ([accept, wanted]) => {
+  ])("wantsProblemDetails evaluates Accept header %j", ([accept, wanted]) => {
     expect(wantsProblemDetails(accept)).toBe(wanted);
   });
 });
 
-describe("non-Go routes always report failures as problem details", () => {
-  test.for(["/catalogs", "/openapi.json"])("%s with a wrong method", async (path) => {
+describe("routes that Go does not have always report errors as problem details", () => {
+  test.for(["/catalogs", "/openapi.json"])("%s reports a wrong method", async (path) => {
     const { status, headers, body } = await world.call("POST", path, {}, "x");
     expect([status, headers["content-type"], headers["allow"]]).toEqual([405, "application/problem+json", "GET, HEAD"]);
     expect(JSON.parse(body.toString())).toMatchObject({ code: "MethodNotAllowed", instance: path });
@@ -95,7 +95,7 @@ describe("/catalogs", () => {
     });
   });
 
-  test("/catalogs is conditional", async () => {
+  test("/catalogs supports conditional requests", async () => {
     const { headers, body } = await world.get("/catalogs");
     const etag = String(headers["etag"]);
     expect(etag).toMatch(/^"[\w-]{22}"$/);

@@ -4,7 +4,7 @@ import { redirectToPage } from "./pageRoutes.ts";
 import { ProblemError, respondWithProblemDetails, respondWithProblemText, wantsProblemDetails } from "./problem.ts";
 import { type CatalogRoute, type CatalogServer, listMethods } from "./route.ts";
 
-/** Sets the handlers of failures and of unknown paths. Browsers that visit `/` are redirected to the page. */
+/** Sets the handlers for errors and unknown paths. Redirects browsers from `/` to the web page. */
 export function registerFailureHandlers(server: CatalogServer, log: Logger): void {
   server.setErrorHandler((err, request, reply) => {
     const { exchange, headers, originalUrl, routeOptions } = request;
@@ -23,8 +23,8 @@ export function registerFailureHandlers(server: CatalogServer, log: Logger): voi
 }
 
 /**
- * Registers all methods that the routes of a path do not support, because fastify responds to them
- * with 404.
+ * Registers a 405 response for all methods that a path does not support, because fastify would
+ * respond with 404.
  */
 export function registerOtherMethods(server: CatalogServer, routes: readonly CatalogRoute[]): void {
   for (const [url, samePath] of Map.groupBy(routes, (route) => route.url)) {

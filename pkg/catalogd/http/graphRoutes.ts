@@ -14,9 +14,9 @@ import { CatalogName, type CatalogServer } from "./route.ts";
 const TYPES = { json: "application/json", mermaid: "text/vnd.mermaid", svg: "image/svg+xml" } as const;
 type GraphResponseFormat = keyof typeof TYPES;
 
-/** Maximum bytes of a package for a drawing. The largest real package has some hundred kilobytes. */
+/** Maximum size of a package in a graph, in bytes. The largest real package has some hundred kilobytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** A drawing is only displayed; it cannot run or load anything. */
+/** Prevents a drawing from running scripts and loading resources. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 const Query = z.strictObject({
@@ -44,14 +44,14 @@ const Range = z.object({
   covers: z.array(Run).describe("bundles that can be upgraded to the bundle `to`, as runs of nodes; empty if the range is invalid"),
 });
 const Node = z.object({
-  name: z.string().describe("name of the bundle"),
+  name: z.string().describe("bundle name"),
   version: z.string().optional().describe("version of the bundle; absent if the catalog does not contain the bundle"),
   head: z.literal(true).optional().describe("true if no channel entry replaces or skips this bundle"),
   deprecated: z.string().optional().describe("deprecation message"),
   absent: z.literal(true).optional().describe("true if a channel entry replaces or skips this bundle, but the channel has no entry for it"),
 });
 const Channel = z.object({
-  name: z.string().describe("name of the channel"),
+  name: z.string().describe("channel name"),
   deprecated: z.string().optional().describe("deprecation message"),
   nodes: z.array(Node).describe("channel entries, highest version first, then absent bundles"),
   edges: z.array(Edge).describe("sorted by target node, in the order of the nodes"),
@@ -59,7 +59,7 @@ const Channel = z.object({
 });
 const Graph = z
   .object({
-    package: z.string().describe("name of the package"),
+    package: z.string().describe("package name"),
     defaultChannel: z.string().optional().describe("default channel"),
     deprecated: z.string().optional().describe("deprecation message"),
     channels: z.array(Channel).describe("sorted by name"),
@@ -68,11 +68,11 @@ const Graph = z
 
 /** Dependencies of the graph endpoint. */
 export interface GraphRouteDependencies extends ContentRouteDependencies {
-  /** Draws the graphs; starts threads on demand. */
+  /** Threads that draw graphs, started on demand. */
   graphs: QueryThreads;
 }
 
-const GraphPath = z.object({ catalog: CatalogName, package: z.string().describe("name of the package") });
+const GraphPath = z.object({ catalog: CatalogName, package: z.string().describe("package name") });
 
 /** Registers the endpoint of a package's upgrade graph. */
 export function registerGraphRoute(server: CatalogServer, dependencies: GraphRouteDependencies): void {
@@ -86,7 +86,7 @@ export function registerGraphRoute(server: CatalogServer, dependencies: GraphRou
         id: "getUpdateGraph",
         summary: "Upgrade graph of a package as JSON, Mermaid or SVG",
         description:
-          "All allowed upgrades: `edges` from `replaces` and `skips`, and in `ranges` the nodes that each `skipRange` covers, as runs of indexes in `nodes`.",
+          "All allowed upgrades. `edges` contains the upgrades that `replaces` and `skips` allow; `ranges` contains the runs of nodes that each `skipRange` covers.",
         responses: {
           200: { description: "The graph.", content: { [TYPES.json]: Graph, [TYPES.mermaid]: undefined, [TYPES.svg]: undefined } },
           304: { description: "The graph has not changed." },
@@ -111,7 +111,7 @@ export function registerGraphRoute(server: CatalogServer, dependencies: GraphRou
 }
 
 /**
- * @throws ProblemError if the content does not have the package or the channel, the graph is too
+ * @throws ProblemError if the catalog does not contain the package or channel, the graph is too
  * large, or too many graphs are being drawn.
  */
 async function readGraph(
@@ -127,7 +127,7 @@ async function readGraph(
     const tags = [...metas, ...properties].map(({ selection }) => selection.tag);
     const key = `graph ${JSON.stringify([tags, format, channel, minimum])}`;
     const read = async () => ({ metas: await joinLines(metas), properties: await joinLines(properties) });
-    // Not the signal of this client: other clients may wait for the same graph.
+    // Does not use the signal of this client, because other clients may wait for the same graph.
     const bytes = await cache.get(key, () => graphs.graph(requested, read, new AbortController().signal));
     return createDocument(bytes, TYPES[format]);
   } catch (err) {
@@ -149,8 +149,9 @@ interface ReadArtifact {
 }
 
 /**
- * Returns the input of a package's graph; undefined if the catalog does not have the package.
- * @throws GraphRefusedError if the input is too large.
+ * Returns the lines from which a package's graph is drawn; undefined if the catalog does not
+ * contain the package.
+ * @throws GraphRefusedError if the lines are too large.
  */
 function findArtifacts(content: CatalogContent, name: string): { metas: ReadArtifact[]; properties: ReadArtifact[] } | undefined {
   const select = (artifact: StoredArtifact, query: MetaQuery): ReadArtifact => ({ artifact, selection: artifact.select(query) });

@@ -111,7 +111,7 @@ describe("checks, in order", () => {
     ["/catalogs/unknown/api/v1/graphql", "{invalid json", 400, "Invalid request body\n"],
     ["/catalogs/unknown/api/v1/graphql", '{"query":""}', 400, "Query cannot be empty\n"],
     ["/catalogs/unknown/api/v1/graphql", SUMMARY, 404, "404 Not Found\n"],
-  ] as [string, string, number, string][])("%s, %s: %i", async ([path, body, status, text]) => {
+  ] as [string, string, number, string][])("POST %s with body %s gets status %i", async ([path, body, status, text]) => {
     const got = await post(body, path);
     expect([got.status, got.headers["content-type"], got.headers["vary"]]).toEqual([
       status,
@@ -148,7 +148,7 @@ describe("the body", () => {
     ['{"query":""}', "Query cannot be empty"],
     [JSON.stringify({ query: `{a}${" ".repeat(99_998)}` }), "Query too large"],
     [JSON.stringify({ query: `{a} # ${"ä".repeat(50_000)}` }), "Query too large"],
-  ] as const)("%.40s: %s", async ([body, text]) => {
+  ] as const)("body %.40s is rejected: %s", async ([body, text]) => {
     const got = await post(body);
     expect([got.status, got.body.toString()]).toEqual([400, `${text}\n`]);
   });
@@ -163,7 +163,7 @@ describe("the body", () => {
     ['{"query":"{ summary { totalSchemas } }","variables":{},"operationName":""}'],
     [`${PADDING}${SUMMARY}`.slice(-1024 * 1024)],
     [JSON.stringify({ query: `{ summary { totalSchemas } }`.padEnd(100_000) })],
-  ] as const)("%.60s is a query", async ([body]) => {
+  ] as const)("body %.60s is accepted", async ([body]) => {
     const got = await post(body, PATH, { "content-type": "text/plain" });
     expect([got.status, got.body.toString()]).toEqual([200, '{"data":{"summary":{"totalSchemas":4}}}\n']);
     expect(got.headers).toMatchObject({ "content-type": "application/json", vary: "Accept-Encoding", "olm-catalog-digest": DIGEST });
@@ -225,7 +225,7 @@ describe("answers", () => {
     expect(short.headers["content-encoding"]).toBeUndefined();
   });
 
-  test("GraphQL response follows new content with a new schema", async () => {
+  test("GraphQL endpoint uses new content with a new schema", async () => {
     const origin = { ...ORIGIN, digest: `${DIGEST.slice(0, -1)}0` };
     const signal = new AbortController().signal;
     const query = "{ summary { schemas { name totalObjects } } }";
@@ -249,7 +249,7 @@ describe("answers", () => {
     await again.close();
   });
 
-  test("a name that is invalid in GraphQL affects only that schema", async () => {
+  test("a name that is invalid in GraphQL affects only its own schema", async () => {
     const blobs = [
       { schema: "query" },
       { schema: "catalog.summary" },

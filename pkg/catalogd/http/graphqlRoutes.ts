@@ -14,9 +14,8 @@ import type { ContentResponse } from "./response.ts";
 import { CatalogPath, type CatalogServer } from "./route.ts";
 
 /**
- * Parses the query in the body of a request: the first JSON value; data after it is ignored. Member
- * names are case-insensitive, unknown members are ignored. A body without a query has an empty
- * query.
+ * Parses the query in a request body. Like Go, uses only the first JSON value, matches member names
+ * case-insensitively, ignores unknown members, and uses an empty query if there is none.
  * @returns undefined if the value is not a JSON object or a member has a wrong type.
  * @see Go 1.26 encoding/json Decoder.Decode
  */
@@ -25,7 +24,7 @@ function graphqlBody(bytes: Uint8Array): QueryRequest | undefined {
   if (value === undefined) return undefined;
   const member = (name: string): unknown => Object.entries(value).findLast(([key]) => key.toLowerCase() === name)?.[1] ?? undefined;
   const query = member("query") ?? "";
-  // An empty operation name counts as absent, as in most servers.
+  // An empty operation name is treated as absent, as in most servers.
   const operationName = member("operationname") || undefined;
   const variables = member("variables");
   if (typeof query !== "string") return undefined;
@@ -51,7 +50,7 @@ function firstObject(bytes: Uint8Array): Record<string, unknown> | undefined {
 /** Dependencies of the endpoint. */
 export interface GraphqlRouteDependencies {
   source: ContentSource;
-  /** If absent, queries are disabled. */
+  /** Undefined if queries are disabled. */
   queries?: QueryThreads | undefined;
 }
 
@@ -116,7 +115,7 @@ export function registerGraphqlRoute(server: CatalogServer, { source, queries }:
         },
       },
     },
-    // Before the catalog name is checked.
+    // Rejects the query before the catalog name is checked.
     preValidation: queries ? [] : rejectQuery,
     handler: queries
       ? (request, reply) => answerQuery({ source, queries, keys, catalog: request.params.catalog }, request, reply)
@@ -142,7 +141,7 @@ async function answerQuery({ source, queries, keys, catalog }: Queried, request:
   const signal = createDisconnectSignal(reply.raw);
   const query = await readQuery(request.raw, signal);
   try {
-    // Problems of the query are reported before problems of its catalog.
+    // Errors in the query are reported before a missing catalog.
     const early = source.get(catalog) ? undefined : await queries.run({ request: query, catalog: undefined }, signal);
     if (early) return await reply.respond(await resultResponse(early, request));
     await withContent(source, catalog, async (content) => {
@@ -163,7 +162,7 @@ async function answerQuery({ source, queries, keys, catalog }: Queried, request:
  */
 async function readQuery(request: Readable, signal: AbortSignal): Promise<QueryRequest> {
   const body = await readRequestBody(request, { maxBytes: MAX_BODY_BYTES, timeoutMs: BODY_TIMEOUT_MS, signal });
-  // The unread rest would be parsed as the next request.
+  // Closes the connection, because the unread rest would be parsed as the next request.
   if (!body) throw badBody("Invalid request body", { connection: "close" });
   const query = graphqlBody(body);
   if (!query) throw badBody("Invalid request body");

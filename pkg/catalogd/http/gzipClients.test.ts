@@ -17,8 +17,8 @@ const ASKED = [...WORDS, ""] as const;
 const BASE = "/catalogs/random/api/v1";
 
 /**
- * Lines of all lengths: some of a few bytes, some larger than one compression block, some
- * incompressible.
+ * Lines of different lengths: some have a few bytes, some are larger than one compression block,
+ * some are incompressible.
  */
 const lines = fc
   .array(
@@ -112,8 +112,8 @@ describe("a compressed response decompresses to the uncompressed response", () =
 });
 
 /**
- * Serves a page that requests everything in QUERIES and sends the hashes of the responses, with the
- * content server at the same address.
+ * Serves a page that requests all QUERIES and sends the hashes of the responses. The content server
+ * has the same address.
  */
 async function pageServer(content: number, seen: (found: Record<string, [string, string | null]>) => void): Promise<Server> {
   const script = `

@@ -13,10 +13,10 @@ test.for([
   ["Sun, 06 Nov 1994 25:49:37 GMT", undefined],
   ["1994-11-06T08:49:37Z", undefined],
   ["", undefined],
-] as const)("%s", ([text, seconds]) => {
+] as const)("parseHttpDate parses %j", ([text, seconds]) => {
   expect(parseHttpDate(text)).toBe(seconds);
 });
 
-test("a formatted date can be parsed", () => {
+test("HTTP dates can be parsed after formatting", () => {
   fc.assert(fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), (seconds) => parseHttpDate(formatHttpDate(seconds)) === seconds));
 });

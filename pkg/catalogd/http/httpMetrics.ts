@@ -6,7 +6,7 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 
 /** A request that received a response. */
 export interface HandledRequest {
-  /** Path of its route with parameters in braces; undefined if there is no such route. */
+  /** Path of the route with parameters in braces; undefined for an unknown path. */
   readonly route: string | undefined;
   readonly method: string;
   readonly status: number;
@@ -17,7 +17,7 @@ export interface HandledRequest {
   readonly seconds: number;
 }
 
-/** Metrics of the content server. No label has a client-supplied value. */
+/** Metrics of the content server. No label value comes from a client. */
 export class HttpMetrics {
   readonly #requests;
   readonly #seconds;
@@ -39,7 +39,7 @@ export class HttpMetrics {
     this.#underWay = metrics.gauge({ name: "http_requests_in_flight", help: "Number of requests in progress", initial: [{}] });
     this.#bytes = metrics.counter({
       name: "http_response_bytes_total",
-      help: "Size of the sent response bodies, in bytes",
+      help: "Number of sent response body bytes",
       labels: ["route", "encoding"],
     });
   }

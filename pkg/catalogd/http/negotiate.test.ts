@@ -19,11 +19,11 @@ test.for([
   ["*;q=0, gzip", "gzip"],
   ["*;q=0", undefined],
   ["gzip;q=x", undefined],
-] as const)("%j: %s", ([header, want]) => {
+] as const)("chooseEncoding returns the coding for Accept-Encoding %j: %s", ([header, want]) => {
   expect(chooseEncoding(header)).toBe(want);
 });
 
-test("an encoding is chosen only if it is available", () => {
+test("chooseEncoding returns only available encodings", () => {
   expect([chooseEncoding("zstd, gzip;q=0.1", ["gzip"]), chooseEncoding("zstd", ["gzip"]), chooseEncoding("zstd", [])]).toEqual([
     "gzip",
     undefined,

@@ -12,7 +12,7 @@ import {
   toOpenApiPath,
 } from "./route.ts";
 
-/** A JSON Schema; the document inspects only a few of its members. */
+/** A JSON Schema, of which only a few members are used here. */
 export type SchemaObject = { readonly [member: string]: unknown };
 
 /** A parameter of an operation. @see OpenAPI 3.1, Parameter Object */
@@ -24,7 +24,7 @@ interface OpenApiParameter {
   readonly schema: SchemaObject;
 }
 
-/** Schemas of a body by media type; one without a schema is text. */
+/** Schemas of a body by media type; a body without a schema is text. */
 type OpenApiContent = Readonly<Record<string, { readonly schema?: SchemaObject }>>;
 
 /** A response of an operation. @see OpenAPI 3.1, Response Object */
@@ -73,7 +73,7 @@ const OF_CATALOGS: Readonly<Record<number, string>> = {
 
 /**
  * Creates the document that describes the routes: an operation for each method of each route, with
- * the failures that all operations have.
+ * the error responses that all operations have.
  * @throws Error if a path has a parameter that its route does not declare.
  */
 export function buildOpenApiDocument(routes: readonly CatalogRoute[]): OpenApiDocument {
@@ -147,7 +147,7 @@ function describeContent(types: MediaTypes, schemas: Schemas): OpenApiContent {
   return Object.fromEntries(Object.entries(types).map(([type, schema]) => [type, schema ? { schema: schemas.of(schema) } : {}]));
 }
 
-/** JSON Schemas; those with an id are stored once, under that name. */
+/** JSON Schemas. A schema with an id is stored once under this id. */
 class Schemas {
   readonly named: Record<string, SchemaObject> = {};
 
@@ -158,15 +158,15 @@ class Schemas {
   }
 }
 
-/** Returns the schema with references to the document's components. */
+/** Returns the schema, with references to the components of the document. */
 function moveReferences(schema: SchemaObject): SchemaObject {
   const text = JSON.stringify(schema);
   return JSON.parse(text.replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/')) as SchemaObject;
 }
 
 /**
- * Registers the endpoint of the document that describes `routes`. The document includes this
- * endpoint if `routes` contains it at the time of the request.
+ * Registers the endpoint that returns the document for `routes`. The document is created on the
+ * first request, so that it includes routes that are registered later.
  */
 export function registerOpenApiRoute(
   server: CatalogServer,

@@ -130,7 +130,7 @@ describe.each(["packages", "properties"])("%s", (endpoint) => {
     expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
   });
 
-  test.for(["", "?package=etcd"])("artifact response is conditional and has no body for HEAD: %s", async (query) => {
+  test.for(["", "?package=etcd"])("artifact response supports conditional requests and has no body for HEAD: %s", async (query) => {
     const { headers, body } = await world.get(path + query);
     expect((await world.get(path + query, { "if-none-match": String(headers["etag"]) })).status).toBe(304);
     const head = await world.call("HEAD", path + query);

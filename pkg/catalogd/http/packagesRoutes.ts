@@ -12,7 +12,7 @@ const texts = (description: string): z.ZodArray<z.ZodString> => z.array(z.string
 
 /** A bundle by name, with its declared version. */
 export const namedVersionShape = {
-  bundle: z.string().describe("name of the bundle"),
+  bundle: z.string().describe("bundle name"),
   version: text("declared version; absent if missing or invalid"),
   release: text("declared release; otherwise the build metadata of the version, if it is a valid release"),
 };
@@ -28,7 +28,7 @@ const supportShape = {
 
 const Channel: z.ZodType<ChannelSummary> = z
   .object({
-    name: z.string().describe("name of the channel"),
+    name: z.string().describe("channel name"),
     heads: z.array(Named).describe("bundles that no channel entry replaces or skips; a valid channel has exactly one"),
     entries: z.number().int().describe("number of entries in the channel"),
     deprecated: text("why the channel is deprecated"),
@@ -56,19 +56,19 @@ const Any: z.ZodType<AnyVersion> = z
   .object({ capabilities: texts("capability levels of the versions"), ...supportShape })
   .meta({ id: "AnyVersion", description: "Features of at least one version of the package." });
 
-/** One line of the list of packages. */
+/** A line in the list of packages. */
 export const PackageLine: z.ZodType<PackageSummary> = z
   .object({
-    package: z.string().describe("name of the package"),
+    package: z.string().describe("package name"),
     digest: z.string().describe("`sha256:…`; changes whenever a meta of the package changes"),
     displayName: text("display name"),
     description: text("short description"),
-    provider: text("name of the provider"),
+    provider: text("provider name"),
     keywords: z.array(z.string()).optional().describe("keywords for search"),
     categories: z.array(z.string()).optional().describe("categories"),
     maturity: text("such as `alpha` or `stable`"),
     certified: z.boolean().optional().describe("whether the package is declared as certified"),
-    support: text("name of the support provider"),
+    support: text("support provider name"),
     repository: text("URL of the source repository"),
     icon: z.boolean().describe("whether `olm.package` has an icon"),
     defaultChannel: text("channel for users without a preference"),
@@ -77,7 +77,7 @@ export const PackageLine: z.ZodType<PackageSummary> = z
     bundles: z.number().int().describe("number of bundles"),
     versions: texts("versions, highest first"),
     deprecatedBundles: z
-      .array(z.object({ bundle: z.string().describe("name of the bundle"), message: z.string().describe("why the version is deprecated") }))
+      .array(z.object({ bundle: z.string().describe("bundle name"), message: z.string().describe("why the version is deprecated") }))
       .optional()
       .describe("deprecated bundles"),
     head: Head.optional(),
@@ -92,10 +92,10 @@ export const PackageLine: z.ZodType<PackageSummary> = z
       "Unknown values are omitted.",
   });
 
-/** One line of the list of properties. */
+/** A line in the list of bundle properties. */
 export const PropertiesLine = z
   .object({
-    package: z.string().describe("name of the package"),
+    package: z.string().describe("package name"),
     ...namedVersionShape,
     image: text("reference of the bundle image"),
     properties: z
@@ -116,7 +116,7 @@ const PropertiesQuery = z.strictObject({
   name: name.describe("return only bundles with this name"),
 });
 
-/** Registers the endpoints that list packages and properties of one catalog. */
+/** Registers the endpoints that list the packages and bundle properties of one catalog. */
 export function registerPackagesRoutes(server: CatalogServer, dependencies: ContentRouteDependencies): void {
   server.route({
     method: ["GET", "HEAD"],
@@ -128,7 +128,7 @@ export function registerPackagesRoutes(server: CatalogServer, dependencies: Cont
         id: "listPackages",
         summary: "Packages of a catalog",
         description:
-          "JSON Lines, one package per line: with a summary and a digest that changes with the package. Without parameters, the server supports ranges and sends stored compressed files.",
+          "JSON Lines, one package per line, with a summary and a digest that changes with the package. Without parameters, the server supports ranges and sends stored compressed files.",
         responses: responsesWith("The matching packages; empty if there are none.", PackageLine),
       },
     },
@@ -177,8 +177,8 @@ interface ArtifactRequest extends ContentRequest {
 }
 
 /**
- * Returns the whole artifact for an empty query, otherwise the lines that match. @throws
- * ProblemError if the content does not have the artifact.
+ * Returns the whole artifact for an empty query, otherwise the matching lines. @throws ProblemError
+ * if the content does not have the artifact.
  */
 async function artifactResponse(
   content: CatalogContent,
@@ -189,7 +189,10 @@ async function artifactResponse(
   const { query } = request;
   const artifact = content.artifacts.get(name);
   if (!artifact)
-    throw new ProblemError("CatalogNotLoaded", `the ${name} of ${content.origin.digest} are not available yet. Try again later`);
+    throw new ProblemError(
+      "CatalogNotLoaded",
+      `the ${name} of catalog content ${content.origin.digest} are not available yet. Try again later`,
+    );
   const whole = query.package === undefined && query.name === undefined;
   if (whole) return respondWithAll({ content, artifact }, request);
   return respondWithMetas({ content, artifact }, query, request, cache);

@@ -56,7 +56,7 @@ test.for<[path: string, type: string]>([
   ["/ui", "text/html; charset=utf-8"],
   ["/ui/script.js", "text/javascript; charset=utf-8"],
   ["/ui/style.css", "text/css; charset=utf-8"],
-])("%s has a policy that blocks foreign content, and is sent once", async ([path, type]) => {
+])("%s has a content security policy, and is not sent again when unchanged", async ([path, type]) => {
   const { status, headers } = await world.get(path);
   expect([status, headers["content-type"], headers["x-content-type-options"]]).toEqual([200, type, "nosniff"]);
   const policy = String(headers["content-security-policy"]).split("; ");
@@ -93,7 +93,7 @@ test("the page shows how many versions are not listed and how to list them", () 
 
 const BROWSER = ["chromium", "chromium-browser", "google-chrome"].find((name) => !spawnSync(name, ["--version"]).error);
 
-/** Returns the DOM of the page in a browser after everything has loaded. */
+/** Returns the DOM of the page after a browser has loaded everything. */
 async function rendered(hash: string): Promise<string> {
   const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom"];
   const { stdout } = await promisify(execFile)(BROWSER ?? "", [...flags, `http://127.0.0.1:${world.port}/ui${hash}`]);

@@ -5,8 +5,8 @@ import { type ContentResponse, NO_BODY } from "./response.ts";
 import type { CatalogServer } from "./route.ts";
 
 /**
- * The page; its script fetches all data. Addresses are relative, so that it also works under a
- * path, for example through kubectl proxy.
+ * The web page. Its script fetches all data. Addresses are relative, so that the page also works
+ * under a path prefix, for example through kubectl proxy.
  */
 const PAGE_HTML = `<!doctype html>
 <html lang="en">
@@ -32,9 +32,9 @@ const PAGE_HTML = `<!doctype html>
 `;
 
 /**
- * The script of the page. Catalogs are untrusted: their values become text nodes and attributes of
- * elements that the script creates, never markup. Links lead only to http and https, and icons are
- * data images, in which nothing runs.
+ * The script of the web page. Catalogs are untrusted: their values become text nodes and
+ * attributes, never markup. Links use only http and https, and icons are data images, which cannot
+ * run scripts.
  */
 export const PAGE_JS = `const main = document.querySelector("main");
 const form = document.querySelector("form");
@@ -182,7 +182,7 @@ showCatalogs().catch(showFault);
 show();
 `;
 
-/** The style of the page, light or dark like the reader's system. */
+/** The style sheet of the web page, light or dark like the user's system. */
 const PAGE_CSS = `:root{color-scheme:light dark;--back:light-dark(#fff,#1c1f26);--card:light-dark(#f5f6f8,#262a33);--line:light-dark(#d9dce3,#3b414d);--faint:light-dark(#5c6470,#9aa3b2);--accent:light-dark(#0b57d0,#8ab4f8);--bad:light-dark(#b3261e,#f2a29b)}
 *{box-sizing:border-box}
 body{margin:0;font:15px/1.45 system-ui,sans-serif;background:var(--back);color:light-dark(#1c1f26,#e3e6ec)}
@@ -218,8 +218,8 @@ button{font:inherit;padding:.4rem .9rem;border:1px solid var(--line);border-radi
 `;
 
 /**
- * Loads nothing from other servers, runs no code of catalogs, and forbids other pages to show this
- * one in a frame.
+ * Prevents loading resources from other servers, running scripts from catalogs, and showing the
+ * page in a frame of another page.
  */
 const SECURITY = {
   "content-security-policy":
@@ -235,15 +235,15 @@ const PARTS = [
 ] as const;
 
 /**
- * Returns the redirect of `/` to the page for browsers, relative so that it also works under a
- * path; undefined for other requests.
+ * Returns the redirect from `/` to the web page for browsers; undefined for other requests.
+ * Relative, so that it also works under a path prefix.
  */
 export function redirectToPage(method: string, url: string, accept: string | undefined): ContentResponse | undefined {
   const isVisit = ["GET", "HEAD"].includes(method) && url === "/" && includesMediaType(accept, "text/html");
   return isVisit ? { status: 302, headers: { location: "ui" }, body: NO_BODY } : undefined;
 }
 
-/** Registers the endpoints of the read-only page, which uses the other endpoints. */
+/** Registers the endpoints of the read-only web page, which uses the other endpoints. */
 export function registerPageRoutes(server: CatalogServer, { cache }: Pick<ContentRouteDependencies, "cache">): void {
   for (const { path, id, summary, type, text } of PARTS) {
     const document = createDocument(Buffer.from(text), type);

@@ -1,10 +1,7 @@
 import * as z from "zod";
 import { type ContentResponse, NO_BODY } from "./response.ts";
 
-/**
- * All kinds of failures that the content server reports, by stable code. Add a new kind as a new
- * line.
- */
+/** All problem types that the content server reports, by stable code. */
 export const PROBLEMS = {
   BadRequest: { status: 400, title: "Invalid request" },
   InvalidCatalogName: { status: 400, title: "Invalid catalog name" },
@@ -30,7 +27,7 @@ export const PROBLEMS = {
   Unavailable: { status: 503, title: "Temporarily unavailable" },
 } as const satisfies Readonly<Record<string, { status: number; title: string }>>;
 
-/** Stable name of a kind of failure. */
+/** Stable code of a problem type. */
 export type ProblemCode = keyof typeof PROBLEMS;
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -46,19 +43,19 @@ const REASONS: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 };
 
-/** Deviations from the defaults of a kind of failure. */
+/** Values that override the defaults of a problem type. */
 interface ProblemOptions extends ErrorOptions {
   readonly headers?: ContentResponse["headers"];
   /**
-   * The body as text, as the Go server sends it, without its newline; empty for a response without
-   * a body. Default: the status, `404 Not Found`.
+   * The plain text body that the Go server sends, without its newline; empty for a response without
+   * a body. Default: the status, such as `404 Not Found`.
    */
   readonly text?: string;
 }
 
 /**
- * A failure to report to the client: a handler or a validator throws it, and the server's error
- * handler sends it.
+ * An error to report to the client. Thrown by handlers and validators, and sent by the server's
+ * error handler.
  */
 export class ProblemError extends Error {
   readonly code: ProblemCode;
@@ -66,10 +63,10 @@ export class ProblemError extends Error {
   readonly headers: ContentResponse["headers"];
   readonly text: string;
 
-  /** @param detail the problem with this request and what to do; bounded, without secrets. */
+  /** @param detail the problem with this request and how to fix it; limited in length, without secrets. */
   constructor(code: ProblemCode, detail: string, { headers = {}, text, ...options }: ProblemOptions = {}) {
-    // No stack: clients can cause these at any rate, and a stack costs 40 µs, 20% of the time of a
-    // 404.
+    // Without a stack, because clients can cause these errors at a high rate and a stack takes 40
+    // µs, 20% of the time for a 404.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(detail, options);
@@ -91,7 +88,7 @@ export const ProblemDetails = z
     type: z.string().describe("URI of the problem type: `urn:olmv1:problem:` followed by the code"),
     title: z.string().describe("readable problem type"),
     status: z.number().int().describe("the HTTP status"),
-    detail: z.string().describe("what is wrong with this request, and how to fix it"),
+    detail: z.string().describe("the problem with this request, and how to fix it"),
     instance: z.string().describe("path of the request"),
     code: z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]).describe("stable problem code for programs"),
   })
@@ -99,7 +96,7 @@ export const ProblemDetails = z
 
 const MAX_INSTANCE = 1_024;
 
-/** Returns the response that reports a failure as problem details. @param url as received. */
+/** Returns the response that reports an error as problem details. @param url as received. */
 export function respondWithProblemDetails({ code, statusCode, message, headers }: ProblemError, url: string): ContentResponse {
   const details: z.infer<typeof ProblemDetails> = {
     type: `urn:olmv1:problem:${code}`,
@@ -115,8 +112,8 @@ export function respondWithProblemDetails({ code, statusCode, message, headers }
 }
 
 /**
- * Returns the response that reports a failure like Go's `http.Error`: plain text with a newline,
- * and sniffing disabled.
+ * Returns the response that reports an error like Go's `http.Error`: plain text with a newline, and
+ * content sniffing disabled.
  */
 export function respondWithProblemText({ statusCode, text, headers }: ProblemError): ContentResponse {
   if (text === "") return { status: statusCode, headers: { ...headers, "content-length": 0 }, body: NO_BODY };
@@ -133,16 +130,16 @@ function typeHeaders(type: string, bytes: Uint8Array): ContentResponse["headers"
 }
 
 /**
- * Returns whether a client with this Accept header wants problem details: the header must name the
- * type, wildcards do not count.
+ * Returns whether an Accept header requests problem details. The header must contain the media
+ * type; wildcards are ignored.
  */
 export function wantsProblemDetails(accept: string | undefined): boolean {
   return includesMediaType(accept, PROBLEM_TYPE);
 }
 
 /**
- * Returns whether an Accept header names a media type explicitly, not by a wildcard, with a weight
- * above 0.
+ * Returns whether an Accept header contains a media type explicitly (not by a wildcard) with a
+ * weight above 0.
  */
 export function includesMediaType(accept: string | undefined, mediaType: string): boolean {
   if (!accept?.toLowerCase().includes(mediaType)) return false;

@@ -15,7 +15,7 @@ describe("parameters", () => {
     ["limit=3&text=a%20b+c", { limit: 3, text: "a b c" }],
     ["arch=amd64", { limit: 5, arch: ["amd64"] }],
     ["arch=amd64&arch=arm64&&deprecated=false", { limit: 5, arch: ["amd64", "arm64"], deprecated: false }],
-  ])("%s", ([query, values]) => {
+  ])("parseQueryString parses %j", ([query, values]) => {
     expect(parseQueryString(Query, query)).toEqual({ ok: true, values });
   });
 
@@ -30,7 +30,7 @@ describe("parameters", () => {
     ["text=a;b", "invalid escape or a semicolon"],
     ["deprecated=perhaps", "deprecated: "],
     [`${"x".repeat(500)}=1`, `unknown parameter "${"x".repeat(64)}…" (`],
-  ])("%s is rejected", ([query, problem]) => {
+  ])("parseQueryString rejects %s", ([query, problem]) => {
     expect(parseQueryString(Query, query)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
   });
 
@@ -40,7 +40,7 @@ describe("parameters", () => {
     expect(parseQueryString(schema, "name=a&other=b&other=c")).toEqual({ ok: false, problem: expect.stringContaining('"other"') });
   });
 
-  test("a parameter name cannot reach the prototype of the values", () => {
+  test("a parameter name cannot change the prototype of the values", () => {
     const parsed = parseQueryString(z.object({ a: z.string().optional() }), "__proto__=1&a=2");
     expect(parsed).toEqual({ ok: true, values: { a: "2" } });
     expect(parsed.ok && Object.getPrototypeOf(parsed.values)).toBe(Object.prototype);

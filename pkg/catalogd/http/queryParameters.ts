@@ -2,40 +2,40 @@ import type { FastifySchemaCompiler, FastifyTypeProvider } from "fastify";
 import * as z from "zod";
 import { ProblemError } from "./problem.ts";
 
-/** Limits of a message: the number of problems, and the number of characters of a name. */
+/** Limits for a message: the number of problems, and the number of characters in a name. */
 const MAX_ISSUES = 5;
 const MAX_NAME = 64;
 
-/** Types of `request.params` and `request.query`, from the schemas of the route. */
+/** Types of `request.params` and `request.query`, derived from the schemas of the route. */
 export interface ZodTypeProvider extends FastifyTypeProvider {
   validator: this["schema"] extends z.ZodType ? z.output<this["schema"]> : unknown;
 }
 
 /** A query string as `readQueryString` returns it. */
 interface QueryText {
-  /** Without the `?`, as received. */
+  /** The query string as received, without the `?`. */
   readonly text: string;
 }
 
 /**
- * Keeps a query string unchanged: the schema of the route defines which parameters may be repeated,
- * and a route without a schema accepts any text.
+ * Keeps a query string unparsed, because the schema of the route defines which parameters may be
+ * repeated, and a route without a schema accepts any query.
  */
 export function readQueryString(text: string): Record<string, unknown> {
   return { text } satisfies QueryText;
 }
 
 /**
- * Metadata for the schema of a query that uses the first value of a repeated parameter, like the Go
- * server: `schema.meta(FIRST_OF_EACH)`.
+ * Metadata for the schema of a query in which only the first value of a repeated parameter counts,
+ * like in the Go server: `schema.meta(FIRST_OF_EACH)`.
  */
 export const FIRST_OF_EACH = { repeated: "first" } as const;
 
 /**
  * Compiles the schema of a route's parameters for fastify. The response to an invalid path or query
- * describes each problem. Use `z.strictObject` for a query to reject unknown parameters,
- * `z.coerce.number()` for numbers, and `z.array()` for repeatable parameters (one value is a list
- * of one).
+ * describes each problem. In a query schema, use `z.strictObject` to reject unknown parameters,
+ * `z.coerce.number()` for numbers, and `z.array()` for repeatable parameters (a single value
+ * becomes a list).
  */
 export const compileValidator: FastifySchemaCompiler<z.ZodObject> = ({ schema, httpPart }) =>
   httpPart === "querystring" ? (query: QueryText) => validateQuery(schema, query) : (params: unknown) => validatePath(schema, params);
@@ -54,12 +54,12 @@ function validatePath(schema: z.ZodObject, params: unknown): Validated {
   return { error: new ProblemError("InvalidCatalogName", text, { text }) };
 }
 
-/** The values of a query, or its problems in one line. */
+/** The values of a query, or the problems of the query in one line. */
 export type ParsedQueryString<T> = { readonly ok: true; readonly values: T } | { readonly ok: false; readonly problem: string };
 
 /**
- * Parses a query string (without its `?`) with a schema. Rejects a repeated name unless the schema
- * has a list there or uses the first value.
+ * Parses a query string (without its `?`) with a schema. Rejects a repeated parameter unless it is
+ * a list in the schema or only its first value counts.
  */
 export function parseQueryString<Query extends z.ZodObject>(schema: Query, query: string): ParsedQueryString<z.output<Query>> {
   const pieces = queryPieces(query);
@@ -86,7 +86,7 @@ function takesFirst(schema: z.ZodObject): boolean {
   return schema.meta()?.["repeated"] === FIRST_OF_EACH.repeated;
 }
 
-/** Returns whether a parameter is a list, inside optional wrappers. */
+/** Returns whether a parameter is a list; looks inside optional and default wrappers. */
 function takesList(schema: z.ZodObject, name: string): boolean {
   let type: unknown = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
   while (type instanceof z.ZodOptional || type instanceof z.ZodDefault || type instanceof z.ZodPipe)
@@ -103,14 +103,14 @@ function formatIssues({ issues }: z.ZodError, known: readonly string[]): string 
   return texts.join("; ");
 }
 
-/** Quotes and truncates a name from a request. */
+/** Truncates and quotes a name from a request. */
 function formatShortName(name: string): string {
   return JSON.stringify(name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name);
 }
 
 /**
- * Returns name and value of each piece of a query string (without its `?`), unescaped, in order;
- * undefined if it has a invalid escape or a semicolon.
+ * Returns the unescaped names and values in a query string (without its `?`), in order; undefined
+ * if the query has an invalid escape or a semicolon.
  */
 function queryPieces(query: string): [name: string, value: string][] | undefined {
   const pieces: [string, string][] = [];

@@ -9,7 +9,7 @@ import { encodeCanonicalJson } from "../../golang/json.ts";
 import { MIN_COMPRESSED_BYTES } from "./contentResponse.ts";
 import { CACHE_LIMITS } from "./responseCache.ts";
 
-/** A served meta and its search keys. */
+/** A served meta and the keys to find it by. */
 interface Line {
   schema: string;
   package: string;

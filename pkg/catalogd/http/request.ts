@@ -4,8 +4,8 @@ import type { Readable } from "node:stream";
 const GONE = new Error("the client has disconnected");
 
 /**
- * Returns a signal that aborts when the client disconnects. fastify's `request.signal` listens to
- * the request, which closes when it has been read.
+ * Returns a signal that aborts when the client disconnects. fastify's `request.signal` is not
+ * usable, because it aborts as soon as the request has been read.
  */
 export function createDisconnectSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
@@ -16,8 +16,8 @@ export function createDisconnectSignal(response: ServerResponse): AbortSignal {
 }
 
 /**
- * Returns the whole body of a request; undefined if it is larger than `maxBytes`, does not arrive
- * within `timeoutMs`, or the client disconnects. The rest is not read.
+ * Returns the whole body of a request. Returns undefined, and does not read the rest, if the body
+ * is larger than `maxBytes` or does not arrive within `timeoutMs`, or if the client disconnects.
  */
 export async function readRequestBody(
   body: Readable,

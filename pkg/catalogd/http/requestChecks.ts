@@ -4,15 +4,15 @@ import { ProblemError } from "./problem.ts";
 import type { CatalogServer } from "./route.ts";
 import type { ServerLimits } from "./serverLimits.ts";
 
-/** Dependencies of the checks of requests. */
+/** Dependencies of the request checks. */
 export interface RequestChecksInit {
   limits: Pick<ServerLimits, "requests" | "urlLength" | "queryPieces">;
   exchanges: Pick<Exchanges, "underWay">;
 }
 
 /**
- * Adds the hook that checks every request before its route: rejects requests beyond the limit and
- * long URLs, and redirects to the clean form of a path.
+ * Adds the hook that checks every request before its handler runs. Rejects URLs that are too long
+ * and requests beyond the concurrency limit, and redirects to the clean form of a path.
  */
 export function registerRequestChecks(server: CatalogServer, { limits, exchanges }: RequestChecksInit): void {
   server.addHook("onRequest", ({ method, originalUrl: url, raw, routeOptions: { config }, exchange }, reply, done) => {
@@ -29,7 +29,7 @@ export function registerRequestChecks(server: CatalogServer, { limits, exchanges
       redirect(reply, method, url.includes("?") ? `${clean}?${query}` : clean);
       return;
     }
-    // The router cannot read it, see `onBadUrl` of the server.
+    // The router cannot parse the URL, see `onBadUrl` of the server.
     if (url === "*" || url !== raw.url) throw new ProblemError("BadRequest", "400 Bad Request");
     exchange.route = config.url;
     if (config.operation && hasMore(query, "&", limits.queryPieces))
@@ -38,14 +38,14 @@ export function registerRequestChecks(server: CatalogServer, { limits, exchanges
   });
 }
 
-/** Returns the failure of a request beyond the limit of requests in progress. */
+/** Creates the error for a request beyond the limit of requests in progress. */
 export function createOverloadedError(): ProblemError {
   return new ProblemError("Overloaded", "too many requests are in progress. Try again later", { headers: { "retry-after": 1 } });
 }
 
 /**
- * Returns path and query (without its `?`) of the target in a request line, as received. For an
- * absolute URL, as a proxy gets it, returns the part after the host.
+ * Returns the path and the query (without its `?`) of a request target, as received. For an
+ * absolute URL, as sent to proxies, uses only the part after the host.
  */
 function requestTarget(url: string): { readonly path: string; readonly query: string } {
   const local = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
@@ -53,10 +53,7 @@ function requestTarget(url: string): { readonly path: string; readonly query: st
   return mark < 0 ? { path: local, query: "" } : { path: local.slice(0, mark), query: local.slice(mark + 1) };
 }
 
-/**
- * Returns the path without empty, `.` and `..` segments, as Go's mux cleans it. Keeps a trailing
- * slash.
- */
+/** Returns the path without empty, `.` and `..` segments, like Go's mux. Keeps a trailing slash. */
 function cleanPath(path: string): string {
   if (!path.startsWith("/") || !(path.includes("//") || path.includes("/."))) return path;
   const segments: string[] = [];
@@ -81,7 +78,7 @@ function redirect(reply: FastifyReply, method: string, location: string): Fastif
   return reply.type("text/html; charset=utf-8").send(Buffer.from(`<a href="${target}">Temporary Redirect</a>.\n\n`));
 }
 
-/** Returns whether a text contains a character more than `count` times. */
+/** Returns whether a text contains a character more often than `count` times. */
 function hasMore(text: string, character: string, count: number): boolean {
   let at = -1;
   for (let i = 0; i < count; i++) {

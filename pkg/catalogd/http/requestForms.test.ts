@@ -13,7 +13,7 @@ interface WantedResponse {
   lacks?: string[];
 }
 interface RequestCase extends CaseHead {
-  /** ALL is replaced with the path of the catalog's content. */
+  /** The raw request; ALL is replaced with the path of the catalog's content. */
   send: string;
   answers: WantedResponse[];
   /** Whether the server closes the connection. */
@@ -33,7 +33,7 @@ describe("requests at the byte level", () => {
     const connection = await RawConnection.open(world.port);
     connection.write(Buffer.from(send.replaceAll("ALL", ALL), "latin1"));
     const got = closed ? await connection.closed() : await connection.answered(answers.length);
-    // The head of a response to HEAD is the last data.
+    // A response to HEAD ends after its headers.
     expect(got.slice(0, answers.length).map(({ status }) => status)).toEqual(answers.map(({ status }) => status));
     expect(got.filter(({ status }) => status < 300).length).toBe(answers.filter(({ status }) => status < 300).length);
     for (const [i, { body, bodyHas, has = [], lacks = [] }] of answers.entries()) {

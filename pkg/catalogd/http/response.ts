@@ -8,7 +8,7 @@ export interface ContentResponse {
   readonly body: ResponseBody;
 }
 
-/** Bytes in memory, or pieces of a file and bytes between them, in order. */
+/** Bytes in memory, or file pieces and bytes in order. */
 export type ResponseBody =
   | { readonly kind: "none" }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
@@ -24,7 +24,7 @@ export function countBodyBytes(body: ResponseBody): number {
   return body.pieces.reduce((sum, piece) => sum + (piece instanceof Uint8Array ? piece.byteLength : piece.end - piece.start), 0);
 }
 
-/** Returns the `response` to a HEAD request. */
+/** Returns `response` as the response to a HEAD request. */
 export function withoutBody(response: ContentResponse): ContentResponse {
   return { ...response, body: NO_BODY };
 }

@@ -6,14 +6,14 @@ export interface CacheLimits {
 }
 
 const MIB = 1024 * 1024;
-/** Maximum number of expensive responses that are computed at the same time. */
+/** Maximum number of expensive responses to compute concurrently. */
 const MAX_COSTLY = 2;
-/** Default limits: bytes of all responses, and of one response. */
+/** Default limits for the bytes of all responses and of one response. */
 export const CACHE_LIMITS: CacheLimits = { total: 32 * MIB, entry: 4 * MIB };
 
 /**
- * Caches the bytes of recent responses by a key that changes with them. Evicts the least recently
- * used ones.
+ * Caches the bytes of recent responses by a key that changes with the bytes. Evicts the least
+ * recently used responses.
  */
 export class ResponseCache {
   readonly #limits: CacheLimits;
@@ -33,7 +33,7 @@ export class ResponseCache {
     return bytes <= this.#limits.entry;
   }
 
-  /** Returns the bytes for `key`; computes them once for simultaneous requests. */
+  /** Returns the bytes for `key`. Computes them only once for simultaneous requests. */
   async get(key: string, make: () => Promise<Uint8Array>): Promise<Uint8Array> {
     const known = this.#entries.get(key);
     if (known) return known;
@@ -46,7 +46,7 @@ export class ResponseCache {
     return bytes;
   }
 
-  /** Like `get` for expensive bytes; returns undefined while too many others are computed. */
+  /** Like `get`, for expensive responses. Returns undefined while too many other responses are being computed. */
   async getUnlessBusy(key: string, make: () => Promise<Uint8Array>): Promise<Uint8Array | undefined> {
     if (this.#entries.has(key) || this.#pending.has(key)) return this.get(key, make);
     if (this.#costly >= MAX_COSTLY) return undefined;

@@ -8,12 +8,12 @@ import type { ZodTypeProvider } from "./queryParameters.ts";
 export type CatalogServer = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
 
 /**
- * A body by media type; with a schema if it is JSON. Give a shared schema an id: `.meta({ id:
- * "Package" })`.
+ * The schema of a body by media type; undefined unless the body is JSON. Set an id in a shared
+ * schema: `.meta({ id: "Package" })`.
  */
 export type MediaTypes = Readonly<Record<string, z.ZodType | undefined>>;
 
-/** One response status of an endpoint. */
+/** A response of an endpoint for one status. */
 export interface ResponseDescription {
   readonly description: string;
   readonly content?: MediaTypes;
@@ -31,14 +31,14 @@ export interface Operation {
   /** Markdown. */
   readonly description?: string;
   readonly body?: MediaTypes;
-  /** By status. The statuses of every route (304, 404 of a catalog, 405, 5xx) are added. */
+  /** Responses by status. The statuses that every route has (304, 404 for a catalog, 405, 5xx) are added. */
   readonly responses: Readonly<Record<number, ResponseDescription>>;
 }
 
 declare module "fastify" {
   interface FastifyContextConfig {
     /**
-     * Format of failures: problem details, or text as in the Go server unless the client requests
+     * Format of errors: problem details, or text as in the Go server unless the client requests
      * problem details.
      */
     readonly failures?: "problem" | "text";
@@ -47,8 +47,8 @@ declare module "fastify" {
 }
 
 /**
- * The parts of a registered endpoint that its description needs. The zod schemas of its path and
- * query are `schema.params` and `schema.querystring`.
+ * The parts of a registered endpoint from which its description is generated. `schema.params` and
+ * `schema.querystring` are the zod schemas of its path and query.
  */
 export type CatalogRoute = Pick<RouteOptions, "method" | "url"> & {
   readonly schema: FastifySchema | undefined;
@@ -61,13 +61,13 @@ export const CatalogName = z
   .superRefine((name, context) => {
     for (const message of validateSubdomain(name)) context.addIssue({ code: "custom", message });
   })
-  .meta({ description: "name of the ClusterCatalog", maxLength: 253 });
+  .meta({ description: "ClusterCatalog name", maxLength: 253 });
 
 /** The path parameters of an endpoint of one catalog. */
 export const CatalogPath = z.object({ catalog: CatalogName });
 
 /**
- * Returns the path of a route as in documents and metrics, with parameters in braces:
+ * Returns the path of a route in the format of documents and metrics, with parameters in braces:
  * `/catalogs/{catalog}/api/v1/all`.
  */
 export function toOpenApiPath(url: string): string {

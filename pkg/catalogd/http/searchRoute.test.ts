@@ -106,7 +106,7 @@ test.for(loadCases<QueryCase>("catalog-search"))("$name: $query", async ({ query
   for (const { matchCount, matches } of items) expect(matchCount).toBe(matches.length);
 });
 
-test("an entry contains its package and the channels of its versions", async () => {
+test("search entry contains the package and the channels of its versions", async () => {
   const { items } = await found("package=db&catalog=alpha&matches=2");
   expect(items).toEqual([
     {
@@ -132,7 +132,7 @@ test("an entry contains its package and the channels of its versions", async () 
   expect((await found("matches=0")).items.flatMap(({ matches }) => matches)).toEqual([]);
 });
 
-test("search response is conditional and has no body for HEAD", async () => {
+test("search response supports conditional requests and has no body for HEAD", async () => {
   const { headers } = await search("text=db");
   const again = await world.get("/api/v1/search?text=db", { "if-none-match": String(headers["etag"]) });
   expect([again.status, again.body.length]).toEqual([304, 0]);
@@ -140,7 +140,7 @@ test("search response is conditional and has no body for HEAD", async () => {
   expect([head.status, head.headers["etag"], head.body.length]).toEqual([200, headers["etag"], 0]);
 });
 
-describe("search that fails with problem details", () => {
+describe("search errors", () => {
   test.for<[query: string, status: number, code: string, detail: RegExp]>([
     ["color=red", 400, "InvalidQuery", /unknown parameter "color" \(supported: text, package,/],
     ["limit=501", 400, "InvalidQuery", /^limit: /],
@@ -157,7 +157,7 @@ describe("search that fails with problem details", () => {
     ["continue=%22", 400, "InvalidQuery", /^continue: /],
     ["catalog=gamma", 404, "CatalogNotFound", /^catalog "gamma" is not served\./],
     ["text=%zz", 400, "InvalidQuery", /invalid escape/],
-  ])("%s", async ([query, status, code, detail]) => {
+  ])("search with query %s fails", async ([query, status, code, detail]) => {
     expect(await refused(query)).toMatchObject({ status, code, detail: expect.stringMatching(detail) });
   });
 });
@@ -182,7 +182,7 @@ describe("pages", () => {
     expect(all.every(({ total }) => total === whole.total)).toBe(true);
   });
 
-  test("search accepts another page size while paging, but not another query", async () => {
+  test("search accepts a different page size on the next page, but not a different query", async () => {
     const first = await found("text=db&limit=1");
     expect((await found(`text=db&limit=500&matches=1&continue=${first.continue}`)).items).toHaveLength(1);
     expect(await refused(`text=other&continue=${first.continue}`)).toMatchObject({
@@ -191,7 +191,7 @@ describe("pages", () => {
     });
   });
 
-  test("paging ends with 410 if and only if a searched catalog has changed", async () => {
+  test("the next page returns 410 if and only if a searched catalog has changed", async () => {
     const other = await ContentWorld.start({ a: lines(bundle("x", "1.0.0"), bundle("y", "1.0.0")), b: lines(bundle("z", "1.0.0")) });
     const next = async (query: string): Promise<string> => {
       const { body } = await other.get(`/api/v1/search?limit=1${query}`);

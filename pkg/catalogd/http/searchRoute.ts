@@ -27,7 +27,7 @@ const any = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> =>
 
 const Query = z.strictObject({
   text: word.optional().describe("words that must all occur in the name, display name, descriptions, keywords or provider"),
-  package: any("name of the package"),
+  package: any("package name"),
   gvk: all("provided API: `group/version/kind`, `kind.group` or `kind`"),
   keyword: all("whole keyword"),
   channel: any("channel that contains the version"),
@@ -39,7 +39,7 @@ const Query = z.strictObject({
     .enum(["true", "false"])
     .optional()
     .describe("`true` or `false`; a version is deprecated if it, its package or all its channels are deprecated"),
-  catalog: any("name of the ClusterCatalog; default: all"),
+  catalog: any("ClusterCatalog name; default: all catalogs"),
   matches: z.coerce.number().int().min(0).max(100).default(10).describe("maximum number of versions per package"),
   limit: z.coerce.number().int().min(1).max(500).default(100).describe("maximum number of entries per page"),
   continue: z
@@ -47,7 +47,7 @@ const Query = z.strictObject({
     .min(1)
     .max(4_096)
     .optional()
-    .describe("`continue` token of the previous page; keep the other parameters, except `limit` and `matches`"),
+    .describe("`continue` token of the previous page; of the other parameters, only `limit` and `matches` may change"),
 });
 
 const Match: z.ZodType<SearchMatch> = z
@@ -60,11 +60,11 @@ const Match: z.ZodType<SearchMatch> = z
 
 const Entry: z.ZodType<SearchEntry> = z
   .object({
-    catalog: z.string().describe("name of the ClusterCatalog"),
-    package: z.string().describe("name of the package"),
+    catalog: z.string().describe("ClusterCatalog name"),
+    package: z.string().describe("package name"),
     displayName: z.string().optional().describe("display name of the default version"),
     description: z.string().optional().describe("short description"),
-    provider: z.string().optional().describe("name of the provider"),
+    provider: z.string().optional().describe("provider name"),
     defaultChannel: z.string().optional().describe("channel for users without a preference"),
     defaultVersion: z.string().optional().describe("default version to install"),
     latestVersion: z.string().optional().describe("latest version, deprecated or not"),
@@ -123,7 +123,7 @@ interface Searched {
   indexes: SearchIndexes;
 }
 
-/** @throws ProblemError for an invalid query, an unknown catalog, and a page that no longer exists. */
+/** @throws ProblemError if the query is invalid, a catalog is unknown, or a catalog has changed since the previous page. */
 async function search(searched: Searched, parameters: Parameters, signal: AbortSignal): Promise<z.input<typeof Result>> {
   const query = readSearchQuery(parameters);
   const unknown = parameters.catalog?.find((name) => !searched.source.catalogs().includes(name));
@@ -132,7 +132,7 @@ async function search(searched: Searched, parameters: Parameters, signal: AbortS
   const here = { query: queryId(parameters), content: contentId(contents) };
   const after = parameters.continue === undefined ? undefined : parsePosition(parameters.continue);
   if (parameters.continue !== undefined) checkPosition(after, here);
-  // All at once: content without a holder may be closed at the next await.
+  // Holds all contents at once, because content without a holder may be closed at the next await.
   const catalogs = await Promise.all(contents.map(async ([name, content]) => ({ name, index: await searched.indexes.of(content) })));
   const { limit, matches } = parameters;
   const { items, total, more } = await searchCatalogs(catalogs, query, { after, limit, matches, signal });
@@ -158,7 +158,7 @@ function readSearchQuery({ deprecated, ...parameters }: Parameters): SearchQuery
 function checkPosition(position: SearchPosition | undefined, here: { query: string; content: string }): void {
   if (!position) throw new ProblemError("InvalidQuery", "continue: invalid token");
   if (position.query !== here.query)
-    throw new ProblemError("InvalidQuery", "continue: the token belongs to another query. Change no parameters except limit and matches");
+    throw new ProblemError("InvalidQuery", "continue: the token belongs to another query. Between pages, change only limit and matches");
   if (position.content !== here.content)
     throw new ProblemError("ContinueExpired", "a catalog has changed since the previous page. Search again without continue");
 }
@@ -182,7 +182,7 @@ function queryId({ limit: _limit, matches: _matches, continue: _continue, ...que
   return computeHash(Object.entries(query).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Returns an id that is equal as long as searches find the same results. */
+/** Returns an id of the searched contents, which is equal as long as searches return the same results. */
 function contentId(contents: readonly [string, CatalogContent][]): string {
   return computeHash(contents.map(([name, content]) => [name, content.artifacts.get("search")?.index.tag]));
 }

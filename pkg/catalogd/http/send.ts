@@ -11,15 +11,15 @@ import type { CatalogServer } from "./route.ts";
 import type { ServerLimits } from "./serverLimits.ts";
 import { type Transfer, Transfers } from "./transfers.ts";
 
-/** Larger bodies need a slot among the transfers. */
+/** Larger bodies need a transfer slot. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
 declare module "fastify" {
   interface FastifyReply {
     /**
-     * Sends a response. Resolves when the whole response has been passed to the connection or the
+     * Sends a response. Resolves when the whole response has been written to the connection or the
      * client has disconnected.
-     * @throws ProblemError if there is no slot for a large body.
+     * @throws ProblemError if there is no transfer slot for a large body.
      */
     respond(response: ContentResponse): Promise<void>;
   }
@@ -62,8 +62,8 @@ function transferOn({ request: { socket }, raw }: FastifyReply): Transfer {
 /**
  * Writes a large body or pieces of a file directly to the socket. For a file of 30 MB over TLS this
  * takes 31 ms of CPU, compared with 62 to 99 ms for a stream passed to `reply.send` (buffers of 512
- * or 64 KiB; Node 24, the minimum of 48 responses each). TLS copies all bytes that are written at
- * once.
+ * or 64 KiB; Node 24, minimum of 48 responses each). Writes piece by piece, because TLS copies all
+ * bytes of one write.
  */
 async function write(
   reply: FastifyReply,
@@ -86,13 +86,13 @@ async function write(
   }
 }
 
-/** Destination of a body, and the counter of its bytes. */
+/** Destination of a body, and the counter for its bytes. */
 interface ResponseTarget {
   readonly response: ServerResponse;
   readonly exchange: Pick<Exchange, "bytes">;
 }
 
-/** Writes in pieces; TLS copies one piece at a time. */
+/** Writes in pieces, so that TLS copies only one piece at a time. */
 async function writeBytes({ response, exchange }: ResponseTarget, bytes: Uint8Array, pool: BufferPool): Promise<void> {
   if (bytes.byteLength <= pool.chunkBytes) {
     exchange.bytes = bytes.byteLength;
@@ -110,8 +110,8 @@ async function writeBytes({ response, exchange }: ResponseTarget, bytes: Uint8Ar
 }
 
 /**
- * Sends pieces of files through two buffers: reads one while it writes the other, so that memory
- * does not grow with the response.
+ * Sends file pieces through two buffers: reads into one buffer while it writes the other, so that
+ * memory use does not depend on the size of the response.
  * @throws Error if a file cannot be read.
  */
 async function writePieces(
@@ -156,15 +156,15 @@ async function writeSlice(
 const LARGE_BYTES = 512 * 1024;
 const SMALL_BYTES = 64 * 1024;
 /**
- * Maximum number of large buffers in use: 16 MiB, for as many responses as two cores can send fast.
- * Further responses get small ones.
+ * Maximum number of large buffers in use. They take 16 MiB and suffice for as many responses as two
+ * cores can send at full speed. Further responses get small buffers.
  */
 const MAX_LARGE = 32;
 /** Maximum number of idle buffers. */
 const MAX_IDLE = 16;
 
 /**
- * A pool of buffers for responses. Without it, allocating half a megabyte for each piece of each
+ * A pool of buffers for responses, because allocating half a megabyte for each piece of each
  * response would keep the garbage collector busy.
  */
 class BufferPool {
@@ -182,7 +182,7 @@ class BufferPool {
     return this.#idle.pop() ?? Buffer.allocUnsafeSlow(LARGE_BYTES);
   }
 
-  /** Takes buffers back. @param reusable whether no pending write reads from them. */
+  /** Returns buffers to the pool. @param reusable false if a pending write may still read from the buffers. */
   give(buffers: readonly Buffer[], reusable: boolean): void {
     const large = buffers.filter(({ length }) => length === LARGE_BYTES);
     this.#lent -= large.length;
@@ -190,10 +190,10 @@ class BufferPool {
   }
 }
 
-/** Two buffers used in turn. Each is free again when its data has been sent. */
+/** Two buffers used in turn. A buffer is free again when its data has been sent. */
 class BorrowedBuffers implements Disposable {
   /**
-   * Set when all data has been sent. After a client has disconnected, pending writes may still read
+   * Whether all data has been sent. After a client has disconnected, pending writes may still read
    * from the buffers.
    */
   reusable = false;
@@ -228,7 +228,7 @@ class BorrowedBuffers implements Disposable {
 /** Writes the pieces of a response. */
 class PieceWriter {
   readonly #response: ServerResponse;
-  /** Callbacks that wait until a piece has been passed to the connection. */
+  /** Callbacks to call when a piece has been written to the connection. */
   readonly #waiting = new Set<() => void>();
 
   constructor(response: ServerResponse) {
@@ -242,7 +242,7 @@ class PieceWriter {
     return this.#response.destroyed;
   }
 
-  /** Resolves when the bytes have been passed to the connection or the client has disconnected. */
+  /** Resolves when the bytes have been written to the connection or the client has disconnected. */
   write(bytes: Uint8Array): Promise<void> {
     if (this.isGone) return Promise.resolve();
     return new Promise((resolve) => {

@@ -1,43 +1,40 @@
 /** Limits of a content server. */
 export interface ServerLimits {
-  /** Maximum characters of the path with its query; beyond: 414. */
+  /** Maximum number of characters in path and query; longer URLs get 414. */
   urlLength: number;
-  /** Maximum bytes of the request line and all headers; beyond: 431. */
+  /** Maximum size of the request line and all headers in bytes; larger requests get 431. */
   headerBytes: number;
-  /** Maximum number of query parameters; beyond: 400. */
+  /** Maximum number of query parameters; queries with more get 400. */
   queryPieces: number;
-  /**
-   * Milliseconds in which a request must arrive including its body, and in which its headers must
-   * arrive.
-   */
+  /** Time in which the headers and the body of a request must arrive, in milliseconds. */
   requestMs: number;
-  /** Milliseconds of the TLS handshake. */
+  /** Maximum time for the TLS handshake, in milliseconds. */
   handshakeMs: number;
-  /** Milliseconds without progress in reading or writing after which a connection is cut. */
+  /** Time without progress in reading or writing after which a connection is closed, in milliseconds. */
   stallMs: number;
-  /** Maximum milliseconds of a response, regardless of its progress. */
+  /** Maximum time for a response regardless of its progress, in milliseconds. */
   responseMs: number;
-  /** Milliseconds that a connection may be idle between two requests. */
+  /** Maximum idle time of a connection between two requests, in milliseconds. */
   idleMs: number;
-  /** Maximum connections, in total and per client address; more are closed immediately. */
+  /** Maximum number of connections, in total and per client address. Further connections are closed immediately. */
   connections: number;
   connectionsPerClient: number;
-  /** Maximum requests in progress; beyond: 503. */
+  /** Maximum number of requests in progress; further requests get 503. */
   requests: number;
-  /** Maximum responses with a large body in progress, in total and per client address; more wait. */
+  /** Maximum number of large responses in progress, in total and per client address. Further large responses wait. */
   transfers: number;
   transfersPerClient: number;
-  /** Milliseconds that such a response waits before it fails with 503. */
+  /** Time that a large response waits before it fails with 503, in milliseconds. */
   transferWaitMs: number;
-  /** Maximum number of waiting responses; beyond: 503. One client may have half of them. */
+  /** Maximum number of waiting responses; further responses fail with 503. One client may use half of this number. */
   transferQueue: number;
-  /** Bytes per second: while others wait, a slower transfer loses its slot. */
+  /** Minimum transfer rate in bytes per second. While other responses wait, a slower transfer loses its slot. */
   transferFloor: number;
-  /** Milliseconds between two progress checks while others wait. */
+  /** Interval of progress checks while other responses wait, in milliseconds. */
   transferCheckMs: number;
 }
 
-/** Same as the Go server where it has a limit: 5 s for a request, 5 min for a response. */
+/** Same limits as the Go server where it has one: 5 s for a request and 5 min for a response. */
 export const SERVER_LIMITS: ServerLimits = {
   urlLength: 8_192,
   headerBytes: 32 * 1_024,

@@ -39,7 +39,7 @@ afterEach(() => {
   for (const leave of leaving.splice(0)) leave();
 });
 
-/** Starts transfers of these clients, for which there are enough slots. */
+/** Starts transfers for these clients. There must be enough slots. */
 async function started(transfers: Transfers, ...clients: string[]): Promise<FakeTransfer[]> {
   const fakes = clients.map((client) => new FakeTransfer(client));
   for (const fake of fakes) expect(await transfers.enter(fake, here.signal)).toBe(true);
@@ -87,7 +87,7 @@ describe("a transfer that makes too little progress", () => {
     expect(all.map(({ isCut }) => isCut)).toEqual([false, false, false, false]);
   });
 
-  test("slow transfer gets the time that its sent bytes take at the minimum rate", async () => {
+  test("slow transfer keeps its slot for as long as its bytes in transit take at the minimum rate", async () => {
     const transfers = new Transfers({ ...LIMITS, transfers: 2 });
     const [one] = await started(transfers, "a", "b");
     if (one) one.waiting = 3_000;

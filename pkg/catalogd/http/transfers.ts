@@ -2,11 +2,11 @@ import type { ServerLimits } from "./serverLimits.ts";
 
 /** A response with a large body that is being sent. */
 export interface Transfer {
-  /** Address of the client from the connection, never from a header. */
+  /** Client address of the connection, never from a header. */
   readonly client: string;
-  /** Returns the number of bytes that the client's connection has taken so far. */
+  /** Returns the number of bytes that the operating system has accepted for the connection so far. */
   progress(): number;
-  /** Returns the number of bytes that were written but not taken yet. */
+  /** Returns the number of bytes that were written but not yet accepted. */
   pending(): number;
   /** Ends the transfer; the caller then calls `leave`. */
   cut(): void;
@@ -25,25 +25,25 @@ interface QueuedTransfer {
 }
 
 /**
- * After this fraction of its queue time, a client gets a slot of a client that has more than its
+ * After this fraction of its queue time, a client gets a slot from a client that uses more than its
  * share.
  */
 const PATIENCE = 0.25;
 
-/** Progress of a transfer since others started to wait. */
+/** Progress of a transfer since other clients started to wait. */
 interface Sample {
   readonly at: number;
   readonly bytes: number;
 }
 
 /**
- * Slots for responses with large bodies, limited in total and per client. Others wait in a bounded
- * queue. A free slot goes to the client with the fewest slots, and among those to the first in the
- * queue.
+ * Slots for responses with large bodies, limited in total and per client. Further responses wait in
+ * a bounded queue. A free slot goes to the waiting client that uses the fewest slots; among equals,
+ * to the first one in the queue.
  *
- * While a client waits, a transfer that is slower than the minimum rate loses its slot; later, so
- * does the slowest transfer of a client that has more than its share. Responses without a large
- * body, such as those to conditional requests, need no slot.
+ * While a client waits, transfers below the minimum rate lose their slots. After a longer wait, the
+ * slowest transfer of a client that uses more than its share also loses its slot. Responses without
+ * a large body, for example to conditional requests, need no slot.
  */
 export class Transfers {
   readonly #limits: TransferLimits;
@@ -62,8 +62,9 @@ export class Transfers {
   }
 
   /**
-   * Waits for a slot. If it resolves to true, the caller must call `leave`. Resolves to false if
-   * the queue is full, no slot was free in time, or the client has disconnected.
+   * Waits for a slot. Resolves to true if the transfer has a slot; the caller must then call
+   * `leave`. Resolves to false if the queue is full, no slot became free in time, or the client has
+   * disconnected.
    */
   enter(transfer: Transfer, gone: AbortSignal): Promise<boolean> {
     if (this.#hasRoom(transfer.client)) {
@@ -100,7 +101,7 @@ export class Transfers {
   }
 
   /**
-   * Cuts transfers that lose their slot to waiting clients. @param now milliseconds of a monotonic
+   * Ends transfers that lose their slot to waiting clients. @param now milliseconds of a monotonic
    * clock.
    */
   check(now: number): void {
@@ -109,7 +110,7 @@ export class Transfers {
     for (const transfer of greedy ? [greedy] : cut) transfer.cut();
   }
 
-  /** Bytes that were written but not taken count as in transit. */
+  /** Bytes that were written but not yet accepted are in transit. */
   #isTooSlow(transfer: Transfer, now: number): boolean {
     const before = this.#active.get(transfer);
     const bytes = transfer.progress();
@@ -120,8 +121,8 @@ export class Transfers {
   }
 
   /**
-   * Returns the slowest transfer of a client with more than its share, if a waiting client has less
-   * than its share.
+   * Returns the slowest transfer of a client that uses more than its share, if a waiting client
+   * uses less than its share.
    */
   #slowestOfGreedy(now: number): Transfer | undefined {
     const waiting = new Set<string>();
@@ -170,7 +171,7 @@ export class Transfers {
     this.#byClient.set(transfer.client, this.#count(transfer.client) + 1);
   }
 
-  /** Discards the samples: transfers may be slow while no client waits. */
+  /** Discards the samples, because transfers may be slow while no client waits. */
   #stopChecks(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -7,7 +7,7 @@ import { HASH_BYTES, type IndexColumns } from "../store/contentIndex.ts";
 
 /** Size and checksums of a written line. */
 interface WrittenLine {
-  /** Size, including the newline. */
+  /** Size in bytes, including the newline. */
   bytes: number;
   /** SHA-256 of the line with its newline. */
   sha256: Buffer;
@@ -18,8 +18,8 @@ interface WrittenLine {
 const FIRST_LINES = 1_024;
 
 /**
- * Collects the lines of a catalog file in order. Uses about 36 bytes per line, and stores each text
- * once.
+ * Collects the index entries of a catalog file, line by line. Uses about 36 bytes per line, and
+ * stores equal texts once.
  */
 export class IndexBuilder {
   readonly #ids = new Map<string, number>([["", 0]]);
@@ -61,7 +61,7 @@ export class IndexBuilder {
     };
   }
 
-  /** Ill-formed text is read from disk and from queries as U+FFFD. */
+  /** Replaces ill-formed text with U+FFFD, as happens when it is read from disk or from queries. */
   #id(raw: string): number {
     const text = raw.isWellFormed() ? raw : raw.toWellFormed();
     const known = this.#ids.get(text);
@@ -99,12 +99,12 @@ const WRITE_BYTES = 512 * 1024;
 const SHORT_PIECE = 1_024;
 const JOIN_CHARACTERS = 64 * 1024;
 
-/** Appends lines to a file in pieces through a buffer. */
+/** Appends lines to a file piece by piece through a buffer. */
 class LineWriter {
   readonly #fd: number;
   readonly #buffer = Buffer.allocUnsafeSlow(WRITE_BYTES);
   #used = 0;
-  /** Short pieces, joined before they are encoded. */
+  /** Short pieces, which are joined before encoding. */
   #short = "";
   #hash = createHash("sha256");
   #length = 0;
@@ -166,14 +166,14 @@ class LineWriter {
 }
 
 /**
- * Returns whether a code unit is a high surrogate, which must stay with the following low
- * surrogate.
+ * Returns whether a code unit is a high surrogate, which must not be separated from the following
+ * low surrogate.
  */
 function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }
 
-/** Writes the file of an artifact, one canonical JSON object per line, and collects its index. */
+/** Writes an artifact file with one canonical JSON object per line, and collects the index of the file. */
 export class ArtifactWriter {
   readonly #out: LineWriter;
   readonly #index = new IndexBuilder();
@@ -193,9 +193,9 @@ export class ArtifactWriter {
 
   /**
    * Writes a line. @returns the line's SHA-256.
-   * @throws RangeError as soon as the line is too long: nodes that are shared within `value` are
-   * expanded each time.
-   * @throws TypeError as `emitCanonicalJson`.
+   * @throws RangeError as soon as the line is too long. Nodes that are shared within `value` are
+   * written each time they occur.
+   * @throws TypeError like `emitCanonicalJson`.
    */
   add(key: { schema: string; package: string; name: string }, value: unknown): Buffer {
     this.#length = 0;

@@ -8,7 +8,7 @@ import type { PlacedMeta } from "../../fbc/types.ts";
 import { findMember } from "../../golang/members.ts";
 import type { DerivedArtifact } from "../store/content.ts";
 
-/** One line of an artifact: the keys to find it by, and the object. */
+/** One line of an artifact: its search keys and the object. */
 export interface ArtifactLine {
   schema: string;
   package: string;
@@ -20,13 +20,13 @@ export interface ArtifactLine {
 export type EmitLine = (line: ArtifactLine) => void;
 
 /**
- * Creates one artifact from the metas of a catalog while they are read. Each read of a catalog uses
- * a new instance.
+ * Creates one artifact from the metas of a catalog while they are read. Use a new instance for each
+ * read.
  */
 export interface ArtifactMaker {
   /**
-   * @param meta must not be retained because it is large. Copy text from it, see `ownText`.
-   * @param sha256 of its line in the artifact "catalog".
+   * @param meta must not be retained, because it may be large. Copy texts from it, see `ownText`.
+   * @param sha256 of the line of `meta` in artifact "catalog".
    * @throws ContentError to reject the catalog.
    */
   add(meta: PlacedMeta, emit: EmitLine, sha256: Buffer): void;
@@ -34,17 +34,17 @@ export interface ArtifactMaker {
   end(emit: EmitLine): void;
 }
 
-/** Schema of the lines of artifact "packages"; the index finds them by it. */
+/** Schema by which the index finds the lines of artifact "packages". */
 const PACKAGE_LINE = "package";
-/** Schema of the lines of artifact "search". */
+/** Schema by which the index finds the lines of artifact "search". */
 const SEARCH_LINE = "search";
 
-/** Large bundle properties that a dependency solver does not use. */
+/** Large bundle properties that dependency solvers do not use. */
 const LARGE = new Set<unknown>(["olm.bundle.object", "olm.csv.metadata"]);
 
 /**
- * Creates the makers of three artifacts: "packages" and "search" with a line for each package in
- * order of name, and "properties" with a line for each bundle in catalog order.
+ * Returns the makers of three artifacts: "packages" and "search" have a line for each package,
+ * sorted by name; "properties" has a line for each bundle in catalog order.
  */
 function summaryArtifacts(): Record<"packages" | "properties" | "search", ArtifactMaker> {
   const facts = new CatalogData();
@@ -58,7 +58,7 @@ function summaryArtifacts(): Record<"packages" | "properties" | "search", Artifa
       },
     },
     properties: propertiesArtifact,
-    // Collects nothing: the package artifact has already collected the data.
+    // Collects nothing, because the maker of artifact "packages" collects the data.
     search: {
       add() {},
       end(emit) {
@@ -86,8 +86,8 @@ const propertiesArtifact: ArtifactMaker = {
 };
 
 /**
- * Creates artifact "graphql": a line for each schema with the fields of its metas, and a line
- * without a schema if some metas are left out.
+ * Creates artifact "graphql": a line for each schema with the fields of its metas. If some metas
+ * are omitted, also has a line without a schema.
  */
 class GraphqlArtifact implements ArtifactMaker {
   readonly #discovery = new SchemaDiscovery();
@@ -103,7 +103,7 @@ class GraphqlArtifact implements ArtifactMaker {
   }
 }
 
-/** Creates a new maker for each derived artifact. */
+/** Returns a new maker for each derived artifact. */
 export function createArtifactMakers(): Partial<Record<DerivedArtifact, ArtifactMaker>> {
   return { ...summaryArtifacts(), graphql: new GraphqlArtifact() };
 }

@@ -7,7 +7,7 @@ import { ContentError } from "../../fbc/types.ts";
 export interface CatalogFile {
   /** Relative to the catalog's root, with slashes. */
   path: string;
-  /** Path on disk with links resolved. */
+  /** Absolute path with links resolved. */
   location: string;
   bytes: number;
 }
@@ -25,11 +25,11 @@ const MAX_IGNORE_BYTES = 1024 * 1024;
 const MAX_LEVELS = 200;
 
 /**
- * Returns the files of the catalog at `root`, in lexical order with folders in place: all regular
- * files of any name except those that an `.indexignore` excludes. Blocking: intended for a worker
- * thread.
- * @throws ContentError for a link to a folder or out of the catalog, for a path that is not a
- * regular file, and beyond a limit; Error if `root` cannot be read.
+ * Returns the files of the catalog at `root`: regular files of any name, except files that an
+ * `.indexignore` excludes. The files are in lexical order, with the files of a folder at the
+ * position of the folder. Blocking, intended for a worker thread.
+ * @throws ContentError for a link to a folder or to a target outside the catalog, for a path that
+ * is not a regular file, and if a limit is exceeded; Error if `root` cannot be read.
  * @see operator-registry v1.73.0 alpha/declcfg/load.go, walkFiles
  */
 export function findCatalogFiles(root: string, limits: FileLimits): CatalogFile[] {
@@ -47,8 +47,8 @@ export function findCatalogFiles(root: string, limits: FileLimits): CatalogFile[
 }
 
 /**
- * Returns files and links in lexical order with folders in place. Folders count towards the limit
- * because there may be far more folders than files.
+ * Returns files and links in the order of `findCatalogFiles`. Folders count towards the limit,
+ * because a catalog may have far more folders than files.
  */
 function pathsBelow(top: string, limits: FileLimits): string[] {
   const paths: string[] = [];

@@ -7,7 +7,7 @@ import { formatOpmError } from "../../fbc/validate/finding.ts";
 import { findCatalogFiles } from "./catalogFiles.ts";
 import { CONTENT_LIMITS } from "./loader.ts";
 
-/** One file of a catalog: its path relative to the catalog's root, with slashes, and its bytes. */
+/** One file of a catalog: the path relative to the catalog's root, with slashes, and the bytes. */
 export interface CatalogFileSource {
   readonly path: string;
   readonly bytes: AsyncIterable<Uint8Array>;
@@ -16,17 +16,14 @@ export interface CatalogFileSource {
 /** The reason why a file or the whole catalog cannot be read. */
 export interface UnreadableFile {
   readonly message: string;
-  /** Absent if the problem concerns the whole catalog. */
+  /** The file; absent if the problem concerns the whole catalog. */
   readonly place?: ContentPlace;
 }
 
 /** Result of strict validation of a catalog. */
 export interface CheckedCatalog extends CheckResult {
   counts: CatalogCounts;
-  /**
-   * Files that cannot be read. If there are any, the relations between the objects were not
-   * checked.
-   */
+  /** Files that cannot be read. If there are any, relations between objects were not checked. */
   faults: UnreadableFile[];
   /**
    * The error of opm or the reader that rejects the catalog; undefined if there are only
@@ -36,7 +33,7 @@ export interface CheckedCatalog extends CheckResult {
 }
 
 /**
- * Reads and checks the catalog in a folder as catalogd in Strict mode does, but reports all
+ * Reads and checks the catalog in a folder like catalogd with Strict validation, but reports all
  * problems at once.
  * @throws Error if the folder cannot be read or exceeds the limits of catalogd.
  * @see operator-registry cmd/opm/validate
@@ -46,8 +43,9 @@ export async function checkCatalogFolder(root: string, seen?: (meta: PlacedMeta)
 }
 
 /**
- * Checks the files of another source in the same way. Reads each file before it takes the next.
- * @param seen is called with each object.
+ * Like `checkCatalogFolder`, for files from any source. Checks each file before requesting the next
+ * one.
+ * @param seen called with each object.
  * @throws any error of the source that is not a ContentError.
  */
 export async function checkCatalog(files: AsyncIterable<CatalogFileSource>, seen?: (meta: PlacedMeta) => void): Promise<CheckedCatalog> {

@@ -4,8 +4,8 @@ import type { ArtifactLine } from "./artifacts.ts";
 import { FindingsArtifact } from "./findingsArtifact.ts";
 
 /**
- * Adds metas of a reserved schema (a warning each) and deprecations without a package (an error
- * each).
+ * Adds metas with a reserved schema (one warning each) and deprecations without a package (one
+ * error each).
  */
 function filled(artifact: FindingsArtifact, { warnings, errors }: { warnings: number; errors: number }): ArtifactLine[] {
   const place = (document: number) => ({ file: "catalog.json", document });
@@ -36,7 +36,7 @@ test("findings artifact has at most 1000 lines and counts all findings", () => {
   expect(artifact.summary).toMatchObject({ errors: 10, warnings: 1_500 });
 });
 
-test("findings artifact rejects the catalog for errors, but not for warnings, in Strict validation", () => {
+test("findings artifact rejects the catalog for errors, but not for warnings, when validation is Strict", () => {
   expect(filled(new FindingsArtifact("Strict"), { warnings: 2, errors: 0 })).toHaveLength(2);
   expect(() => filled(new FindingsArtifact("Strict"), { warnings: 2, errors: 1 })).toThrow(
     /^1 error in the catalog, but --catalog-validation=Strict allows none: error: catalog\.json: document 3: [^;]*$/,
@@ -44,7 +44,7 @@ test("findings artifact rejects the catalog for errors, but not for warnings, in
   expect(() => filled(new FindingsArtifact("Strict"), { warnings: 0, errors: 5 })).toThrow(/; and 2 more$/);
 });
 
-test("findings artifact immediately rejects an invalid object and reports its place and name", () => {
+test("findings artifact rejects an invalid object immediately and reports its position and name", () => {
   const meta = {
     ...toMeta({ schema: "olm.bundle", package: "foo", name: "foo.v1", properties: 1 }),
     place: { file: "a.yaml", document: 2, line: 7 },

@@ -6,7 +6,7 @@ import { truncate } from "../../text/truncate.ts";
 import { type FindingsSummary, NO_FINDINGS } from "../store/content.ts";
 import type { ArtifactMaker, EmitLine } from "./artifacts.ts";
 
-/** Effect of validation errors: report them, or reject the catalog. */
+/** Effect of validation errors: Warn reports them, Strict rejects the catalog. */
 export const CATALOG_VALIDATIONS = ["Warn", "Strict"] as const;
 /** Value of --catalog-validation. */
 export type CatalogValidation = (typeof CATALOG_VALIDATIONS)[number];
@@ -36,7 +36,7 @@ export class FindingsArtifact implements ArtifactMaker {
     return this.#summary;
   }
 
-  /** @throws ContentError for an object without which the catalog cannot be served. */
+  /** @throws ContentError for an invalid object that makes serving the catalog impossible. */
   add(meta: PlacedMeta): void {
     this.#check.add(meta);
     const { refusal } = this.#check;
@@ -48,7 +48,7 @@ export class FindingsArtifact implements ArtifactMaker {
     this.#check.addEmpty(place);
   }
 
-  /** @throws Error in Strict validation if there are errors. */
+  /** @throws Error if there are errors and validation is Strict. */
   end(emit: EmitLine): void {
     const { errors, warnings, findings } = this.#check.end();
     const sorted = findings.sort(compareFindings).slice(0, MAX_LINES);

@@ -18,32 +18,32 @@ export interface LoadTask {
   staging: string;
   limits: ContentLimits;
   validation: CatalogValidation;
-  /** Shared memory of a CurrentFile. */
+  /** The shared memory of a CurrentFile, to report the current file. */
   at: SharedArrayBuffer;
 }
 
-/** Outcome of reading a catalog. */
+/** Result of reading a catalog. */
 export type LoadEnd =
   | { kind: "loaded"; files: number; artifacts: ReadonlyMap<ArtifactName, IndexColumns>; findings: FindingsSummary }
-  /** `isContent`: the cause is the catalog, not the machine that reads it. */
+  /** `isContent`: the cause is the catalog and not the machine that reads it. */
   | { kind: "failed"; message: string; isContent: boolean };
 
-/** Message of the worker thread that loads a catalog: the number of bytes to read, or the outcome. */
+/** Message from the worker thread that loads a catalog: the number of bytes to read, or the result. */
 export type LoadMessage = { kind: "listed"; bytes: number } | LoadEnd;
 
 const ROOM = 1_024;
 const LENGTH_BYTES = 4;
 
 /**
- * The path of the file that a thread is reading. Another thread can read it even while the first
- * one is blocked.
+ * The path of the file that a thread is reading. Stored in shared memory, so that another thread
+ * can get the path even while the first one is blocked.
  */
 export class CurrentFile {
   readonly shared: SharedArrayBuffer;
   readonly #length: Int32Array;
   readonly #text: Uint8Array;
 
-  /** @param shared memory of the same object in another thread. */
+  /** @param shared the shared memory of an instance in another thread. */
   constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(LENGTH_BYTES + ROOM)) {
     this.shared = shared;
     this.#length = new Int32Array(shared, 0, 1);

@@ -13,7 +13,7 @@ import { FindingsArtifact } from "./findingsArtifact.ts";
 import { CurrentFile, type LoadEnd, type LoadMessage, type LoadTask } from "./loadMessage.ts";
 
 // Body of the worker thread that `loader.ts` starts. Reads the files of a catalog and writes its
-// artifact files, with one document in memory at a time.
+// artifact files. Keeps only one document in memory at a time.
 
 const READ_BYTES = 256 * 1024;
 
@@ -34,7 +34,7 @@ function* decodeMetas(file: CatalogFile, { read, queue }: Buffers, options: Deco
   }
 }
 
-/** A maker and the writer for its lines. */
+/** An artifact maker and the writer for its lines. */
 interface DerivedWriter {
   maker: ArtifactMaker;
   emit: EmitLine;
@@ -78,8 +78,8 @@ function load({ root, staging, limits, validation, at }: LoadTask): LoadEnd {
 }
 
 /**
- * Writes a meta. @returns the SHA-256 of its line. @throws ContentError for a meta without a JSON
- * form or with a line that is too long.
+ * Writes a meta. @returns the SHA-256 of its line. @throws ContentError if the meta has no JSON
+ * form or its line is too long.
  */
 function writeMeta(catalog: ArtifactWriter, meta: PlacedMeta): Buffer {
   try {

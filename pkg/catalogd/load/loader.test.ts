@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => temp?.[Symbol.dispose]());
 
-/** Reads a catalog with these files. @returns its lines. */
+/** Loads a catalog with these files. @returns the lines of the catalog file. */
 async function loaded(
   files: Record<string, string | Uint8Array>,
   options: LoaderOptions = {},
@@ -47,7 +47,7 @@ test("loader extends the deadline with the size of the catalog", async () => {
   expect(await loaded({ "a.json": PACKAGE }, { deadline })).toBe('{"name":"foo","schema":"olm.package"}\n');
 });
 
-test("loader ends only the thread when memory is exceeded, and reads the next catalog", async () => {
+test("loader ends only its thread when a catalog exceeds the memory limit, and reads the next catalog", async () => {
   const loader = new Loader({ heapMib: 64 });
   const keys = Array.from({ length: 600_000 }, (_, i) => `k${i}: [${i}]`).join("\n");
   await expect(loaded({ "a.json": PACKAGE, "large.yaml": `schema: a\n${keys}` }, {}, loader)).rejects.toThrow(

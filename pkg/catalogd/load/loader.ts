@@ -11,7 +11,7 @@ import { type ContentLimits, CurrentFile, type LoadEnd, type LoadMessage, type L
 const MIB = 1024 * 1024;
 
 /**
- * Several times the size of the largest known catalogs (540 MB in one file, 20,000 objects, 1.3 MB
+ * Limits several times above the largest known catalogs (540 MB in one file, 20,000 objects, 1.3 MB
  * per object).
  */
 export const CONTENT_LIMITS: ContentLimits = {
@@ -32,16 +32,16 @@ export interface LoadedContent {
 
 /** Time limit for reading a catalog. */
 interface LoadDeadline {
-  /** Base for any catalog. */
+  /** Base time for every catalog. */
   baseMs: number;
-  /** Additional time for each MiB of its files. */
+  /** Additional time for each MiB of catalog files. */
   perMibMs: number;
-  /** Maximum in total. */
+  /** Maximum total time. */
   maxMs: number;
 }
 
 /**
- * Forty times the duration on an idle machine. A malicious small catalog is stopped after two
+ * Forty times the duration on an idle machine. A small malicious catalog is stopped after two
  * minutes.
  */
 const DEADLINE: LoadDeadline = { baseMs: 120_000, perMibMs: 500, maxMs: 600_000 };
@@ -56,25 +56,25 @@ export interface LoaderOptions {
   heapMib?: number;
 }
 
-/** A catalog that cannot be read; a retry does not help. */
+/** The catalog cannot be read, and a retry does not help. */
 export class InvalidCatalogError extends Error {
   override readonly name = "InvalidCatalogError";
 }
 
-/** Heap limit of the worker: a catalog that does not fit fails, and the process continues. */
+/** Heap limit of the worker thread. A catalog that needs more memory fails without ending the process. */
 const HEAP_MIB = 768;
 /**
- * A small young generation limits memory; an even smaller one spends 10% of the time in garbage
+ * A small young generation saves memory. An even smaller one would spend 10% of the time in garbage
  * collection.
  */
 const YOUNG_MIB = 16;
 const ADVICE = "Split large or deeply nested objects, or exclude the file with .indexignore";
 
 /**
- * Converts the files of catalogs to content files in a worker thread. Meanwhile the server responds
- * to requests. The thread's memory is released afterwards, and a catalog that exceeds time or
- * memory fails without affecting others. Reads one catalog at a time to bound memory; catalogs that
- * fail after a long time yield to others.
+ * Converts catalog files to content files in a worker thread, while the server responds to
+ * requests. The thread's memory is released afterwards. A catalog that exceeds the time or memory
+ * limit fails without affecting other catalogs. Reads one catalog at a time to limit memory.
+ * Catalogs that failed after a long time yield to other catalogs.
  */
 export class Loader {
   readonly #work: Pick<LoadTask, "limits" | "validation">;
@@ -87,10 +87,10 @@ export class Loader {
   }
 
   /**
-   * Reads the catalog at `root` and writes its artifact files into the folder `staging`, which must
-   * be on a path that only this catalog uses.
-   * @throws Error with file, document, line and reason, or with the file at which the time or
-   * memory limit was reached.
+   * Reads the catalog at `root` and writes its artifact files into the folder `staging`. The parent
+   * folder of `staging` must belong to this catalog only.
+   * @throws Error with file, document, line and reason, or with the file that was being read when
+   * the time or memory limit was exceeded.
    */
   load(root: string, staging: string, signal: AbortSignal): Promise<LoadedContent> {
     return this.#queue.run(dirname(staging), () => run({ root, staging, ...this.#work }, this.#bounds, signal), signal);

@@ -17,7 +17,7 @@ const CATALOGS = ["certified-v4.14", "community-v4.19", "gatekeeper-4-14", "kueu
 interface Loaded {
   packages: PackageSummary[];
   search: SearchRecord[];
-  /** Lines as in the file. */
+  /** The lines as in the file. */
   properties: string[];
   contents: Map<string, PackageContent>;
 }
@@ -43,8 +43,8 @@ async function loaded(data: string, name: string): Promise<Loaded> {
 }
 
 /**
- * Finds channel heads with a slow reference algorithm: for each entry, checks whether any other
- * entry follows it.
+ * Finds channel heads with a slow reference algorithm: checks for each entry whether another entry
+ * replaces or skips it.
  */
 function headsOf({ entries }: FbcChannel): string[] {
   const isHead = (name: string): boolean => !entries.some(({ replaces, skips = [] }) => replaces === name || skips.includes(name));

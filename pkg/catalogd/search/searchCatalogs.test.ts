@@ -18,7 +18,7 @@ const record = (name: string, versions: number): SearchRecord => ({
 type Catalogs = Parameters<typeof searchCatalogs>[0];
 
 const compare = (a: string, b: string): number => compareText(a, b);
-/** Catalogs as in the server: sorted by name, and their packages too. */
+/** Catalogs sorted by name, with packages sorted by name, as in the server. */
 const catalogs = fc
   .dictionary(fc.string({ minLength: 1 }), fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 30 }), { maxKeys: 4 })
   .map(
@@ -93,10 +93,10 @@ test.for([
   ["DB.Example.com", { kind: "db", group: "example.com" }],
   ["example.com/v1/DB", { group: "example.com", version: "v1", kind: "db" }],
   ["/v1/Pod", { group: "", version: "v1", kind: "pod" }],
-] as const)("the API %s", ([text, want]) => {
+] as const)("parseApiPattern parses %s", ([text, want]) => {
   expect(parseApiPattern(text)).toEqual(want);
 });
 
-test.for(["", ".", "a.", ".a", "a/b", "a//b", "a/b/", "a/b/c/d", "/"])("the API %j is invalid", (text) => {
+test.for(["", ".", "a.", ".a", "a/b", "a//b", "a/b/", "a/b/c/d", "/"])("parseApiPattern rejects %j", (text) => {
   expect(() => parseApiPattern(text)).toThrow(/^gvk: /);
 });

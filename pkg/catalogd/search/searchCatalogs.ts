@@ -13,7 +13,7 @@ export interface SearchMatch {
   deprecated?: true | undefined;
 }
 
-/** One package of one catalog with at least one matching version. */
+/** A package of a catalog with at least one matching version. */
 export interface SearchEntry {
   catalog: string;
   package: string;
@@ -34,11 +34,11 @@ export interface SearchEntry {
 
 /** Selects a page of the entries. */
 export interface SearchPage {
-  /** Return entries after this one; undefined: from the beginning. */
+  /** The entry after which the page starts; undefined for the first page. */
   readonly after?: { readonly catalog: string; readonly package: string } | undefined;
   /** Maximum number of entries. */
   readonly limit: number;
-  /** Maximum number of matching versions of an entry. */
+  /** Maximum number of matching versions per entry. */
   readonly matches: number;
   readonly signal: AbortSignal;
 }
@@ -53,11 +53,12 @@ export interface SearchResult {
 }
 
 const MAX_CHANNELS = 64;
-/** Maximum time before the search yields to other work. */
+/** Maximum time until the search yields to other work. */
 const SLICE_MS = 5;
 
 /**
- * Evaluates a query on every version of every package. Entries are sorted by catalog and package.
+ * Returns the entries that match a query, sorted by catalog and package. Checks every version of
+ * every package.
  * @param catalogs in order of name.
  * @throws the signal's reason when it aborts.
  */
@@ -114,21 +115,21 @@ function createEntry(catalog: string, one: SearchedPackage, versions: readonly S
   };
 }
 
-/** The position at which a search continues. */
+/** The position at which a search resumes. */
 export interface SearchPosition {
   /** Catalog of the last returned entry. */
   readonly catalog: string;
   readonly package: string;
-  /** Identifies the query. */
+  /** Identifies the query; a token is only valid for the same query. */
   readonly query: string;
-  /** Identifies the searched content. */
+  /** Identifies the searched contents; a token is only valid while they are unchanged. */
   readonly content: string;
 }
 
 const Token = z.tuple([z.literal(1), z.string(), z.string(), z.string(), z.string()]);
 const MAX_TOKEN = 4_096;
 
-/** Encodes the position as an opaque token. */
+/** Encodes a position as an opaque token. */
 export function formatContinueToken({ query, content, catalog, package: name }: SearchPosition): string {
   return Buffer.from(JSON.stringify([1, query, content, catalog, name] satisfies z.input<typeof Token>)).toString("base64url");
 }

@@ -8,8 +8,8 @@ const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
 /**
- * Yields the lines of an artifact without their newlines. The caller must hold the artifact
- * meanwhile. @throws Error if the file is truncated.
+ * Yields the lines of an artifact without their newlines. The caller must hold the artifact during
+ * the iteration. @throws Error if the file is truncated.
  */
 async function* artifactLines({ file, index }: StoredArtifact): AsyncGenerator<string> {
   const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
@@ -30,8 +30,9 @@ async function* artifactLines({ file, index }: StoredArtifact): AsyncGenerator<s
 }
 
 /**
- * Index limits for one catalog. Real catalogs have up to 807 packages, 13,222 bundles, 4 million
- * characters, and 40,000 characters in one package. Packages beyond the limits are not searched.
+ * Index limits for one catalog. Packages beyond a limit are not searched. Real catalogs have up to
+ * 807 packages, 13,222 bundles and 4 million characters, with up to 40,000 characters in one
+ * package.
  */
 export interface SearchLimits {
   packages: number;
@@ -44,14 +45,14 @@ const MEGA = 1024 * 1024;
 /** Default index limits for one catalog. */
 export const SEARCH_LIMITS: SearchLimits = { packages: 20_000, versions: 200_000, characters: 32 * MEGA, charactersOfPackage: 2 * MEGA };
 
-/** The packages of one content, in order of name. */
+/** The packages of one content, sorted by name. */
 export interface SearchIndex {
   readonly packages: readonly SearchedPackage[];
   /** True if the catalog exceeds the index limits. */
   readonly incomplete: boolean;
 }
 
-/** The search indexes of contents. Each is read on first use, and released with its content. */
+/** The search index of each content, which is read on first use and released together with the content. */
 export class SearchIndexes {
   readonly #limits: SearchLimits;
   readonly #indexes = new WeakMap<CatalogContent, Promise<SearchIndex>>();

@@ -2,8 +2,9 @@ import { normalizeFeatureName } from "../../fbc/summary/bundleSummary.ts";
 import type { SearchedDescription, SearchedSupport, SearchedVersion, SearchRecord } from "../../fbc/summary/search.ts";
 
 /**
- * Search parameters. An absent or empty member does not restrict the result. Any repeated package
- * or channel may match; of the other repeated parameters all must match.
+ * Search parameters. An absent or empty member does not restrict the result. If a package or
+ * channel is repeated, one of the values must match; if another parameter is repeated, all values
+ * must match.
  */
 export interface SearchParameters {
   text?: string | undefined;
@@ -18,7 +19,7 @@ export interface SearchParameters {
   deprecated?: boolean | undefined;
 }
 
-/** Parameters prepared for comparison; case-insensitive ones in lower case. */
+/** Parameters prepared for comparison. Case-insensitive values are in lower case. */
 export interface SearchQuery {
   readonly words: readonly string[];
   readonly packages: ReadonlySet<string> | undefined;
@@ -43,7 +44,7 @@ const MAX_TEXT_WORDS = 16;
 
 /**
  * Prepares parameters for comparison.
- * @throws Error that names the invalid parameter and the problem.
+ * @throws Error with the name of the invalid parameter and the reason.
  */
 export function parseSearchQuery(parameters: SearchParameters): SearchQuery {
   const { text = "", capability, deprecated } = parameters;
@@ -89,7 +90,7 @@ function toSet(texts: readonly string[] | undefined): ReadonlySet<string> | unde
   return texts && texts.length > 0 ? new Set(texts) : undefined;
 }
 
-/** Values that the versions of a package share, prepared for comparison in lower case. */
+/** Values that the versions of a package share, in lower case for comparison. */
 interface SharedTexts {
   text: string;
   keywords: readonly string[];
@@ -117,8 +118,7 @@ export interface SearchedPackage {
 }
 
 /**
- * Prepares a record for the search index. Texts that are compared but not returned are stored only
- * in lower case.
+ * Prepares a record for the search index. Texts that are only compared are stored in lower case.
  */
 export function prepareSearchedPackage(record: SearchRecord): SearchedPackage {
   const {
@@ -171,7 +171,7 @@ function prepareWords({ displayName = "", description = "", provider = "", keywo
   };
 }
 
-/** Returns the versions of a package that match the whole query, highest first. */
+/** Returns the versions of a package that match all parameters, highest first. */
 export function findMatchingVersions(one: SearchedPackage, query: SearchQuery): SearchedVersion[] {
   if (query.packages && !query.packages.has(one.name)) return [];
   const descriptions = one.descriptions.map((words) => isDescribed(one.text, words, query));
@@ -188,7 +188,7 @@ export function findMatchingVersions(one: SearchedPackage, query: SearchQuery): 
   );
 }
 
-/** Returns whether a version is deprecated: itself, its package, or all of its channels. */
+/** Returns whether a version is deprecated: the version itself, its package, or all its channels. */
 export function isDeprecated(one: SearchedPackage, [, , , , , , deprecated, channels]: SearchedVersion): boolean {
   if (deprecated === 1 || one.deprecated !== undefined) return true;
   return channels.length > 0 && channels.every((index) => one.channels[index]?.deprecated === true);

@@ -6,7 +6,7 @@ import { Loader } from "../load/loader.ts";
 import { Compressor, type CompressTask } from "./compressor.ts";
 import { ContentIndex } from "./contentIndex.ts";
 
-test("a canceled compression does not wait for the ones before it", async () => {
+test("a canceled compression does not wait for earlier compressions", async () => {
   using folder = new TempFolder();
   const never = new AbortController().signal;
   const text = Array.from({ length: 3_000 }, (_, i) => `{"schema":"s","name":"n${i}","text":"${String(i).repeat(300)}"}`).join("\n");
@@ -48,7 +48,8 @@ test("canceling a compression at any time does not block the next one", { timeou
     const leaving = new AbortController();
     const given = compressor.make(task, leaving.signal).catch(() => undefined);
     for (let turn = 0; turn < turns; turn++) await Promise.resolve();
-    // The thread responds meanwhile, but its response is not read before it is asked to end.
+    // The thread responds meanwhile, but its response is not read before the thread is asked to
+    // end.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
     leaving.abort();
     await given;

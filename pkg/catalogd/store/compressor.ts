@@ -7,18 +7,18 @@ import type { ContentIndex } from "./contentIndex.ts";
 import { type Encoding, ZSTD_PARAMETERS } from "./encodings.ts";
 import { DamagedError } from "./storedFile.ts";
 
-/** The thread uses two buffers and one segment at a time. */
+/** Small, because the thread uses only two buffers and one segment at a time. */
 const HEAP = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 128 };
 /**
- * How long the thread stays idle: a content has several artifacts, and starting a thread takes
- * longer than compressing most of them.
+ * Time after which an idle thread ends, in milliseconds. Long enough for the next artifact of the
+ * same content, because starting a thread takes longer than compressing most artifacts.
  */
 const IDLE_MS = 1_000;
 
 /**
- * A thread that compresses artifacts, one at a time; it exists only while there is work. It is
- * asked to stop and never terminated, because terminating a thread that sets up a zlib stream
- * aborts the whole process (Node 24.21, `init_done_ && "close before init"`).
+ * A thread that compresses artifacts, one at a time, and ends when idle. The thread is asked to
+ * stop and never terminated, because terminating a thread that sets up a zlib stream aborts the
+ * whole process (Node 24.21, `init_done_ && "close before init"`).
  */
 class SegmentThread {
   #worker: Worker | undefined;
@@ -83,10 +83,7 @@ export interface CompressTask {
   to: string;
 }
 
-/**
- * Result: size and CRC-32 of the compressed file, and for gzip the size of each line's segment in
- * bytes.
- */
+/** Size and CRC-32 of a compressed file, and for gzip the size of each line's segment in bytes. */
 export interface CompressionResult {
   bytes: number;
   crc32: number;
@@ -94,17 +91,17 @@ export interface CompressionResult {
 }
 
 const IO_BYTES = 512 * 1024;
-/** Above this size zstd needs the full memory of its window and its search tables. */
+/** Above this size, zstd needs the full memory for its window and search tables. */
 const LARGE_BYTES = 16 * 1024 * 1024;
 
-/** Compresses artifacts of catalogs, one at a time, so that one core remains for requests. */
+/** Compresses artifacts one at a time, so that one core remains for requests. */
 export class Compressor {
   readonly #thread = new SegmentThread();
   #last: Promise<unknown> = Promise.resolve();
 
   /**
    * Writes a compressed file of an artifact and syncs it to disk. When `signal` aborts, the promise
-   * rejects: in progress, after the compression has stopped; in the queue, immediately.
+   * rejects: immediately while queued, otherwise after the compression has stopped.
    * @throws DamagedError if the artifact's file does not match its index.
    */
   async make(task: CompressTask, signal: AbortSignal): Promise<CompressionResult> {
@@ -156,8 +153,8 @@ async function zstd({ from, to }: CompressTask, signal: AbortSignal): Promise<Co
 }
 
 /**
- * Task of the worker thread that compresses an artifact: write the gzip file `to` from the file
- * `from`.
+ * Task for the worker thread that compresses artifacts: compress the file `from` into the gzip file
+ * `to`.
  */
 export interface SegmentTask {
   from: string;
@@ -166,11 +163,11 @@ export interface SegmentTask {
   lengths: Uint32Array;
   /** Expected CRC-32 of the file. */
   crc32: number;
-  /** One number, shared with the thread. The thread stops before the next line if it is not 0. */
+  /** A shared number. If it is not 0, the thread stops before the next line. */
   stop: Int32Array<SharedArrayBuffer>;
 }
 
-/** Response of the worker thread. */
+/** Response from the worker thread. */
 export type SegmentMessage =
   /**
    * `lengths`: size of each line's segment in bytes. `bytes` and `crc32` describe the compressed

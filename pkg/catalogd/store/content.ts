@@ -4,19 +4,19 @@ import type { Encoding } from "./encodings.ts";
 import type { OpenForm, StoredArtifact } from "./storedArtifact.ts";
 import type { DamagedError } from "./storedFile.ts";
 
-/** Counts of a content's findings; the findings are in artifact "findings". */
+/** The numbers of findings in a content. The findings themselves are in artifact "findings". */
 export const FindingsSummary = z.object({
   errors: z.int().min(0),
   warnings: z.int().min(0),
-  /** The first ten, errors first, each on one line of at most 512 characters. */
+  /** The first ten findings, errors first, each on one line of at most 512 characters. */
   first: z.array(z.string()),
 });
 export type FindingsSummary = z.output<typeof FindingsSummary>;
 
-/** A content without findings. */
+/** The summary of a content without findings. */
 export const NO_FINDINGS: FindingsSummary = { errors: 0, warnings: 0, first: [] };
 
-/** The source of a catalog's content. */
+/** The image from which a catalog's content was unpacked. */
 export interface ContentOrigin {
   /** Image reference with digest. */
   ref: string;
@@ -26,7 +26,7 @@ export interface ContentOrigin {
   lastUnpacked: string;
 }
 
-/** Damage of a content. */
+/** Damage to a content. */
 export interface Damage {
   artifact: ArtifactName;
   /** The damaged compressed file; undefined if the content itself is damaged. */
@@ -35,8 +35,8 @@ export interface Damage {
 }
 
 /**
- * The served content of a catalog at one time. Call `hold` before reading and `release` afterwards.
- * Its files are closed when it is retired and there are no holders.
+ * One version of a catalog's served content. Call `hold` before reading and `release` afterwards.
+ * Its files are closed when it is retired and no holder is left.
  */
 export class CatalogContent {
   readonly origin: ContentOrigin;
@@ -70,7 +70,7 @@ export class CatalogContent {
     for (const [artifact, stored] of this.artifacts) stored.onDamage((err, encoding) => damaged({ artifact, encoding, err }));
   }
 
-  /** Adds an artifact's compressed file, which this object then owns. */
+  /** Adds an artifact's compressed file, which this object will close. */
   async addCompressed(artifact: ArtifactName, encoding: Encoding, form: OpenForm): Promise<void> {
     const stored = this.#retired ? undefined : this.artifacts.get(artifact);
     if (stored) stored.addCompressed(encoding, form);
@@ -86,7 +86,7 @@ export class CatalogContent {
     for (const artifact of this.artifacts.values()) artifact.close();
   }
 
-  /** Releases the owner's hold; afterwards nothing can hold this content for the first time. */
+  /** Releases the owner's hold. Afterwards, only existing holders can use this content. */
   retire(): void {
     if (this.#retired) return;
     this.#retired = true;
@@ -95,8 +95,8 @@ export class CatalogContent {
 }
 
 /**
- * The stored files of a catalog, each in JSON Lines with an index: the metas ("catalog"), and the
- * artifacts derived from them while they are read.
+ * The stored files of a catalog, in JSON Lines with an index: the metas ("catalog"), and the
+ * artifacts that are derived from the metas.
  */
 export const ARTIFACTS = ["catalog", "findings", "packages", "properties", "search", "graphql"] as const;
 /** Name of an artifact of a content. */

@@ -14,8 +14,8 @@ import { checkFile, DamagedError, readSealed, writeSealed } from "./storedFile.t
 const Description = z.object({ maker: z.string(), tag: z.string(), bytes: z.int(), crc32: z.int() });
 
 /**
- * A compressed file of an artifact in the folder of a content, and a small file that describes it
- * and contains the end of each line's segment.
+ * A compressed file of an artifact in the folder of a content, and a small file with its
+ * description and the end of each line's segment.
  */
 class CompressedForm {
   readonly #file: string;
@@ -29,8 +29,8 @@ class CompressedForm {
   }
 
   /**
-   * Opens it if it is intact and the compressor version is current; otherwise removes it and
-   * returns undefined.
+   * Opens the file if it is intact and from the current compressor version; otherwise removes it
+   * and returns undefined.
    */
   async open(): Promise<OpenForm | undefined> {
     const found = await this.#read().catch(() => undefined); // it can be recreated, so the reason does not matter
@@ -39,8 +39,8 @@ class CompressedForm {
   }
 
   /**
-   * Reads the whole file; undefined if it is missing or has another compressor version. @throws
-   * Error if it is damaged.
+   * Reads the whole file. Returns undefined if it is missing or from another compressor version.
+   * @throws Error if it is damaged.
    */
   async #read(): Promise<OpenForm | undefined> {
     const sealed = await readSealed(this.#description).catch(ignoreMissingFile);
@@ -59,8 +59,8 @@ class CompressedForm {
   }
 
   /**
-   * @throws DamagedError if the artifact itself does not match its index; Error for other failures,
-   * for example a full disk.
+   * Creates the compressed file. @throws DamagedError if the artifact itself does not match its
+   * index; Error for other failures, for example a full disk.
    */
   async make(compressor: Compressor, signal: AbortSignal): Promise<OpenForm> {
     const [target, description] = [`${this.#target}.tmp`, `${this.#description}.tmp`];
@@ -78,7 +78,7 @@ class CompressedForm {
     }
   }
 
-  /** Reuses the compressed file of an equal artifact. */
+  /** Reuses the compressed file of an equal artifact in another version. */
   async inherit(from: CompressedForm): Promise<void> {
     await link(from.#target, this.#target).catch(ignoreMissingFile);
     await link(from.#description, this.#description).catch(ignoreMissingFile);
@@ -96,9 +96,9 @@ class CompressedForm {
 const CURRENT = "current";
 
 /**
- * The folder of one catalog: a folder for each version of the content, and a link `current` to the
- * served one. A version is complete if it has an index file, which is written last, and its files
- * match the checksums in the index.
+ * The folder of one catalog, with a folder for each version of the content and a link `current` to
+ * the served version. A version is complete if it has an index file, which is written last, and its
+ * files match the checksums in the index.
  */
 export class ContentFolder {
   readonly #dir: string;
@@ -126,7 +126,7 @@ export class ContentFolder {
   }
 
   /**
-   * Opens a version and reads it completely once. Skips damaged compressed files. @throws Error if
+   * Opens a version and verifies all its files. Skips damaged compressed files. @throws Error if
    * other files are missing or damaged.
    */
   async open(version: string, described: ContentDescription): Promise<CatalogContent> {
@@ -146,7 +146,7 @@ export class ContentFolder {
     }
   }
 
-  /** Creates an empty folder to fill; end with `publish` or `discard`. */
+  /** Creates an empty folder for a new version. When it is filled, call `publish` or `discard`. */
   async stage(): Promise<string> {
     const staging = join(this.#dir, `.staging-${randomBytes(6).toString("hex")}`);
     await mkdir(staging, { recursive: true, mode: 0o700 });
@@ -177,7 +177,7 @@ export class ContentFolder {
     }
   }
 
-  /** Points the link to a version if it does not already. */
+  /** Sets the link `current` to a version, unless it is already set. */
   async makeCurrent(version: string): Promise<void> {
     if ((await this.#current()) === version) return;
     const link = join(this.#dir, `.link-${randomBytes(6).toString("hex")}`);
@@ -187,7 +187,7 @@ export class ContentFolder {
     await rename(link, current);
   }
 
-  /** Syncs a version to disk, then removes all others, and creates missing compressed files. */
+  /** Syncs a version to disk, then removes all other versions and creates missing compressed files. */
   async finish(version: string, content: CatalogContent, compressor: Compressor, signal: AbortSignal): Promise<void> {
     for (const { file } of content.artifacts.values()) await file.handle.datasync();
     for (const path of [join(version, INDEX_FILE), version, "."]) await syncToDisk(join(this.#dir, path));
@@ -216,7 +216,7 @@ export class ContentFolder {
   }
 
   /**
-   * Reads a version's files again. Removes damaged compressed files.
+   * Verifies the files of a version again. Removes damaged compressed files.
    * @returns whether all compressed files are intact.
    * @throws DamagedError or another Error if the index or an artifact is damaged or missing.
    */
@@ -237,13 +237,13 @@ export class ContentFolder {
     return isFine;
   }
 
-  /** Removes a version. The index is removed first, so that a partly removed version is incomplete. */
+  /** Removes a version. Removes its index first, so that a partly removed version counts as incomplete. */
   async drop(version: string): Promise<void> {
     await rm(join(this.#dir, version, INDEX_FILE), { recursive: true, force: true });
     await rm(join(this.#dir, version), { recursive: true, force: true });
   }
 
-  /** Removes unfinished writes of an earlier run. Nothing may be staged meanwhile. */
+  /** Removes files that an earlier run did not finish. Must not be called while a new version is being staged. */
   async sweep(): Promise<void> {
     for (const name of await readdir(this.#dir))
       if (name.startsWith(".")) await rm(join(this.#dir, name), { recursive: true, force: true });
@@ -254,7 +254,7 @@ export class ContentFolder {
     await rm(this.#dir, { recursive: true, force: true });
   }
 
-  /** Returns the target of `current`, valid or not; undefined if it is not a link. */
+  /** Returns the target of the link `current`, which may be invalid; undefined if `current` is not a link. */
   async #current(): Promise<string | undefined> {
     return readlink(join(this.#dir, CURRENT)).catch(() => undefined);
   }

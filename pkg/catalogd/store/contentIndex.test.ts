@@ -24,7 +24,7 @@ function indexOf(entries: readonly Entry[]): { index: ContentIndex; text: string
   return { index: new ContentIndex(builder.columns()), text: lines.join(""), lines };
 }
 
-/** Returns the index after writing to disk and reading. */
+/** Returns the index after writing it to disk and reading it. */
 function reread({ columns }: ContentIndex): ContentIndex {
   const bytes = toStoredColumns(columns).map(
     ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength)),
@@ -55,7 +55,7 @@ test.for([
   expect(indexOf(SIX).index.find({ schema, package: packageName, name })).toHaveLength(count);
 });
 
-test("consecutive lines are one slice", () => {
+test("consecutive lines become one slice", () => {
   const { index } = indexOf(SIX);
   expect(index.slices(index.find({ package: "test-package" }))).toHaveLength(1);
   expect(index.slices([0, 2, 3, 5])).toHaveLength(3);
@@ -84,7 +84,7 @@ test("a query returns exactly the matching lines in order, also after reading fr
   );
 });
 
-test("an index with more lines than its initial capacity and with arbitrary text is the same after reading from disk", () => {
+test("an index that exceeds its initial capacity and contains arbitrary text is the same after reading from disk", () => {
   const texts = ["", "\u00e9", "\u{1f600}", "\u0000", "a\nb", "\ufffd"];
   const entries = Array.from({ length: 5_000 }, (_, i) => ({ schema: texts[i % 6] ?? "", package: `p${i}`, name: texts[i % 5] ?? "" }));
   const { index } = indexOf(entries);
@@ -92,12 +92,12 @@ test("an index with more lines than its initial capacity and with arbitrary text
   expect(reread(index).find({ schema: "\u00e9", name: "\u00e9" })).toHaveLength(167);
 });
 
-test("ill-formed text is found as it was written", () => {
+test("ill-formed text is found by the text that was written", () => {
   const { index } = indexOf([{ schema: "a\ud800", package: "", name: "" }]);
   expect(index.find({ schema: "a\ufffd" })).toHaveLength(1);
 });
 
-test("tags are equal if and only if the lines are", () => {
+test("entity tags are equal if and only if the lines are equal", () => {
   const { index } = indexOf(SIX);
   const other = indexOf([...SIX.slice(0, 5), bundle("test-bundle.v6.0.1")]).index;
   expect(other.tag).not.toBe(index.tag);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { appendCrc32 } from "./crc32.ts";
 
-/** A filter on metas; an absent or empty member matches everything. */
+/** A filter for metas. An absent or empty member matches everything. */
 export interface MetaQuery {
   schema?: string | undefined;
   package?: string | undefined;
@@ -14,18 +14,18 @@ export interface Slice {
   end: number;
 }
 
-/** Numbers of lines, ascending. */
+/** Line numbers in ascending order. */
 export type Lines = Uint32Array | readonly number[];
 
-/** Consecutive lines as pairs: the first line, and the line after the last. */
+/** Runs of consecutive lines, as pairs of the first line and the line after the last one. */
 export type Runs = Uint32Array<ArrayBuffer>;
 
 /** Size of one line's hash in bytes. */
 export const HASH_BYTES = 16;
 
 /**
- * The lines of a catalog file as columns, which can be transferred between threads. Ids are
- * positions in `strings`; id 0 is "".
+ * The index of a catalog file as columns with a value for each line, which can be transferred
+ * between threads. An id is an index in `strings`; id 0 is "".
  */
 export interface IndexColumns {
   strings: string[];
@@ -76,7 +76,7 @@ export class ContentIndex {
 
   /**
    * Returns the lines that match all members of the query, in file order. Lines without a schema
-   * never match. An empty query returns nothing, because it means the whole file.
+   * never match. An empty query returns no lines: use the whole file instead.
    */
   find(query: MetaQuery): Uint32Array {
     const schema = this.#idOf(query.schema);
@@ -137,8 +137,8 @@ export class ContentIndex {
   }
 
   /**
-   * Returns the entity tag of these lines. Equal if and only if the lines are, so it does not
-   * change with the rest of the catalog.
+   * Returns the entity tag of these lines. Tags are equal if and only if the lines are equal,
+   * independent of the rest of the catalog.
    */
   tagOf(lines: Lines): string {
     const hash = createHash("sha256");
@@ -170,7 +170,7 @@ export class ContentIndex {
 
 /**
  * Returns the start of each piece when pieces of these lengths are concatenated, followed by the
- * end of the last.
+ * end of the last piece.
  */
 export function computeStarts(lengths: Uint32Array, first = 0): Float64Array {
   const starts = new Float64Array(lengths.length + 1);
@@ -179,7 +179,7 @@ export function computeStarts(lengths: Uint32Array, first = 0): Float64Array {
   return starts;
 }
 
-/** Returns a slice for each run of pieces with these start positions. */
+/** Returns a slice for each run of pieces. @param starts start position of each piece. */
 export function computeSlices(runs: Runs, starts: Float64Array): Slice[] {
   return Array.from({ length: runs.length / 2 }, (_, i) => ({
     start: starts[runs[i * 2] ?? 0] ?? 0,
@@ -199,7 +199,7 @@ function linesWith(ids: Uint32Array, searched: number): Uint32Array {
   return lines;
 }
 
-/** The lines with an id, for each id. */
+/** The lines of each id. */
 class LinesById {
   readonly #lines: Uint32Array;
   /** Position of each id's first line. */
@@ -225,7 +225,7 @@ class LinesById {
 
 /** The lines of an artifact that match one query. */
 export class LineSelection {
-  /** Equal for equal bytes. */
+  /** Entity tag; equal for equal bytes. */
   readonly tag: string;
   readonly bytes: number;
   readonly runs: Runs;
@@ -239,12 +239,12 @@ export class LineSelection {
     this.bytes = index.bytesOf(runs);
   }
 
-  /** Positions of the lines in the artifact's file; computed on each access. */
+  /** Positions of the lines in the artifact file, computed on each access. */
   get slices(): Slice[] {
     return this.#index.slicesOf(this.runs);
   }
 
-  /** CRC-32 of the concatenated lines; computed once. */
+  /** CRC-32 of the concatenated lines, computed once. */
   get crc32(): number {
     this.#crc32 ??= this.#index.crc32Of(this.runs);
     return this.#crc32;

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { appendCrc32 } from "./crc32.ts";
 
-/** Returns the checksum of two concatenated texts, with the second as its own file. */
+/** Returns the checksum of two concatenated texts, of which the second is a whole file. */
 const joined = (first: number, second: number, length: number): number => appendCrc32(first, { before: 0, after: second, bytes: length });
 
 const bytes = fc.uint8Array({ maxLength: 5_000 });
@@ -27,7 +27,7 @@ test("appendCrc32 is associative, and an empty text does not change the checksum
   );
 });
 
-test("appendCrc32 appends a section of a file by the checksums before and after it", () => {
+test("appendCrc32 appends a section of a file, given the file's checksums at its start and end", () => {
   fc.assert(
     fc.property(bytes, bytes, bytes, (text, head, stretch) => {
       const file = { before: crc32(head), after: crc32(Buffer.concat([head, stretch])), bytes: stretch.length };

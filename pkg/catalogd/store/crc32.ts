@@ -1,10 +1,10 @@
 /**
- * Computes the CRC-32 of concatenated texts from their CRC-32 values without reading them:
- * polynomial arithmetic over GF(2) modulo the polynomial of gzip, bits reflected.
+ * Computes the CRC-32 of concatenated texts from their CRC-32 values without reading the texts,
+ * with polynomial arithmetic over GF(2) modulo the gzip polynomial and reflected bits.
  * @see https://github.com/madler/zlib/blob/v1.3.1/crc32.c, multmodp
  */
 const POLYNOMIAL = 0xedb88320;
-/** x to the power of 0. */
+/** The polynomial x to the power of 0. */
 const ONE = 0x80000000;
 /** Supports lengths below 2 to the power of 48. */
 const LENGTH_BYTES = 6;
@@ -20,8 +20,8 @@ function product(a: number, b: number): number {
 }
 
 /**
- * `TABLE[256 * at + byte]` is x to the power of 8 * byte * 256 ** at: the contribution of `byte` as
- * that digit of a length in bytes.
+ * `TABLE[256 * at + byte]` is x to the power of 8 * byte * 256 ** at: the contribution of `byte` at
+ * position `at` of a length in bytes.
  */
 const TABLE = shifts();
 
@@ -50,8 +50,8 @@ function shiftCrc(crc: number, bytes: number): number {
 
 /**
  * Returns the CRC-32 of a text followed by a section of a file.
- * @param stretch CRC-32 of the file up to the start and up to the end of the section, and its
- * length in bytes, below 2 ** 48.
+ * @param stretch the CRC-32 of the file up to the start and up to the end of the section, and the
+ * length of the section in bytes, below 2 ** 48.
  */
 export function appendCrc32(crc: number, { before, after, bytes }: { before: number; after: number; bytes: number }): number {
   return (shiftCrc(crc ^ before, bytes) ^ after) >>> 0;

@@ -4,8 +4,8 @@ import { constants, gzip, type ZstdOptions, zstdCompress } from "node:zlib";
 import { computeSlices, computeStarts, type Runs, type Slice } from "./contentIndex.ts";
 
 /**
- * Content codings of served catalogs, preferred first: zstd finds distant similarities between the
- * bundles of one package.
+ * Content codings of served catalogs, preferred first. zstd compresses best, because it finds
+ * distant similarities between the bundles of a package.
  */
 export const ENCODINGS = ["zstd", "gzip"] as const;
 /** A content coding of served catalogs. */
@@ -16,7 +16,7 @@ export const FILE_SUFFIX: Readonly<Record<Encoding, string>> = { zstd: ".zst", g
 
 /** zlib's default: a third of the time of the best level, for 2% more bytes. */
 export const GZIP_LEVEL = 6;
-/** Receivers need not support a larger window. @see RFC 9659 */
+/** Clients are not required to support a larger window. @see RFC 9659 */
 const ZSTD_WINDOW_LOG = 23;
 /** zstd parameters for catalogs: zstd's default level, with long distance matching. */
 export const ZSTD_PARAMETERS: NonNullable<ZstdOptions["params"]> = {
@@ -28,8 +28,9 @@ const gzipped = promisify(gzip);
 const zstdCompressed = promisify(zstdCompress);
 
 /**
- * A short id of each compressor version and its parameters, which changes whenever the same content
- * may get other compressed bytes. It is part of the ETag, and files with another id are recreated.
+ * A short id of each compressor version with its parameters, which changes whenever the same
+ * content may be compressed to different bytes. The id is part of the ETag, and files with another
+ * id are recreated.
  */
 export const MAKER: Readonly<Record<Encoding, string>> = {
   gzip: short(`lines 1, level ${GZIP_LEVEL}, zlib ${process.versions["zlib"]}`),
@@ -51,11 +52,11 @@ function short(text: string): string {
  * 1952 section 2.3
  */
 export const GZIP_HEADER: Uint8Array = Uint8Array.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
-/** An empty last block. */
+/** An empty final block. */
 const LAST_BLOCK = [0x03, 0x00];
 const END_BYTES = LAST_BLOCK.length + 8;
 
-/** Returns the end of a gzip response whose text has this CRC-32 and size. */
+/** Returns the end of a gzip response for text with this CRC-32 and size. */
 export function buildGzipTrailer(crc32: number, bytes: number): Uint8Array {
   const end = Buffer.alloc(END_BYTES);
   end.set(LAST_BLOCK);
@@ -64,7 +65,7 @@ export function buildGzipTrailer(crc32: number, bytes: number): Uint8Array {
   return end;
 }
 
-/** A gzip response as pieces of the segments' file and bytes around them. */
+/** A gzip response: pieces of the segment file and the bytes around them. */
 export interface GzipPieces {
   readonly pieces: readonly (Slice | Uint8Array)[];
   readonly bytes: number;
@@ -72,8 +73,8 @@ export interface GzipPieces {
 
 /**
  * Positions of an artifact's lines in its gzip file. The file is one gzip member in which each line
- * is an independent deflate segment that ends at a byte boundary. Any segments between a header and
- * an end therefore form a gzip member without further compression.
+ * is an independent deflate segment that ends at a byte boundary. Any selection of segments between
+ * a header and an end is therefore a valid gzip member without further compression.
  */
 export class GzipSegments {
   readonly #starts: Float64Array;

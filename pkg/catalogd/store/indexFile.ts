@@ -8,8 +8,8 @@ import { DamagedError, readSealed, writeSealed } from "./storedFile.ts";
 const STORED_COLUMNS = 8;
 
 /**
- * Converts an index's columns to their form on disk. Strings become two columns: their lengths in
- * bytes, and their bytes.
+ * Converts the columns of an index to their form on disk. The strings become two columns: lengths
+ * in bytes, and bytes.
  */
 export function toStoredColumns(columns: Readonly<IndexColumns>): NodeJS.TypedArray[] {
   const { strings, lengths, schemas, packages, names, hashes, checksums } = columns;
@@ -48,7 +48,7 @@ function decodeStrings(sizes: Uint32Array, texts: Buffer): string[] {
 
 /** Name of the file that describes the content in its folder. */
 export const INDEX_FILE = "index";
-/** Increment it if content of an older version of this program must be read again. */
+/** Increment the format if content that an older version of this program stored must be read again. */
 const FORMAT = 4;
 
 const Value = z.object({
@@ -61,7 +61,7 @@ const Value = z.object({
   artifacts: z.array(z.enum(ARTIFACTS)),
 });
 
-/** Everything about a content except its lines. */
+/** Description of a content: everything except its lines. */
 export interface ContentDescription {
   readonly origin: ContentOrigin;
   /** Whole seconds since the epoch. */

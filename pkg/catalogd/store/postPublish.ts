@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DamagedError } from "./storedFile.ts";
 
-/** Callbacks for failures of the work. */
+/** Callbacks for failures. */
 export interface PostPublishEvents {
-  /** A retry follows. */
+  /** Called for a failure that will be retried. */
   failed: (err: unknown) => void;
-  /** There is no retry. */
+  /** Called for damaged content, which is not retried. */
   damaged: (err: DamagedError) => void;
 }
 
 const MAX_RETRY_MS = 60 * 60_000;
 
-/** The work after a content was published; retried until it succeeds or is stopped. */
+/** Background work after content was published, retried until it succeeds or is stopped. */
 export class PostPublish {
   readonly #stop = new AbortController();
   /** Resolves after the first attempt. */
   readonly tried: Promise<void>;
-  /** Resolves when it has succeeded or has been stopped. */
+  /** Resolves when the work has succeeded or has been stopped. */
   readonly done: Promise<void>;
 
-  /** @param retryMs milliseconds until the second attempt; doubled each time, up to an hour. */
+  /** @param retryMs delay before the second attempt in milliseconds; doubles with each attempt, up to an hour. */
   constructor(work: (signal: AbortSignal) => Promise<void>, events: PostPublishEvents, retryMs: number) {
     const first = Promise.withResolvers<void>();
     this.tried = first.promise;

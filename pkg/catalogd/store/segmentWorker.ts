@@ -30,8 +30,8 @@ class Source {
   }
 
   /**
-   * Returns the next bytes, at most IO_BYTES; valid until the next call. @throws Damage if the file
-   * is too short.
+   * Returns the next bytes, at most IO_BYTES, which are valid until the next call. @throws
+   * DamageError if the file is too short.
    */
   take(bytes: number): Buffer {
     if (this.#end - this.#start < bytes) this.#fill(bytes);
@@ -41,7 +41,7 @@ class Source {
     return taken;
   }
 
-  /** Whether the end of the file is reached. */
+  /** Whether the end of the file has been reached. */
   get isAtEnd(): boolean {
     return this.#start === this.#end && readSync(this.#fd, this.#buffer, 0, 1, null) === 0;
   }
@@ -91,7 +91,7 @@ class SegmentTarget {
   }
 }
 
-/** Yields a line that is too long for memory in pieces. */
+/** Yields a long line in pieces, because it may not fit into memory. */
 function* readPieces(source: Source, bytes: number, stop: SegmentTask["stop"]): Generator<Buffer> {
   for (let left = bytes; left > 0; left -= IO_BYTES) {
     throwIfStopped(stop);
@@ -131,8 +131,8 @@ async function compress(
 }
 
 /**
- * Returns a chunk size that fits the whole segment of a short line, so that it is written in one
- * piece.
+ * Returns a chunk size that is large enough for the whole segment of a short line, so that it is
+ * written in one piece.
  */
 function chunkSize(bytes: number): number {
   return Math.min(64 * 1024, bytes + 128);
@@ -157,8 +157,8 @@ async function make(task: SegmentTask): Promise<SegmentMessage> {
   }
 }
 
-// One task at a time: the next one is sent after the response to the last one. Without a task the
-// thread ends.
+// Handles one task at a time: the next task is sent after the response to the last one. A message
+// without a task ends the thread.
 parentPort?.on("message", (task: SegmentTask | undefined) => {
   if (task === undefined) return parentPort?.close();
   void make(task).then((message) => parentPort?.postMessage(message, message.kind === "made" ? [message.lengths.buffer] : []));

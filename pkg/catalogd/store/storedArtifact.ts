@@ -13,7 +13,7 @@ export interface OpenForm {
   segments?: Uint32Array | undefined;
 }
 
-/** Reports damage of a compressed file, or of the lines if the encoding is undefined. */
+/** Reports damage to a compressed file, or to the lines if the encoding is undefined. */
 export type Damaged = (err: DamagedError, encoding: Encoding | undefined) => void;
 
 /** A gzip response and the positions of its bytes. */
@@ -29,7 +29,7 @@ export class StoredArtifact {
   readonly file: HeldFile;
   readonly #selections = new Map<string, LineSelection>();
   readonly #compressed = new Map<Encoding, HeldFile>();
-  /** Compressed files that are no longer served, but may still be read. */
+  /** Compressed files that are no longer served, but may still have readers. */
   readonly #withdrawn: HeldFile[] = [];
   #segments: GzipSegments | undefined;
   #damaged: Damaged | undefined;
@@ -44,7 +44,7 @@ export class StoredArtifact {
     this.#damaged = damaged;
   }
 
-  /** Returns the compressed file of the whole artifact; undefined until it exists. */
+  /** Returns the compressed file of the whole artifact; undefined until the file exists. */
   compressed(encoding: Encoding): HeldFile | undefined {
     return this.#compressed.get(encoding);
   }

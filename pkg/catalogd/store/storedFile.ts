@@ -10,13 +10,13 @@ export class DamagedError extends Error {
 
 const CHECK_BYTES = 512 * 1024;
 
-/** A file that stays readable while it is held, even after it was replaced or deleted. */
+/** An open file that stays readable while it is held, even after it was replaced or deleted on disk. */
 export class HeldFile {
   readonly handle: FileHandle;
   readonly bytes: number;
   readonly #damaged: (err: DamagedError) => void;
 
-  /** @param damaged called if the file cannot be read or is incomplete. */
+  /** @param damaged called if the file cannot be read or is too short. */
   constructor(handle: FileHandle, bytes: number, damaged: (err: DamagedError) => void) {
     this.handle = handle;
     this.bytes = bytes;
@@ -24,9 +24,9 @@ export class HeldFile {
   }
 
   /**
-   * Reads up to `length` bytes at `position`, at least one.
+   * Reads at least one and up to `length` bytes at `position`.
    * @returns the number of bytes.
-   * @throws DamagedError if there are none or they cannot be read; Error if the file has been
+   * @throws DamagedError if the file ends there or cannot be read; Error if the file has been
    * closed.
    */
   async read(buffer: Uint8Array, at: number, length: number, position: number): Promise<number> {
@@ -54,7 +54,7 @@ export class HeldFile {
 
 /**
  * Reads a whole file in pieces and verifies it.
- * @throws DamagedError if it has another size or CRC-32; Error if it cannot be read.
+ * @throws DamagedError if the file has another size or CRC-32; Error if it cannot be read.
  */
 export async function checkFile(handle: FileHandle, want: { bytes: number; crc32: number }, signal?: AbortSignal): Promise<void> {
   const { size } = await handle.stat();
@@ -71,7 +71,7 @@ export async function checkFile(handle: FileHandle, want: { bytes: number; crc32
   if (crc !== want.crc32) throw new DamagedError("the file does not match its stored checksum");
 }
 
-/** Contents of a sealed file: a small JSON value, and columns of numbers or bytes. */
+/** Contents of a sealed file: a small JSON value and columns of numbers or bytes. */
 export interface Sealed {
   value: unknown;
   columns: Uint8Array<ArrayBuffer>[];
@@ -83,8 +83,8 @@ const WORD_BYTES = 4;
 const Head = z.object({ columns: z.array(z.int().min(0)), value: z.unknown() });
 
 /**
- * Writes a file that is only read as a whole: the length of a JSON head, the head, the columns, and
- * a CRC-32 of everything before it.
+ * Writes a file that is only read as a whole. It contains the length of a JSON header, the header,
+ * the columns, and a CRC-32 of everything before.
  * @param columns in the byte order of this machine.
  */
 export async function writeSealed(path: string, value: unknown, columns: readonly NodeJS.TypedArray[]): Promise<void> {
@@ -107,7 +107,7 @@ export async function writeSealed(path: string, value: unknown, columns: readonl
   }
 }
 
-/** Reads a file of `writeSealed`. @throws DamagedError if it is damaged; Error if it cannot be read. */
+/** Reads a file written by `writeSealed`. @throws DamagedError if it is damaged; Error if it cannot be read. */
 export async function readSealed(path: string): Promise<Sealed> {
   const handle = await open(path);
   try {

@@ -19,7 +19,7 @@ const PLACEHOLDER = "registry.example.com/";
 export interface SampleImage {
   repository: string;
   tag: string;
-  /** By slash path without a leading slash. */
+  /** Contents by slash-separated path without a leading slash. */
   files: Map<string, Uint8Array>;
   labels: Record<string, string>;
 }

@@ -33,7 +33,7 @@ function channelLines(channel: ChannelGraph, at: number, defaultChannel: string 
   ];
 }
 
-/** Returns the id of a node. A bundle has a different node in each channel. */
+/** Returns the id of a node. A bundle has a separate node in each channel. */
 function formatId(channel: string, name: string): string {
   return quoted(`${channel}/${name}`);
 }

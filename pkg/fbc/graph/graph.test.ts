@@ -101,7 +101,7 @@ test.for<[string, ChannelEntry[], Parameters<typeof buildUpdateGraph>[1], string
   expect(() => renderMermaid([channelOf(entries)], limits ? { limits } : {})).toThrow(/too many|more than the limit/);
 });
 
-test("renderGraphJson has the size of the channels even if ranges allow many upgrades", () => {
+test("renderGraphJson returns a text in proportion to the channels when ranges allow many upgrades", () => {
   const some = Array.from({ length: 2_000 }, (_, i) => ({ name: `p.v1.${i}.0`, skipRange: `<1.${i}.0 || >1.${i}.0` }));
   const source = { ...channelOf(some.slice(0, 1_000)) };
   const text = renderGraphJson(buildUpdateGraph(source));

@@ -89,11 +89,11 @@ test("selectReachable keeps exactly the bundles that a version can be upgraded t
       const [channel] = buildUpdateGraph(selectReachable(sourceOf(some), start)).channels;
       const isThere = some.some(({ name }) => name === start);
       const kept = channel?.nodes.map(({ name }) => name) ?? [];
-      // A name that is only referenced is removed if nothing replaces or skips it.
+      // A name that is not an entry is removed if no remaining entry replaces or skips it.
       expect(kept.toSorted()).toEqual([...reached].filter((name) => name !== start || isThere || kept.includes(name)).toSorted());
       expect(kept.includes(start)).toBe(isThere || reached.size > 1);
       const shownEdges = (some: typeof edges): string[] => some.map(({ from, to, type }) => `${from} ${to} ${type}`).toSorted();
-      // All edges between the kept bundles remain, except those that lead to the start.
+      // All edges between the kept bundles remain, except edges to the start.
       expect(shownEdges(channel ? [...listUpdates(channel)] : [])).toEqual(
         shownEdges(edges.filter(({ from, to }) => reached.has(from) && reached.has(to) && to !== start)),
       );

@@ -1,7 +1,7 @@
 import { formatList } from "../../text/lists.ts";
 import type { ChannelGraph, GraphNode, GraphRange, UpdateGraph } from "./updateGraph.ts";
 
-/** A line of a graph as text. */
+/** A line of a graph that is drawn as text. */
 export interface TreeLine {
   /** Line drawing before the text. */
   readonly drawing: string;
@@ -17,12 +17,12 @@ interface TreeMark {
   readonly mood: "good" | "warning" | "faint";
 }
 
-/** Maximum names of a list. */
+/** Maximum names in a list. */
 const MAX_NAMES = 6;
 
 /**
- * Draws the upgrade graph of a package as lines of text. Each channel begins with its head, and each bundle is followed by the one that it replaces.
- * Skipped bundles and ranges are branches of a bundle. Each bundle has one line in a channel.
+ * Draws the upgrade graph of a package as lines of text. Each channel begins with its head, and each bundle is followed by the bundle that it
+ * replaces. Skipped bundles and ranges are branches of a bundle. Each bundle has one line per channel.
  */
 export function buildGraphTree(graph: UpdateGraph): TreeLine[] {
   const deprecated = graph.deprecated === undefined ? [] : [deprecation(graph.deprecated)];

@@ -12,13 +12,13 @@ export interface Box {
   readonly height: number;
 }
 
-/** All upgrade edges of one type to one node: a vertical line next to the boxes, with branches to the source bundles. */
+/** All upgrade edges of one type to one node. Drawn as a vertical line next to the boxes, with branches to the source bundles. */
 export interface Lane {
   readonly type: EdgeType;
   readonly range?: string | undefined;
   readonly to: Box;
   readonly from: readonly Box[];
-  /** Side of the boxes. */
+  /** The side of the boxes on which the line is drawn. */
   readonly side: "left" | "right";
   readonly x: number;
 }
@@ -43,11 +43,11 @@ const MARGIN = 16;
 const LANE_WIDTH = 10;
 /** Distance between the boxes and the nearest lane, for an arrowhead. */
 const LANE_GAP = 16;
-/** Width of a Latin letter, which is one column of `string-width`. */
+/** Width of a Latin letter. `string-width` counts it as one column. */
 const LETTER_WIDTH = 7.4;
 const PADDING = 12;
 const MAX_LABEL_LETTERS = 80;
-/** Lines leave a box above its center and enter it below, so that the lines of a chain do not touch. */
+/** Lines start above the center of a box and end below it, so that the lines of a chain do not touch. */
 export const LINE_OFFSET = 6;
 
 /**

@@ -17,10 +17,10 @@ import {
 /** Options for drawing graphs. */
 export interface MermaidOptions {
   /**
-   * Draws upgrades that OLM v0 does not use in red: those of an entry that another entry skips. OLM v1 uses them, so the default is false.
+   * Draws upgrades that OLM v0 does not use in red: upgrades to an entry that another entry skips. Default: false, because OLM v1 uses them.
    */
   readonly v0Semantics?: boolean;
-  /** Marks heads and installed bundles, if known. Diagrams of opm have no such marks. */
+  /** Marks heads and, if known, installed bundles. opm does not draw these marks. */
   readonly marks?: boolean;
   readonly limits?: GraphLimits;
 }
@@ -155,7 +155,7 @@ function formatId(name: string): string {
   return name.replace(/[^\w.+-]/g, "_");
 }
 
-/** Quotes the text of a link. Replaces double quotes, which would end it. */
+/** Quotes the text of a link. Replaces double quotes, because they would end the text. */
 function quotedLabel(text: string): string {
   return `"${text.replace(/["\r\n]/g, "'")}"`;
 }

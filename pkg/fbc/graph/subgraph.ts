@@ -6,14 +6,14 @@ import { buildUpdateGraph, GRAPH_LIMITS, type GraphSource, listUpdates } from ".
 
 const ZERO: Version = { major: 0, minor: 0, patch: 0, prerelease: [], build: [] };
 
-/** The requested minimum bundle is not in the catalogs. */
+/** Thrown if the requested minimum bundle is not in the catalogs. */
 export class UnknownMinimumError extends Error {
   override readonly name = "UnknownMinimumError";
 }
 
 /**
- * Returns the package of the bundle `minimum` with only the entries at or above its version. Omits channels without such entries. An unknown version
- * counts as 0.0.0.
+ * Returns the package of the bundle `minimum` with only the entries at or above its version. Omits channels without such entries. Treats an unknown
+ * version as 0.0.0.
  * @throws UnknownMinimumError `unknown minimum edge name: "…"`
  * @see C-21
  */
@@ -37,7 +37,7 @@ function getVersion({ versions }: GraphSource, name: string): Version {
   return versions.get(name)?.parsed?.version ?? ZERO;
 }
 
-/** Removes entries and references below the floor from a channel. Removes an entry that loses all its references. */
+/** Removes entries and references below the minimum version from a channel. Also removes an entry if all its references are removed. */
 function aboveFloor(channel: FbcChannel, source: GraphSource, floor: Floor): FbcChannel {
   const isAbove = (name: string): boolean => compareVersions(getVersion(source, name), floor.version) >= 0;
   const entries = channel.entries.flatMap(({ name, replaces, skips = [], skipRange }): ChannelEntry[] => {
@@ -55,7 +55,7 @@ function aboveFloor(channel: FbcChannel, source: GraphSource, floor: Floor): Fbc
 }
 
 /**
- * Returns the package with only the bundle `name` and the bundles that it can be upgraded to, in each channel. Omits channels without the bundle.
+ * Returns the package reduced to the bundle `name` and the bundles that it can be upgraded to, in each channel. Omits channels without the bundle.
  * @throws GraphTooLargeError
  */
 export function selectReachable(source: GraphSource, name: string): GraphSource {

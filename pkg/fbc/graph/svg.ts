@@ -82,7 +82,7 @@ function boxPicture({ node, label, x, y, width, height }: Box): string {
   );
 }
 
-/** Draws the line from its source bundles to the bundle that they upgrade to. */
+/** Draws the line from the source bundles to the bundle that they can be upgraded to. */
 function lanePicture({ type, range, to, from, side, x }: Lane): string {
   const edge = (box: Box): number => (side === "left" ? box.x : box.x + box.width);
   const computeStart = (box: Box): number => box.y + box.height / 2 - LINE_OFFSET;
@@ -108,7 +108,7 @@ function formatNames(boxes: readonly Box[]): string {
   );
 }
 
-/** Escapes text for XML. Replaces characters that XML does not allow by U+FFFD. */
+/** Escapes text for XML. Replaces characters that XML does not allow with U+FFFD. */
 function escaped(text: string): string {
   return text
     .toWellFormed()

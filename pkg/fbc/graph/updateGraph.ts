@@ -7,7 +7,7 @@ export interface GraphSource {
   readonly package: string;
   readonly defaultChannel?: string | undefined;
   readonly channels: readonly FbcChannel[];
-  /** Versions of bundles by name. A missing name belongs to a bundle that is not in the catalog. */
+  /** Versions of bundles by name. Contains only bundles that are in the catalog. */
   readonly versions: ReadonlyMap<string, BundleVersion>;
   readonly deprecations: readonly FbcDeprecations[];
   /** Extensions that have a bundle installed, by bundle name; empty if unknown. */
@@ -17,7 +17,7 @@ export interface GraphSource {
 /** The kind of an upgrade edge. */
 export type EdgeType = "replaces" | "skips" | "skipRange";
 
-/** An upgrade edge that an entry names: from an older bundle to a newer one. */
+/** An upgrade edge from `replaces` or `skips` of an entry: from an older bundle to a newer bundle. */
 interface GraphEdge {
   readonly from: string;
   readonly to: string;
@@ -29,11 +29,11 @@ export interface GraphRange {
   readonly to: string;
   /** Text of the range in the catalog. */
   readonly range: string;
-  /** The nodes in the range except `to`, newest first, as runs of indexes in the nodes of the channel. Empty for an invalid range. */
+  /** The nodes in the range except `to`, newest first, as runs of indexes in `nodes` of the channel. Empty for an invalid range. */
   readonly covers: readonly NodeRun[];
 }
 
-/** Consecutive nodes by index from 0, including the last one. */
+/** Consecutive nodes, from index `first` to index `last` inclusive. Indexes count from 0. */
 interface NodeRun {
   readonly first: number;
   readonly last: number;
@@ -48,17 +48,17 @@ export interface Update {
   readonly range?: string;
 }
 
-/** A bundle in a channel, or a name that an entry references. */
+/** An entry of a channel, or a bundle that an entry references. */
 export interface GraphNode {
   readonly name: string;
   readonly version?: string;
-  /** Whether no entry of the channel replaces or skips it. */
+  /** Whether the node is a head: no entry of the channel replaces or skips it. */
   readonly head?: true;
   /** The message, if the bundle is deprecated. */
   readonly deprecated?: string;
-  /** Set for a name that an entry replaces or skips, but that is not an entry of the channel. */
+  /** Set if the bundle is not an entry of the channel, but an entry replaces or skips it. */
   readonly absent?: true;
-  /** Extensions that have it installed, if any. */
+  /** Extensions that have the bundle installed, if any. */
   readonly installed?: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export interface GraphNode {
 export interface ChannelGraph {
   readonly name: string;
   readonly deprecated?: string;
-  /** Entries in descending order of version, then absent names, sorted. */
+  /** Entries in descending order of version, followed by absent bundles, sorted by name. */
   readonly nodes: readonly GraphNode[];
   /** Edges in the order of their target nodes, then by type. */
   readonly edges: readonly GraphEdge[];
@@ -86,28 +86,28 @@ export interface UpdateGraph {
 export interface GraphLimits {
   /** Maximum nodes of one channel. */
   readonly nodes: number;
-  /** Maximum edges of all channels together: those that entries name and, in drawings, also those of ranges. */
+  /** Maximum edges of all channels together. Counts `replaces` and `skips` and, in drawings, also the edges of ranges. */
   readonly edges: number;
-  /** Maximum comparisons of an entry with a part of a range, in all channels together. */
+  /** Maximum comparisons of entries with parts of ranges, in all channels together. */
   readonly comparisons: number;
   /** Maximum size of the text in bytes. */
   readonly bytes: number;
 }
 
-/** More than ten times the largest real package. Drawings are limited to a quarter of the bytes. */
+/** More than ten times the size of the largest real package. Drawings are limited to a quarter of the bytes. */
 export const GRAPH_LIMITS: GraphLimits = { nodes: 5_000, edges: 100_000, comparisons: 2_000_000, bytes: 64 * 1024 * 1024 };
 export const DRAWING_BYTES: number = GRAPH_LIMITS.bytes / 4;
-/** Characters of a range that cost one comparison. Real ranges are shorter; longer ones have more parts. */
+/** Number of range characters that count as one comparison. Real ranges are shorter. Longer ranges have more parts. */
 const RANGE_CHARACTERS = 64;
 
-/** A graph exceeds a limit. The message names it. */
+/** Thrown if a graph exceeds a limit. The message contains the limit. */
 export class GraphTooLargeError extends Error {
   override readonly name = "GraphTooLargeError";
 }
 
 /**
- * Returns the upgrade graph of a package. Resolves each skipRange to runs of entries, so that the size of the graph is proportional to the channels.
- * An invalid range covers no entries, like in resolution.
+ * Returns the upgrade graph of a package. Represents each skipRange by runs of entries, so that the size of the graph is proportional to the size of
+ * the channels. An invalid range covers no entries, like in resolution.
  * @throws GraphTooLargeError
  */
 export function buildUpdateGraph(source: GraphSource, limits: GraphLimits = GRAPH_LIMITS): UpdateGraph {
@@ -210,13 +210,13 @@ function rangeTo(
   return [{ to, range, covers }];
 }
 
-/** Deducts the cost of comparing `entries` with a range from the budget. @throws GraphTooLargeError */
+/** Subtracts the cost of comparing `entries` entries with a range from the budget. @throws GraphTooLargeError */
 export function chargeComparisons(range: string, entries: number, budget: { comparisons: number }): void {
   budget.comparisons -= entries * Math.ceil(range.length / RANGE_CHARACTERS);
   if (budget.comparisons < 0) throw new GraphTooLargeError("the package has too many skip ranges for its number of entries");
 }
 
-/** Returns deprecation messages by `getReferenceKey`. The first message counts. */
+/** Returns deprecation messages by `getReferenceKey`. Uses the first message for each key. */
 function collectMessages(deprecations: readonly FbcDeprecations[]): Map<string, string> {
   const messages = new Map<string, string>();
   for (const { entries } of deprecations) {
@@ -237,7 +237,7 @@ function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]
   return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
 }
 
-/** Builds a text of a limited number of bytes. */
+/** Builds a text with a limited number of bytes. */
 export class BoundedText {
   readonly #max: number;
   readonly #pieces: string[] = [];
@@ -253,7 +253,7 @@ export class BoundedText {
     this.#pieces.push(piece);
   }
 
-  /** Appends a piece. Creates it only if about `bytes` fit. @throws GraphTooLargeError */
+  /** Appends a piece. Creates the piece only if about `bytes` more bytes fit. @throws GraphTooLargeError */
   addOf(bytes: number, make: () => string): void {
     if (this.#bytes + bytes > this.#max) this.#refuse();
     this.add(make());

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { compareText } from "../../text/compare.ts";
 import { sanitizeTypeName, toQueryFieldName, withLetterFirst } from "./names.ts";
 
-/** The GraphQL scalars of values. An object in place of a scalar becomes a String with its JSON text. */
+/** GraphQL scalar types. An object in place of a scalar is converted to a String with its JSON text. */
 const SCALARS = ["String", "Boolean", "Int", "Float"] as const;
 /** A GraphQL scalar. */
 export type Scalar = (typeof SCALARS)[number];
@@ -11,20 +11,20 @@ export type Scalar = (typeof SCALARS)[number];
 export const DiscoveredField = z.object({
   /** GraphQL name. */
   name: z.string(),
-  /** The keys with this name, in order of discovery; usually one. */
+  /** The keys that map to this field name, in order of discovery. Usually one. */
   keys: z.array(z.string()),
   scalar: z.enum(SCALARS),
   list: z.boolean(),
 });
 export type DiscoveredField = z.output<typeof DiscoveredField>;
 
-/** The discovered form of the metas of one schema. */
+/** The discovered fields of the metas of one schema. */
 export const DiscoveredSchema = z.object({
   schema: z.string(),
   totalObjects: z.int().min(0),
   /** Sorted by name. `nested` contains the fields of objects in a list. */
   fields: z.array(DiscoveredField.extend({ nested: z.array(DiscoveredField).optional() })),
-  /** True if keys were omitted, because there are too many or they are too long. */
+  /** Whether keys were omitted because there are too many keys or they are too long. */
   incomplete: z.boolean(),
 });
 export type DiscoveredSchema = z.output<typeof DiscoveredSchema>;
@@ -32,7 +32,7 @@ export type DiscoveredSchema = z.output<typeof DiscoveredSchema>;
 /** A field of an object type. */
 export interface PlannedField {
   readonly name: string;
-  /** Keys in order of precedence: the key that is identical to the name first, then others in byte order. */
+  /** Keys in order of precedence: first the key that is identical to the name, then the other keys in byte order. */
   readonly keys: readonly string[];
   readonly scalar: Scalar;
   readonly list: boolean;
@@ -41,7 +41,7 @@ export interface PlannedField {
   readonly description?: string;
 }
 
-/** An object type. Names are unique and different from names of GraphQL and of the server. */
+/** An object type. Its name is unique and does not collide with names that GraphQL or the server use. */
 export interface PlannedType {
   readonly name: string;
   readonly description: string;
@@ -58,7 +58,7 @@ export interface PlannedSchema {
   readonly remarks: readonly string[];
 }
 
-/** Names that the server and GraphQL use. */
+/** Names that the server or GraphQL reserve. */
 const RESERVED_TYPES = [
   "Query",
   "Mutation",
@@ -76,8 +76,8 @@ const RESERVED_FIELDS = ["summary"] as const;
 const WELL_KNOWN = "olm.";
 
 /**
- * Assigns unique names to all discovered schemas, types and fields. Appends a number to a name that is already used. Schemas with prefix "olm." come
- * first, then all others sorted by name, then types of list elements. The same schemas always get the same names.
+ * Assigns unique names to all discovered schemas, types and fields. Appends a number to a name that is already used. Assigns names to schemas with
+ * prefix "olm." first, then to all other schemas sorted by name, then to types of list elements. The same schemas always get the same names.
  */
 export function planSchemas(discovered: readonly DiscoveredSchema[]): PlannedSchema[] {
   const types = new Names(RESERVED_TYPES);

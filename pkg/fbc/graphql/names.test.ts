@@ -21,7 +21,7 @@ const cases = loadCases<CaseHead>("graphql");
 const isNameCase = (one: CaseHead): one is NameCase => "fieldNames" in one || "typeNames" in one || "queryFields" in one;
 const isTypeCase = (one: CaseHead): one is TypeCase => "types" in one;
 
-/** Formats a type like GraphQL. */
+/** Formats a type in GraphQL notation. */
 function typeText({ scalar, list, nested }: PlannedField): string {
   const named = nested?.name ?? scalar;
   return list ? `[${named}]` : named;
@@ -96,7 +96,7 @@ describe("planSchemas", () => {
     expect(planOf("OLM.BUNDLE", "olm.bundle", "olm-bundle")["olm.bundle"]).toEqual(["olmbundles", "OlmBundle"]);
   });
 
-  test("planSchemas does not assign names of the server or GraphQL", () => {
+  test("planSchemas does not assign names that the server or GraphQL reserve", () => {
     expect(planOf("catalog.summary", "schema.summary", "query", "string", "summary", "_1a", "1a", "mutation")).toEqual({
       "1a": ["field_1as", "A"],
       _1a: ["field_1as_2", "Type_1a"],

@@ -1,5 +1,5 @@
 /**
- * Returns the GraphQL field of a key: letters, digits and `_` in camel case, with a letter first.
+ * Returns the GraphQL field name for a key: letters, digits and `_` in camel case, beginning with a letter.
  * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, remapFieldName
  */
 export function remapFieldName(key: string): string {
@@ -13,7 +13,7 @@ export function remapFieldName(key: string): string {
 }
 
 /**
- * Returns the GraphQL type of a schema or of a field in a schema: capitalized words without separators.
+ * Returns the GraphQL type name for a schema, or for a field of a schema: capitalized words without separators.
  * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, sanitizeTypeName
  */
 export function sanitizeTypeName(text: string): string {

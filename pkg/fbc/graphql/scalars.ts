@@ -25,7 +25,7 @@ function toNumber(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** Elements that determine the type of a list. */
+/** Number of elements that determine the type of a list. */
 const SAMPLED_ELEMENTS = 10;
 
 /** The GraphQL type of a value. `objects` are the sampled elements of a list of objects. */

@@ -35,8 +35,8 @@ interface Schema {
 }
 
 /**
- * Discovers the fields of the metas of each schema. The first value of a field in the catalog determines its type. An Int becomes a Float if an Int
- * cannot represent a later number. Keeps only keys of metas.
+ * Discovers the fields of the metas of each schema. The first value of a field in the catalog determines its type. Changes Int to Float if Int cannot
+ * represent a later number. Stores only the keys of metas.
  * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, DiscoverSchemaFromMetas
  */
 export class SchemaDiscovery {
@@ -65,7 +65,7 @@ export class SchemaDiscovery {
     }
   }
 
-  /** Number of metas in omitted schemas, because there are too many schemas or their names are too long. */
+  /** Number of metas in schemas that were omitted, because there are too many schemas or their names are too long. */
   get leftOut(): number {
     return this.#leftOut;
   }
@@ -92,7 +92,7 @@ export class SchemaDiscovery {
     return created;
   }
 
-  /** Updates the type of a field from another value. */
+  /** Updates the type of a field with another value. */
   #update(field: Field, value: unknown, schema: Schema): void {
     if (field.scalar === "Int") {
       if (needsFloat(value)) field.scalar = "Float";

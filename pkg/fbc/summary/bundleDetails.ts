@@ -34,7 +34,7 @@ const MAX_LONG = 64 * 1024;
 const MAX_EXAMPLES_TEXT = 8 * 1024 * 1024;
 
 /**
- * Reads the details of a bundle. Invalid parts are absent.
+ * Reads the details of a bundle. Omits invalid parts.
  * @throws Error `annotation alm-examples: …` if `reading.examples` is set and the annotation is not a list of objects.
  */
 export function readBundleDetails(meta: Meta, reading: { examples: boolean } = { examples: false }): BundleDetails {
@@ -106,7 +106,7 @@ function examplesIn(text: string): JsonObject[] {
   return list.slice(0, MAX_EXAMPLES);
 }
 
-/** Returns the kind of an example; empty if it has none. */
+/** Returns the kind of an example; empty if the example has no kind. */
 export function readExampleKind(example: JsonObject): string {
   return readBoundedText(example, "kind", 63) ?? "";
 }

@@ -8,7 +8,7 @@ import { type BundleApis, type CsvMetadata, collectApis, readCsvMetadata } from 
 
 const LIST = "operators.openshift.io/infrastructure-features";
 const SINGLE = "features.operators.openshift.io/";
-/** Lower-case names in the older list that have other names in the newer annotations. */
+/** Lower-case feature names in the older list whose names differ in the newer annotations. */
 const NEWER_NAME: ReadonlyMap<string, string> = new Map([
   ["fips", "fips-compliant"],
   ["fipsmode", "fips-compliant"],
@@ -20,7 +20,7 @@ const FEATURE = /^[\w.-]{1,63}$/;
 /**
  * Returns the infrastructure features in annotations of a ClusterServiceVersion, sorted, with the names of the newer annotations
  * (`features.operators.openshift.io/NAME: "true"`): "disconnected", "fips-compliant", "proxy-aware", "cnf", ... Also reads the JSON list in the older
- * annotation `operators.openshift.io/infrastructure-features`, except for features that a newer annotation sets to another value.
+ * annotation `operators.openshift.io/infrastructure-features`, except features for which a newer annotation has another value.
  */
 function infrastructureFeatures(annotations: Readonly<Record<string, unknown>>): string[] {
   const features = new Set(olderFeatures(annotations[LIST]));
@@ -58,7 +58,7 @@ function listIn(text: string): readonly unknown[] {
     .map((piece) => piece.replace(/["']/g, ""));
 }
 
-/** The platforms that a version supports. Lists are sorted, and empty only if labels exclude all platforms. */
+/** The platforms that a version supports. Lists are sorted. A list is empty only if labels exclude all platforms. */
 interface Platforms {
   architectures: string[];
   operatingSystems: string[];
@@ -70,8 +70,8 @@ const MAX_PLATFORMS = 32;
 const PLATFORM = /^[\w.-]{1,63}$/;
 
 /**
- * Returns the platforms with value "supported" in labels of a ClusterServiceVersion. Without architecture labels the default is amd64, and without
- * operating system labels it is linux. A label with any value disables the default.
+ * Returns the platforms whose ClusterServiceVersion label has value "supported". Defaults: amd64 if there are no architecture labels, and linux if
+ * there are no operating system labels. A label with any value disables the default.
  * @see operator-lifecycle-manager 992bb0977 pkg/package-server/provider/registry.go
  */
 function platformsFrom(labels: Readonly<Record<string, unknown>>): Platforms {
@@ -107,9 +107,9 @@ export interface BundleDescription {
   repository?: string | undefined;
 }
 
-/** The capability, platforms and install modes of a version. */
+/** The capability level, platforms and install modes of a version. */
 export interface BundleSupport {
-  /** Such as "Basic Install" or "Auto Pilot". */
+  /** Capability level, such as "Basic Install" or "Auto Pilot". */
   capability?: string | undefined;
   /** Names of supported install modes, sorted. */
   installModes: string[];
@@ -126,7 +126,7 @@ export interface StatedVersion {
   release?: string | undefined;
 }
 
-/** The summary of a bundle in a catalog, without manifests. Texts are bounded and share memory with the meta. */
+/** The summary of a bundle in a catalog, without manifests. The length of texts is limited. Texts share memory with the meta. */
 export interface CatalogBundleSummary extends StatedVersion {
   name: string;
   description: BundleDescription;
@@ -141,7 +141,7 @@ export interface CatalogBundleSummary extends StatedVersion {
 
 const MAX_VERSION = 256;
 
-/** Returns the summary of a bundle. Never throws. Invalid values are absent. */
+/** Returns the summary of a bundle. Omits invalid values. Never throws. */
 export function summarizeCatalogBundle(meta: Meta): CatalogBundleSummary {
   const properties = listProperties(meta);
   const csv = readCsvMetadata(properties);
@@ -159,14 +159,14 @@ export function summarizeCatalogBundle(meta: Meta): CatalogBundleSummary {
   };
 }
 
-/** Returns the properties of a bundle that are objects. */
+/** Returns the properties of a bundle. Ignores properties that are not objects. */
 export function listProperties({ blob }: Meta): readonly Readonly<Record<string, unknown>>[] {
   return getObjectsAt(blob, "properties");
 }
 
 /**
- * Reads the unparsed version in the first property `olm.package`, and the release: from the property, or else from build metadata in the form of a
- * release. Both are absent without a valid version.
+ * Reads the unparsed version and the release from the first `olm.package` property. If the property has no release, reads it from build metadata that
+ * has the form of a release. Omits both if the version is invalid.
  */
 export function readStatedVersion(properties: readonly Readonly<Record<string, unknown>>[]): StatedVersion {
   const property = properties.find((one) => findMember(one, "type") === "olm.package");

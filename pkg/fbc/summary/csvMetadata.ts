@@ -3,7 +3,7 @@ import { findMember, getObjectAt, getObjectsAt, isObject } from "../../golang/me
 import { parseYaml } from "../../golang/yaml.ts";
 import { readBoundedText } from "../boundedTexts.ts";
 
-/** The metadata of a ClusterServiceVersion in a catalog, independent of its form there. Fields are not validated. */
+/** The metadata of a ClusterServiceVersion, read from either form in which a catalog contains it. Fields are not validated. */
 export interface CsvMetadata {
   annotations: Readonly<Record<string, unknown>>;
   labels: Readonly<Record<string, unknown>>;
@@ -17,16 +17,16 @@ export interface CsvMetadata {
 
 const KIND = "ClusterServiceVersion";
 const GROUP = "operators.coreos.com/";
-/** Base64 characters at the start of an object that usually identify its kind; a multiple of four. */
+/** Number of base64 characters at the start of an object that usually suffice to detect its kind. A multiple of four. */
 const HEAD = 512;
-/** Maximum size of a decoded object in base64 characters. The largest real ClusterServiceVersion has 1.7 million. */
+/** Maximum size of a decoded object in base64 characters. The largest real ClusterServiceVersion has 1.7 million characters. */
 const MAX_OBJECT = 16 * 1024 * 1024;
 const JSON_MEMBER = /^\s*\{\s*"(apiVersion|kind)"\s*:\s*"([^"\\]*)"\s*(?:,\s*"(apiVersion|kind)"\s*:\s*"([^"\\]*)")?/;
 const YAML_MEMBER = /^(apiVersion|kind):[ \t]+["']?([\w./-]+)/gm;
 
 /**
  * Reads the metadata of a ClusterServiceVersion from the properties of a bundle: from `olm.csv.metadata` or, in older catalogs, from the manifest in
- * `olm.bundle.object`. Decodes only that manifest. Undefined if neither can be read.
+ * `olm.bundle.object`. Decodes only the manifest of the ClusterServiceVersion. Returns undefined if neither can be read.
  */
 export function readCsvMetadata(properties: readonly Readonly<Record<string, unknown>>[]): CsvMetadata | undefined {
   for (const property of properties) {
@@ -75,7 +75,7 @@ function csvIn(data: string): JsonObject | undefined {
   return isObject(object) && findMember(object, "kind") === KIND ? object : undefined;
 }
 
-/** Reports whether an object that begins with `head` is a ClusterServiceVersion; undefined if the beginning is not sufficient. */
+/** Reports whether an object that begins with `head` is a ClusterServiceVersion; undefined if `head` does not contain the kind. */
 function isCsv(head: string): boolean | undefined {
   const json = JSON_MEMBER.exec(head);
   const members = json ? [json.slice(1, 3), json.slice(3, 5)] : [...head.matchAll(YAML_MEMBER)].map((match) => match.slice(1, 3));

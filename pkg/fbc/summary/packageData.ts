@@ -9,7 +9,10 @@ import { copyText, Pool } from "../intern.ts";
 import type { Meta } from "../types.ts";
 import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeCatalogBundle } from "./bundleSummary.ts";
 
-/** Limits for one package. Items beyond a limit are only counted. Real packages have up to 300 bundles, 60 channels and 82 entries in a channel. */
+/**
+ * Limits for one package. Items beyond a limit are counted, but not kept. Real packages have up to 300 bundles, 60 channels and 82 entries in a
+ * channel.
+ */
 export interface PackageLimits {
   bundles: number;
   channels: number;
@@ -97,7 +100,7 @@ export class PackageData {
     return this.#stated ?? { icon: false };
   }
 
-  /** The deprecations in the first olm.deprecations object. Others are ignored. */
+  /** The deprecations in the first olm.deprecations object. Other olm.deprecations objects are ignored. */
   get deprecations(): readonly Deprecation[] {
     return this.#deprecations ?? [];
   }
@@ -107,12 +110,12 @@ export class PackageData {
     return this.#bundles;
   }
 
-  /** True if the package exceeds a limit, so that lists are incomplete. */
+  /** Whether lists are incomplete because the package exceeds a limit. */
   get incomplete(): boolean {
     return this.#incomplete;
   }
 
-  /** `sha256:` and a hash of the metas that does not depend on their order. */
+  /** `sha256:`, followed by a hash of the metas. The hash does not depend on their order. */
   get digest(): string {
     const hash = createHash("sha256");
     for (const one of this.#hashes.toSorted((a, b) => Buffer.compare(a, b))) hash.update(one);
@@ -181,13 +184,13 @@ export class PackageData {
     });
   }
 
-  /** Marks the package as incomplete if an item is not accepted. */
+  /** Marks the package as incomplete if an item is not accepted. @returns `isAccepted` */
   #accept(isAccepted: boolean): boolean {
     if (!isAccepted) this.#incomplete = true;
     return isAccepted;
   }
 
-  /** Returns one copy for equal names, so that channels and bundles share it. */
+  /** Returns one copy for equal names, so that channels and bundles share memory. */
   #intern(name: string): string {
     const known = this.#names.get(name);
     if (known !== undefined) return known;

@@ -22,7 +22,7 @@ export interface ChannelSummary {
 
 /** The version that represents a package. */
 export interface HeadSummary extends NamedVersion, BundleSupport {
-  /** Absent if it is not the head of a channel. */
+  /** The channel whose head is this version; absent if this version is not a head. */
   channel?: string | undefined;
   deprecated?: string | undefined;
   containerImage?: string | undefined;
@@ -42,7 +42,7 @@ export interface AnyVersion {
   infrastructureFeatures: string[];
 }
 
-/** The summary of a package for lists of packages. All lists and texts are bounded. */
+/** The summary of a package, for package lists. The length of all lists and texts is limited. */
 export interface PackageSummary extends BundleDescription {
   package: string;
   /** `sha256:…`. Changes if and only if a meta of the package is added, changed or removed. */
@@ -109,7 +109,7 @@ export function summarizePackage(data: PackageData): PackageSummary {
   };
 }
 
-/** A bundle and the channel that it is the head of. */
+/** A bundle and the channel whose head it is. */
 export interface Representative {
   bundle: BundleData;
   channel?: string | undefined;
@@ -143,7 +143,7 @@ function orderable(
   }));
 }
 
-/** Returns a deprecation message; undefined if there is no deprecation, and "deprecated" if its message is empty. */
+/** Returns a deprecation message; undefined if there is no deprecation, "deprecated" if the message is empty. */
 export function findDeprecationMessage({ deprecations }: PackageData, schema: string, name = ""): string | undefined {
   const found = deprecations.find((one) => one.schema === schema && one.name === name);
   return found && (found.message || "deprecated");

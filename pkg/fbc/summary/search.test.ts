@@ -4,7 +4,7 @@ import { findSimilarNames, type SearchedTexts, scoreRelevance } from "./search.t
 
 const NOTHING: SearchedTexts = { name: "p", displayNames: [], keywords: [], kinds: [], providers: [], descriptions: [] };
 
-// Source: D-28, D-16 (what is found, and in which order).
+// Source: D-28, D-16 (search results and their order).
 describe("scoreRelevance", () => {
   const ORDER: [string, Partial<SearchedTexts>][] = [
     ["the name", { name: "kafka" }],

@@ -4,8 +4,8 @@ import { type PackageData, sortBundlesByVersion } from "./packageData.ts";
 import { findDeprecationMessage, findLatestBundle, findRepresentative } from "./packageSummary.ts";
 
 /**
- * A version in a search record: name, version, release, indexes in lists of the record (`descriptions`, `supports`, `provided`), 1 if the bundle is
- * deprecated, and the indexes of its channels.
+ * A version in a search record: name, version, release, indexes in the lists `descriptions`, `supports` and `provided` of the record, 1 if the bundle
+ * is deprecated, and the indexes of its channels.
  */
 export type SearchedVersion = readonly [
   name: string,
@@ -23,7 +23,7 @@ export type SearchedDescription = Pick<BundleDescription, "displayName" | "descr
 /** The searched capabilities and platforms of versions. */
 export type SearchedSupport = Pick<BundleSupport, "capability" | "architectures" | "operatingSystems" | "infrastructureFeatures">;
 
-/** The search data of a package. Values that versions share are stored once. */
+/** The search data of a package. Values that several versions share are stored once. */
 export interface SearchRecord {
   package: string;
   defaultChannel?: string | undefined;
@@ -129,7 +129,7 @@ const SCORES = {
 
 /**
  * Scores how well a package matches search words. Higher is better. Ignores case.
- * @returns undefined if a word is not found; 0 without words.
+ * @returns undefined if a word is not found; 0 if there are no words.
  */
 export function scoreRelevance(texts: SearchedTexts, words: readonly string[]): number | undefined {
   let sum = 0;
@@ -163,7 +163,7 @@ function bestScore(texts: readonly string[], word: string, [whole, asWord, asPie
 const MAX_LENGTH = 128;
 const MAX_FOUND = 3;
 
-/** Finds names similar to an unknown one: names that contain it or that differ in a few letters. Nearest first, at most three. */
+/** Finds names that are similar to an unknown name: they contain it or differ in a few letters. Returns at most three names, nearest first. */
 export function findSimilarNames(unknown: string, names: readonly string[]): string[] {
   const target = unknown.toLowerCase().slice(0, MAX_LENGTH);
   const most = Math.max(1, Math.floor(target.length / 3));
@@ -179,7 +179,7 @@ export function findSimilarNames(unknown: string, names: readonly string[]): str
     .map(({ name }) => name);
 }
 
-/** Computes the edit distance. Returns more than `most` early if the lengths differ by more. */
+/** Computes the edit distance. If the lengths differ by more than `most`, returns a larger number than `most` without computing it. */
 function editDistance(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return most + 1;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

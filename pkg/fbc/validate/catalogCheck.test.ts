@@ -12,7 +12,7 @@ interface Case extends CaseHead {
   edit?: [from: string, to: string][];
   append?: string;
   files?: Record<string, string>;
-  /** Further bundles of package foo. */
+  /** Additional bundles of package foo. */
   versions?: string[];
   finds: { rule: string; says?: string; place?: string }[];
   opm?: string;
@@ -63,7 +63,7 @@ test.for(cases)("$name", (one) => {
   if (errors === 0) expect(formatOpmError(findings)).toBeUndefined();
 });
 
-test("every rule is violated by at least one case", () => {
+test("every rule is broken by at least one case", () => {
   const broken = new Set(cases.flatMap(({ finds }) => finds.map(({ rule }) => rule)));
   expect(Object.keys(RULES).filter((rule) => !broken.has(rule))).toEqual([]);
 });

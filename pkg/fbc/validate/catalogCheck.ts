@@ -11,7 +11,7 @@ import { checkDeprecations, checkPackage } from "./packageCheck.ts";
 import { findShapeFaults, SCHEMA_SHAPES } from "./shape.ts";
 
 /**
- * The rules that a catalog must satisfy to be served: the common form of all objects, and unique packages and bundles.
+ * The rules that a catalog must satisfy to be served: all objects have the common form, and packages and bundles are unique.
  * @see https://olm.operatorframework.io/docs/reference/file-based-catalogs/ "Schema"
  */
 class ContentRules {
@@ -24,7 +24,7 @@ class ContentRules {
     this.#log = log;
   }
 
-  /** Checks a meta. @param subject the meta without its content; it is kept. */
+  /** Checks a meta. @param subject the meta without its content; stored in findings. */
   check(meta: Meta, subject: FindingSubject): void {
     const { schema, name, blob } = meta;
     if (schema === "") this.#log.add("schema-missing", subject, `object '${name.slice(0, MAX_QUOTED)}' is missing root schema field`);
@@ -94,7 +94,7 @@ export interface CheckOptions {
 export interface CheckResult {
   errors: number;
   warnings: number;
-  /** In the order of the checks of opm, errors first; at most 1,000 of each severity. */
+  /** Errors first, then in the order of the opm checks. At most 1,000 of each severity. */
   findings: Finding[];
 }
 
@@ -115,8 +115,7 @@ const KINDS: ReadonlyMap<string, { counted: keyof CatalogCounts; parse: "package
 ]);
 
 /**
- * Checks the objects of a catalog while it is read, and then the whole catalog. Keeps only names and versions. Takes time in proportion to
- * the size of the catalog.
+ * Checks the objects of a catalog while it is read, and then the whole catalog. Keeps only names and versions. Takes linear time.
  * @see operator-registry v1.73.0 alpha/declcfg/load.go, declcfg_to_model.go, alpha/model/model.go
  */
 export class CatalogCheck {

@@ -6,17 +6,17 @@ import type { FindingLog, FindingSubject } from "./finding.ts";
 import { findRangeFault } from "./propertyCheck.ts";
 import type { RuleCode } from "./rules.ts";
 
-/** The parts of an entry that the check of the whole catalog needs. */
+/** The parts of an entry that are needed to check the whole catalog. */
 export interface EntryOutline {
   readonly name: string;
-  /** Empty if it replaces nothing. */
+  /** Empty if the entry replaces nothing. */
   readonly replaces: string;
   readonly skips: readonly string[];
-  /** Error of opm about its skipRange. */
+  /** The error that opm reports for the skipRange. */
   readonly skipRangeFault: string | undefined;
 }
 
-/** The parts of a channel that the check of the whole catalog needs. */
+/** The parts of a channel that are needed to check the whole catalog. */
 export interface ChannelOutline extends FindingSubject {
   /** By name, in the order of the channel. */
   readonly entries: ReadonlyMap<string, EntryOutline>;
@@ -26,7 +26,7 @@ export interface ChannelOutline extends FindingSubject {
 
 const NOTHING: readonly string[] = [];
 
-/** Checks an olm.channel on its own. */
+/** Checks a single olm.channel object. */
 export function checkChannel({ blob }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): ChannelOutline {
   const entries = new Map<string, EntryOutline>();
   const duplicates = new Set<string>();
@@ -64,8 +64,7 @@ export interface GraphFault {
 }
 
 /**
- * Returns the first error of opm in the graph of a non-empty channel; undefined if the graph is valid. Takes time in proportion to the entries and
- * their skips.
+ * Returns the first error that opm reports for the graph of a non-empty channel; undefined if the graph is valid. Takes linear time.
  * @see operator-registry v1.73.0 alpha/model/model.go, Channel.Head and validateReplacesChain
  */
 export function findGraphFault(entries: ReadonlyMap<string, EntryOutline>): GraphFault | undefined {
@@ -84,7 +83,7 @@ export function findGraphFault(entries: ReadonlyMap<string, EntryOutline>): Grap
   while (next) {
     chain.add(next.name);
     const { replaces } = next;
-    if (skipped.has(replaces)) break; // as if it replaced nothing
+    if (skipped.has(replaces)) break; // treated as if the entry replaced nothing
     if (chain.has(replaces)) return { rule: "replaces-cycle", message: cycleText([...chain], replaces) };
     next = entries.get(replaces);
   }

@@ -4,7 +4,7 @@ import { quoteExcerpt } from "../boundedTexts.ts";
 import { type ContentPlace, formatContentPlace } from "../types.ts";
 import { preventsServing, RULES, type RuleCode, type RuleDescription, SEVERITIES, type Severity } from "./rules.ts";
 
-/** The object of a finding. */
+/** The object that a finding is about. */
 export interface FindingSubject {
   readonly schema: string;
   readonly package: string;
@@ -16,9 +16,9 @@ export interface FindingSubject {
 export interface Finding extends FindingSubject {
   readonly rule: RuleCode;
   readonly severity: RuleDescription["severity"];
-  /** Text of opm, if opm has the same check. */
+  /** The opm message, if opm has the same check. */
   readonly message: string;
-  /** Parent nodes of the message in the error tree of opm, from the root. */
+  /** Parent nodes of the message in the opm error tree, starting at the root. */
   readonly path: readonly string[];
   /** Additional information that opm does not print. */
   readonly hint?: string;
@@ -28,7 +28,7 @@ export interface Finding extends FindingSubject {
 export interface PublishedFinding {
   rule: RuleCode;
   severity: RuleDescription["severity"];
-  /** Path and message of opm, and a hint after "; ". */
+  /** The path and message that opm prints, followed by "; " and a hint, if any. */
   message: string;
   place: { file: string; document?: number; line?: number };
   schema: string;
@@ -63,7 +63,7 @@ export function formatSubject({ schema, package: packageName, name }: Pick<Findi
   return `${schema}${named}${packageName === "" ? "" : ` of package ${quoteExcerpt(packageName)}`}`;
 }
 
-/** Compares stored and served findings: errors first, then by file, document and rule in the order of the checks. */
+/** Compares stored and served findings: errors first, then by file, by document, and by rule in the order of the checks. */
 export function compareFindings(a: Finding, b: Finding): number {
   if (a.severity !== b.severity) return a.severity === "error" ? -1 : 1;
   return (
@@ -98,7 +98,7 @@ export function comparePrinted(a: Reported, b: Reported): number {
 
 const RULE_ORDER = Object.keys(RULES) as RuleCode[];
 
-/** Maximum stored findings of one severity. Others are only counted. */
+/** Maximum stored findings of one severity. Further findings are only counted. */
 const MAX_KEPT = 1_000;
 const MAX_MESSAGE = 1_024;
 
@@ -108,7 +108,7 @@ export interface FindingDetails {
   hint?: string;
 }
 
-/** Collects findings in the order of the checks. The number of stored findings and their texts are bounded. */
+/** Collects findings in the order of the checks. The number of stored findings and the length of their texts are limited. */
 export class FindingLog {
   readonly counts: Record<RuleDescription["severity"], number> = { error: 0, warning: 0 };
   readonly #kept: Record<RuleDescription["severity"], Finding[]> = { error: [], warning: [] };
@@ -154,8 +154,8 @@ const ROOT = "invalid index";
 type Branch = Map<string, Branch>;
 
 /**
- * Returns the error of opm for a catalog with these findings: the first one of its first failed stage, or the tree of its model check; undefined
- * without errors.
+ * Returns the error that opm reports for a catalog with these findings: the first error of the first failed stage or, for stage "model", a tree of
+ * all errors; undefined if there are no errors.
  * @param findings in the order of the checks.
  * @see operator-registry v1.73.0 alpha/model/error.go
  */

@@ -9,8 +9,8 @@ const version = fc.tuple(fc.nat(20), fc.nat(20), fc.nat(20)).map((numbers) => nu
 const channelName = fc.constantFrom("alpha", "stable", "v1", "1.0", "candidate");
 
 /**
- * Generates a valid package. Each channel is a replaces chain of some of its versions, and skips some of them. The last entry may replace a
- * bundle that is not in the catalog.
+ * Generates a valid package. Each channel contains some of the versions as a replaces chain, and its head skips some of them. The last entry may
+ * replace a bundle that is not in the catalog.
  */
 const soundPackage = (name: string): fc.Arbitrary<JsonObject[]> =>
   fc
@@ -48,7 +48,10 @@ const soundPackage = (name: string): fc.Arbitrary<JsonObject[]> =>
       ];
     });
 
-/** Returns the entries of a channel. The first one is the head. Each other one is replaced by its predecessor in the chain or skipped by the head. */
+/**
+ * Returns the entries of a channel. The first entry is the head. Every other entry is replaced by its predecessor in the chain or skipped by the
+ * head.
+ */
 function entriesOf(names: readonly string[], skipped: readonly boolean[], virtual: boolean): JsonObject[] {
   const chain = names.filter((_, i) => i === 0 || !skipped[i]);
   const off = names.filter((name) => !chain.includes(name));
@@ -75,7 +78,7 @@ function without(object: JsonObject, key: string): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
 }
 
-/** Changes that break exactly one rule of any valid catalog. `at` is the changed object. */
+/** Changes that each make a valid catalog break exactly one rule. `at` is the changed object. */
 const MUTATIONS: readonly { rule: RuleCode; schema: string; change: (at: JsonObject) => JsonObject[] }[] = [
   { rule: "schema-missing", schema: "olm.deprecations", change: (at) => [without(at, "schema")] },
   { rule: "duplicate-package", schema: "olm.package", change: (at) => [at, at] },

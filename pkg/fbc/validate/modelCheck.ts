@@ -7,7 +7,7 @@ import { type ChannelOutline, type EntryOutline, findGraphFault } from "./channe
 import type { FindingLog } from "./finding.ts";
 import { type DeprecationOutline, type DeprecationsOutline, formatScopedReference, type PackageOutline } from "./packageCheck.ts";
 
-/** A package with its channels and bundles. The first object of each name counts. */
+/** A package with its channels and bundles. If several objects have the same name, contains the first one. */
 interface PackageModel {
   readonly facts: PackageOutline;
   readonly channels: Map<string, ChannelOutline>;
@@ -77,7 +77,7 @@ function duplicateVersions(bundles: readonly BundleOutline[]): string[] {
     .map(([version, same]) => `{${version}: [${same.sort().join(", ")}]}`);
 }
 
-/** Formats the node of a package in the error tree of opm. */
+/** Formats the node of a package in the opm error tree. */
 function packageNode(name: string): string {
   return `invalid package ${quoteExcerpt(name)}`;
 }
@@ -102,7 +102,7 @@ export interface ModelOutline {
 
 type Model = ReadonlyMap<string, PackageModel>;
 
-/** Checks the relations between the objects of a catalog. @see operator-registry v1.73.0 alpha/declcfg/declcfg_to_model.go, ConvertToModel */
+/** Checks the references between the objects of a catalog. @see operator-registry v1.73.0 alpha/declcfg/declcfg_to_model.go, ConvertToModel */
 export function checkModel(facts: ModelOutline, log: FindingLog): void {
   const model = buildModel(facts.packages, log);
   addChannels(model, facts.channels, log);
@@ -120,7 +120,7 @@ function buildModel(packages: readonly PackageOutline[], log: FindingLog): Model
       log.add("package-name-missing", facts, "config contains package with no name");
       continue;
     }
-    if (model.has(name)) continue; // reported by the content rules
+    if (model.has(name)) continue; // reported by ContentRules
     const faults = validateLabel(name);
     if (faults.length > 0) log.add("package-name-invalid", facts, `invalid package name ${quoteExcerpt(name)}: [${faults.join(" ")}]`);
     model.set(name, { facts, channels: new Map(), bundles: new Map() });

@@ -16,7 +16,7 @@ const MAGIC: readonly (readonly [mediatype: string, start: RegExp])[] = [
   ["image/vnd.microsoft.icon", /^00000100/],
 ];
 const SVG = "image/svg+xml";
-/** Bytes to search for the svg element. It can follow an XML declaration, a license and a document type. */
+/** Number of bytes to search for the svg element, which can follow an XML declaration, a license and a document type. */
 const SVG_SEARCH_BYTES = 64 * 1024;
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["image/jpg", "image/jpeg"],
@@ -41,13 +41,13 @@ function imageType(bytes: Buffer): string | undefined {
   return text.includes("<svg") || /<\w+:svg[\s>]/.test(text) ? SVG : undefined;
 }
 
-/** The parts of a package that the check of the whole catalog needs. */
+/** The parts of a package that are needed to check the whole catalog. */
 export interface PackageOutline extends FindingSubject {
   /** Empty if not set; undefined if it is not a string. */
   readonly defaultChannel: string | undefined;
 }
 
-/** Checks an olm.package on its own. */
+/** Checks a single olm.package object. */
 export function checkPackage({ blob }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): PackageOutline {
   const icon = getObjectMember(blob, "icon");
   if (icon) checkIcon(getOptionalText(icon, "base64data") ?? "", getOptionalText(icon, "mediatype") ?? "", subject, log);
@@ -68,7 +68,7 @@ function checkIcon(data: string, mediatype: string, subject: FindingSubject, log
   if (fault !== undefined) log.add("icon-no-image", subject, `invalid icon: ${fault}`);
 }
 
-/** An entry of an olm.deprecations. */
+/** An entry of an olm.deprecations object. */
 export interface DeprecationOutline {
   readonly schema: string;
   /** Empty if not set. */
@@ -76,12 +76,12 @@ export interface DeprecationOutline {
   readonly hasMessage: boolean;
 }
 
-/** The parts of an olm.deprecations that the check of the whole catalog needs. */
+/** The parts of an olm.deprecations object that are needed to check the whole catalog. */
 export interface DeprecationsOutline extends FindingSubject {
   readonly entries: readonly DeprecationOutline[];
 }
 
-/** Checks an olm.deprecations on its own. */
+/** Checks a single olm.deprecations object. */
 export function checkDeprecations({ blob, name }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): DeprecationsOutline {
   if (findMember(blob, "name") !== undefined)
     log.add("deprecations-named", subject, `olm.deprecations must not have a name, found ${quoteExcerpt(name)}`);

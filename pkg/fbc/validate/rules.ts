@@ -13,8 +13,9 @@ export type Severity = (typeof SEVERITIES)[number];
 export interface RuleDescription {
   readonly severity: Exclude<Severity, "info">;
   /**
-   * The stage of the check. A catalog that breaks a rule of stage "content" cannot be served. The other stages are those of opm, in its order. opm
-   * stops at the first error of the first stage that fails; only stage "model" reports all its errors.
+   * The stage of the check. A catalog that breaks a rule of stage "content" cannot be served. The stages from "load" to "model" are the opm stages,
+   * in order. opm stops at the first error of the first stage that fails; only stage "model" reports all its errors. opm does not check rules of
+   * stage "lint".
    */
   readonly stage: "content" | "load" | "package" | "channel" | "bundle" | "entry" | "deprecation" | "model" | "lint";
   /** The requirement, as a sentence. */

@@ -9,7 +9,7 @@ export type Shape =
   | "any"
   | { readonly list: Shape }
   | { readonly map: Shape }
-  /** By name, and by name in lower case. */
+  /** Fields by name and by lower-case name. */
   | { readonly members: ReadonlyMap<string, Shape> };
 
 /** Returns the shape of an object with these fields. Names are case-insensitive. */
@@ -50,7 +50,7 @@ function collect(value: unknown, shape: Shape, at: string, faults: string[]): vo
   }
 }
 
-/** Fast check for scalars. It avoids formatting the paths of valid values. */
+/** Fast check for scalars, which avoids formatting the paths of valid values. */
 function fits(value: unknown, shape: Shape): boolean {
   if (value === null || value === undefined || shape === "any") return true;
   if (shape === "text") return typeof value === "string";
@@ -121,7 +121,7 @@ const API = {
 const CRDS: Shape = { list: members(API) };
 const API_SERVICES: Shape = { list: members({ ...API, group: "text", deploymentName: "text", containerPort: "integer" }) };
 
-/** The shapes of property values by type that opm knows. @see operator-registry v1.73.0 alpha/property/property.go */
+/** The shapes of property values by property type, for all types that opm defines. @see operator-registry v1.73.0 alpha/property/property.go */
 export const PROPERTY_SHAPES: ReadonlyMap<string, Shape> = new Map([
   ["olm.package", members({ packageName: "text", version: "text", release: "text" })],
   ["olm.package.required", members({ packageName: "text", versionRange: "text" })],

@@ -161,7 +161,7 @@ function parseIdentity(members: ReadonlyMap<string, unknown>): SignedIdentity {
   return members.has("signedIdentity") ? parseSignedIdentity(members.get("signedIdentity")) : DEFAULT_IDENTITY;
 }
 
-/** The requirements for an image, and their scope; undefined for those of `default`. */
+/** The requirements for an image, and their scope; the scope is undefined for `default`. */
 export interface Applicable {
   readonly scope: string | undefined;
   readonly requirements: readonly PolicyRequirement[];

@@ -7,7 +7,7 @@ import { type CopiedImage, type CopyOptions, copyImage } from "./copyImage.ts";
 
 /**
  * Copies the attachments of an image: signatures, attestations and SBOMs at cosign's tags, and
- * referrers of the image or, like bundles of `cosign sign --recursive`, of its platform images.
+ * referrers of the image and of its platform images, as created by `cosign sign --recursive`.
  * @param image whose manifests exist at both locations
  * @returns the number of copied attachments
  * @see https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md

@@ -84,8 +84,9 @@ interface Pull<T> {
 
 /**
  * Runs pulls outside of reconciles, so that no reconcile waits for a registry. Each owner has at
- * most one pull. Hosts, then repositories, with the fewest running pulls come first, then the
- * earliest request. A host or a repository that does not respond blocks only its own share.
+ * most one pull. Starts pulls for the host with the fewest running pulls first, then for the
+ * repository with the fewest, then in the order of requests. A host or a repository that does not
+ * respond blocks only its own share.
  */
 export class PullPool<T> {
   readonly #onChange: (owner: string) => void;
@@ -274,8 +275,8 @@ function countedBy({ host, repository, image }: PullTarget): [string, string, st
 export type PullCounts = Pick<PullPool<unknown>, "running" | "waiting">;
 
 /**
- * Registers metrics of the pulls of a program by state; calls `counts` on each scrape. Registries
- * are not a label because users choose them.
+ * Registers metrics of running and waiting pulls; calls `counts` on each scrape. Registries are not
+ * a label because users choose them.
  */
 export function registerPullMetrics(metrics: Metrics, counts: () => PullCounts): void {
   metrics.gauge({

@@ -121,9 +121,10 @@ export class Puller {
   }
 
   /**
-   * Returns the image of `owner` if that needs no network: `text` contains a digest, the owner or
-   * another owner has it on disk, and the signatures stored with it satisfy the policy. Never waits
-   * for a pull in progress. Otherwise returns undefined; {@link pull} then reports details.
+   * Returns the image of `owner` if no network access is needed: `text` contains a digest, the
+   * owner or another owner has it on disk, and the signatures stored with it satisfy the policy.
+   * Never waits for a pull in progress. Otherwise returns undefined; {@link pull} then reports
+   * details.
    * @throws as `pull`
    */
   async cached(

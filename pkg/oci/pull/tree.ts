@@ -80,7 +80,7 @@ export class Tree {
 
   /**
    * Prepares the path of a file: creates its parents and removes an entry with the same name.
-   * @returns the path on disk; the file must be created without following or overwriting anything
+   * @returns the path on disk; create the file without following symlinks or overwriting files
    */
   addFile(path: readonly string[]): string {
     const { parent, name } = this.#slot(path);
@@ -128,8 +128,8 @@ export class Tree {
   }
 
   /**
-   * Removes content of lower layers at `path`, and keeps that of this layer. A missing path is not
-   * an error.
+   * Removes the content of lower layers at `path`, and keeps the content of this layer. A missing
+   * path is not an error.
    */
   whiteout(path: readonly string[]): void {
     const parent = this.#resolve(path.slice(0, -1), false);

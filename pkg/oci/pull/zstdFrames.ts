@@ -34,10 +34,7 @@ export function createZstdFrameSplitter(): Transform {
   });
 }
 
-/**
- * Scans a stream only to find the ends of its frames: every header, then as many
- * bytes as it declares.
- */
+/** Finds the ends of the frames in a stream: reads each header, and skips the number of bytes that the header declares. */
 class FrameScanner {
   #part: FrameSection = "magic";
   readonly #head: number[] = [];

@@ -64,7 +64,7 @@ export async function readAuthFile(path: string | undefined, { required = false 
  * Parses a pull Secret.
  * @param form `config` for `.dockerconfigjson`, a whole docker config.json; `cfg` for the older
  * `.dockercfg`, only its entries
- * @returns undefined if it is invalid; without a reason, which would quote the Secret
+ * @returns undefined if it is invalid; gives no reason, because that would quote the Secret
  */
 export function readPullSecret(text: string, form: "config" | "cfg"): AuthFile | undefined {
   const json = parseJson(text);
@@ -73,7 +73,7 @@ export function readPullSecret(text: string, form: "config" | "cfg"): AuthFile |
   return new Map(Object.entries(entries.auths ?? {}));
 }
 
-/** Merges entries; of entries with the same key the last wins. */
+/** Merges entries; of entries with the same key, the last takes precedence. */
 export function mergeAuthEntries(files: readonly AuthFile[]): AuthFile {
   return new Map(files.flatMap((file) => [...file]));
 }
@@ -140,8 +140,8 @@ export interface Logins extends CredentialSource {
 export const NO_LOGINS: Logins = { entries: () => Promise.resolve(new Map()) };
 
 /**
- * Returns the credentials of a command: those in `authFile`, which must exist, or by default those
- * of docker and podman.
+ * Returns the credentials for a command, from `authFile`, which must exist, or by default from the
+ * files of docker and podman.
  * @throws Error from `entries`: `reading JSON file "…": …`, without its content
  */
 export function readLogins(authFile: string | undefined, env: NodeJS.ProcessEnv, home: string): Logins {

@@ -56,10 +56,10 @@ export class ImageSource {
   }
 
   /**
-   * Calls `work` with the image at the first location that has it, and if that fails, at the next:
-   * mirrors in their order, then the source. A location that does not respond in time is skipped
-   * while there are others. One that stops responding during `work` is tried again, with all
-   * retries, after all others have failed.
+   * Calls `work` with the image at the first location that has it, and if `work` fails, at the next
+   * location: mirrors in their order, then the source. Skips a location that does not respond in
+   * time if there are others. If a location stops responding during `work`, tries it again with all
+   * retries after all other locations have failed.
    * @param o.start the location where a tag was resolved; it is tried first, and `ref` contains the
    * digest found there
    * @param o.doing prefix of the error if the last location does not have the manifest
@@ -104,7 +104,7 @@ export class ImageSource {
 
   /**
    * Checks whether the first responding location has the image, if possible without fetching its
-   * manifest. A location that does not respond in time is skipped while there are others.
+   * manifest. Skips a location that does not respond in time if there are others.
    * @throws as `withImage` if no location has it
    */
   async look(ref: Reference, signal: AbortSignal): Promise<void> {

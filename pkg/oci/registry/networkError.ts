@@ -59,9 +59,9 @@ export function isSilence(err: unknown): boolean {
 }
 
 /**
- * Returns the error of a request without a response: `Get "https://…": …`, on one line, with the same text for the same cause. If the proxy was not
- * reachable, the format is that of Go: `Get "https://…": proxyconnect tcp: …`.
- * @param proxy of the request.
+ * Returns the error of a request without a response: `Get "https://…": …`, on one line, with the same text for the same cause. If the proxy is
+ * unreachable, uses the format of Go: `Get "https://…": proxyconnect tcp: …`.
+ * @param proxy proxy of the request
  */
 export function createRequestError(method: string, url: URL, err: unknown, proxy?: URL): Error {
   const shown = new URL(url);

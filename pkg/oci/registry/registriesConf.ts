@@ -62,8 +62,7 @@ export function getDefaultRegistriesConf(env: NodeJS.ProcessEnv, home: string): 
 }
 
 /**
- * Loads and merges registries.conf and its drop-ins; of entries with the same prefix the last file
- * wins.
+ * Loads and merges registries.conf and its drop-ins; of entries with the same prefix, the last file takes precedence.
  * @throws Error `loading registries configuration "…": …` or `loading drop-in registries
  * configuration "…": …`
  */

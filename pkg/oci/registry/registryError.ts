@@ -43,7 +43,7 @@ export class RegistryError extends Error {
   }
 }
 
-/** Maximum delay; a longer requested delay is reduced to it. */
+/** Maximum delay; a longer requested delay is reduced to this value. */
 const WAIT_LIMIT_MS = 60 * 60_000;
 
 /**

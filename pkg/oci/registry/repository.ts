@@ -44,7 +44,10 @@ interface Contact {
 /** One repository of one registry, over the distribution API. */
 export class Repository {
   readonly ref: Reference;
-  /** Another location may have the same content: requests are not retried on timeouts. */
+  /**
+   * Whether another location may have the same content. If so, requests are not retried on
+   * timeouts.
+   */
   readonly hasAlternative: boolean;
   readonly #options: RepositoryOptions;
   #contact: Promise<Contact> | undefined;

@@ -95,7 +95,7 @@ export interface RegistryResponse {
   readonly status: number;
   readonly headers: ConnectionsResponse["headers"];
   readonly body: HttpBody;
-  /** a redirect led to another origin, whose messages must not be shown to a user */
+  /** whether a redirect led to another origin, whose messages must not be shown to users */
   readonly foreign: boolean;
 }
 

@@ -58,8 +58,9 @@ export interface ImageWriter {
 const MAX_CONFIG_BYTES = 4 * 1024 * 1024;
 
 /**
- * Returns the labels of an image; for a multi-platform image those of the first platform, which are
- * the same for all. @throws ImageContentError if there are none to read.
+ * Returns the labels of an image. For a multi-platform image, returns the labels of the first
+ * platform, because all platforms have the same. @throws ImageContentError if the labels cannot be
+ * read.
  */
 export async function readImageLabels(
   from: ImageReader,

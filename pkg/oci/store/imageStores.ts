@@ -35,7 +35,7 @@ export class ImageStores {
   }
 
   /**
-   * Calls `work` with an image; for a registry, with that of each mirror in turn until one
+   * Calls `work` with an image. For a registry, tries the mirrors one after another until `work`
    * succeeds.
    * @throws Error that describes where the image is missing, or the error of `work`.
    */

@@ -8,7 +8,10 @@ import { formatActions, selectChanges, summarizeActions } from "../state/objectA
 import { Applier } from "./applier.ts";
 import { DryRun } from "./dryRun.ts";
 
-/** A client with canned responses by object name; an object without one exists, and every request about it succeeds. */
+/**
+ * A client with canned responses by object name. An object without a canned response exists, and every request for it
+ * succeeds.
+ */
 class CannedObjects {
   readonly calls: string[] = [];
   readonly failures = new Map<string, Error>();
@@ -56,7 +59,7 @@ function start(signal = new AbortController().signal): { server: CannedObjects; 
   return { server, applier: new Applier(server, log, signal), dryRun: new DryRun(server, signal) };
 }
 
-/** Runs a dry run of the objects. @throws its error. */
+/** Runs a dry run of the objects. @throws the error of the dry run. */
 async function runDryRun(dryRun: DryRun, objects: readonly KubeObject[]): Promise<void> {
   const { failures } = await dryRun.run(objects);
   const refusal = dryRun.toError(failures, objects);
@@ -94,7 +97,7 @@ test("DryRun returns a retryable error when an edit of the extension cannot help
   expect(await thrownBy(applier.apply([object("a")], new Map()))).toMatchObject({ retry: true, reason: "Retrying" });
 });
 
-test("Applier.apply finishes the kind of a failed object and then stops, or continues when continueOnFailure is true", async () => {
+test("Applier.apply applies all objects of the kind that failed and then stops, or continues when continueOnFailure is true", async () => {
   const objects = [object("a"), object("b"), object("c", "Service")];
   for (const [continueOnFailure, calls] of [
     [false, ["apply a", "apply b"]],
@@ -126,7 +129,7 @@ test("Applier.actions lists completed actions when a call fails midway", async (
   );
 });
 
-test("formatActions names five objects and counts the others", () => {
+test("formatActions lists five objects and the number of others", () => {
   const actions = ["a", "b", "c", "d", "e", "f", "g"].map((name) => ({ verb: "created" as const, ref: ref(name) }));
   expect(formatActions(actions)).toMatch(/^ConfigMap ns\/a \(created\), .*ConfigMap ns\/e \(created\) and 2 more$/);
 });
@@ -148,7 +151,7 @@ test("Applier.remove deletes only the object with the uid that was read", async 
   expect(applier.actions.map(({ verb }) => verb)).toEqual(["deleted", "absent"]);
 });
 
-test("Applier.remove skips an object when it has another owner since it was read", async () => {
+test("Applier.remove skips an object when its owner has changed since it was read", async () => {
   const { server, applier } = start();
   server.undeletable.set("taken", refusal(409, "Conflict", "the object has been modified"));
   const before = live(ref("taken"), "1");
@@ -158,7 +161,7 @@ test("Applier.remove skips an object when it has another owner since it was read
   expect(applier.actions.map(({ verb }) => verb)).toEqual(["absent"]);
 });
 
-test("Applier.remove deletes an object at its newest version when another writer changed it since it was read", async () => {
+test("Applier.remove deletes the newest version of an object when another client has changed it since it was read", async () => {
   const { server, applier } = start();
   server.undeletable.set("busy", refusal(409, "Conflict", "the object has been modified"));
   server.onCall = () => {
@@ -196,7 +199,7 @@ test.for<[string, KubeObject[], boolean]>([
   expect(err.message).toContain(fine ? "nothing thrown" : '"r" not found');
 });
 
-test("DryRun.toError returns an error that is over when the object is no longer denied, and only for denials", async () => {
+test("DryRun.toError returns an error that ends when the object is no longer denied, and only for denials", async () => {
   const { server, dryRun } = start();
   const signal = new AbortController().signal;
   server.failures.set("b", forbidden("patch"));
@@ -210,7 +213,7 @@ test("DryRun.toError returns an error that is over when the object is no longer 
   expect(await thrownBy(runDryRun(dryRun, [object("a"), object("b")]))).not.toBeInstanceOf(DeniedError);
 });
 
-test("Applier stops before the next object when the signal aborts, and reports no failure", async () => {
+test("Applier stops before the next object without a failure when the signal aborts", async () => {
   const stop = new AbortController();
   const { server, applier } = start(stop.signal);
   server.onCall = (name) => {

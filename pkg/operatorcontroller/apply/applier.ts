@@ -21,13 +21,13 @@ import { findRenumberedPorts } from "../../release/renumberedPorts.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { LiveObjects, ObjectAction } from "../state/objectActions.ts";
 
-/** The field in an error of the API server about two ports with the same name, or about one of several ports without a name. */
+/** The field in API server errors about two ports with the same name, or about an unnamed port in a list of several ports. */
 const PORT_FIELD = /\bports\[\d+\](\.name)?$/;
 
 /**
- * Applies an object server-side, and restores ports whose number was changed. The API server takes a port with another number for a second port,
- * keeps it, and rejects the original one next to it. Therefore this function first takes ownership of the fields of that port.
- * If this happens in a dry run, the result is the live object with the ports restored, without other changes.
+ * Applies an object server-side, and restores ports whose number was changed. The API server identifies ports by number: it keeps the port with the
+ * changed number in addition to the original port, and rejects the object as invalid. Therefore this function first takes ownership of the fields of
+ * the changed port. If this happens in a dry run, the result is the live object with the ports restored, without other changes.
  * @throws KubeError any other error of the API server.
  */
 export async function applyWithPorts(
@@ -61,7 +61,7 @@ function getField(cause: unknown): string {
   return typeof cause === "object" && cause !== null && "field" in cause && typeof cause.field === "string" ? cause.field : "";
 }
 
-/** Kinds whose objects can be deleted without losing data: a new object creates or grants the same as before. */
+/** Kinds whose objects can be deleted without losing data, because a new object has the same effect. */
 const RECREATED_KINDS: ReadonlySet<string> = new Set([
   "apps/Deployment",
   "rbac.authorization.k8s.io/ClusterRoleBinding",
@@ -109,7 +109,7 @@ export async function collectFailures<T extends KubeObject | ObjectRef>(
   return failures.flat();
 }
 
-/** Returns the object of a failure with the reason, and in `next` what to do, if that is known. */
+/** Describes a failed request: the object and the error in `message`, and the suggested fix in `next`, if known. */
 export function describeFailure({ item, err }: ObjectFailure): { message: string; next?: string } {
   const next = getAdvice(item, err);
   return { message: `${describeObject(item)}: ${getErrorMessage(err)}`, ...(next === undefined ? {} : { next }) };
@@ -127,7 +127,7 @@ export function toFailureProblems(failure: ObjectFailure): readonly Problem[] {
   return [newProblem("ObjectRejected", { message, next, details: [toProblemObject("metadata" in item ? toObjectRef(item) : item)] })];
 }
 
-/** Formats one failure as a sentence, and several in Helm's form ("N errors occurred:"). @param doing start of each failure. */
+/** Formats one failure as a sentence, and several failures in Helm's format ("N errors occurred:"). @param doing prefix of each failure. */
 export function formatFailures(doing: string, failures: readonly ObjectFailure[]): string {
   const lines = failures.map((failure) => `${doing}${describeFailure(failure).message}`);
   return lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
@@ -140,7 +140,7 @@ export function formatFailures(doing: string, failures: readonly ObjectFailure[]
 export class RequestsFailed extends RetryableError {
   readonly failures: readonly ObjectFailure[];
 
-  /** @param doing start of the text of each failure. */
+  /** @param doing prefix of each failure. */
   constructor(doing: string, failures: readonly ObjectFailure[]) {
     super("Retrying", formatFailures(doing, failures), { cause: failures[0]?.err, problems: failures.flatMap(toFailureProblems) });
     this.failures = failures;
@@ -158,21 +158,21 @@ export function throwFailures(doing: string, failures: readonly ObjectFailure[])
 function getAdvice(item: KubeObject | ObjectRef, err: unknown): string | undefined {
   if (isNamespaceMissing(err)) return "create the namespace, or remove it from the extension's configuration";
   if (!isImmutableField(err)) return undefined;
-  const why = isRecreatable(item) ? "it is not marked as an object of this extension" : "data could be lost";
-  return `delete the ${item.kind} to have it recreated; the controller does not delete it because ${why}`;
+  const why = isRecreatable(item) ? "the object is not marked as owned by this extension" : "data could be lost";
+  return `delete the ${item.kind} to have it recreated; the controller does not delete it itself because ${why}`;
 }
 
 /** The part of a client that reads, applies and deletes objects. */
 export type ObjectClient = Pick<Client, "get" | "apply" | "patch" | "delete">;
 
-/** An object before an apply, and in the response of the API server. */
+/** An object before an apply, and as the API server returned it. */
 export interface Outcome {
   /** Undefined if it did not exist. */
   readonly before: KubeObject | undefined;
   readonly after: KubeObject;
 }
 
-/** The results of requests about each object of a set. */
+/** The results of reading each object of a set. */
 export interface ObjectResults {
   /** The objects in the responses of the API server, by `getObjectKey`. */
   readonly objects: LiveObjects;
@@ -180,10 +180,10 @@ export interface ObjectResults {
   readonly failures: readonly ObjectFailure[];
 }
 
-/** Attempts of a deletion while other writers change the object. */
+/** Maximum number of attempts to delete an object that other clients change at the same time. */
 const REMOVALS_MAX = 5;
 
-/** Reads and writes the objects of one extension in one reconcile, with the identity of `client`. */
+/** Reads and writes the objects of one extension during one reconcile, with the identity of `client`. */
 export class Applier {
   readonly #client: ObjectClient;
   readonly #log: Logger;
@@ -197,12 +197,12 @@ export class Applier {
     this.#signal = signal;
   }
 
-  /** All actions so far, including those of a call that failed midway. */
+  /** All actions so far, including the actions of a call that failed midway. */
   get actions(): readonly ObjectAction[] {
     return this.#actions;
   }
 
-  /** Every applied or compared object, as in the response of the API server. */
+  /** Every applied or compared object, as the API server returned it. */
   get applied(): LiveObjects {
     return new Map([...this.#outcomes].map(([key, { after }]) => [key, after]));
   }
@@ -213,8 +213,8 @@ export class Applier {
   }
 
   /**
-   * Reads all of `refs`; objects of a kind that is not served count as absent.
-   * @throws RetryableError Retrying with every failed read, not only the first.
+   * Reads the objects `refs`; an object whose kind is not served counts as absent.
+   * @throws RetryableError Retrying with all failed reads.
    */
   async read(refs: readonly ObjectRef[]): Promise<LiveObjects> {
     const { objects, failures } = await this.readEach(refs);
@@ -222,7 +222,7 @@ export class Applier {
     return objects;
   }
 
-  /** Reads all of `refs` like `read`, and returns failures instead of throwing them. */
+  /** Reads the objects `refs` like `read`, but returns failures instead of throwing them. */
   async readEach(refs: readonly ObjectRef[]): Promise<ObjectResults> {
     const live = new Map<string, KubeObject>();
     const failures = await collectFailures(refs, this.#signal, async (ref) => {
@@ -250,9 +250,9 @@ export class Applier {
   }
 
   /**
-   * Applies objects in the order given, neighbors of one kind in parallel. After a failure it still applies the rest of that kind, and with
-   * `continueOnFailure` all the rest.
-   * @param live the objects before, to distinguish created from updated ones.
+   * Applies objects in the order given; consecutive objects of the same kind in parallel. After a failure, still applies the remaining objects of
+   * that kind, and with `continueOnFailure` all remaining objects.
+   * @param live the objects before the apply, to distinguish created from updated objects.
    * @throws RetryableError Retrying with all failures.
    */
   async apply(
@@ -269,9 +269,10 @@ export class Applier {
   }
 
   /**
-   * Deletes objects in the order given, neighbors of one kind in parallel. Skips an object that was replaced or has another owner since it was read.
+   * Deletes objects in the order given; consecutive objects of the same kind in parallel. Skips an object that was replaced or changed its owner
+   * after it was read.
    * @param propagation `Foreground`: an object exists until its dependents are gone, such as a Deployment until its Pods are gone.
-   * @throws RetryableError Retrying with all failures of the kind at which it stopped.
+   * @throws RetryableError Retrying with all failures of the first kind that had failures.
    */
   async remove(objects: readonly KubeObject[], propagation: "Background" | "Foreground" = "Background"): Promise<void> {
     for (const group of groupByKind(objects)) {
@@ -280,8 +281,8 @@ export class Applier {
   }
 
   /**
-   * Deletes one object if its uid and resourceVersion are still those that were read.
-   * @returns false if another writer has changed it since; true if it is deleted, or was before.
+   * Deletes one object if its uid and resourceVersion have not changed since it was read.
+   * @returns false if another client has changed the object since; true if the object is deleted or was already deleted.
    * @throws RetryableError Retrying with the failure.
    */
   async removeUnchanged(object: KubeObject): Promise<boolean> {
@@ -318,7 +319,10 @@ export class Applier {
     );
   }
 
-  /** Applies an object. If an immutable field differs, deletes and recreates it, for kinds without data and while the owner is the same. */
+  /**
+   * Applies an object. If an immutable field differs, deletes and recreates the object, but only for kinds without data and only if the owner is the
+   * same.
+   */
   async #applyOrRecreate(object: KubeObject): Promise<{ after: KubeObject; recreated: boolean }> {
     const options = { fieldManager: FIELD_MANAGER, force: true, signal: this.#signal };
     try {
@@ -335,7 +339,7 @@ export class Applier {
     }
   }
 
-  /** Skips an object that has another owner since it was read; reads it again if only something else changed. */
+  /** Skips an object whose owner has changed since it was read. Reads the object again if only other fields have changed. */
   async #remove(object: KubeObject, propagationPolicy: "Background" | "Foreground"): Promise<void> {
     const ref = toObjectRef(object);
     const { uid } = object.metadata;
@@ -346,7 +350,7 @@ export class Applier {
         const found = await this.#client.delete(ref, { ...preconditions, propagationPolicy, signal: this.#signal });
         return this.#addRemoval(object, found);
       } catch (err) {
-        if (err instanceof KindNotServed) return this.#addRemoval(object, false); // the objects are gone with their kind
+        if (err instanceof KindNotServed) return this.#addRemoval(object, false); // objects of a kind that is not served do not exist
         if (!isConflict(err)) throw err;
         const live = await this.#client.get(ref, { signal: this.#signal, metadataOnly: true });
         if (live?.metadata.uid !== uid || !live || getControllerUid(live) !== getControllerUid(object))

@@ -23,11 +23,11 @@ import { type Handovers, type Need, type ObjectLocks, takeOver, takeOverFrom } f
 import { type PreparedObjects, prepareExtension } from "./preparedObjects.ts";
 import { listLeavingCrds, type PruneRequest } from "./prune.ts";
 
-/** The objects of one extension in one reconcile, with the identity that reads and writes them. */
+/** Applies the objects of one extension during one reconcile, with the extension's identity. */
 export class ApplyContext {
   readonly deps: ApplyServices;
   readonly phase: ActingPhase;
-  /** With the extension's identity. */
+  /** Uses the extension's identity. */
   readonly scoped: Client;
   readonly step: StepContext;
   readonly applier: Applier;
@@ -50,8 +50,8 @@ export class ApplyContext {
   }
 
   /**
-   * Returns the objects in apply order, ready to apply.
-   * @param bundle as for `prepareExtension`.
+   * Prepares objects for the apply, in apply order.
+   * @param bundle see `prepareExtension`.
    * @throws TerminalError Blocked for objects that cannot be applied.
    */
   prepare(objects: readonly KubeObject[], bundle?: ResolvedBundle): Promise<PreparedObjects> {
@@ -61,7 +61,7 @@ export class ApplyContext {
   /**
    * Takes over live objects that another operator-controller wrote.
    * @param writers field managers whose fields become ours, as for `takeOver`.
-   * @returns the live objects after that, by `getObjectKey`.
+   * @returns the updated live objects, by `getObjectKey`.
    */
   async adoptFields(live: LiveObjects, writers?: readonly string[]): Promise<LiveObjects> {
     const taken = await takeOver(this.scoped, [...live.values()], this.owner.uid, this.step.signal, writers);
@@ -71,7 +71,7 @@ export class ApplyContext {
   /**
    * Takes over objects that other extensions give up.
    * @returns `live`, updated with these objects.
-   * @throws RetryableError Retrying if one of them has another owner now.
+   * @throws RetryableError Retrying if the owner of one of them has changed.
    */
   async takeFromOthers(needs: readonly Need[], live: LiveObjects): Promise<LiveObjects> {
     const after = new Map(live);
@@ -84,8 +84,8 @@ export class ApplyContext {
   }
 
   /**
-   * Returns prepared objects as they are applied, in the same order, without the fields in `spec.drift.ignore`.
-   * @param keepsOrder keeps the live order of lists that only differ in order: otherwise the change would recreate all Pods.
+   * Returns prepared objects in the form in which they are applied: in the same order, without the fields in `spec.drift.ignore`.
+   * @param keepsOrder keeps the live order of lists that differ only in order, because a changed order would recreate all Pods.
    */
   toApply(objects: readonly KubeObject[], live: LiveObjects, keepsOrder: boolean): KubeObject[] {
     const { ignore = [] } = this.phase.extension.spec.drift ?? {};
@@ -103,13 +103,13 @@ export class ApplyContext {
     return { history: releases.history.current, desired, crdPolicy: getCrdPolicy(extension.spec), owner: this.owner, isWanted };
   }
 
-  /** Returns the request to check the conversion webhooks of definitions that `desired` does not contain. */
+  /** Returns the request to check the conversion webhooks of CustomResourceDefinitions that `desired` does not contain. */
   async lostConversions(desired: readonly KubeObject[]): Promise<LostConversionRequest> {
     return newConversionRequest(this.phase.extension, await listLeavingCrds(this.applier, this.pruneRequest(desired)));
   }
 
   /**
-   * Runs `work` while it locks these objects against writes of other extensions.
+   * Runs `work` while these objects are locked against writes by other extensions.
    * @throws RetryableError Retrying if another extension is writing one of them.
    */
   async withLocks(objects: readonly KubeObject[], work: () => Promise<void>): Promise<void> {
@@ -132,17 +132,17 @@ export interface ApplyServices {
   now: () => number;
   /** Interval in milliseconds after which an unwatched object of an unchanged release is compared with the cluster again. */
   driftIntervalMs: number;
-  /** Reports whether an extension of that name, and of that uid if one is given, exists. */
+  /** Reports whether an extension with this name exists and, if a uid is given, has this uid. */
   extensionExists: ExtensionExists;
   memory: ExtensionCache;
   locks: ObjectLocks;
-  /** Checks custom resources; default: each check starts its own thread. */
+  /** Checks custom resources. Default: each check starts its own thread. */
   objectChecker?: ObjectChecker;
   handovers: Handovers;
-  /** Provides serving certificates; default: none. */
+  /** Provides serving certificates. Default: none are provided. */
   certificates?: CertificateServices;
   metrics?: Pick<ExtensionMetrics, "countCorrections">;
-  /** Reports objects that may have drifted. Default: nothing is watched, and everything is compared at each interval. */
+  /** Reports objects that may have drifted. Default: no object is watched, and all objects are compared at each interval. */
   watches?: ObjectWatches;
 }
 

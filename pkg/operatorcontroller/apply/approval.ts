@@ -14,13 +14,13 @@ import type { ReleaseEvents } from "./releaseEvents.ts";
 
 const MAX_PATH = 256;
 
-/** Reports whether the plan with that digest is approved. */
+/** Reports whether the plan with this digest is approved. */
 export function isApproved({ metadata }: Readonly<ClusterExtension>, digest: string): boolean {
   return metadata.annotations?.[ANNOTATION_APPROVE] === digest;
 }
 
 /**
- * Checks that the release is approved, or needs no approval; otherwise reports its plan in status.
+ * Checks that the release is approved or requires no approval. Otherwise reports the plan of the release in status.
  * @throws TerminalError AwaitingApproval if you must approve the plan first.
  */
 export async function requireApproval(
@@ -40,7 +40,7 @@ export async function requireApproval(
   throw newApprovalError(extension, plan);
 }
 
-/** Converts a plan to `status.plan`: counts, and the first objects that would change. */
+/** Converts a plan to `status.plan`: the number of objects by action, and the first objects that would change. */
 function toPlanStatus(plan: ChangePlan, bundle: { name: string; version: string }): Plan {
   const counts = countActions(plan);
   const changing = plan.objects.filter(({ action }) => action !== "Unchanged").slice(0, PLAN_OBJECTS_MAX);
@@ -55,12 +55,15 @@ function toPlanStatus(plan: ChangePlan, bundle: { name: string; version: string 
   };
 }
 
-/** Returns the error with the counts of the plan, and the command that approves it. */
+/**
+ * Returns the error that requests approval. It contains the number of objects by action and the command that approves
+ * the plan.
+ */
 function newApprovalError({ metadata: { name } }: Readonly<ClusterExtension>, plan: Plan): TerminalError {
   const { create, update, unchanged, digest } = plan;
   const widening = (plan.objects ?? []).filter(({ widens }) => widens).length;
-  const widens = widening > 0 ? `; ${widening} objects grant more permissions than now` : "";
-  const message = `waiting for approval to create ${create}, update ${update} and delete ${plan.delete} objects; ${unchanged} do not change${widens}`;
+  const widens = widening > 0 ? `; ${widening} objects would grant more permissions` : "";
+  const message = `waiting for approval to create ${create}, update ${update} and delete ${plan.delete} objects; ${unchanged} objects stay unchanged${widens}`;
   const next = `kubectl annotate clusterextension ${name} --overwrite ${ANNOTATION_APPROVE}=${digest}`;
   return new TerminalError(Reason.AwaitingApproval, message, { problems: [newProblem("AwaitingApproval", { message, next })] });
 }

@@ -9,7 +9,7 @@ import { KindNotServed } from "../../kube/errors.ts";
 import { renderBundle } from "../../render/render.ts";
 import { CertificateProviders } from "./certificateProviders.ts";
 
-/** A client of a cluster that serves these kinds, written as "group/version Kind". */
+/** A client of a cluster that serves these kinds, each in the form "group/version Kind". */
 function newClient(kinds: readonly string[]) {
   return {
     resourceFor: ({ apiVersion, kind }: GroupVersionKind): Promise<ApiResource> =>
@@ -64,7 +64,7 @@ test.for<Row>([
   },
 );
 
-test("CertificateProviders.choose fails when discovery fails, instead of choosing another provider", async () => {
+test("CertificateProviders.choose fails instead of choosing another provider when discovery fails", async () => {
   const providers = new CertificateProviders({ resourceFor: () => Promise.reject(new Error("no route")) }, "auto");
   await expect(providers.choose([])).rejects.toThrow("no route");
 });

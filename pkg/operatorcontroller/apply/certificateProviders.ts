@@ -30,7 +30,7 @@ export class CertificateProviders {
   }
 
   /**
-   * Chooses the certificate provider for a bundle with webhooks or API services; undefined for none:
+   * Chooses the certificate provider for a bundle with webhooks or API services; undefined if there is none:
    *
    * | flag   | installed bundle                    | provider                                                             |
    * | a name | any                                 | that provider; the installed bundle is rendered again                |
@@ -38,7 +38,7 @@ export class CertificateProviders {
    * | auto   | with webhooks or API services       | its current provider, regardless of what the cluster serves now      |
    * | auto   | none, or without webhooks and API services | cert-manager if it is served, else the service CA on OpenShift, else self-signed |
    *
-   * With auto, a provider that appears or disappears does not change installed bundles.
+   * With auto, installed bundles do not change when the cluster starts or stops serving a provider.
    * @param installed objects of the deployed release, if there is one.
    * @throws KubeError if discovery fails.
    */
@@ -51,7 +51,7 @@ export class CertificateProviders {
     return selfSigned;
   }
 
-  /** Reports whether objects were rendered with another provider than the one that the flag selects. */
+  /** Reports whether objects were rendered with a provider other than the one that the flag selects. */
   isOutdated(installed: readonly KubeObject[]): boolean {
     const known = this.#flag === "auto" ? undefined : findProvider(installed);
     return known !== undefined && known.name !== this.#flag;

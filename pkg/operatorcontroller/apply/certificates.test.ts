@@ -68,7 +68,7 @@ class FakeObjects {
     return this.objects.get(getObjectKey(SECRET));
   }
 
-  /** Certificates that a Pod may serve at that time but that a target does not trust. */
+  /** Certificates that a Pod may serve now although a target does not trust them. */
   untrusted(now: number): string[] {
     const bundles = WANTED.targets.map((one) => getCaBundles(this.objects.get(getObjectKey(one.ref))!, one).flatMap(parseCertificates));
     return this.served.filter((pem) => {
@@ -79,7 +79,7 @@ class FakeObjects {
   }
 }
 
-/** A keeper of these objects with a clock that the test sets. */
+/** A CertificateKeeper for these objects, with a clock that the test sets. */
 function newKeeper(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?: string[]; uid?: string } = {}) {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const events: string[] = [];
@@ -103,7 +103,7 @@ function newKeeper(objects: FakeObjects, { replaced = [], uid = "u" }: { replace
   return { clock, events, keep, trustedSince };
 }
 
-test("CertificateKeeper issues a certificate once, renews it in three reconciles, and drops its authority after it has expired", async () => {
+test("CertificateKeeper issues a certificate once, renews it in three reconciles, and drops its CA after it has expired", async () => {
   const objects = new FakeObjects();
   const { clock, events, keep } = newKeeper(objects);
   expect(await keep()).toBe(clock.now + 76 * HOUR);
@@ -145,7 +145,7 @@ describe("after a failed write", () => {
   });
 });
 
-test("CertificateKeeper recreates a Secret when it is deleted or damaged, and keeps trusting certificates that Pods still serve", async () => {
+test("CertificateKeeper recreates a deleted or damaged Secret, and keeps trusting certificates that Pods still serve", async () => {
   const objects = new FakeObjects();
   const { clock, events, keep } = newKeeper(objects);
   await keep();
@@ -161,12 +161,12 @@ test("CertificateKeeper recreates a Secret when it is deleted or damaged, and ke
   expect(events).toEqual(["CertificateIssued", "CertificateIssued", "CertificateIssued"]);
 });
 
-test("CertificateKeeper fails when another owner has the Secret, and takes over a Secret of the previous certificate provider", async () => {
+test("CertificateKeeper fails when the Secret has another owner, and takes over a Secret of the previous certificate provider", async () => {
   const objects = new FakeObjects();
   const foreign: KubeObject = { ...SECRET, metadata: { name: SECRET.name, namespace: "ns" }, type: "kubernetes.io/tls", data: {} };
   objects.objects.set(getObjectKey(SECRET), foreign);
   await expect(newKeeper(objects).keep()).rejects.toThrow(
-    "provide the serving certificate in Secret ns/s-cert: Secret 's-cert' already exists in namespace 'ns' and cannot be managed by operator-controller",
+    "cannot provide the serving certificate in Secret ns/s-cert: Secret 's-cert' already exists in namespace 'ns' and cannot be managed by operator-controller",
   );
   expect(objects.secret).toBe(foreign);
   await newKeeper(objects, { replaced: [getObjectKey(SECRET)] }).keep();

@@ -34,7 +34,7 @@ import type { LiveObjects } from "../state/objectActions.ts";
 import type { WithClient } from "../state/phases.ts";
 import type { ApplyServices } from "./applyContext.ts";
 
-/** Reasons of the Events about certificates. */
+/** Reasons of Events about certificates. */
 type CertificateEvent = Extract<EventReason, "CertificateIssued" | "CertificatePrepared" | "CertificateRenewed">;
 
 /** The options of a CertificateKeeper. */
@@ -48,9 +48,9 @@ export interface KeeperOptions {
   owner: ObjectOwner;
   installNamespace: string;
   extensionExists: ExtensionExists;
-  /** Keys of Secrets that another certificate provider wrote for a release of this extension; the keeper may take them over. */
+  /** Keys of Secrets that another certificate provider wrote for a release of this extension. The keeper may take over these Secrets. */
   replaced: ReadonlySet<string>;
-  /** When the trusted authorities of the targets last changed, by key of the Secret; milliseconds since the epoch. Kept between reconciles. */
+  /** Time of the last change of the CAs that the targets trust, in milliseconds since the epoch, by key of the Secret. Kept between reconciles. */
   trustedSince: Map<string, number>;
   /** Records an Event. */
   record: (reason: CertificateEvent, message: string) => void;
@@ -58,7 +58,7 @@ export interface KeeperOptions {
   log: Logger;
 }
 
-/** Limit of actions on one certificate in one reconcile; at most three are ever needed. */
+/** Maximum number of updates of one certificate in one reconcile. Three are always enough. */
 const ACTIONS_MAX = 6;
 
 /** Maintains the certificates that operator-controller provides for the webhooks and API services of an extension, with the extension's identity. */
@@ -70,8 +70,8 @@ export class CertificateKeeper {
   }
 
   /**
-   * Issues and renews certificates when they are due, and injects their authorities into the targets. Skips targets that do not exist, or do not
-   * have their webhook yet.
+   * Issues and renews certificates when they are due, and injects their CAs into the targets. Skips targets that do not exist or do not have their
+   * webhook yet.
    * @returns the time of the next action, in milliseconds since the epoch.
    * @throws RetryableError with the name of the Secret.
    */
@@ -82,7 +82,7 @@ export class CertificateKeeper {
         at = Math.min(at, await this.#maintain(one));
       } catch (err) {
         this.#options.signal.throwIfAborted();
-        throw wrapError(`provide the serving certificate in ${describeObject(one.secret)}: `, err);
+        throw wrapError(`cannot provide the serving certificate in ${describeObject(one.secret)}: `, err);
       }
     }
     return at;
@@ -103,7 +103,7 @@ export class CertificateKeeper {
       if (action.kind === "promote") await maintenance.promote();
       if (action.kind === "trim") await maintenance.trim();
     }
-    throw new RetryableError("Retrying", `it is still not up to date after ${ACTIONS_MAX} actions`);
+    throw new RetryableError("Retrying", `the certificate is still outdated after ${ACTIONS_MAX} updates`);
   }
 
   /** Reads the Secret. @throws RetryableError if it has another owner. */
@@ -116,7 +116,7 @@ export class CertificateKeeper {
   }
 }
 
-/** One certificate during a reconcile: its stored Secret, and the authorities that its targets trust. */
+/** One certificate during a reconcile: the stored Secret, and the CAs that the targets trust. */
 class CertificateMaintenance {
   stored: StoredCertificates | undefined;
   readonly #options: KeeperOptions;
@@ -139,12 +139,12 @@ class CertificateMaintenance {
     this.#targets = results.flatMap(({ target, live }) => (live && canTrust(live) ? [{ target, live }] : []));
   }
 
-  /** Injects exactly the stored authorities into every target. @returns whether that changed a target. */
+  /** Injects the stored CAs into every target, and removes all others. @returns whether a target changed. */
   spread(): Promise<boolean> {
     return this.#trust(this.stored?.authorities ?? []);
   }
 
-  /** Issues a new certificate. Targets trust the new authority in addition to those that Pods may still use, before the Secret changes. */
+  /** Issues a new certificate. Before the Secret changes, the targets trust the new CA in addition to the CAs that Pods may still use. */
   async issue(because: string): Promise<void> {
     const injected = this.#targets.flatMap(({ target, live }) => getCaBundles(live, target).flatMap(parseCertificates));
     const known = [...injected, ...(this.stored?.authorities ?? [])];
@@ -157,13 +157,13 @@ class CertificateMaintenance {
   async prepare(because: string): Promise<void> {
     if (!this.stored) return;
     await this.#store(storePrepared(this.stored, await this.#issuePair(), this.#options.now()));
-    this.#record("CertificatePrepared", "successor issued; clients now trust its authority", because);
+    this.#record("CertificatePrepared", "issued the next certificate; clients now trust its CA", because);
   }
 
   async promote(): Promise<void> {
     if (!this.stored?.next) return;
     await this.#store(promotePrepared(this.stored));
-    this.#record("CertificateRenewed", "renewed: the operator now serves the successor; clients trust both authorities");
+    this.#record("CertificateRenewed", "renewed: the operator now serves the next certificate; clients trust both CAs");
   }
 
   async trim(): Promise<void> {
@@ -194,7 +194,7 @@ class CertificateMaintenance {
     return changed;
   }
 
-  /** Writes the Secret, only if it has not changed since it was read. */
+  /** Writes the Secret if it has not changed since it was read. */
   async #store(stored: StoredCertificates): Promise<void> {
     const { client, owner, signal } = this.#options;
     const marked = withOwner(toServingSecret(this.#desired.secret, stored), owner);
@@ -211,7 +211,7 @@ class CertificateMaintenance {
   }
 }
 
-/** The services that certificates are provided with. */
+/** The services that `ExtensionCertificates` needs. */
 type CertificateInputs = Pick<ApplyServices, "certificates" | "memory" | "events" | "now" | "driftIntervalMs" | "extensionExists">;
 
 /** The certificates that operator-controller provides for the webhooks and API services of one extension, in one reconcile. */
@@ -227,8 +227,8 @@ export class ExtensionCertificates {
   }
 
   /**
-   * Maintains the certificates of a deployed release if one of these is true: they were not checked for this release yet, this reconcile compared or
-   * wrote objects, the trusted authorities of a webhook changed, a certificate is due for renewal, or the drift interval is over.
+   * Maintains the certificates of a deployed release if they were not checked for this release yet, this reconcile compared or wrote objects, the
+   * trusted CAs of a webhook changed, a certificate is due for renewal, or the drift interval is over.
    * @throws RetryableError with the name of the Secret.
    */
   async maintain(release: ReleaseRecord): Promise<void> {
@@ -246,7 +246,7 @@ export class ExtensionCertificates {
     this.#deps.memory.of(this.#phase.extension).certificates.release = version;
   }
 
-  /** Removes the CA from definitions that lose their conversion webhook, right before the apply. */
+  /** Removes the CA from CustomResourceDefinitions that lose their conversion webhook. Call it right before the apply. */
   async withdraw(objects: readonly KubeObject[], live: LiveObjects): Promise<void> {
     for (const object of objects) {
       const found = live.get(getObjectKey(object));
@@ -258,8 +258,8 @@ export class ExtensionCertificates {
   }
 
   /**
-   * Provides the certificates for `objects`, and injects their authorities into the existing ones. Call it before and after the apply.
-   * @returns whether they need certificates. @throws RetryableError with the name of the Secret.
+   * Provides the certificates for `objects`, and injects their CAs into objects that already exist. Call it before and after the apply.
+   * @returns whether the objects need certificates. @throws RetryableError with the name of the Secret.
    */
   async keep(objects: readonly KubeObject[]): Promise<boolean> {
     const { certificates: own, memory, now, driftIntervalMs, extensionExists, events } = this.#deps;
@@ -289,7 +289,7 @@ export class ExtensionCertificates {
   }
 }
 
-/** Returns the keys of the Secrets with the certificates of a release's Deployments, from any provider. */
+/** Returns the keys of the Secrets that contain the certificates of a release's Deployments, for every provider. */
 function listReplacedSecrets(objects: readonly KubeObject[]): Set<string> {
   const refs = listServedNames(objects).map(({ namespace, certificateName: name }) => ({
     apiVersion: "v1",

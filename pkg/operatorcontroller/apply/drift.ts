@@ -18,14 +18,14 @@ import type { ApplyContext } from "./applyContext.ts";
 import { findForeignObjects } from "./ownershipCheck.ts";
 import { formatKinds } from "./preparedObjects.ts";
 
-/** Drift intervals between two comparisons of all objects, including watched ones; with the default interval that is one hour. */
+/** Number of drift intervals after which all objects are compared, including watched objects: one hour with the default interval. */
 export const FULL_EVERY = 12;
 
 /** The objects of a deployed release that are due for comparison with the cluster. */
 interface ComparisonDue {
   /** All objects are due; otherwise those in `keys`. */
   readonly isFull: boolean;
-  /** The drift interval is over, so `keys` contains the unwatched objects. */
+  /** Whether the drift interval is over. If so, `keys` contains the unwatched objects. */
   readonly isIntervalUp: boolean;
   /** Keys of `getObjectKey`. */
   readonly keys: ReadonlySet<string>;
@@ -72,15 +72,15 @@ interface Drift {
   readonly kind: "deleted" | "changed";
   /** The changed fields; empty if they are unknown. */
   readonly fields: readonly DriftedField[];
-  /** It drifted between the read and the apply, and the apply corrected it unseen. */
+  /** The object drifted between the read and the apply, which corrected the drift. */
   readonly meanwhile?: boolean;
 }
 
-/** Explains why drift of an extension that was taken over is only reported, and until when. */
+/** Explains why the controller does not correct the drift of an adopted extension, and how to correct it. */
 const TAKEN_OVER =
-  "the extension was taken over from another operator-controller: drift is corrected after the first upgrade, or when spec.drift.policy is Correct";
+  "drift is not corrected until the first upgrade because another operator-controller installed the extension (to correct drift now, set spec.drift.policy to Correct)";
 
-/** Reports the drift of one extension in one reconcile: new drift in Events, uncorrected drift in the condition. */
+/** Reports the drift of one extension during one reconcile: new drift in Events, uncorrected drift in `status.problems`. */
 class DriftReport {
   readonly #context: ApplyContext;
   readonly #chosen: DriftPolicy;
@@ -106,7 +106,7 @@ class DriftReport {
     const why = isTakenOver ? `; ${TAKEN_OVER}` : "";
     if (news.length > 0)
       deps.events.record(extension, "Warning", "Drifted", `objects of bundle "${bundle}" drifted: ${formatFirst(news)}${why}`);
-    if (policy === "Warn") return; // earlier writes of the applier do not correct this drift
+    if (policy === "Warn") return; // with policy Warn, the applier's earlier writes have not corrected this drift
     const keys = new Set(drifts.map(({ ref }) => getObjectKey(ref)));
     const corrected = selectChanges(applier.actions).filter(({ ref }) => keys.has(getObjectKey(ref)));
     if (corrected.length === 0) return;
@@ -114,7 +114,7 @@ class DriftReport {
     deps.events.record(extension, "Normal", "DriftCorrected", `corrected objects of bundle "${bundle}": ${formatActions(corrected)}`);
   }
 
-  /** Reports uncorrected drift and unwatched objects in the condition. */
+  /** Reports uncorrected drift and unwatched objects in `status.problems`. */
   reportProblems(): void {
     const { deps, phase } = this.#context;
     const { extension } = phase;
@@ -130,8 +130,8 @@ class DriftReport {
 }
 
 /**
- * Returns the drift that an apply corrected, or that a dry run found with policy Warn; undefined without drift or without an outcome. A change
- * during a dry run does not count as drift yet: the watch of the object reports it.
+ * Returns the drift that an apply corrected, or that a dry run found with policy Warn; undefined without drift or without an outcome. A change during
+ * a dry run does not count as drift yet, because the object's watch reports it.
  */
 function findDrift(outcome: Outcome | undefined, policy: DriftPolicy["policy"]): Drift | undefined {
   if (!outcome) return undefined;
@@ -145,7 +145,7 @@ function findDrift(outcome: Outcome | undefined, policy: DriftPolicy["policy"]):
   return detectsConcurrentChange(before.metadata, after.metadata) ? { ref, kind: "changed", fields, meanwhile: true } : undefined;
 }
 
-/** Describes drift, such as `Service ns/a was changed: /spec/ports/0/name by "kubectl-edit"`; never with values, which may be secret. */
+/** Describes drift, such as `Service ns/a was changed: /spec/ports/0/name by "kubectl-edit"`; Contains no values, which may be secret. */
 function describeDrift({ ref, kind, fields, meanwhile }: Drift): string {
   const what = `${describeObject(ref)} was ${kind}${meanwhile ? " during the comparison" : ""}`;
   return fields.length === 0 ? what : `${what}: ${formatFirst(fields.map(describeField))}`;
@@ -163,8 +163,8 @@ type ActivePolicy = "Correct" | "Warn";
 
 /**
  * Compares the objects of a deployed release that are due (see `findDueObjects`) with the cluster, and corrects (policy Correct) or reports (Warn)
- * drift. With policy Ignore it compares nothing. An object whose kind is no longer served does not stop the others.
- * @throws RetryableError with everything that could not be compared or corrected.
+ * drift. With policy Ignore, compares nothing. Continues with the other objects if the kind of an object is no longer served.
+ * @throws RetryableError with all objects that could not be compared or corrected.
  */
 export async function reconcileDrift(deployed: ReleaseRecord, context: ApplyContext): Promise<void> {
   const { deps, phase, scoped, step } = context;
@@ -193,14 +193,14 @@ export async function reconcileDrift(deployed: ReleaseRecord, context: ApplyCont
     if (deps.watches && due.isFull) mayWatchAll = await findWatchPermissions(scoped, served, (gvk) => kinds.resourceOf(gvk), step.signal);
     await compare(context, served, policy);
   } finally {
-    report.recordEvents(selected); // also after a failed comparison
+    report.recordEvents(selected); // in case the comparison failed, too
     resumeWatches(context, selected, chosen, due.isFull ? { mayWatchAll } : undefined);
     if (deps.watches && due.isFull) remembered.comparedAt = from; // the watches know which objects failed
   }
   if (due.isFull && policy === "Correct") changes.live = context.applier.applied;
   report.reportProblems();
   if (unserved.length > 0) {
-    const text = `this cluster no longer serves ${formatKinds(unserved)}: objects of that kind in bundle "${releases.installed?.name ?? ""}" cannot be restored`;
+    const text = `cannot restore objects of bundle "${releases.installed?.name ?? ""}": this cluster no longer serves ${formatKinds(unserved)}`;
     throw new RetryableError("KindNotServed", text);
   }
   if (due.isFull || due.isIntervalUp) remembered.checkedAt = from;
@@ -220,7 +220,7 @@ export function followRelease({ deps, phase, scoped, applier }: ApplyContext, ma
   return deps.watches?.follow(name, uid, getWatchIdentity(extension, scoped, mayWatchAll), compared);
 }
 
-/** Applies objects, or with policy Warn only runs dry runs; the applier's outcomes have the results. */
+/** Applies objects; with policy Warn, only runs dry runs. The results are in the applier's `outcomes`. */
 function compare(context: ApplyContext, objects: readonly KubeObject[], policy: ActivePolicy): Promise<void> {
   const { applier, phase } = context;
   return context.withLocks(objects, async () => {
@@ -228,15 +228,15 @@ function compare(context: ApplyContext, objects: readonly KubeObject[], policy: 
     const { found, lost } = await takeBackObjects(context, objects, read, policy);
     const live = policy === "Warn" ? found : await context.adoptFields(found);
     const ours = objects.filter((object) => !lost.has(getObjectKey(object)));
-    const applied = context.toApply(ours, live, isMigrated(phase.extension)); // otherwise this would recreate all Pods of OLM v0
+    const applied = context.toApply(ours, live, isMigrated(phase.extension)); // otherwise the apply would recreate all Pods that OLM v0 created
     await (policy === "Warn" ? applier.compare(applied, live) : applier.apply(applied, live, { continueOnFailure: true }));
     if (lost.size > 0) throw new RetryableError(Reason.Retrying, [...lost.values()].join("\n"));
   });
 }
 
 /**
- * Takes over objects that other extensions have taken from this one and left since.
- * @returns the live objects without those that other extensions own, and the messages about these by `getObjectKey`.
+ * Takes over objects that other extensions have taken over from this extension but no longer contain.
+ * @returns the live objects except those that other extensions own, and messages about these, by `getObjectKey`.
  */
 async function takeBackObjects(
   context: ApplyContext,
@@ -260,7 +260,7 @@ async function takeBackObjects(
   return { found: new Map([...after].filter(([key]) => !lost.has(key))), lost };
 }
 
-/** Resumes the watches with the results of a comparison. @param full set after a comparison of all objects: from now on all are watched. */
+/** Resumes the watches with the results of a comparison. @param full set after all objects were compared: all of them are watched from now on. */
 function resumeWatches(
   { deps, phase, scoped, step, applier }: ApplyContext,
   objects: readonly KubeObject[],

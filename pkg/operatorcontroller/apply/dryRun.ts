@@ -17,7 +17,7 @@ import {
 } from "./applier.ts";
 import { buildOwnerMarks } from "./handovers.ts";
 
-/** A warning of the API server, or of an admission webhook or policy, about objects that it accepts. */
+/** A warning from the API server, an admission webhook or an admission policy about accepted objects. */
 export interface ApiWarning {
   /** One printable line of at most 500 characters. */
   readonly text: string;
@@ -25,16 +25,16 @@ export interface ApiWarning {
   readonly refs: readonly ObjectRef[];
 }
 
-/** Sorts warnings by text, and the objects of each by description, so that the order of the responses does not matter. */
+/** Sorts warnings by text, and the objects of each warning by description. The result does not depend on the order of the responses. */
 export function sortWarnings(refsByText: ReadonlyMap<string, readonly ObjectRef[]>): ApiWarning[] {
   const byText = [...refsByText].sort(([a], [b]) => compareText(a, b));
   return byText.map(([text, refs]) => ({ text, refs: refs.toSorted((a, b) => compareText(describeObject(a), describeObject(b))) }));
 }
 
-/** Warnings that become Events of their own; one more Event has the number of the others. */
+/** Maximum number of warnings with their own Event. One more Event reports the number of omitted warnings. */
 const MAX_WARNING_EVENTS = 5;
 
-/** Formats the warnings about a bundle for Events: one text for each warning, at most six. */
+/** Formats the warnings about a bundle as Event messages: one message for each of the first five warnings, and one for the number of others. */
 export function formatApiWarnings(warnings: readonly ApiWarning[], bundle: string): string[] {
   const texts = warnings
     .slice(0, MAX_WARNING_EVENTS)
@@ -45,12 +45,12 @@ export function formatApiWarnings(warnings: readonly ApiWarning[], bundle: strin
     : texts;
 }
 
-/** Different warnings that one reconcile keeps. */
+/** Maximum number of distinct warnings that one reconcile keeps. */
 const MAX_WARNINGS = 100;
 
 /**
- * Runs server-side dry runs of objects, with the identity of `client`: admission, validation, quota and RBAC decide, and nothing is written.
- * Two errors do not count as failures: a binding to a missing Role or ClusterRole of the same set, and an immutable field of an object that
+ * Runs server-side dry runs of objects with the identity of `client`. The API server checks admission, validation, quota and RBAC, and writes
+ * nothing. Two errors do not count as failures: a binding to a missing Role or ClusterRole of the same set, and an immutable field of an object that
  * `Applier.apply` recreates.
  */
 export class DryRun {
@@ -63,7 +63,7 @@ export class DryRun {
     this.#signal = signal;
   }
 
-  /** The warnings of the API server about objects, in order of text; at most 100 texts. */
+  /** The API server's warnings, sorted by text; at most 100. */
   get warnings(): readonly ApiWarning[] {
     return sortWarnings(this.#warnings);
   }
@@ -71,8 +71,8 @@ export class DryRun {
   /**
    * Returns the error for the failures of a dry run.
    * @param objects the objects of the dry run.
-   * @returns a DeniedError if permissions, quotas or policies deny all of them, which is over when the first of them is no longer denied;
-   * otherwise RequestsFailed Retrying with every failure; undefined without failures.
+   * @returns DeniedError if permissions, quotas or policies deny all failed objects; the controller retries when the first of them is no longer
+   * denied. Otherwise RequestsFailed Retrying with every failure. Undefined without failures.
    */
   toError(failures: readonly ObjectFailure[], objects: readonly KubeObject[]): RequestsFailed | DeniedError | undefined {
     const [first] = failures;
@@ -105,7 +105,7 @@ export class DryRun {
     return { objects: after, failures };
   }
 
-  /** Returns a check that is true when a dry run of the object no longer fails with such an error. */
+  /** Returns a check that is true when a dry run of the object no longer fails with an error for which `isRefusal` is true. */
   untilNot(isRefusal: (err: unknown) => boolean, object: KubeObject): UnblockCheck {
     return async (signal) => {
       const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal };
@@ -114,7 +114,7 @@ export class DryRun {
     };
   }
 
-  /** Patches the owner too: an apply would add a second controller reference, which the API server rejects. */
+  /** Patches the owner, too, because an apply would add a second controller reference, which the API server rejects. */
   #take(object: KubeObject, live: KubeObject): Promise<KubeObject> {
     const { labels, annotations, ...marks } = buildOwnerMarks(object, live);
     const metadata = {

@@ -19,7 +19,7 @@ const another: ObjectFailure = {
   err: new KubeError('configmaps "x" not found', { status: 404, reason: "NotFound" }),
 };
 
-test("findMissingNamespaces returns one finding for each missing namespace, in order of name, and none for other failures", () => {
+test("findMissingNamespaces returns one finding for each missing namespace, sorted by name, and none for other failures", () => {
   const found = findMissingNamespaces([newFailure("1", "b"), another, newFailure("2", "a"), newFailure("3", "b")], { namespace: "ns" });
   expect(found).toMatchObject([
     {
@@ -36,23 +36,28 @@ test("findMissingNamespaces returns one finding for each missing namespace, in o
 });
 
 test.for<[where: string, inline: Record<string, unknown> | undefined, namespace: string, advice: string]>([
-  ["where the extension is installed", undefined, "ns", "create it before the ClusterExtension"],
-  ["that the operator watches", { watchNamespace: "a" }, "a", "create it, or set another one in spec.config.inline.watchNamespace"],
+  ["where the extension is installed", undefined, "ns", "create the namespace"],
+  [
+    "that the operator watches",
+    { watchNamespace: "a" },
+    "a",
+    "create the namespace, or set spec.config.inline.watchNamespace to an existing namespace",
+  ],
   [
     "in a list of watched namespaces",
     { watchNamespaces: ["b", "a"] },
     "a",
-    "create it, or remove it from spec.config.inline.watchNamespaces",
+    "create the namespace, or remove it from spec.config.inline.watchNamespaces",
   ],
-  ["in another field", { watchNamespaces: "a" }, "a", "create it, or remove it from the configuration"],
-])("findMissingNamespaces says what to do when the missing namespace is the one %s", ([, inline, namespace, advice]) => {
+  ["in another field", { watchNamespaces: "a" }, "a", "create the namespace, or remove it from the extension's configuration"],
+])("findMissingNamespaces suggests a fix when the missing namespace is the one %s", ([, inline, namespace, advice]) => {
   const spec = { namespace: "ns", ...(inline ? { config: { configType: "Inline" as const, inline } } : {}) };
   expect(findMissingNamespaces([newFailure("1", namespace)], spec).map(formatPreflightFinding)).toEqual([
     `namespace "${namespace}" does not exist, so 1 object cannot be created: ${advice}`,
   ]);
 });
 
-test("newNamespacesError names all missing namespaces, and is over when the first of them exists", async () => {
+test("newNamespacesError lists all missing namespaces, and ends when the first of them exists", async () => {
   const asked: string[] = [];
   const applier = {
     untilNot: (isRefusal: (err: unknown) => boolean, { metadata }: { metadata: { name: string } }) => {

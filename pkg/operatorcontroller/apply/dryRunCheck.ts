@@ -15,9 +15,9 @@ import type { DryRun } from "./dryRun.ts";
 import { newFinding, type PreflightCheck, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
 
 /**
- * Runs a dry run of each object: admission, validation, quota and permissions decide. Missing namespaces are the first findings, one for each
- * namespace. Skips a CustomResourceDefinition whose conversion webhook needs a certificate of the controller: the API server would deny it only
- * because the certificate authority is not in it yet.
+ * Runs a dry run of each object: the API server checks admission, validation, quota and permissions. The first findings are missing namespaces, one
+ * finding for each namespace. Skips a CustomResourceDefinition whose conversion webhook needs a certificate from the controller, because the API
+ * server would deny it only for its missing CA.
  */
 export const dryRunCheck: PreflightCheck = {
   name: "dryRun",
@@ -56,7 +56,7 @@ function newDeniedFinding(failure: ObjectFailure): PreflightFinding {
   return { kind: "dryRun", ...describeFailure(failure), problems: toFailureProblems(failure) };
 }
 
-/** Finds the namespaces that do not exist, and counts their objects. @returns a finding for each namespace, in order of name. */
+/** Finds namespaces that do not exist, and counts their objects. @returns a finding for each namespace, sorted by name. */
 export function findMissingNamespaces(
   failures: readonly ObjectFailure[],
   spec: Pick<ClusterExtensionSpec, "namespace" | "config">,
@@ -82,18 +82,20 @@ function getNamespaceAdvice(
   namespace: string,
   { namespace: installed, config }: Pick<ClusterExtensionSpec, "namespace" | "config">,
 ): string {
-  if (namespace === installed) return "create it before the ClusterExtension";
+  if (namespace === installed) return "create the namespace";
   const { watchNamespace, watchNamespaces } = config?.inline ?? {};
-  if (watchNamespace === namespace) return "create it, or set another one in spec.config.inline.watchNamespace";
+  if (watchNamespace === namespace) return "create the namespace, or set spec.config.inline.watchNamespace to an existing namespace";
   const isListed = Array.isArray(watchNamespaces) && watchNamespaces.includes(namespace);
-  return isListed ? "create it, or remove it from spec.config.inline.watchNamespaces" : "create it, or remove it from the configuration";
+  return isListed
+    ? "create the namespace, or remove it from spec.config.inline.watchNamespaces"
+    : "create the namespace, or remove it from the extension's configuration";
 }
 
 /**
  * Returns the error for missing namespaces.
  * @param missing the result of `findMissingNamespaces`.
  * @param tried the objects of the dry run.
- * @returns WaitingError Retrying with all missing namespaces, which is over when the first of them exists; undefined if none is missing.
+ * @returns WaitingError Retrying with all missing namespaces, which ends when the first of them exists; undefined if no namespace is missing.
  */
 export function newNamespacesError(
   missing: readonly PreflightFinding[],

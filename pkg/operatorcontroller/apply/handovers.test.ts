@@ -18,7 +18,7 @@ const extension = (name: string, uid = name): ClusterExtension => {
 /** One extension: its deployed objects, its target objects, and its progress. */
 type Side = { has: readonly string[]; wants: readonly string[]; progress?: "blocked" | "ready" | "settled" | "unknown" };
 
-/** Notes the extensions; each needs the objects that it wants and another one has. */
+/** Records the extensions. Each extension needs the objects that it wants and that another extension has. */
 function given(sides: Readonly<Record<string, Side>>): Handovers {
   const handovers = new Handovers(() => Object.keys(sides).map((name) => extension(name)));
   for (const [name, { has, wants, progress = "ready" }] of Object.entries(sides)) {
@@ -73,7 +73,7 @@ test.for<[name: string, sides: Readonly<Record<string, Side>>, want: readonly st
   expect(findAgreeing(sides)).toEqual(want);
 });
 
-test("Handovers agrees only on sets of extensions that need no others and want no object twice", () => {
+test("Handovers lets extensions agree only if they need no other extensions and no two of them want the same object", () => {
   const names = ["a", "b", "c", "d"] as const;
   const objects = ["w", "x", "y", "z"] as const;
   const progress = fc.constantFrom("ready" as const, "ready" as const, "blocked" as const);
@@ -104,7 +104,7 @@ test("Handovers blocks a ready extension when a reconcile does not determine its
   expect(handovers.isAgreed("a")).toBe(false);
 });
 
-test("Handovers keeps an extension ready when a reconcile has the same target, but not another one", () => {
+test("Handovers keeps an extension ready when a reconcile has the same target, but not when the target differs", () => {
   const handovers = given({ a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["x"] } });
   handovers.setTarget(extension("b"), [object("x")], [object("y")]);
   expect(handovers.isAgreed("a")).toBe(true);
@@ -133,7 +133,7 @@ test("Handovers.isWanted is true for an object when the target or deployed relea
   expect(handovers.isWanted("a", object("z"))).toBe(false);
 });
 
-test("Handovers.isWanted is true for cluster-scoped objects, but not for namespaced ones, until every extension is known", () => {
+test("Handovers.isWanted is true for cluster-scoped objects, but not for namespaced objects, until every extension is known", () => {
   const existing = [extension("a"), extension("b")];
   const handovers = new Handovers(() => existing);
   handovers.settle(extension("a"), []);

@@ -12,7 +12,7 @@ import { formatFirst } from "../state/objectActions.ts";
 
 /** An object that a release needs and another extension owns. */
 export interface Need {
-  /** The object as it will be applied. */
+  /** The object in the form in which it will be applied. */
   readonly object: KubeObject;
   /** Name of the extension that owns it. */
   readonly owner: string;
@@ -21,9 +21,9 @@ export interface Need {
 /**
  * The progress of the target release of an extension:
  *
- * | blocked | it is still being checked, or cannot be applied for another reason than objects of other extensions |
- * | ready   | it only waits for objects of other extensions                                                       |
- * | writing | it has begun                                                                                        |
+ * | blocked | it is still being checked, or something other than objects of other extensions prevents the apply |
+ * | ready   | it waits only for objects of other extensions                                                       |
+ * | writing | the apply has begun                                                                                 |
  * | settled | it is deployed                                                                                      |
  */
 type Progress = "blocked" | "ready" | "writing" | "settled";
@@ -35,22 +35,21 @@ interface HandoverTarget {
   /** Keys of the objects of the deployed release. */
   readonly deployed: ReadonlySet<string>;
   progress: Progress;
-  /** Owners of the objects that it needs, by key of the object. */
+  /** Owners of the needed objects, by object key. */
   needs: ReadonlyMap<string, string>;
 }
 
 const NO_KEYS: ReadonlySet<string> = new Set();
 
 /**
- * Decides which objects an extension may take over from another one, from the target release of each extension. An owner agrees to give up an
- * object if its target release does not contain it and waits for nothing but such agreements. Therefore extensions that exchange objects in a
- * cycle all agree, and any of them may begin.
- * In-memory only. Safe to lose on restart: an owner with an unknown target does not agree.
+ * Decides from the target release of each extension which objects an extension may take over from another extension. An owner agrees to give up an
+ * object if its target release does not contain the object, and waits only for other owners to agree. Extensions that exchange objects in a cycle
+ * therefore all agree, and any of them may begin. In-memory only. Safe to lose on restart: an owner with an unknown target does not agree.
  */
 export class Handovers {
   readonly #existing: () => readonly Readonly<ClusterExtension>[];
   readonly #targets = new Map<string, HandoverTarget>();
-  /** Uids of the extensions with a known target, or known to have none, by name. */
+  /** Uids of the extensions whose target is known, including extensions without a target, by name. */
   readonly #seen = new Map<string, string>();
 
   /** @param existing lists the extensions of the cluster from a cache. */
@@ -58,7 +57,7 @@ export class Handovers {
     this.#existing = existing;
   }
 
-  /** Notes the target release of a reconcile, before it is checked. */
+  /** Records the target release that a reconcile determined, before it is checked. */
   setTarget(
     { metadata: { name, uid = "" } }: Readonly<ClusterExtension>,
     desired: readonly KubeObject[],
@@ -73,20 +72,20 @@ export class Handovers {
     this.#seen.set(name, uid);
   }
 
-  /** Notes that the deployed release is the target of the extension. */
+  /** Records that the deployed release is the target of the extension. */
   settle({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>, deployed: readonly KubeObject[]): void {
     const keys = new Set(deployed.map(getObjectKey));
     this.#targets.set(name, { uid, keys, deployed: keys, progress: "settled", needs: new Map() });
     this.#seen.set(name, uid);
   }
 
-  /** Notes the deployed release as the target if no target is known, such as after a restart without catalogs. */
+  /** Records the deployed release as the target if no target is known, such as after a restart without catalogs. */
   assume(extension: Readonly<ClusterExtension>, deployed: readonly KubeObject[]): void {
     const { name, uid = "" } = extension.metadata;
     if (this.#targets.get(name)?.uid !== uid) this.settle(extension, deployed);
   }
 
-  /** Notes that a release only waits for objects of other extensions. */
+  /** Records that a release waits only for objects of other extensions. */
   ready(name: string, needs: readonly Need[]): void {
     const target = this.#targets.get(name);
     if (!target) return;
@@ -94,20 +93,20 @@ export class Handovers {
     target.needs = new Map(needs.map(({ object, owner }) => [getObjectKey(object), owner]));
   }
 
-  /** Notes that a release begins. */
+  /** Records that the apply of a release has begun. */
   writing(name: string): void {
     this.#progress(name, "writing");
   }
 
-  /** Notes that a release cannot be applied now. */
+  /** Records that a release cannot be applied now. */
   blocked(name: string): void {
     this.#progress(name, "blocked");
   }
 
   /**
-   * Notes that a reconcile has ended.
-   * @param hasTarget whether it determined the target release; otherwise a target that was ready becomes blocked.
-   * @param isKnown whether it determined that there is a target, or none.
+   * Records that a reconcile has ended.
+   * @param hasTarget whether the reconcile determined the target release. If not, a ready target becomes blocked.
+   * @param isKnown whether the reconcile determined if there is a target.
    */
   endReconcile({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>, hasTarget: boolean, isKnown: boolean): void {
     if (isKnown) this.#seen.set(name, uid);
@@ -126,13 +125,16 @@ export class Handovers {
     return target !== undefined && !target.keys.has(getObjectKey(object));
   }
 
-  /** Reports whether the owner has left the object: its release without the object has begun or is deployed. */
+  /** Reports whether the owner has given up the object: the apply of its release without the object has begun, or the release is deployed. */
   hasLeft(owner: string, object: KubeObject): boolean {
     const progress = this.#targets.get(owner)?.progress;
     return this.excludes(owner, object) && (progress === "settled" || progress === "writing");
   }
 
-  /** Reports whether the owners of all needed objects agree: the extension is in the largest set of ready extensions that only need one another. */
+  /**
+   * Reports whether the owners of all needed objects agree: the extension is in the largest set of ready extensions that need only objects of one
+   * another.
+   */
   isAgreed(name: string): boolean {
     const able = new Set([...this.#targets].flatMap(([one, { progress }]) => (progress === "ready" ? [one] : [])));
     for (let before = -1; before !== able.size; ) {
@@ -146,8 +148,8 @@ export class Handovers {
   }
 
   /**
-   * Reports whether an object that its owner's release no longer contains stays, because the target or deployed release of another extension
-   * contains it. After a restart, cluster-scoped objects stay until the targets of all extensions are known.
+   * Reports whether an object that its owner's release no longer contains must be kept, because the target or deployed release of another extension
+   * contains it. After a restart, cluster-scoped objects are kept until the targets of all extensions are known.
    */
   isWanted(owner: string, object: KubeObject): boolean {
     const key = getObjectKey(object);
@@ -155,7 +157,7 @@ export class Handovers {
     return toObjectRef(object).namespace === undefined && !this.#isComplete();
   }
 
-  /** Reports whether another extension has deployed its target release with that object. */
+  /** Reports whether another extension has deployed a target release that contains the object. */
   isSettledOn(owner: string, object: KubeObject): boolean {
     const key = getObjectKey(object);
     return [...this.#targets].some(([name, { keys, progress }]) => name !== owner && progress === "settled" && keys.has(key));
@@ -176,24 +178,24 @@ export class Handovers {
   }
 }
 
-/** Milliseconds between two checks whether the other extensions are ready; they need no request. */
+/** Interval in milliseconds of the check whether the other extensions are ready. The check sends no request. */
 const HANDOVER_LOOK_MS = 1_000;
 
-/** The error of a release that needs objects of other extensions whose own next releases cannot be applied yet. */
+/** Thrown if a release needs objects of other extensions, and the next releases of these cannot be applied yet. */
 export class HandoverPending extends WaitingError {
   constructor(needs: readonly Need[], isAgreed: () => boolean) {
-    const objects = needs.map(({ object, owner }) => `${describeObject(object)} of ${CLUSTER_EXTENSION} "${owner}"`);
-    const text = `waiting for ${formatFirst(objects)}, whose next release no longer contains it and cannot be applied yet; nothing was changed, and the controller retries automatically`;
+    const objects = needs.map(({ object, owner }) => `${describeObject(object)} from ${CLUSTER_EXTENSION} "${owner}"`);
+    const text = `waiting to take over ${formatFirst(objects)}: the next release of the owner does not contain the object, but cannot be applied yet; no objects were changed, and the controller retries automatically`;
     super(Reason.Retrying, text, { isOver: () => Promise.resolve(isAgreed()), everyMs: HANDOVER_LOOK_MS });
   }
 }
 
-/** The error while another extension is writing one of the objects. */
+/** Thrown while another extension is writing one of the objects. */
 export class ObjectsLocked extends RetryableError {}
 
 /**
- * Locks objects while an extension writes them. Otherwise two extensions that are reconciled in parallel could both see that an object does not
- * exist yet. The second one would then take over the object that the first one has just created.
+ * Locks objects while an extension writes them. Without locks, two extensions that are reconciled in parallel could both find that an object does not
+ * exist, and the second extension would take over the object that the first extension has just created.
  */
 export class ObjectLocks {
   readonly #held = new Map<string, string>();
@@ -201,7 +203,7 @@ export class ObjectLocks {
   /**
    * Locks objects until the returned function is called.
    * @param keys distinct keys of `getObjectKey`.
-   * @throws ObjectsLocked Retrying if another extension has locked one of them; then none is locked.
+   * @throws ObjectsLocked Retrying if another extension has locked one of them. In this case, no object is locked.
    */
   lock(extension: string, keys: readonly string[]): () => void {
     for (const key of keys) {
@@ -216,14 +218,14 @@ export class ObjectLocks {
   }
 }
 
-/** Attempts to write an object while other writers change it. */
+/** Maximum number of attempts to write an object that other clients change at the same time. */
 const MAX_TAKE_WRITES = 5;
 
 /**
- * Takes over the live object of another extension with one write, if that extension still owns it. So the object always has exactly one owner and
- * is never deleted. Its content stays unchanged until the apply that follows.
+ * Takes over the live object of another extension with one write, if that extension still owns it. The object therefore always has exactly one owner
+ * and is never deleted. Its content does not change until the following apply.
  * @returns the updated object; undefined if it no longer exists.
- * @throws RetryableError Retrying if a third party owns it now.
+ * @throws RetryableError Retrying if the object now has a different owner.
  */
 export async function takeOverFrom(
   client: Pick<Client, "get" | "patch">,
@@ -256,9 +258,9 @@ export function buildOwnerMarks({ metadata, ...object }: KubeObject, live: KubeO
 }
 
 /**
- * Takes over live objects of another writer, such as the Go operator-controller, without changing their content:
+ * Takes over live objects that another program wrote, such as the Go operator-controller, without changing their content:
  *
- * | on the object                    | becomes                     | so that                                                       |
+ * | on the object                    | becomes                     | reason                                                        |
  * | fields of its field manager      | fields of our field manager | an apply removes fields that a later bundle no longer sets    |
  * | owner reference of a CRD to the extension | the annotation with its uid | the garbage collector cannot delete the CRD and its custom resources |
  *

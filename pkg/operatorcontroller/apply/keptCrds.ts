@@ -10,12 +10,12 @@ import { type CrdUse, checkCrdUse } from "../crds/crdUse.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { type Applier, throwFailures } from "./applier.ts";
 
-/** Converts a reference to an object with only its identity. */
+/** Converts a reference to an object that contains only apiVersion, kind, namespace and name. */
 export function toKubeObject({ apiVersion, kind, name, namespace }: ObjectRef): KubeObject {
   return { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
 }
 
-/** Returns the live objects for `objects` that belong to the owner. */
+/** Returns the live versions of `objects` that belong to the owner. */
 export function filterOwned(objects: readonly KubeObject[], live: LiveObjects, owner: Owner): KubeObject[] {
   return objects.flatMap((object) => {
     const found = live.get(getObjectKey(object));
@@ -23,24 +23,24 @@ export function filterOwned(objects: readonly KubeObject[], live: LiveObjects, o
   });
 }
 
-/** A CustomResourceDefinition that stays on the cluster. */
+/** A CustomResourceDefinition that is kept. */
 export interface KeptCrd {
   crd: KubeObject;
   reason: string;
-  /** The definition and the reason, for Events. */
+  /** The CRD and the reason, for Events. */
   text: string;
-  /** Set when the next try may find the definition unused. */
+  /** Set if a retry may find that the CRD is unused. */
   retry?: { readonly cause: unknown };
 }
 
 /** The result of removing CustomResourceDefinitions. */
 export interface CrdRemoval {
   kept: KeptCrd[];
-  /** Deleted by this call, or already being deleted. */
+  /** Objects that this call deleted or that were already being deleted. */
   deleting: KubeObject[];
 }
 
-/** How often a definition is checked again because another writer changed it between check and delete. */
+/** Maximum number of times that a CRD is checked because another client changed it between check and deletion. */
 const MAX_CRD_CHECKS = 5;
 
 /**
@@ -52,7 +52,7 @@ const MAX_CRD_CHECKS = 5;
  * | DeleteIfUnused | none, see `checkCrdUse` | deleted |
  * | DeleteIfUnused | some, or unknown   | kept    |
  *
- * Deletes an unused definition only with the uid and resourceVersion that were checked. If another writer has changed it, checks it again.
+ * Deletes an unused CRD only if it still has the uid and resourceVersion that were checked. If another client has changed the CRD, checks it again.
  * @throws RetryableError Retrying with all failed deletions.
  */
 export async function removeCrds(
@@ -82,7 +82,7 @@ function newKeptCrd(crd: KubeObject, reason: string): KeptCrd {
   return { crd, reason, text: `${describeObject(crd)}: ${reason}` };
 }
 
-/** Deletes a definition if it is unused. @returns its use; "unused" means that it is deleted. */
+/** Deletes a CRD if it is unused. @returns the use of the CRD; "unused" means that it was deleted. */
 async function removeUnused(
   applier: Pick<Applier, "removeUnchanged">,
   client: Pick<Client, "get" | "list" | "raw">,
@@ -96,11 +96,11 @@ async function removeUnused(
     checked = use.crd;
     if (await applier.removeUnchanged(checked)) return use;
   }
-  const text = `it counts as in use because other writers changed it ${MAX_CRD_CHECKS} times while it was checked`;
+  const text = `treated as in use: other clients changed the CRD ${MAX_CRD_CHECKS} times during the check`;
   return { kind: "in use", crd: checked, reason: "KeepsChanging", text, retry: { cause: new Error(text) } };
 }
 
-/** The policy and the owner for another check of kept definitions. */
+/** The policy and the owner for checking kept CRDs again. */
 export interface RecheckRequest {
   policy: CrdPolicy;
   owner: Owner;
@@ -108,35 +108,35 @@ export interface RecheckRequest {
   isWanted: (object: KubeObject) => boolean;
 }
 
-/** A definition that stays after a check. */
+/** A CRD that is kept after a check. */
 export interface KeptCrdResult {
   left: LeftObject;
-  /** Set when the next try may find the definition unused. */
+  /** Set if a retry may find that the CRD is unused. */
   retry?: { readonly cause: unknown };
 }
 
-/** Reports whether a left object is a kept definition; otherwise it is left for another extension. */
+/** Reports whether a left object is a kept CRD. Any other left object is kept for another extension. */
 export function isKept({ kept }: LeftObject): boolean {
   return kept !== undefined;
 }
 
-/** Converts a kept definition to the entry in the record of a release. */
+/** Converts a kept CRD to an entry in the record of a release. */
 export function toLeftObject({ crd, reason: because }: KeptCrd): LeftObject {
   return { ...toObjectRef(crd), kept: because };
 }
 
-/** Formats a kept definition, such as "CustomResourceDefinition things.example.com: custom resources of it exist". */
+/** Formats a kept CRD, such as "CustomResourceDefinition things.example.com: custom resources exist". */
 export function formatKeptCrd({ kept = "", ...ref }: LeftObject): string {
   return `${describeObject(ref)}: ${kept}`;
 }
 
 /**
- * Checks definitions again that an earlier release has kept: deletes those that the policy now allows to delete, and drops those that are gone or
- * have another owner. The bundle that contained them is no longer installed, so the ServiceAccount may have lost its permissions on them. Under
- * policies DeleteIfUnused and Retain, a definition stays if a permission is missing; otherwise narrower permissions would block every later upgrade
- * and the uninstall.
- * @returns the definitions that stay, with the reason of this check.
- * @throws RetryableError Retrying if a read fails for another reason; under policy Delete with all failures.
+ * Checks the CRDs that an earlier release has kept: deletes CRDs if the policy now allows this, and drops CRDs that no longer exist or have another
+ * owner. The bundle that contained the CRDs is no longer installed, so the ServiceAccount may have lost its permissions for them. With policies
+ * DeleteIfUnused and Retain, a CRD is kept if a permission is missing; otherwise reduced permissions would block every later upgrade and the
+ * uninstall.
+ * @returns the CRDs that are kept, with the reason that this check found.
+ * @throws RetryableError Retrying if a read fails for another reason; with policy Delete, all failures including missing permissions.
  */
 export async function recheckKept(
   applier: Pick<Applier, "readEach" | "remove" | "removeUnchanged">,
@@ -153,7 +153,7 @@ export async function recheckKept(
     const [failure] = failures;
     if (failure && (policy === "Delete" || !isForbidden(failure.err))) throwFailures("could not get object: ", failures);
     if (failure) {
-      stays(`it may not be read (${getErrorMessage(failure.err)})`);
+      stays(`reading the CRD is forbidden (${getErrorMessage(failure.err)})`);
       continue;
     }
     const [crd] = filterOwned([toKubeObject(ref)], objects, owner);
@@ -168,7 +168,7 @@ export async function recheckKept(
     } catch (err) {
       const { cause } = err as Error;
       if (policy === "Delete" || !isForbidden(cause)) throw err;
-      stays(`it is unused but may not be deleted (${getErrorMessage(cause)})`);
+      stays(`unused, but deleting the CRD is forbidden (${getErrorMessage(cause)})`);
     }
   }
   return still;

@@ -11,7 +11,7 @@ const GO_PREFIX =
 
 /** A kind that the cluster does not serve. */
 interface UnservedKind extends GroupVersionKind {
-  /** The CustomResourceDefinition of the same bundle that defines it, if there is one. */
+  /** The CustomResourceDefinition in the same bundle that defines this kind, if there is one. */
   readonly definedBy?: string;
 }
 
@@ -22,7 +22,7 @@ export const kindsCheck: PreflightCheck = {
 };
 
 /**
- * Denies objects whose kind the cluster does not serve, even if a CustomResourceDefinition among them defines it. Nothing is written then.
+ * Denies objects whose kind the cluster does not serve, even if a CustomResourceDefinition among them defines it. If so, nothing is written.
  * @returns WaitingError KindNotServed with every such object; undefined if every kind is served.
  * @see helm-operator-plugins v0.9.1 pkg/client/ownerutil.go for the start of the text
  */
@@ -83,7 +83,7 @@ function listDefinedKinds(crd: KubeObject): string[] {
 function getAdvice(kinds: readonly UnservedKind[]): string {
   const unknown = kinds.filter(({ definedBy }) => definedBy === undefined);
   const defined = kinds.filter(({ definedBy }) => definedBy !== undefined);
-  if (defined.length === 0) return "install the operator or CustomResourceDefinition that provides it first";
-  const own = `apply the CustomResourceDefinition of ${formatKinds(defined)} from the bundle: operator-controller writes nothing until the cluster serves it`;
-  return unknown.length === 0 ? own : `install the operator that provides ${formatKinds(unknown)} first, and ${own}`;
+  if (defined.length === 0) return "first install the operator or CustomResourceDefinition that provides the missing kind";
+  const own = `apply the CustomResourceDefinition of ${formatKinds(defined)} from the bundle yourself, because operator-controller applies no objects until the cluster serves all kinds`;
+  return unknown.length === 0 ? own : `first install the operator that provides ${formatKinds(unknown)}, and ${own}`;
 }

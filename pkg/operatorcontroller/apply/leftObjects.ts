@@ -11,10 +11,10 @@ import type { ApplyContext } from "./applyContext.ts";
 import { filterOwned, isKept, recheckKept, removeCrds, toKubeObject, toLeftObject } from "./keptCrds.ts";
 
 /**
- * Prunes objects that earlier releases left on the cluster, and records the objects that stay:
+ * Prunes objects that were kept from earlier releases, and records the objects that are still kept:
  *
  * | object                          | is deleted                                | checked                                          |
- * | left for another extension      | when no other extension needs it          | in every reconcile                               |
+ * | kept for another extension      | when no other extension needs it          | in every reconcile                               |
  * | a kept CustomResourceDefinition | when it is unused, except with policy Retain | after a start, on request, once a drift interval |
  *
  * Drops the record of objects that other extensions have taken over.
@@ -33,13 +33,13 @@ export async function pruneLeft(deployed: ReleaseRecord, context: ApplyContext, 
     const keys = new Set(left.map(getObjectKey));
     const deleted = applier.actions.filter(({ verb, ref }) => verb === "deleted" && keys.has(getObjectKey(ref)));
     if (deleted.length > 0) {
-      const text = `deleted objects that an earlier bundle left: ${formatFirst(deleted.map(({ ref }) => describeObject(ref)))}`;
+      const text = `deleted objects that were kept from an earlier bundle: ${formatFirst(deleted.map(({ ref }) => describeObject(ref)))}`;
       deps.events.record(phase.extension, "Normal", "Pruned", text);
     }
     if (areSame(left, stays)) return;
     step.log.info(
       { left: stays.map(({ kept, ...ref }) => ({ target: describeObject(ref), kept })) },
-      "objects left by earlier releases changed",
+      "objects kept from earlier releases changed",
     );
     release = await journal.storeLeft(deployed, stays);
     phase.releases.history = replaceCurrent(phase.releases.history, release);
@@ -47,7 +47,7 @@ export async function pruneLeft(deployed: ReleaseRecord, context: ApplyContext, 
   watchLeft(release, context);
 }
 
-/** Requests a reconcile for when an object that was left for others may be deleted, or another extension has taken over a left object. */
+/** Requests a reconcile when an object that was kept for another extension may be deleted, or another extension has taken over a left object. */
 export function watchLeft({ left = [] }: ReleaseRecord, context: ApplyContext): void {
   if (left.length === 0) return;
   const { report } = context.phase;
@@ -56,7 +56,7 @@ export function watchLeft({ left = [] }: ReleaseRecord, context: ApplyContext): 
   report.awaits = combineUnblockChecks(report.awaits, isOver);
 }
 
-/** Deletes left objects that no other extension needs. @returns the objects that stay. */
+/** Deletes left objects that no other extension needs. @returns the objects that are kept. */
 async function pruneGiven(given: readonly LeftObject[], context: ApplyContext): Promise<LeftObject[]> {
   if (given.length === 0) return [];
   const { applier, scoped, phase, owner, step, deps } = context;
@@ -70,9 +70,9 @@ async function pruneGiven(given: readonly LeftObject[], context: ApplyContext): 
 }
 
 /**
- * Checks kept definitions again. Never deletes custom resources: an administrator who sets policy Delete before an uninstall or upgrade does not
+ * Checks kept CRDs again. Never deletes custom resources, because an administrator who sets policy Delete before an uninstall or upgrade does not
  * expect an immediate loss of data.
- * @returns the definitions that stay.
+ * @returns the CRDs that are kept.
  */
 async function recheckKeptCrds(kept: readonly LeftObject[], context: ApplyContext): Promise<LeftObject[]> {
   const { applier, scoped, phase, owner, step, deps } = context;
@@ -80,7 +80,7 @@ async function recheckKeptCrds(kept: readonly LeftObject[], context: ApplyContex
   const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isDesired(crd, context) } as const;
   const still = await recheckKept(applier, scoped, kept, request, step.signal);
   deps.memory.of(phase.extension).keptCheckedAt = deps.now();
-  // This extension may no longer be allowed to read a definition of another extension.
+  // If another extension has taken over a CRD, this extension may no longer have permission to read it.
   return still.map(({ left }) => left).filter((one) => !(isKept(one) && isTaken(one, context)));
 }
 

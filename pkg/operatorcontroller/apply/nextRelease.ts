@@ -10,25 +10,25 @@ import { findSourcedTexts } from "../state/hiddenValues.ts";
 import type { ResolvedBundle, WithReleases } from "../state/phases.ts";
 import type { PreparedObjects, ServedKinds } from "./preparedObjects.ts";
 
-/** A rendered bundle that is to be applied. */
+/** A rendered bundle to apply. */
 export interface RenderedBundle {
   bundle: ResolvedBundle;
   objects: readonly KubeObject[];
   /** The annotations of the ClusterServiceVersion. */
   annotations: Record<string, string>;
-  /** The requirements of the bundle on the cluster. */
+  /** The bundle's requirements on the cluster. */
   requirements?: BundleRequirements | undefined;
   /** Mistakes in the bundle itself. */
   flaws?: readonly string[] | undefined;
-  /** Digest of the input of the rendering. */
+  /** Digest of the rendering input. */
   inputDigest?: string | undefined;
   /** The proxy variables in the rendered objects. */
   proxy?: ProxyVariables | undefined;
-  /** The reason, if this is a rollback. */
+  /** The cause of the rollback; absent if this is not a rollback. */
   rollback?: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">;
 }
 
-/** The kinds of releases: the reason of the Event, and the words in its message. */
+/** For each kind of release (the Event reason): the wording of Event messages. */
 const KINDS = {
   Installed: { doing: "install of", done: "installed" },
   Upgraded: { doing: "upgrade to", done: "upgraded to" },
@@ -40,17 +40,17 @@ const KINDS = {
 export interface NextRelease {
   kind: keyof typeof KINDS;
   bundle: ResolvedBundle;
-  /** The objects as they are applied, in that order. */
+  /** The objects in the form and order in which they are applied. */
   objects: readonly KubeObject[];
   /** Sentences about fields that were dropped from the objects. */
   notes: readonly string[];
   kinds: ServedKinds;
   state: ReleaseState;
-  /** The last release that was applied completely. */
+  /** The last completely applied release. */
   base: ReleaseRecord | undefined;
-  /** The content of its record. */
+  /** The content of the release record. */
   content: ReleaseContent;
-  /** Whether the release leaves drift uncorrected: the first release after a takeover only reports it. */
+  /** Whether the release leaves drift uncorrected: the first release after a takeover only reports drift. */
   leavesDrift: boolean;
 }
 

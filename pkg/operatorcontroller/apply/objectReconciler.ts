@@ -40,15 +40,15 @@ interface WriteTools {
 
 /** The result of writing a release. */
 interface WriteResult {
-  /** Drift was left uncorrected. */
+  /** Whether drift was left uncorrected. */
   isDriftLeft: boolean;
-  /** Objects that the release does not contain but that stay: objects that other extensions need, and kept CustomResourceDefinitions. */
+  /** Kept objects that the release does not contain: objects that other extensions need, and CustomResourceDefinitions. */
   left: LeftObject[];
 }
 
 /**
  * Writes the objects of a release, including objects that other extensions give up, and prunes objects of earlier releases.
- * @throws RetryableError with all failures of the kind, or of the deletions, at which it stopped.
+ * @throws RetryableError with all failures of the first kind that had failures, or of the deletions.
  */
 async function writeRelease(
   { context, certificates, events }: WriteTools,
@@ -68,7 +68,8 @@ async function writeRelease(
   const { kept, left } = await prune(applier, scoped, context.pruneRequest(objects), step.signal);
   for (const { text } of kept) events.record("Normal", "Kept", text);
   const given = left.filter((one) => !isKept(one));
-  if (given.length > 0) events.record("Normal", "HandedOver", `left for other extensions: ${formatFirst(given.map(describeObject))}`);
+  if (given.length > 0)
+    events.record("Normal", "HandedOver", `kept objects that other extensions need: ${formatFirst(given.map(describeObject))}`);
   await certificates.keep(objects);
   events.applied(bundle.name, applier.actions, live, owner, deps.extensionExists);
   return { isDriftLeft: written.length < applied.length || written.some((object) => !applied.includes(object)), left };
@@ -79,8 +80,8 @@ function formatHandover({ object, owner }: Need): string {
 }
 
 /**
- * Returns the field managers whose fields become ours with a release: always those of the Go operator-controller. For an extension converted from
- * OLM v0, also those of OLM v0, but only from the first other bundle on: that release recreates the Pods anyway.
+ * Returns the field managers whose fields a release takes over: always those of the Go operator-controller. For an extension converted from OLM v0,
+ * also those of OLM v0, but only from the first release of a different bundle, because that release recreates the Pods anyway.
  */
 function getPreviousWriters(
   extension: ActingPhase["extension"],
@@ -122,7 +123,7 @@ export class ObjectReconciler {
 
   /**
    * Corrects drift of the last deployed release, if a comparison is due. Maintains its certificates and left objects even if that fails.
-   * @throws RetryableError with everything that could not be corrected, provided or pruned.
+   * @throws RetryableError with all objects that could not be corrected or pruned, and certificates that could not be provided.
    */
   async maintain(): Promise<void> {
     const deployed = findLastDeployed(this.#phase.releases.history.current);
@@ -139,21 +140,21 @@ export class ObjectReconciler {
     ]);
     const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === "rejected" ? [outcome.reason] : []));
     if (failures.some((err) => err instanceof Error && isForbidden(err.cause))) {
-      await this.#permissions.warnAfterDenial(() => this.#permissionSubject(deployed)).catch(() => undefined); // the error below reports the failure in any case
+      await this.#permissions.warnAfterDenial(() => this.#permissionSubject(deployed)).catch(() => undefined); // the error below reports the failure anyway
     }
     if (failures.length > 1) throw new RetryableError(Reason.Retrying, failures.map(getErrorMessage).join("\n"), { cause: failures[0] });
     if (failures.length === 1) throw failures[0];
   }
 
   /**
-   * Maintains the deployed release when it is the target of the extension, or when the reconcile could not determine the target.
+   * Maintains the deployed release if it is the target of the extension, or if the reconcile could not determine the target.
    * @param isTarget whether the deployed release is known to be the target.
    */
   async keep(isTarget: boolean): Promise<void> {
     const { extension, releases, changes } = this.#phase;
     const deployed = findLastDeployed(releases.history.current);
     const isUnpacking = this.#phase.phase === "unpacking";
-    if (deployed && isUnpacking && isOfAnotherWriter(deployed)) return; // the next reconcile takes it over unchanged
+    if (deployed && isUnpacking && isOfAnotherWriter(deployed)) return; // the next reconcile adopts the release unchanged
     if (deployed && isTarget) this.#deps.handovers.settle(extension, deployed.objects);
     else if (deployed && !isUnpacking) this.#deps.handovers.assume(extension, deployed.objects);
     if (isTarget) changes.isAimed = true;
@@ -161,8 +162,8 @@ export class ObjectReconciler {
   }
 
   /**
-   * Applies a bundle as a new release. If the newest deployed release contains exactly its objects, maintains that one instead.
-   * An aborted reconcile leaves the release pending, and the next reconcile resumes it.
+   * Applies a bundle as a new release. If the newest deployed release contains exactly the same objects, maintains the deployed release instead. If
+   * the reconcile is aborted, the release stays pending and the next reconcile resumes it.
    * @throws RetryableError with the failures of the objects; TerminalError for a bundle that cannot be applied, and AwaitingApproval.
    */
   async release(rendered: RenderedBundle): Promise<void> {
@@ -214,7 +215,7 @@ export class ObjectReconciler {
 
   /**
    * Checks that other extensions give up the objects that the release needs.
-   * @throws HandoverPending with these objects and their owners, until all owners can give them up.
+   * @throws HandoverPending with these objects and their owners until all owners can give up the objects.
    */
   #requireHandovers({ needs }: Pick<Checked, "needs">): void {
     const { name } = this.#phase.extension.metadata;
@@ -247,7 +248,7 @@ export class ObjectReconciler {
     };
   }
 
-  /** Stores that the release begins. From here on, the reconcile must record how it ended. */
+  /** Stores that the release has begun. Afterwards, the reconcile must record how the release ended. */
   async #begin({ content, state }: NextRelease): Promise<ReleaseRecord> {
     const { extension, releases, changes } = this.#phase;
     const { current } = releases.history;
@@ -268,7 +269,7 @@ export class ObjectReconciler {
   async #recordFailure(next: NextRelease, record: ReleaseRecord, err: unknown): Promise<void> {
     const { actions, applied } = this.#context.applier;
     const done = selectChanges(actions).filter(({ labelsOnly }) => !labelsOnly);
-    const text = `${describeProgress(next)} failed${done.length > 0 ? ` after ${summarizeActions(done)}` : ""}: ${getErrorMessage(err)}`;
+    const text = `${describeProgress(next)} failed${done.length > 0 ? ` (objects so far: ${summarizeActions(done)})` : ""}: ${getErrorMessage(err)}`;
     const release = await this.#journal.markFailed(record, text);
     this.#phase.changes.failed = { release, applied, actions };
     this.#events.record("Warning", "ApplyFailed", text);
@@ -301,7 +302,7 @@ export class ObjectReconciler {
     for (const note of next.notes) this.#events.record("Normal", "ManifestNormalized", note);
   }
 
-  /** Compares the new release again, to report the drift that it left uncorrected. */
+  /** Compares the objects of the new release again, to report drift that the release left uncorrected. */
   async #reportDrift(): Promise<void> {
     const { extension, changes } = this.#phase;
     if (!changes.deployed) return;
@@ -315,7 +316,7 @@ export class ObjectReconciler {
     return { desired: prepared.filter((object) => kinds.resourceOf(object) !== undefined), images: this.#images(), kinds };
   }
 
-  /** Returns the images of the installed and the new bundle, if they exist: printed roles cover both. */
+  /** Returns the images of the installed and the new bundle, if they exist, because printed roles must cover both. */
   #images(image?: string): string[] {
     return [this.#phase.releases.installed?.image, image].filter((found) => found !== undefined);
   }

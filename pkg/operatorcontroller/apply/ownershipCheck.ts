@@ -26,14 +26,13 @@ interface KindRequest {
 }
 
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: CRD_KIND } as const;
-/** Versions of a group that are checked. */
+/** Maximum number of versions of a group that are checked. */
 const MAX_API_VERSIONS = 20;
 
 /**
- * Finds new CustomResourceDefinitions whose kind another definition already defines: the API server would accept the second one and never serve it.
- * A definition of the extension itself is not a conflict. Sends one request for each group of new definitions, and one for each served version
- * of a group.
- * @returns a finding for each conflict, with the existing definition and, if it may be read, its owner.
+ * Finds new CustomResourceDefinitions whose kind another CRD already defines: the API server would accept the new CRD but never serve it. A CRD of
+ * the extension itself is not a conflict. Sends one request for each group of new CRDs, and one for each served version of a group.
+ * @returns a finding for each conflict, with the existing CRD and, if the client may read the CRD, its owner.
  */
 async function findKindConflicts(
   client: Pick<Client, "raw" | "get">,
@@ -97,7 +96,7 @@ async function readIfAllowed(
   }
 }
 
-/** Returns undefined for a group that is not served, or discovery that is denied: then the API server decides. */
+/** Returns undefined if the group is not served or discovery is denied. In these cases the API server decides. */
 async function ignoreAbsent(request: Promise<unknown>): Promise<unknown> {
   try {
     return await request;
@@ -109,7 +108,7 @@ async function ignoreAbsent(request: Promise<unknown>): Promise<unknown> {
 
 /** The desired objects, whose owners are checked. */
 export interface ConflictRequest extends KindRequest {
-  /** Keys of the objects of the deployed release. They count as the extension's unless another extension owns them. */
+  /** Keys of the objects in the deployed release. These objects count as owned by the extension unless another extension owns them. */
   released: ReadonlySet<string>;
 }
 
@@ -118,9 +117,9 @@ export interface ForeignObject {
   object: KubeObject;
   /** The reason why it cannot be applied. */
   message: string;
-  /** The extension that owns it, if it is an extension. */
+  /** Name of the owner, if it is a ClusterExtension. */
   owner: string | undefined;
-  /** `message` in two parts. */
+  /** The two parts of `message`. */
   refusal: string;
   claim: Claim;
 }
@@ -137,14 +136,14 @@ export function findForeignObjects({ desired, live, owner, extensionExists, rele
   });
 }
 
-/** Milliseconds between two checks whether another owner has released an object or kind. */
+/** Interval in milliseconds of the check whether another owner has released an object or kind. */
 const CONFLICT_RECHECK_MS = 3_000;
 const GO_PREFIX = "failed to get release state using server-side dry-run: ";
 
 /**
- * Denies objects that belong to another owner, and kinds that are already defined. Objects that other extensions give up, because their next
- * release does not contain them, become `needs`. The controller waits for the object that an uninstall would remove last, with one request for
- * its metadata each time; if no object is denied, it waits for the kinds.
+ * Denies objects that belong to another owner, and kinds that are already defined. Objects that other extensions give up, because their next release
+ * does not contain them, become `needs`. The controller retries when the object that an uninstall would remove last is free; each check sends one
+ * request for its metadata. If no object is denied, the controller retries when the kinds are free.
  */
 export const ownershipCheck: PreflightCheck = {
   name: "ownership",
@@ -172,7 +171,7 @@ export const ownershipCheck: PreflightCheck = {
         return findOwnershipConflict(await client.get(ref, { metadataOnly: true, signal: until }), owner, extensionExists) === undefined;
       };
     };
-    // The ServiceAccount may be denied to read the definition, but everyone may read the served kinds.
+    // The ServiceAccount may lack permission to read the CRD, but every client may read the served kinds.
     const isUndefined: UnblockCheck = async (until) => (await findKindConflicts(client, readable, until)).length === 0;
     const error = new WaitingError(Reason.Retrying, `${GO_PREFIX}${findings.map(({ message }) => message).join("\n")}`, {
       isOver: last ? isFree(toObjectRef(last)) : isUndefined,

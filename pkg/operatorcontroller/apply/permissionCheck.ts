@@ -17,14 +17,14 @@ export interface PermissionCheckOptions {
   phase: ActingPhase;
   events: Pick<ReleaseEvents, "permissions">;
   memory: ExtensionCache;
-  /** How long a result under Warn is valid, in milliseconds. */
+  /** How long a result is valid with `spec.install.permissions: Warn`, in milliseconds. */
   intervalMs: number;
   /** Milliseconds since the epoch. */
   now: () => number;
   signal: AbortSignal;
 }
 
-/** The objects to write, with the images of their bundles. */
+/** The objects to write, and the images of their bundles. */
 export interface PermissionSubject {
   desired: readonly KubeObject[];
   images: readonly string[];
@@ -50,7 +50,7 @@ export class PermissionCheck {
     return lacking;
   }
 
-  /** With Warn, reports the missing permissions and remembers that they were looked up. */
+  /** With Warn, reports the missing permissions and caches them. */
   report(lacking: MissingPermissions | undefined): void {
     if (!this.#warns) return;
     const { phase, memory, now } = this.#options;
@@ -59,7 +59,7 @@ export class PermissionCheck {
     if (problem) phase.report.lacking = problem;
   }
 
-  /** With Warn, reports the missing permissions for a deployed release, and looks them up once an interval. */
+  /** With Warn, reports the missing permissions for a deployed release. Looks them up once per interval. */
   async warn(subject: () => Promise<PermissionSubject>): Promise<void> {
     const { phase, memory, intervalMs, now } = this.#options;
     if (!this.#warns || phase.report.lacking !== undefined) return;
@@ -69,7 +69,7 @@ export class PermissionCheck {
     else if (permissions.lacking !== undefined) phase.report.lacking = permissions.lacking;
   }
 
-  /** With Warn, looks up the missing permissions after a denial. The next reconcile looks them up again, because they may be granted by then. */
+  /** With Warn, looks up the missing permissions after a denial. Does not cache them, because they may be granted before the next reconcile. */
   async warnAfterDenial(subject: () => Promise<PermissionSubject>): Promise<void> {
     const { phase, memory } = this.#options;
     if (!this.#warns) return;
@@ -94,7 +94,7 @@ export function newPermissionsError({ text, problem, isOver }: MissingPermission
   return new WaitingError(Reason.Retrying, text, { isOver, problems: [problem] });
 }
 
-/** Returns the error for a denied release whose permissions may be missing. */
+/** Returns the error for a denied release if missing permissions may be the cause. */
 export function withMissingPermissions(err: unknown, { text, problem, isOver }: MissingPermissions): WaitingError {
   const reason = err instanceof DeniedError ? err.apiMessage : getErrorMessage(err);
   const problems = [{ ...problem, message: `${problem.message}: ${reason}` }];

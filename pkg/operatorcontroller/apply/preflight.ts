@@ -22,7 +22,7 @@ import {
 import { listLeavingCrds } from "./prune.ts";
 import { quotaCheck } from "./quotaCheck.ts";
 
-/** Denies a release for missing permissions, unless the extension tolerates them or only the dry run can decide. */
+/** Denies a release if permissions are missing, unless the extension tolerates missing permissions or only a dry run can decide. */
 const permissionsCheck: PreflightCheck = {
   name: "permissions",
   async run({ permissions, extension }, checked) {
@@ -96,7 +96,7 @@ const conversionsCheck: PreflightCheck = {
       return { findings: [newFinding("conversion", refusal.problem)], error: refusal.error };
     } catch (err) {
       signal.throwIfAborted();
-      if (checked.findings.some(({ kind }) => kind === "read")) return undefined; // that finding has the reason
+      if (checked.findings.some(({ kind }) => kind === "read")) return undefined; // the finding about the read contains the reason
       return { findings: [{ kind: "read", message: getErrorMessage(err), problems: getProblems(err) }], error: err };
     }
   },
@@ -115,7 +115,7 @@ export const OBJECT_CHECKS: readonly PreflightCheck[] = [
   quotaCheck,
   conversionsCheck,
 ];
-/** All checks that can deny a release before the controller writes anything, in the order of the controller. */
+/** All checks that can deny a release before the controller writes anything, in the order in which the controller runs them. */
 const ALL_CHECKS: readonly PreflightCheck[] = [...KIND_CHECKS, ...PERMISSION_CHECKS, ...OBJECT_CHECKS];
 
 /** The options of a preflight. */
@@ -142,7 +142,7 @@ export function newChecked(): Checked {
 export async function preflight(request: PreflightRequest, options: PreflightOptions): Promise<Checked> {
   const { mode, checks = ALL_CHECKS, checked = newChecked() } = options;
   for (const check of checks) {
-    // The dry run has tried all objects by then, and the conversions do not depend on permissions.
+    // The conversions check runs after the dry run of all objects, and does not depend on permissions.
     const withPermissions = (refused: Refusal): Refusal =>
       check === conversionsCheck ? refused : addUncertainPermissions(refused, checked);
     const refusal = await check.run(request, checked).catch((err: unknown) => {
@@ -162,7 +162,7 @@ function addProblems(error: unknown, findings: readonly PreflightFinding[]): unk
   return error;
 }
 
-/** Adds permissions that may be missing in front of the denial that they may have caused. */
+/** If permissions may be missing, reports them in front of the denial that they may have caused. */
 function addUncertainPermissions({ findings, error }: Refusal, checked: Checked): Refusal {
   const { uncertain } = checked;
   if (!uncertain || !(error instanceof DeniedError || !findWaitingError(error))) return { findings, error };

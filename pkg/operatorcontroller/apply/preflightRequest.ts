@@ -39,14 +39,14 @@ export type FindingKind =
   | "quota"
   | "conversion";
 
-/** A reason, found by the preflight, why the controller does not apply a release. */
+/** A reason why the controller does not apply a release, as found by the preflight. */
 export interface PreflightFinding {
   readonly kind: FindingKind;
-  /** The reason. The error of the controller contains it. */
+  /** The reason. The controller's error contains this text. */
   readonly message: string;
-  /** What to do about it, if that is known. */
+  /** Suggested fix, if known. */
   readonly next?: string;
-  /** The entries of `status.problems` about it. */
+  /** The entries in `status.problems` for this finding. */
   readonly problems: readonly Problem[];
 }
 
@@ -56,13 +56,13 @@ export function newFinding(kind: FindingKind, problem: Problem): PreflightFindin
   return { kind, message, ...(next === undefined ? {} : { next }), problems: [problem] };
 }
 
-/** The separators between the message of a finding and what to do about it; default: "; ". */
+/** Separators between the message of a finding and the suggested fix. Default: "; ". */
 const SEPARATORS: Readonly<Partial<Record<FindingKind, string>>> = {
   kindNotServed: ": ",
   namespace: ": ",
 };
 
-/** Formats a finding as one text: its message, then what to do about it. */
+/** Formats a finding as one text: the message, followed by the suggested fix. */
 export function formatPreflightFinding({ kind, message, next }: PreflightFinding): string {
   return next === undefined ? message : `${message}${SEPARATORS[kind] ?? "; "}${next}`;
 }
@@ -72,42 +72,42 @@ export interface PreflightRequest {
   /** Prepared objects. */
   desired: readonly KubeObject[];
   kinds: ServedKinds;
-  /** The last deployed release. Its objects count as objects of the extension even without owner marks. */
+  /** The last deployed release. Its objects count as owned by the extension even without owner labels. */
   base: ReleaseRecord | undefined;
   owner: Owner;
   extensionExists: ExtensionExists;
   extension: Readonly<ClusterExtension>;
   /**
-   * Decides which objects of other extensions the release may take over. The controller knows the target of every extension. A plan is computed
-   * outside the controller, does not know the targets, and counts such objects as denied.
+   * Decides which objects of other extensions the release may take over. Only the controller knows the target release of every extension. A plan is
+   * computed outside the controller and therefore treats such objects as denied.
    */
   handovers: Pick<Handovers, "excludes">;
   /**
-   * Reports whether this extension adopts an object of another owner before the release is applied. Only a conversion from OLM v0 does that;
-   * default: false. The dry run of such an object keeps the order of its live lists, like the apply after a conversion.
+   * Reports whether this extension adopts an object of another owner before the release is applied, as in a conversion from OLM v0. Default: false.
+   * The dry run of such an object keeps the live order of its lists, like the apply after a conversion.
    */
   willBeAdopted?: ((live: KubeObject) => boolean) | undefined;
   /** Reads objects, with the identity of `client`. */
   applier: Applier;
   dryRun: DryRun;
-  /** The identity that applies. */
+  /** The identity that applies the release. */
   client: Pick<Client, "get" | "list" | "listPage" | "patch" | "raw">;
   /** The controller's own identity, for discovery. */
   discovery: Pick<Client, "resourceFor">;
-  /** Looks up the missing permissions of `client`; absent for an identity other than the one of the extension, such as an administrator. */
+  /** Looks up the missing permissions of `client`. Absent if `client` is not the extension's identity, such as an administrator. */
   permissions?: (() => Promise<MissingPermissions | undefined>) | undefined;
-  /** How to get a permission that only a check finds to be missing. */
+  /** How to grant a permission that a check finds to be missing. */
   advice: string;
   /** The objects that the release removes. */
   pruning: PruneRequest;
-  /** Checks custom resources before their CRD is upgraded; default: a new checker. */
+  /** Checks custom resources before their CRD is upgraded. Default: a new checker. */
   objects?: ObjectChecker | undefined;
-  /** Writes nothing: the removal of versions from status.storedVersions of a CRD, which precedes the dry run, is a dry run too. */
+  /** Writes nothing. Also removes versions from status.storedVersions of a CRD, which precedes the dry run, only in a dry run. */
   onlyTries?: boolean;
   signal: AbortSignal;
 }
 
-/** The results of the checks so far: each check adds to them, and later checks build on them. */
+/** The results of the checks so far. Each check adds its results and can use the results of earlier checks. */
 export interface Checked {
   /** The live objects, by `objectKey`. */
   live: LiveObjects;
@@ -118,13 +118,13 @@ export interface Checked {
   /** Notes about CRD upgrades. */
   notes: string[];
   findings: PreflightFinding[];
-  /** Keys of objects with a finding: later checks skip them, and their result is unknown. */
+  /** Keys of objects with a finding. Later checks skip these objects, and the result of applying them is unknown. */
   readonly refused: Set<string>;
-  /** Keys of objects that a dry run would deny only because a preceding change was itself a dry run. */
+  /** Keys of objects that the dry run skips: it would deny them only because an earlier change was also made in a dry run. */
   readonly untried: Set<string>;
   /** Missing permissions that `spec.install.permissions: Warn` tolerates. */
   tolerated?: MissingPermissions | undefined;
-  /** Permissions that may be missing: the checks that follow decide. */
+  /** Permissions that may be missing. Later checks decide whether they are needed. */
   uncertain?: MissingPermissions | undefined;
 }
 

@@ -5,7 +5,7 @@ import { findWaitingError } from "../state/conditionPoller.ts";
 import { denyUnservedKinds } from "./kindsCheck.ts";
 import { lookUpKinds } from "./preparedObjects.ts";
 
-/** Discovery with only core kinds, which counts lookups. */
+/** Discovery that serves only core kinds and counts lookups. */
 class CoreOnly {
   readonly lookups: string[] = [];
 
@@ -45,18 +45,18 @@ ensure CRDs are installed first, resource mapping not found for name: "a" namesp
 ensure CRDs are installed first, resource mapping not found for name: "b" namespace: "" from "": no matches for kind "Certificate" in version "cert-manager.io/v1"
 ensure CRDs are installed first]`,
   ],
-])("denyUnservedKinds uses Go's words when the cluster does not serve %s", async ([, missing, text]) => {
+])("denyUnservedKinds returns the Go implementation's message when the cluster does not serve %s", async ([, missing, text]) => {
   const discovery = new CoreOnly();
   const kinds = await lookUpKinds(discovery, [object("v1", "ConfigMap", "x", "ns"), ...missing]);
   const { findings = [], error } = denyUnservedKinds(missing, kinds, discovery) ?? {};
   expect(error).toMatchObject({ message: text, reason: "KindNotServed", retry: true });
   expect(findings).toMatchObject([
-    { kind: "kindNotServed", next: "install the operator or CustomResourceDefinition that provides it first" },
+    { kind: "kindNotServed", next: "first install the operator or CustomResourceDefinition that provides the missing kind" },
   ]);
   expect(findings[0]?.message).toMatch(/^this cluster does not serve /);
 });
 
-test("denyUnservedKinds names the CustomResourceDefinition of the bundle when it defines an unserved kind", async () => {
+test("denyUnservedKinds reports the bundle's CustomResourceDefinition when it defines an unserved kind", async () => {
   const discovery = new CoreOnly();
   const spec = { group: "example.com", names: { kind: "Thing" }, versions: [{ name: "v1" }] };
   const crd = { ...object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example.com"), spec };
@@ -66,7 +66,7 @@ test("denyUnservedKinds names the CustomResourceDefinition of the bundle when it
   expect(await runCheck(unserved)).toMatchObject({
     message: "this cluster does not serve Thing (example.com/v1), Thing (example.com/v2)",
     next: expect.stringMatching(
-      /^install the operator that provides Thing \(example.com\/v2\) first, and apply the CustomResourceDefinition of Thing \(example.com\/v1\) from the bundle/,
+      /^first install the operator that provides Thing \(example.com\/v2\), and apply the CustomResourceDefinition of Thing \(example.com\/v1\) from the bundle/,
     ),
     problems: [
       {
@@ -101,7 +101,7 @@ test("lookUpKinds fails when discovery fails for another reason", async () => {
   await expect(lookUpKinds(broken, [object("v1", "ConfigMap", "x")])).rejects.toThrow("connection refused");
 });
 
-test("denyUnservedKinds returns an error that is over when the first missing kind is served", async () => {
+test("denyUnservedKinds returns an error that ends when the first missing kind is served", async () => {
   const discovery = new CoreOnly();
   const missing = [object("cert-manager.io/v1", "Issuer", "self", "ns"), object("example.com/v1", "Thing", "x")];
   const kinds = await lookUpKinds(discovery, missing);

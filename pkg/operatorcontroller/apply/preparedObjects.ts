@@ -51,12 +51,12 @@ export async function findResource(client: Pick<Client, "resourceFor">, gvk: Gro
   }
 }
 
-/** Returns the same text for the same version and kind. */
+/** Returns a key for an API version and kind. */
 export function getKindKey({ apiVersion, kind }: GroupVersionKind): string {
   return `${apiVersion}/${kind}`;
 }
 
-/** Objects as they are applied, in that order; sentences about fields that were dropped; and the API resources of their kinds. */
+/** Objects in the form and order in which they are applied, sentences about dropped fields, and the API resources of their kinds. */
 export interface PreparedObjects {
   objects: KubeObject[];
   notes: string[];
@@ -65,7 +65,7 @@ export interface PreparedObjects {
 
 /**
  * Renders a bundle for an extension: its objects, and the roles for users if spec.install.userRoles is Aggregate.
- * @param certProvider provides the certificates of its webhooks. @param proxy variables of the cluster's proxy.
+ * @param certProvider provides the certificates for the webhooks. @param proxy the cluster's proxy variables.
  * @throws TerminalError for a bundle or configuration that cannot be rendered.
  */
 export async function renderExtension(
@@ -80,8 +80,9 @@ export async function renderExtension(
 }
 
 /**
- * Prepares rendered objects, or those of a release, for the apply. A release of another writer may contain them in another form.
- * @param bundle the source of rendered objects; default: labels with package and version stay unchanged.
+ * Prepares objects for the apply: rendered objects, or the objects of a release. A release that another program wrote may contain objects in a
+ * different form.
+ * @param bundle the source of rendered objects. Default: labels with package and version do not change.
  * @throws TerminalError Blocked for objects that cannot be applied.
  */
 export async function prepareExtension(

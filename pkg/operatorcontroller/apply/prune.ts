@@ -17,21 +17,21 @@ export interface PruneRequest {
   desired: readonly KubeObject[];
   crdPolicy: CrdPolicy;
   owner: Owner;
-  /** Reports whether an object stays because another extension needs it. */
+  /** Reports whether an object is kept because another extension needs it. */
   isWanted?: (object: KubeObject) => boolean;
 }
 
-/** The objects that stay after pruning. */
+/** The objects that pruning keeps. */
 export interface Pruned {
-  /** CustomResourceDefinitions that stay from now on, for Events. */
+  /** CustomResourceDefinitions that are kept from now on, for Events. */
   kept: KeptCrd[];
-  /** Everything that stays with the owner's marks: objects that other extensions need, and new and earlier kept definitions. */
+  /** All kept objects with the owner's labels: objects that other extensions need, and CRDs that were kept now or earlier. */
   left: LeftObject[];
 }
 
 /**
- * Lists the live objects that `prune` would delete, in that order: objects of the history that belong to the owner and are not desired. Without
- * the definitions that an earlier release has kept, which are expected to stay.
+ * Lists the live objects that `prune` would delete, in deletion order: objects in the history that belong to the owner and are not desired. Omits
+ * CRDs that an earlier release has kept, because they are expected to be kept.
  */
 export async function listLeavingObjects(applier: Applier, request: PruneRequest): Promise<KubeObject[]> {
   const { prune: leaving, crds } = buildPlan(request);
@@ -42,7 +42,7 @@ export async function listLeavingObjects(applier: Applier, request: PruneRequest
 }
 
 /**
- * Deletes the objects of the history that are not desired, if they still belong to the owner.
+ * Deletes the objects in the history that are not desired, if they still belong to the owner.
  * @throws RetryableError Retrying with all failures; the deletions so far are in the applier's actions.
  */
 export async function prune(applier: Applier, scoped: Client, request: PruneRequest, signal: AbortSignal): Promise<Pruned> {
@@ -57,7 +57,7 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
   const toDelete = ours.filter((object) => !left.includes(object));
   await applier.remove(toDelete.filter((object) => !isCrd(object)));
   const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), crdPolicy, signal);
-  // A reference to the extension, as the Go operator-controller writes it, would let the garbage collector delete it with the extension.
+  // The Go operator-controller adds an owner reference to the extension. With it, the garbage collector would delete the CRD together with the extension.
   await takeOver(scoped, getCrds(kept), owner.uid, signal);
   const still = await recheckKept(
     applier,
@@ -70,8 +70,8 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
 }
 
 /**
- * Lists the live CustomResourceDefinitions of the history that are not desired, with the objects that may serve their conversion webhooks.
- * Sends one request for each such definition.
+ * Lists the live CustomResourceDefinitions in the history that are not desired, and the objects that may serve their conversion webhooks. Sends one
+ * request for each such CRD.
  */
 export async function listLeavingCrds(
   applier: Applier,
@@ -82,25 +82,25 @@ export async function listLeavingCrds(
   const leaving = all.filter((crd) => !before.has(getObjectKey(crd)));
   const earlier = all.filter((crd) => before.has(getObjectKey(crd)));
   const live = leaving.length === 0 ? new Map<string, KubeObject>() : await applier.read(leaving.map(toObjectRef));
-  // A definition that may no longer be read stays unchanged, see recheckKept.
+  // If the client no longer has permission to read a CRD, the CRD does not change, see recheckKept.
   const { objects: readable } = await applier.readEach(earlier.map(toObjectRef));
   const crds = filterOwned(all, new Map([...live, ...readable]), request.owner);
   return { crds, policy: request.crdPolicy, recorded: request.history.flatMap(({ objects }) => objects.map(toObjectRef)) };
 }
 
-/** Lists the objects of the history that are not desired, regardless of their current owner. */
+/** Lists the objects in the history that are not desired, regardless of their current owner. */
 export function listUndesired(request: Omit<PruneRequest, "owner">): KubeObject[] {
   const { prune: toDelete, crds } = buildPlan(request);
   return [...toDelete, ...crds.ifUnused, ...crds.kept];
 }
 
-/** Lists the objects that need permissions for their deletion: like `listUndesired`, without kept definitions that the policy does not delete. */
+/** Lists the objects that the identity needs permission to delete: like `listUndesired`, but without kept CRDs that the policy does not delete. */
 export function listRemovals(request: Omit<PruneRequest, "owner">): KubeObject[] {
   const kept = listKept(request);
   return listUndesired(request).filter((object) => request.crdPolicy === "Delete" || !kept.has(getObjectKey(object)));
 }
 
-/** Returns the definitions that an earlier release has kept, by `getObjectKey`. */
+/** Returns the CRDs that an earlier release has kept, by `getObjectKey`. */
 function listKept({ history }: Pick<PruneRequest, "history">): ReadonlyMap<string, LeftObject> {
   const left = history.flatMap((release) => release.left ?? []).filter(isKept);
   return new Map(left.map((one) => [getObjectKey(one), one]));
@@ -119,7 +119,7 @@ function buildPlan({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">)
   return planRelease({ recorded: [...recorded.values()], desired: withSecrets(desired), crdPolicy });
 }
 
-/** Adds the Secrets of certificates: they are not part of a release, but are created and deleted with the objects that need them. */
+/** Adds the Secrets that contain certificates: they are not part of a release, but are created and deleted with the objects that need them. */
 function withSecrets(objects: readonly KubeObject[]): KubeObject[] {
   return [...objects, ...listCertificateSecrets(objects)];
 }

@@ -9,12 +9,12 @@ import { formatFirst } from "../state/objectActions.ts";
 import { type Checked, newFinding, type PreflightCheck, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
 
 const QUOTA = { apiVersion: "v1", kind: "ResourceQuota" };
-/** ResourceQuotas of one namespace that are checked. */
+/** Maximum number of ResourceQuotas that are checked in one namespace. */
 const MAX_QUOTAS = 500;
 
 /**
- * Denies new objects that fit into a ResourceQuota one by one but not all together. Sends one request for each namespace with new objects.
- * Finds nothing if the client may not list quotas, or if the dry run denied objects, because the number of created objects is unknown then.
+ * Denies new objects that each fit into a ResourceQuota but together exceed it. Sends one request for each namespace with new objects. Finds nothing
+ * if the client may not list quotas, or if the dry run denied objects, because the number of created objects is unknown then.
  */
 export const quotaCheck: PreflightCheck = {
   name: "quota",

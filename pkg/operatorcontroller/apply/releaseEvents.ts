@@ -13,7 +13,7 @@ import { describeProxyChange } from "../state/proxyVariables.ts";
 import { type ApiWarning, formatApiWarnings } from "./dryRun.ts";
 import type { NextRelease } from "./nextRelease.ts";
 
-/** Records the Events about a release while it is applied. Does not repeat an Event when a reconcile finds the same again. */
+/** Records the Events about a release while it is applied. Does not repeat an Event if a reconcile has the same result as the previous reconcile. */
 export class ReleaseEvents {
   readonly #extension: Readonly<ClusterExtension>;
   readonly #events: EventSink;
@@ -29,12 +29,15 @@ export class ReleaseEvents {
     this.#events.record(this.#extension, type, reason, message);
   }
 
-  /** Records when no permissions are missing any more. @param lacking whether permissions are missing now, which the condition reports. */
+  /**
+   * Records an Event when permissions were missing and no longer are. @param lacking whether permissions are missing now, which the condition
+   * reports.
+   */
   permissions(lacking: boolean): void {
     const remembered = this.#memory.of(this.#extension);
     const before = remembered.lackedPermissions ?? findProblem(this.#extension.status, "MissingPermissions") !== undefined;
     remembered.lackedPermissions = lacking;
-    if (before && !lacking) this.record("Normal", "PermissionsGranted", `${this.#account()} now has all permissions that were missing`);
+    if (before && !lacking) this.record("Normal", "PermissionsGranted", `${this.#account()} now has all required permissions`);
   }
 
   /** Records the notes and warnings of the preflight, once for the same input. */
@@ -48,7 +51,7 @@ export class ReleaseEvents {
     for (const text of texts) this.record("Warning", "ApiWarning", text);
   }
 
-  /** Records which proxy variables of the Deployments an upgrade changed, and their source. */
+  /** Records the proxy variables that an upgrade changed in the Deployments, and the source of the new values. */
   proxy(
     { kind, base, content }: Pick<NextRelease, "kind" | "base" | "content">,
     phase: ConfigInputs & Pick<WithExtension, "clusterProxy">,
@@ -76,16 +79,20 @@ export class ReleaseEvents {
     if (deleted.length > 0)
       this.record("Normal", "Pruned", `deleted objects that bundle "${bundle}" does not contain: ${formatFirst(deleted)}`);
     if (recreated.length > 0)
-      this.record("Normal", "Recreated", `recreated for bundle "${bundle}" because an immutable field changed: ${formatFirst(recreated)}`);
+      this.record(
+        "Normal",
+        "Recreated",
+        `recreated objects of bundle "${bundle}" because an immutable field changed: ${formatFirst(recreated)}`,
+      );
     const written = new Set(actions.map(({ ref }) => getObjectKey(ref)));
     const adopted = [...live].flatMap(([key, object]) => (written.has(key) ? this.#orphan(object, owner, extensionExists) : []));
-    if (adopted.length > 0) this.record("Normal", "Adopted", `adopted into bundle "${bundle}": ${formatFirst(adopted)}`);
+    if (adopted.length > 0) this.record("Normal", "Adopted", `adopted objects into bundle "${bundle}": ${formatFirst(adopted)}`);
   }
 
   #orphan(object: KubeObject, owner: Owner, extensionExists: ExtensionExists): string[] {
     const ownership = determineOwnership(object, owner, extensionExists);
     if (ownership.kind !== "orphan") return [];
-    return [`${describeObject(object)}, left by ClusterExtension "${ownership.owner}", which no longer exists`];
+    return [`${describeObject(object)} (left by deleted ClusterExtension "${ownership.owner}")`];
   }
 
   #account(): string {

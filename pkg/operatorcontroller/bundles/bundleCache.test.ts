@@ -49,7 +49,7 @@ describe("BundleCache loads a bundle once", () => {
     expect((await bundles.load("b", reader.read)) === one).toBe(false);
   });
 
-  test("BundleCache drops a bundle that was not used for the time to keep it", async () => {
+  test("BundleCache drops a bundle when it was unused for longer than the configured time", async () => {
     const { bundles, clock } = cache();
     const reader = new Reader();
     for (const wait of [0, 999, 999, 1_000]) {
@@ -80,7 +80,7 @@ describe("BundleCache drops the least recently used bundle", () => {
     expect(bundles.size.bundles).toBe(3);
   });
 
-  test("BundleCache limits bytes, and does not keep a bundle above the limit", async () => {
+  test("BundleCache limits the total size, and does not keep a bundle above the limit", async () => {
     const files = bundleFiles(tinyBundle("1.0.0"));
     const bytes = [...files.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
     const { bundles, clock } = cache({ maxBytes: 2 * bytes });
@@ -111,7 +111,7 @@ describe("BundleCache keeps renderings", () => {
     expect(await bundle.render(other)).toEqual(renderBundle(loadBundle(files), other));
   });
 
-  test("a bundle keeps its last four renderings until it is loaded again", async () => {
+  test("a cached bundle keeps its last four renderings until it is loaded again", async () => {
     const { bundles, clock } = cache();
     const reader = new Reader();
     const bundle = await bundles.load("a", reader.read);
@@ -124,7 +124,7 @@ describe("BundleCache keeps renderings", () => {
     expect([again === a, again]).toEqual([false, a]);
   });
 
-  test("a bundle throws each time when it cannot be rendered", async () => {
+  test("a cached bundle throws on every call when it cannot be rendered", async () => {
     const { bundles } = cache();
     const bundle = await bundles.load("a", new Reader().read);
     for (let times = 0; times < 2; times++)

@@ -15,7 +15,7 @@ import { getErrorMessage, RetryableError, TerminalError } from "../../errors/err
 import { encodeCanonicalJson } from "../../golang/json.ts";
 import { type RenderOptions, renderBundle } from "../../render/render.ts";
 
-/** A bundle as the controller uses it. Its manifests may be in another thread. */
+/** A bundle that can be rendered. Its manifests may be in another thread. */
 export interface RenderableBundle extends BundleSummary {
   /**
    * Renders the objects of the bundle. They may be shared with other callers: treat them as read-only.
@@ -33,7 +33,7 @@ export function toRenderableBundle(bundle: RegistryV1Bundle): RenderableBundle {
   };
 }
 
-/** Ten times the largest public bundle takes 3 s of CPU time. The rest of the deadline is for busy machines. */
+/** Ten times the largest public bundle takes 3 s of CPU time. The deadline is longer for busy machines. */
 const THREAD_LIMITS: TaskThreadLimits = { heapMib: 192, deadlineMs: 120_000, idleMs: 3_000 };
 /** Delay before the next attempt after a bundle exceeded the deadline. */
 const THREAD_REST_MS = 300_000;
@@ -54,8 +54,8 @@ export class BundleThread {
   }
 
   /**
-   * Loads a bundle. Moves `files` to the thread and leaves them empty.
-   * @param read reads the files again if the thread has ended or loaded another bundle before rendering.
+   * Loads a bundle. Transfers the content of `files` to the thread, which empties `files`.
+   * @param read reads the files again if the thread ends or loads another bundle before rendering.
    * @throws as `loadBundle`.
    * @throws TerminalError Blocked for a bundle that needs more memory than the thread has.
    * @throws RetryableError Retrying for a bundle that takes too long.
@@ -125,17 +125,20 @@ export interface BundleCacheLimits {
   /** Total size of the files of all bundles. A loaded bundle needs about twice as much memory. */
   readonly maxBytes: number;
   readonly maxBundles: number;
-  /** Time to keep a bundle after its last use. */
+  /** How long to keep a bundle after its last use, in milliseconds. */
   readonly keepMs: number;
 }
 
 /** Bundles are kept for retries and for other extensions with the same image. The largest real bundle has 7 MB. */
 const CACHE_LIMITS: BundleCacheLimits = { maxBytes: 8 * 1024 * 1024, maxBundles: 8, keepMs: 30_000 };
-/** Maximum number of renderings of a bundle. Extensions of one bundle differ in namespace and configuration. */
+/**
+ * Maximum number of cached renderings of a bundle. Extensions with the same bundle differ in namespace and
+ * configuration.
+ */
 const MAX_RENDERINGS = 4;
 /**
  * Limits of a bundle that is loaded and rendered in the main thread, which blocks it for 50 ms at most. Nine of ten
- * public bundles are below: starting a worker thread would take longer than loading them.
+ * public bundles are below these limits: starting a worker thread would take longer than loading such a bundle.
  */
 const MAIN_THREAD_LIMITS = { bytes: 1024 * 1024, separators: 12_000 };
 
@@ -146,13 +149,14 @@ interface CachedBundle {
 }
 
 /**
- * Cache of loaded and rendered bundles, so that retries and other extensions with the same image do not read and render
- * megabytes again. Drops the least recently used bundle first. Results are shared: treat them as read-only.
+ * Cache of loaded and rendered bundles. Avoids reading and rendering megabytes again for retries and for other
+ * extensions with the same image. Drops the least recently used bundle first. Results are shared: treat them as
+ * read-only.
  */
 export class BundleCache {
   readonly #clock: Clock;
   readonly #limits: BundleCacheLimits;
-  /** By digest, the most recently used last. */
+  /** By image digest; the most recently used bundle is last. */
   readonly #kept = new Map<string, CachedBundle>();
   readonly #thread: Pick<BundleThread, "load">;
 
@@ -163,15 +167,15 @@ export class BundleCache {
     this.#thread = thread;
   }
 
-  /** Number of bundles in the cache, and of bytes of their files. */
+  /** Number of cached bundles, and total size of their files in bytes. */
   get size(): { bundles: number; bytes: number } {
     return { bundles: this.#kept.size, bytes: this.#bytes() };
   }
 
   /**
-   * Loads the bundle of the image with this digest. Calls `read` if it is not in the cache. Rendering it with equal
-   * options returns the same objects. Caches the error of a bundle above a limit, because detecting that is expensive;
-   * caches no other error.
+   * Loads the bundle from the image with this digest. Calls `read` if the bundle is not cached. Rendering it with equal
+   * options returns the same objects. Caches the error for a bundle that exceeds a limit, because detecting it is
+   * expensive. Caches no other errors.
    * @throws as `read` and `BundleThread.load`.
    */
   load(digest: string, read: () => Promise<BundleFiles>): Promise<RenderableBundle> {
@@ -238,14 +242,20 @@ function cacheRenderings(content: RenderableBundle): RenderableBundle {
   };
 }
 
-/** Returns the same key for equal options; a hash, because configuration may contain values from Secrets. */
+/**
+ * Returns a cache key for rendering options. The key is a hash, because the configuration may contain values from
+ * Secrets.
+ */
 function renderKey(options: RenderOptions): string {
   return createHash("sha256")
     .update(encodeCanonicalJson({ ...options, certProvider: options.certProvider?.name ?? null }))
     .digest("hex");
 }
 
-/** Options for another thread. They contain the name of the certificate provider, because it has functions. */
+/**
+ * Rendering options for another thread. Contains only the name of the certificate provider, because functions cannot be
+ * sent to a thread.
+ */
 type RenderTask = Omit<RenderOptions, "certProvider"> & { readonly certProvider: string | undefined };
 
 /** A request of `BundleThread` to its thread, one at a time. */
@@ -253,7 +263,7 @@ export type BundleRequest =
   | { readonly kind: "load"; readonly digest: string; readonly files: ReadonlyMap<string, Uint8Array> }
   | { readonly kind: "render"; readonly digest: string; readonly options: RenderTask };
 
-/** An object as bytes: JSON, or the format of `v8.serialize` for an object with integers that JSON would round. */
+/** An object as bytes: in JSON, or in the format of `v8.serialize` if the object has integers that JSON would round. */
 export interface EncodedObject {
   readonly format: "json" | "v8";
   readonly bytes: Uint8Array;
@@ -263,7 +273,7 @@ export interface EncodedObject {
 export type BundleResponse =
   | { readonly kind: "loaded"; readonly summary: BundleSummary }
   | { readonly kind: "rendered"; readonly objects: readonly EncodedObject[] }
-  /** The thread has loaded another bundle, or none. */
+  /** The thread has not loaded the requested bundle. */
   | { readonly kind: "unknown" }
   | {
       readonly kind: "failed";

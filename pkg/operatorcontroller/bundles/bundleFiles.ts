@@ -10,10 +10,10 @@ import { compareText } from "../../text/compare.ts";
 import { truncateExcerpt } from "../../text/truncate.ts";
 
 /**
- * Reads the files of an unpacked bundle image, by slash path such as "manifests/csv.yaml": those in `manifests/` and
- * `metadata/`, and in other folders that its annotations name. A link is read as the file of the image that it points
- * to. Special files are skipped.
- * @throws TerminalError Blocked above the number of files or bytes in `BUNDLE_LIMITS`.
+ * Reads the files in the folders `manifests/` and `metadata/` of an unpacked bundle image, and in other folders that
+ * its annotations list. Returns them by path, such as "manifests/csv.yaml". Follows links to files in the image. Skips
+ * special files.
+ * @throws TerminalError Blocked if the number of files or bytes exceeds `BUNDLE_LIMITS`.
  * @throws RetryableError Retrying for a link that points outside the image or not to a file.
  */
 export async function readBundleFiles(dir: string): Promise<BundleFiles> {
@@ -38,7 +38,7 @@ class FolderReader {
   async read(folder: string): Promise<void> {
     if (this.#read.some((done) => `${folder}/`.startsWith(`${done}/`))) return;
     this.#read.push(folder);
-    // Finds the folder by listing, instead of joining a path from the bundle.
+    // Finds the folder by listing the parent, because a joined path from the bundle could point outside the image.
     let path = "";
     for (const segment of folder.split("/")) {
       const entry = (await this.#entries(path)).find(({ name }) => name === segment);
@@ -66,9 +66,7 @@ class FolderReader {
     this.#bytes += (await stat(onDisk)).size;
     const { files, bytes } = BUNDLE_LIMITS;
     if (this.files.size >= files || this.#bytes > bytes)
-      throw createBundleTooLargeError(
-        `its image contains more than the ${files} files or ${bytes} bytes allowed in the folders of manifests and metadata`,
-      );
+      throw createBundleTooLargeError(`its manifest and metadata folders contain more than ${files} files or ${bytes} bytes`);
     this.files.set(path, await readFile(onDisk));
   }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { BundleImages, type BundlePuller, type RequestedImage } from "./bundleImages.ts";
 
-/** Pulls all images except those that a test lets fail or hang. */
+/** Pulls all images except images that the test configured to fail or hang. */
 class CannedPuller implements BundlePuller {
   readonly calls: string[] = [];
   readonly onDisk = new Set<string>();
@@ -96,7 +96,7 @@ test("BundleImages cancels a pull when another image is requested", async () => 
   expect(puller.calls).toEqual(["pull x r/a:1", "cancelled x r/a:1", "pull x r/b:1"]);
 });
 
-test("BundleImages cancels a pull for an earlier generation, and keeps one for the current generation", async () => {
+test("BundleImages cancels a pull for an earlier generation, and keeps a pull for the current generation", async () => {
   const { puller, images, obtain } = setUp();
   puller.hanging.add("r/a:1");
   await obtain("x", "r/a:1");

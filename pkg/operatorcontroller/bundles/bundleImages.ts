@@ -20,15 +20,15 @@ interface PullOptions {
   readonly filter: ImageFilter;
 }
 
-/** Pulls images, and keeps them on disk by owner. */
+/** Pulls images and stores them on disk by owner. */
 export interface BundlePuller {
-  /** Returns the owner's image if that needs no network, else undefined. */
+  /** Returns the owner's image if it is available without network access, otherwise undefined. */
   cached(owner: string, ref: string, options: PullOptions): Promise<BundleImage | undefined>;
   pull(owner: string, ref: string, options: PullOptions): Promise<BundleImage>;
   remove(owner: string): Promise<void>;
 }
 
-/** The image of a bundle, and a substitute to pull if it is not available. */
+/** The image of a bundle, and a substitute to pull if the image is not available. */
 export interface RequestedImage {
   readonly ref: string;
   readonly substitute?: string | undefined;
@@ -43,14 +43,14 @@ export interface ObtainedImage {
 /** The extension that needs an image. */
 type Requester = { readonly metadata: Pick<ObjectMeta, "name" | "generation"> };
 
-/** The images for unpacking bundles. */
+/** Provides bundle images for unpacking. */
 export interface BundleImageSource {
   /**
-   * Returns the image if it is on disk; otherwise the state of its pull, which it starts if necessary. Never waits for
-   * a registry.
+   * Returns the image if it is on disk. Otherwise starts a pull if none is running, and returns the state of the pull.
+   * Never waits for a registry.
    */
   obtain(extension: Requester, requested: RequestedImage, signal: AbortSignal): Promise<PullState<ObtainedImage>>;
-  /** Cancels the pull of an extension, if any, because its image is not needed. */
+  /** Cancels the running pull of an extension, if any, because the image is not needed. */
   cancel(extension: string): Promise<void>;
 }
 
@@ -85,12 +85,12 @@ export class BundleImages implements BundleImageSource {
     return this.#pool.request(extension, key, toPullTarget(ref), (pulling) => this.#pull(extension, requested, pulling));
   }
 
-  /** Cancels a pull for an earlier spec, if the current spec needs no image or an unknown one. */
+  /** Cancels the pull for an earlier spec if the current spec needs no image, or the image is not known yet. */
   async cancelOutdated({ metadata: { name, generation } }: Requester): Promise<void> {
     if (this.#generations.get(name) !== generation) await this.cancel(name);
   }
 
-  /** Restarts failing pulls after a change of credentials. */
+  /** Restarts failing pulls after the credentials have changed. */
   renew(): void {
     this.#pool.renew();
   }
@@ -111,7 +111,7 @@ export class BundleImages implements BundleImageSource {
     await this.#pool.close();
   }
 
-  /** Returns the image on disk; undefined on an error, which the pull then reports. */
+  /** Returns the image on disk. Returns undefined on an error, because the pull reports the error. */
   async #cached(extension: string, ref: string, signal: AbortSignal): Promise<BundleImage | undefined> {
     try {
       return await this.#puller.cached(extension, ref, { signal, filter: findBundleRoot });
@@ -131,7 +131,7 @@ export class BundleImages implements BundleImageSource {
     }
   }
 
-  /** @throws ReconcileError with the problem of the pull. */
+  /** @throws ReconcileError that contains the problem of the pull. */
   async #pullOne(extension: string, ref: string, signal: AbortSignal): Promise<BundleImage> {
     try {
       return await this.#puller.pull(extension, ref, { signal, filter: findBundleRoot });

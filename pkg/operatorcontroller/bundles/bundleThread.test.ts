@@ -102,7 +102,7 @@ describe("BundleThread", () => {
   });
 });
 
-test("BundleCache uses the thread only for bundles above 1 MiB or 12,000 lines and members, and caches the error of one above a limit", async () => {
+test("BundleCache uses the thread only for bundles above 1 MiB or 12,000 lines and members, and caches the error for a bundle above a limit", async () => {
   const loads: string[] = [];
   const { thread } = start({}, new FakeClock());
   const bundles = new BundleCache(

@@ -12,7 +12,7 @@ import type { BundleRequest, BundleResponse, EncodedObject } from "./bundleCache
 
 // Runs in the worker thread that `bundleCache.ts` starts.
 
-/** Holds the bundle that was loaded last. */
+/** Caches the most recently loaded bundle. */
 class BundleWorker {
   #digest: string | undefined;
   #bundle: RegistryV1Bundle | undefined;

@@ -6,7 +6,7 @@ import { findAffectedExtensions } from "./catalogPackages.ts";
 
 const EDITION = { catalog: createCatalog("c", { digest: "quay.io/c@sha256:2" }), before: "quay.io/c@sha256:1" };
 
-/** An extension whose last reconcile, at generation 1, succeeded or ended with this reason; `generation` is the current one. */
+/** An extension whose last reconcile, at generation 1, succeeded or ended with this reason. `generation` is the current generation. */
 function extension(name: string, packageName: string, { reason = "Succeeded", generation = 1, installed = true } = {}): ClusterExtension {
   const { metadata, ...rest } = createExtension(name, { packageName });
   const lastTransitionTime = "2026-01-01T00:00:00Z";

@@ -21,7 +21,7 @@ test("AuthorityFolder reads certificates again after a moment, in the order of t
   expect((await authorities.current()).fingerprint).toBe(second.fingerprint);
 });
 
-test("AuthorityFolder keeps its certificates when a later read fails, and throws when the first one fails", async () => {
+test("AuthorityFolder keeps its certificates when a later read fails, and throws when the first read fails", async () => {
   using folder = new TempFolder();
   const dir = folder.write("ca", { "a.crt": pem("a") });
   let now = 0;

@@ -5,18 +5,18 @@ import { getErrorMessage } from "../../errors/errors.ts";
 import type { BundleIndex } from "../../resolve/dependencies/bundleIndex.ts";
 import { getServedContent } from "./catalogPackages.ts";
 
-/** The index of a catalog, with the entity tags of the responses that it was read from. */
+/** The bundle index of a catalog, and the entity tags of the responses that contained it. */
 export interface KnownBundleIndex {
   readonly index: BundleIndex;
   readonly tags: ReadonlyMap<string, string>;
 }
 
-/** Reads the index of one catalog, from the content that `ref` names by digest; returns the known one if that has not changed. */
+/** Reads the bundle index of one catalog from the content with the digest in `ref`. Returns the known index if the content has not changed. */
 export interface BundleIndexReader {
   bundleIndex(base: string, ref: string, signal: AbortSignal, known?: KnownBundleIndex): Promise<KnownBundleIndex>;
 }
 
-/** The index of one catalog. */
+/** The bundle index of one catalog. */
 export interface CatalogBundleIndex {
   readonly name: string;
   readonly priority: number;
@@ -29,16 +29,16 @@ export interface CatalogBundleIndex {
 interface KeptIndex {
   readonly ref: string;
   readonly read: Promise<KnownBundleIndex>;
-  /** Cancels the timer that drops it. */
+  /** Cancels the timer that drops the index. */
   cancel: () => void;
 }
 
-/** An index has several megabytes and takes seconds to read, so it is kept until it was unused for this time, in milliseconds. */
+/** Time in milliseconds after which an unused index is dropped. An index has several megabytes and takes seconds to read. */
 const IDLE_MS = 5 * 60_000;
 
 /**
- * Caches the bundle indexes of catalogs, to resolve dependencies. Reads an index on demand, once for each catalog digest and all extensions, and
- * drops it when idle.
+ * Caches the bundle indexes of catalogs, to resolve dependencies. Reads an index on demand, once per catalog digest for all extensions, and drops it
+ * when it is unused.
  */
 export class CatalogBundleIndexes {
   readonly #reader: BundleIndexReader;
@@ -47,7 +47,7 @@ export class CatalogBundleIndexes {
   readonly #idleMs: number;
   readonly #kept = new Map<string, KeptIndex>();
 
-  /** @param stopped aborts all reads. */
+  /** @param stopped signal that aborts all reads. */
   constructor(reader: BundleIndexReader, clock: Clock, stopped: AbortSignal, idleMs = IDLE_MS) {
     this.#reader = reader;
     this.#clock = clock;

@@ -102,7 +102,7 @@ describe("CatalogClient with a known package", () => {
     return { before, after: await read(before), tags, sent: api.requests.slice(2).map(({ headers }) => headers["if-none-match"]) };
   }
 
-  test("returns it when the server responds that it has not changed", async () => {
+  test("returns the known package when the server responds that it has not changed", async () => {
     const { before, after, sent } = await readTwice({ [OF_PACKAGE]: NOT_MODIFIED, [PACKAGES]: NOT_MODIFIED });
     expect(after).toBe(before);
     expect(new Set(sent)).toEqual(new Set(['"a"', '"b"']));
@@ -114,13 +114,13 @@ describe("CatalogClient with a known package", () => {
     expect(new Set(tags.values())).toEqual(new Set(['"b"', '"c"']));
   });
 
-  test("reads it again when the server no longer sends tags", async () => {
+  test("reads the package again when the server no longer sends entity tags", async () => {
     const { tags } = await readTwice({ [OF_PACKAGE]: lines(CHANNEL), [PACKAGES]: lines(PACKAGE) });
     expect(tags.size).toBe(0);
   });
 });
 
-test("CatalogClient reads everything when a server has no metas endpoint, with the same result", async () => {
+test("CatalogClient returns the same package from /all when a server has no metas endpoint", async () => {
   const { read, api } = await start({ [ALL]: lines(OTHER, PACKAGE, OTHERS_BUNDLE, CHANNEL, BUNDLE, DEPRECATIONS) });
   expect(await read()).toEqual(CONTENT);
   expect(api.log.at(-1)).toBe(`GET ${ALL}`);
@@ -161,7 +161,7 @@ test.for<[why: string, responses: Record<string, Answer>, message: string | RegE
   [
     "other content than that of status",
     { ...SERVED, [OF_PACKAGE]: { ...lines(CHANNEL, BUNDLE), headers: { "olm-catalog-digest": "sha256:0" } } },
-    `the response has content sha256:0, but status.resolvedSource is ${REF}`,
+    `the response contains catalog content sha256:0, but status.resolvedSource is ${REF}`,
   ],
 ])("CatalogClient fails with the reason when it receives %s", async ([, responses, message]) => {
   const { read } = await start(responses);
@@ -207,13 +207,13 @@ describe("CatalogClient with a proxy", () => {
     expect(new Set(proxy.seen)).toEqual(new Set([`${host}:443`]));
   });
 
-  test("names the proxy when it cannot be reached", async () => {
+  test("reports the proxy when it cannot be reached", async () => {
     await expect(startClient({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } })).rejects.toThrow(
       `error performing request: Get "${base}/api/v1/metas": proxyconnect tcp: connect ECONNREFUSED 127.0.0.1:1`,
     );
   });
 
-  test("does not use it for loopback addresses", async () => {
+  test("does not use the proxy for loopback addresses", async () => {
     const { api } = await start(SERVED);
     const client = new CatalogClient({ env: { HTTP_PROXY: "http://127.0.0.1:1" } });
     open.push(() => client.close());
@@ -221,10 +221,10 @@ describe("CatalogClient with a proxy", () => {
   });
 });
 
-test("CatalogClient rejects a package when resolution would keep too much of it, from any endpoint, and does not count the rest", async () => {
+test("CatalogClient rejects a package from any endpoint when the members for resolution are too large, and does not count other members", async () => {
   const big = { ...CHANNEL, entries: [{ name: "x".repeat(5_000) }] };
   const options = { limits: { keptBytes: 4_000 } };
-  const message = "error performing request: the package contains more than the 4000 bytes allowed for resolution, reached at olm.channel ";
+  const message = "error performing request: the package is too large for resolution: more than 4000 bytes, exceeded at olm.channel ";
   await expect((await start({ ...SERVED, [OF_PACKAGE]: lines(big) }, options)).read()).rejects.toThrow(message);
   await expect((await start({ [ALL]: lines(PACKAGE, big) }, options)).read()).rejects.toThrow(message);
   const others = Array.from({ length: 50 }, () => OTHERS_BUNDLE);
@@ -236,20 +236,20 @@ test.for<[what: string, channel: object, limits: object, message: string]>([
     "too many values",
     { entries: Array.from({ length: 100 }, (_, i) => ({ name: `b${i}` })) },
     { keptValues: 200 },
-    "the package contains more than the 200 values allowed for resolution, reached at olm.channel ",
+    "the package is too large for resolution: more than 200 values, exceeded at olm.channel ",
   ],
-  ["an object that is too large", { description: "x".repeat(5_000) }, { objectBytes: 4_000 }, "a document of more than 4000 bytes"],
+  ["an object that is too large", { description: "x".repeat(5_000) }, { objectBytes: 4_000 }, "document too large: more than 4000 bytes"],
   [
     "an object with too many values",
     { list: Array.from({ length: 1_000 }, () => []) },
     { objectValues: 1_000 },
-    "document 1, line 1: more than 1000 values in one object",
+    "document 1, line 1: object too large: more than 1000 values",
   ],
   [
     "too many bytes in total",
     { description: "x".repeat(5_000) },
     { answerBytes: 4_000 },
-    "the package is larger than the 4000 bytes allowed",
+    "the response is too large: more than 4000 bytes",
   ],
 ])("CatalogClient rejects a package when it has %s", async ([, channel, limits, message]) => {
   const { read } = await start({ ...SERVED, [OF_PACKAGE]: lines({ ...CHANNEL, ...channel }) }, { limits });
@@ -274,7 +274,7 @@ test("CatalogClient reuses connections", async () => {
 test.for<[when: string, answer: Answer]>([
   ["it does not respond", () => undefined],
   ["its response stops", (response) => void response.writeHead(200).write(JSON.stringify(CHANNEL))],
-])("CatalogClient ends a request to a catalog that is silent when %s", async ([, answer]) => {
+])("CatalogClient ends a request to a catalog when %s", async ([, answer]) => {
   const { read } = await start({ ...SERVED, [OF_PACKAGE]: answer }, { silenceMs: 50 });
   await expect(read()).rejects.toThrow(/^error performing request: .*within 50 ms$/);
 });
@@ -299,7 +299,7 @@ function loopbackAuthority(): ReturnType<typeof generate> {
   });
 }
 
-test("CatalogClient trusts certificates that an authority in the folder signed", async () => {
+test("CatalogClient trusts certificates that a CA in the folder signed", async () => {
   const authority = await loopbackAuthority();
   const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, {
     key: authority.private,
@@ -313,7 +313,7 @@ test("CatalogClient trusts certificates that an authority in the folder signed",
     [{ caDir }, "p"],
     [
       {},
-      `error performing request: Get "${api.url}${BASE}/api/v1/metas": tls: failed to verify certificate: x509: certificate signed by unknown authority; add its authority to the folder of authorities, see the flags ending in -cas-dir`,
+      `error performing request: Get "${api.url}${BASE}/api/v1/metas": tls: failed to verify certificate: x509: certificate signed by unknown authority; add its CA certificate to the CA folder, see the flags that end in -cas-dir`,
     ],
   ] as const) {
     const client = new CatalogClient(options);
@@ -328,7 +328,7 @@ test("CatalogClient trusts certificates that an authority in the folder signed",
   }
 });
 
-test("CatalogClient trusts a rotated authority without a restart", async () => {
+test("CatalogClient trusts a rotated CA without a restart", async () => {
   const [old, { cert, private: key }] = [await loopbackAuthority(), await loopbackAuthority()];
   const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert });
   open.push(() => api[Symbol.asyncDispose]());
@@ -386,7 +386,7 @@ describe("CatalogClient reads the bundle index", () => {
     expect(api.log).toEqual(log.map((path) => `GET ${path}`));
   });
 
-  test("only once while it has not changed", async () => {
+  test("only once while the index has not changed", async () => {
     let answer: Answer = { ...lines(LINE), headers: { etag: '"a"' } };
     const api = await LoopbackApi.start(() => answer);
     const client = new CatalogClient();
@@ -401,7 +401,7 @@ describe("CatalogClient reads the bundle index", () => {
   });
 
   test.for<[string, Answer, string]>([
-    ["other content", { ...lines(LINE), headers: { "olm-catalog-digest": "sha256:2" } }, "the response has content sha256:2"],
+    ["other content", { ...lines(LINE), headers: { "olm-catalog-digest": "sha256:2" } }, "the response contains catalog content sha256:2"],
     ["an error", { status: 503, text: "later" }, "error: received unexpected response status code 503"],
     ["half a line", { text: '{"package":"p","bun' }, "error performing request: "],
   ])("and fails when the response is %s", async ([, answer, error]) => {

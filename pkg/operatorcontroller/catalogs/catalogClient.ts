@@ -17,30 +17,30 @@ import { ResponseThread } from "./responseThread.ts";
 
 /** The options of connections to catalogs. */
 interface CatalogConnectionsOptions {
-  /** Folder of PEM files with authorities to trust in addition to the system's roots, read again when they change. */
+  /** Folder of PEM files with CAs to trust in addition to the system's roots. The files are read again when they change. */
   caDir?: string | undefined;
-  /** More authorities to trust. */
+  /** More CAs to trust. */
   authorities?: AuthoritySource | undefined;
-  /** Environment with the proxies; default: that of the process. */
+  /** Environment variables that configure the proxies. Default: the environment of the process. */
   env?: NodeJS.ProcessEnv;
-  /** Returns the current TLS versions, ciphers and curves; default: those of Node.js. */
+  /** Returns the current TLS versions, ciphers and curves. Default: the defaults of Node.js. */
   tls?: () => TlsSettings;
-  /** Longest wait for the next bytes of a response, in milliseconds. Default 30 s. */
+  /** Maximum time to wait for the next bytes of a response, in milliseconds. Default: 30 s. */
   silenceMs?: number;
 }
 
-/** Limits how long a catalogd that hangs blocks a reconcile, or the deletion of its extension. */
+/** Limits how long an unresponsive catalogd blocks a reconcile or the deletion of an extension. */
 const MAX_SILENCE_MS = 30_000;
 
-/** Keep-alive connections to catalogs, through the proxies in the environment. New connections use the current authorities and TLS settings. */
+/** Keep-alive connections to catalogs, through the proxies in the environment. New connections use the current CAs and TLS settings. */
 class CatalogConnections {
   readonly #env: NodeJS.ProcessEnv;
   readonly #tls: () => Partial<TlsSettings>;
   readonly #silenceMs: number;
   readonly #authorities: readonly AuthoritySource[];
-  /** By address of the proxy; "" without proxy. */
+  /** By proxy address; "" without a proxy. */
   readonly #pools = new Map<string, Connections>();
-  /** Fingerprint of the authorities and TLS settings of the pools. */
+  /** Fingerprint of the CAs and TLS settings that the pools use. */
   #trusted = "";
 
   constructor({ caDir, authorities, env = process.env, tls, silenceMs = MAX_SILENCE_MS }: CatalogConnectionsOptions = {}) {
@@ -76,13 +76,13 @@ class CatalogConnections {
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
   }
 
-  /** Returns the current authorities; undefined if only the system's roots are trusted. */
+  /** Returns the current CAs; undefined if only the system's roots are trusted. */
   async #trustedNow(): Promise<Authorities | undefined> {
     const [first, ...more] = await Promise.all(this.#authorities.map((source) => source.current()));
     return first && more.length > 0 ? parseAuthorities([first, ...more].flatMap(({ certificates }) => certificates)) : first;
   }
 
-  /** Returns the pool for a proxy. Pools with outdated authorities or settings close after their last request. */
+  /** Returns the pool for a proxy. Pools with outdated CAs or settings close after their last request. */
   #pool(proxy: URL | undefined, authorities: Authorities | undefined): Connections {
     const { fingerprint = "", certificates } = authorities ?? {};
     const settings = this.#tls();
@@ -104,7 +104,7 @@ class CatalogConnections {
 
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
 const MIB = 1024 * 1024;
-/** For comparison: the largest public package has less than 70 MB and no object above 1.3 MB; 260 KB and 15,000 values of it are kept. */
+/** For comparison: the largest public package has less than 70 MB and no object larger than 1.3 MB. Of it, 260 KB and 15,000 values are kept. */
 const PACKAGE_LIMITS: PackageReadLimits = {
   answerBytes: 140 * MIB,
   objectBytes: 4 * MIB,
@@ -112,22 +112,22 @@ const PACKAGE_LIMITS: PackageReadLimits = {
   keptBytes: 8 * MIB,
   keptValues: 250_000,
 };
-/** The header of our catalogd with the digest of the content. */
+/** The response header in which this project's catalogd sends the content digest. */
 const DIGEST_HEADER = "olm-catalog-digest";
-/** The endpoints with the bundles for the dependency solver, the shortest response first; the Go catalogd only has the last, or the last two. */
+/** The endpoints that return bundles for the dependency solver, the shortest response first. The Go catalogd has only the last one or two. */
 const INDEX_PATHS = ["/properties", "/api/v1/metas?schema=olm.bundle", "/api/v1/all"] as const;
 
-/** One read of a package or an index. */
+/** A read of a package or a bundle index. */
 interface CatalogRead {
   readonly ref: string | undefined;
   readonly signal: AbortSignal;
-  /** Known entity tags, by path; replaced by those of the responses. */
+  /** Known entity tags by path. Replaced by the entity tags of the responses. */
   readonly tags: Map<string, string>;
 }
 
-/** The limits of a package; a larger one is rejected. */
+/** The limits of a package. A larger package is rejected. */
 export interface PackageReadLimits extends ReadLimits {
-  /** The response of the catalog about one package. */
+  /** The catalog's response for one package. */
   readonly answerBytes: number;
 }
 
@@ -138,8 +138,8 @@ export interface CatalogClientOptions extends CatalogConnectionsOptions {
 }
 
 /**
- * Reads single packages and bundle indexes from the catalog HTTP API over keep-alive connections, through the proxies in the environment.
- * Requests a package from the metas endpoint; if a server does not have it (404), reads `/all` and keeps only the package.
+ * Reads single packages and bundle indexes from the catalog HTTP API over keep-alive connections, through the proxies in the environment. Requests a
+ * package from the metas endpoint. If the server does not have this endpoint (404), reads `/all` and keeps only the package.
  */
 export class CatalogClient {
   readonly #connections: CatalogConnections;
@@ -154,8 +154,8 @@ export class CatalogClient {
 
   /**
    * Reads one package of the catalog at `base`; undefined if the catalog does not contain it.
-   * @param ref digest reference of the expected content, from status.resolvedSource; undefined: any content.
-   * @param known the previous read of the package; its content is returned if the entity tags match.
+   * @param ref digest reference of the expected content, from status.resolvedSource; undefined accepts any content.
+   * @param known result of the previous read of the package, which is returned if the entity tags match.
    * @throws UnexpectedStatus, UnexpectedContent, or an Error that starts with "error performing request: "; the signal's reason when it aborts.
    */
   async packageContent(
@@ -177,10 +177,10 @@ export class CatalogClient {
   }
 
   /**
-   * Reads the bundle index of the catalog at `base`, for dependencies. Requests the properties endpoint; if a server does not have it (404), requests
-   * all bundles, and if that fails with 404 too, everything.
+   * Reads the bundle index of the catalog at `base`, for dependencies. Requests the properties endpoint. If the server does not have this endpoint
+   * (404), requests all bundles, and if that fails with 404, too, the whole catalog.
    * @param ref digest reference of the expected content.
-   * @param known the previous read; its index is returned if the entity tags match.
+   * @param known result of the previous read, whose index is returned if the entity tags match.
    * @throws the errors of `selectPackage`.
    */
   async bundleIndex(base: string, ref: string, signal: AbortSignal, known?: KnownBundleIndex): Promise<KnownBundleIndex> {
@@ -204,7 +204,7 @@ export class CatalogClient {
       const metas = await this.#open(new URL(url), requested, { ...reading, tags }, maxBytes);
       return metas && (await Array.fromAsync(metas));
     };
-    // If only one of the two has changed, both are needed. The tag of the unchanged one stays valid.
+    // If only one of the two responses has changed, both are needed. The entity tag of the unchanged response stays valid.
     const readWhole = (url: string): Promise<Meta[] | undefined> => read(url, new Map());
     try {
       const [ofPackage, packages] = await Promise.all([read(ofPackageUrl), read(packagesUrl)]);
@@ -240,7 +240,7 @@ export class CatalogClient {
   }
 
   /**
-   * Requests `at`, and returns the wanted objects of the response; undefined if its entity tag matches.
+   * Requests `at`, and returns the wanted objects in the response; undefined if the entity tag matches.
    * @param maxBytes limit of the response.
    */
   async #open(
@@ -273,7 +273,10 @@ export class CatalogClient {
   }
 }
 
-/** Runs `work` with a time limit. @throws UnexpectedStatus and UnexpectedContent unchanged, and other errors after "error performing request: ". */
+/**
+ * Runs `work` with a time limit. @throws UnexpectedStatus and UnexpectedContent unchanged, and other errors with the prefix "error performing
+ * request: ".
+ */
 async function withTimeout<T>(signal: AbortSignal, work: (until: AbortSignal) => Promise<T>): Promise<T> {
   using deadline = new Deadline(signal, REQUEST_TIMEOUT_MS);
   try {
@@ -290,7 +293,7 @@ async function* limitBytes(maxBytes: number, chunks: AsyncIterable<Uint8Array>):
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new Error(`the package is larger than the ${maxBytes} bytes allowed`);
+    if (bytes > maxBytes) throw new Error(`the response is too large: more than ${maxBytes} bytes`);
     yield chunk;
   }
 }

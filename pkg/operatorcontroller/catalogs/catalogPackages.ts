@@ -19,20 +19,23 @@ interface CachedPackage {
   readonly tags: Map<string, string>;
 }
 
-/** A cached package with the previous one, which replaces it if its read fails. */
+/** A cached package and the previous cached package, which is restored if the read fails. */
 interface CacheEntry extends CachedPackage {
   readonly before?: CachedPackage | undefined;
 }
 
 /**
- * Limit of all cached packages, in bytes of JSON; they need about three times as much memory. A typical package has tens of kilobytes, the largest
- * ones have hundreds. A package that a catalog does not contain, which is the common case, needs almost nothing.
+ * Maximum total size of cached packages, in bytes of JSON. In memory, packages need about three times as much. A typical package has tens of
+ * kilobytes, the largest packages have hundreds. A package that a catalog does not contain, which is the common case, needs almost no memory.
  */
 const MAX_CACHED_BYTES = 24 * 1024 * 1024;
-/** Overhead of an entry. */
+/** Overhead of a cache entry in bytes. */
 const BYTES_PER_ENTRY = 1_024;
 
-/** Caches packages by catalog and name. Evicts the least recently used ones beyond a limit in bytes. Keeps the previous one if a read fails. */
+/**
+ * Caches packages by catalog and name. Evicts the least recently used packages if the total size exceeds a limit. Keeps the previous package if a
+ * read fails.
+ */
 export class PackageCache {
   readonly #kept: LRUCache<string, CacheEntry>;
 
@@ -40,7 +43,7 @@ export class PackageCache {
     this.#kept = new LRUCache({ maxSize: maxBytes });
   }
 
-  /** The bytes of all entries, as they count against the limit. */
+  /** Total size of all entries in bytes, as counted against the limit. */
   get bytes(): number {
     return this.#kept.calculatedSize;
   }
@@ -55,7 +58,7 @@ export class PackageCache {
     return this.#kept.get(packageKey(catalog, packageName));
   }
 
-  /** Caches a package and replaces its previous entry. Until the read ends, the entry has only its fixed minimum size. */
+  /** Caches a package and replaces its previous entry. Until the read ends, the entry counts with a fixed minimum size. */
   keep(catalog: string, packageName: string, reading: CachedPackage): void {
     const key = packageKey(catalog, packageName);
     const known = this.#kept.peek(key);
@@ -79,7 +82,7 @@ export class PackageCache {
       const content = await kept.content;
       if (this.#kept.peek(key) !== kept) return;
       const bytes = content === undefined ? 0 : JSON.stringify(content).length;
-      // Sets the entry again, because its size can only change with its value.
+      // Sets the entry again, because the cache only reads its size when it is set.
       this.#kept.set(key, { ...kept, before: undefined }, { size: BYTES_PER_ENTRY + bytes });
     } catch {
       if (this.#kept.peek(key) !== kept) return;
@@ -89,7 +92,7 @@ export class PackageCache {
   }
 }
 
-/** Returns the key of a package; names of catalogs contain no slash. */
+/** Returns the cache key of a package. Catalog names do not contain slashes. */
 function packageKey(catalog: string, packageName: string): string {
   return `${catalog}/${packageName}`;
 }
@@ -105,7 +108,7 @@ export function selectClusterCatalogs(catalogs: CatalogLister, source: CatalogSo
   return selectCatalogs(source, present, ({ metadata }) => metadata);
 }
 
-/** The error if the status of a catalog's response is not 200. */
+/** Thrown if a catalog's response has a status other than 200. */
 export class UnexpectedStatus extends Error {
   override readonly name = "UnexpectedStatus";
   readonly status: number;
@@ -116,23 +119,23 @@ export class UnexpectedStatus extends Error {
   }
 }
 
-/** The error if a response has other content than the catalog's status names, because a replica or the status is outdated. */
+/** Thrown if a response contains content other than the content in the catalog's status, because a replica or the status is outdated. */
 export class UnexpectedContent extends Error {
   override readonly name = "UnexpectedContent";
 
   constructor(got: string, want: string) {
-    super(`the response has content ${got}, but status.resolvedSource is ${want}`);
+    super(`the response contains catalog content ${got}, but status.resolvedSource is ${want}`);
   }
 }
 
 /** The result of the previous read of a package. */
 export interface KnownPackage {
   readonly content: PackageContent | undefined;
-  /** Entity tags of the responses, by path; the reader replaces them by those of its own responses. */
+  /** Entity tags of the responses, by path. The reader replaces them by the entity tags of its own responses. */
   readonly tags: Map<string, string>;
 }
 
-/** Reads one package of one catalog, from the content that `ref` names by digest; returns the known content if that has not changed. */
+/** Reads one package of one catalog from the content with the digest in `ref`. Returns the known content if it has not changed. */
 export interface PackageReader {
   packageContent(
     base: string,
@@ -144,8 +147,8 @@ export interface PackageReader {
 }
 
 /**
- * Reads single packages of the cluster's catalogs, and caches them by catalog digest, so that a hundred extensions of one package need one request.
- * Evicts the least recently used packages beyond a limit in bytes.
+ * Reads single packages of the cluster's catalogs, and caches them by catalog digest: a hundred extensions with the same package need only one
+ * request. Evicts the least recently used packages if the total size exceeds a limit.
  */
 export class CatalogPackages {
   readonly #reader: PackageReader;
@@ -166,7 +169,8 @@ export class CatalogPackages {
   }
 
   /**
-   * Reports whether new content of a catalog has the same package as before. Call it before any other read of the new content.
+   * Reports whether a package is the same in the new content of a catalog as in the previous content. Call it before any other read of the new
+   * content.
    * @param before reference of the previous content.
    * @returns false if the previous content is no longer cached, or the catalog cannot be read.
    */
@@ -207,7 +211,7 @@ export class CatalogPackages {
     }
   }
 
-  /** Returns the last known content of a package; an empty object if it is not cached, or its read failed. */
+  /** Returns the last known content of a package; an empty object if the package is not cached or the read failed. */
   async #lastKnown(catalog: string, packageName: string): Promise<Pick<CatalogPackage, "lastKnown">> {
     const kept = this.#kept.peek(catalog, packageName);
     if (!kept) return {};
@@ -265,7 +269,7 @@ export function getServedContent(catalog: ClusterCatalog): { base: string; ref: 
   return { base, ref };
 }
 
-/** Returns the report of a catalog that is not served: reason and message of its condition Progressing, unless the reason is Succeeded. */
+/** Explains why a catalog is not served, with reason and message of its condition Progressing. Empty if the reason is Succeeded. */
 function getReport({ status }: ClusterCatalog): Pick<CatalogPackage, "reports"> {
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);
   if (!progressing) return { reports: "catalogd has not reported its status yet" };
@@ -273,7 +277,7 @@ function getReport({ status }: ClusterCatalog): Pick<CatalogPackage, "reports"> 
   return reason === Reason.Succeeded ? {} : { reports: `it reports ${reason}: ${message}` };
 }
 
-/** Parallel reads of packages, and the time limit for all of them; packages that are not read by then count as changed. */
+/** Number of parallel reads of packages, and the time limit for all of them. Packages that are not read in time count as changed. */
 const PARALLEL_PACKAGES = 8;
 const COMPARISON_TIMEOUT_MS = 30_000;
 
@@ -284,8 +288,8 @@ export interface ContentChange {
 }
 
 /**
- * Calls `onConcerned` for each extension that new content of a catalog affects: its package differs or cannot be compared, or its last reconcile
- * was not successful. Reads each package once; catalogd does not send packages again whose entity tags match.
+ * Calls `onConcerned` for each extension that new content of a catalog affects: its package differs or cannot be compared, or its last reconcile was
+ * not successful. Reads each package once. If the entity tags match, catalogd does not send the package again.
  */
 export async function findAffectedExtensions(
   { catalog, before }: ContentChange,
@@ -304,7 +308,7 @@ export async function findAffectedExtensions(
   });
 }
 
-/** Reports whether the last reconcile succeeded for the current spec. Only then an unchanged package needs no reconcile. */
+/** Reports whether the last reconcile succeeded for the current spec. If not, the extension is reconciled even if the package has not changed. */
 function isSettled({ metadata, status }: ClusterExtension): boolean {
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);
   return (

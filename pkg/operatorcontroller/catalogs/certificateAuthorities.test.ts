@@ -7,7 +7,7 @@ const pem = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n---
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const log = createLogger({ component: "test", level: "silent" });
 
-test("SecretAuthorities returns the authorities of the current Secret, and keeps them when it is deleted or contains none", async () => {
+test("SecretAuthorities returns the CAs in the current Secret, and keeps them when the Secret is deleted or contains none", async () => {
   const secrets = new WatchedKind({ apiVersion: "v1", kind: "Secret" });
   const authorities = new SecretAuthorities({ client: secrets, namespace: "ns", name: "cert", log });
   const stop = new AbortController();

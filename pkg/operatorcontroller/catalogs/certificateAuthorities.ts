@@ -8,16 +8,16 @@ import { readStoredCertificates } from "../../certificates/storedCertificates.ts
 import { Informer, type ListerWatcher } from "../../controller/informer.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
-/** Certificates of authorities, in PEM, one text for each file. */
+/** CA certificates in PEM, one string for each file. */
 export interface Authorities {
   readonly certificates: readonly string[];
-  /** Changes with the certificates. */
+  /** Changes when the certificates change. */
   readonly fingerprint: string;
 }
 
-/** A source of authorities. */
+/** A source of CA certificates. */
 export interface AuthoritySource {
-  /** Returns the current authorities. */
+  /** Returns the current CA certificates. */
   current(): Promise<Authorities>;
 }
 
@@ -25,8 +25,8 @@ export interface AuthoritySource {
 const FRESH_MS = 1_000;
 
 /**
- * Reads the certificates in a folder again when they are used, so that a rotated authority is trusted without a restart. Ignores folders, and
- * files without a certificate. Keeps the previous certificates if a later read fails.
+ * Reads the certificates in a folder again when they are used. A rotated CA is therefore trusted without a restart. Ignores subfolders and files
+ * without a certificate. Keeps the previous certificates if a later read fails.
  */
 export class AuthorityFolder implements AuthoritySource {
   readonly #dir: string;
@@ -50,7 +50,7 @@ export class AuthorityFolder implements AuthoritySource {
       const names = listNames(await readdir(this.#dir, { withFileTypes: true }));
       this.#last = parseAuthorities(await Promise.all(names.map((name) => readFile(join(this.#dir, name), "utf8"))));
     } catch {
-      // A mounted folder is replaced as a whole, and exists again after a moment.
+      // The kubelet replaces a mounted folder as a whole. The folder can be absent for a moment.
     }
     this.#readAt = this.#now();
     return this.#last;
@@ -59,7 +59,7 @@ export class AuthorityFolder implements AuthoritySource {
 
 function listNames(entries: readonly { name: string; isDirectory(): boolean }[]): string[] {
   return entries
-    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith("..")) // internal links of a mounted ConfigMap
+    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith("..")) // internal links in a mounted ConfigMap
     .map(({ name }) => name)
     .sort();
 }
@@ -70,7 +70,7 @@ export function parseAuthorities(texts: readonly string[]): Authorities {
   return { certificates, fingerprint: createHash("sha256").update(JSON.stringify(certificates)).digest("hex") };
 }
 
-/** The Secret with the authorities, and the client that reads it. */
+/** The Secret with the CA certificates, and the client that reads it. */
 export interface SecretAuthoritiesInit {
   client: ListerWatcher;
   namespace: string;
@@ -80,10 +80,13 @@ export interface SecretAuthoritiesInit {
 }
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
-/** Longest wait for the first response of the API server, in milliseconds. */
+/** Maximum time to wait for the first response of the API server, in milliseconds. */
 const ANSWER_MS = 5_000;
 
-/** Watches the authorities in `ca.crt` of a Secret. Keeps the previous ones if the Secret is deleted or contains none. Does not keep private keys. */
+/**
+ * Watches the CA certificates in `ca.crt` of a Secret. Keeps the previous certificates if the Secret is deleted or contains none. Does not store
+ * private keys.
+ */
 export class SecretAuthorities implements AuthoritySource {
   readonly #informer: Informer;
   readonly #clock: Clock;
@@ -114,15 +117,15 @@ export class SecretAuthorities implements AuthoritySource {
     return this.#informer.run(signal);
   }
 
-  /** Stores the authorities of the Secret. @returns the Secret without its data. */
+  /** Stores the CA certificates in the Secret. @returns the Secret without its data. */
   #update(secret: KubeObject): KubeObject {
     const { authorities } = readStoredCertificates(secret);
     const found = parseAuthorities(authorities);
     if (authorities.length === 0)
-      this.#log.warn({ secret: this.#name }, "Secret of catalogd contains no authorities, keeping the previous ones");
+      this.#log.warn({ secret: this.#name }, "catalogd Secret contains no CA certificates, keeping the previous ones");
     else if (found.fingerprint !== this.#current.fingerprint) {
       this.#current = found;
-      this.#log.info({ secret: this.#name, authorities: authorities.length }, "authorities of catalogd updated");
+      this.#log.info({ secret: this.#name, authorities: authorities.length }, "catalogd CA certificates updated");
     }
     const { apiVersion, kind, metadata } = secret;
     return { apiVersion, kind, metadata };

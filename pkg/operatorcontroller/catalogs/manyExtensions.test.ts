@@ -13,7 +13,7 @@ const EXTENSIONS = 1_000;
 const PACKAGES = 250;
 const CATALOGS = ["a", "b", "c", "d", "e"];
 
-/** Five catalogs with the same packages, and extensions of them whose last reconcile succeeded. */
+/** Five catalogs with the same packages, and extensions for these packages whose last reconcile succeeded. */
 class ManyExtensions {
   readonly editions = new Map(CATALOGS.map((name) => [name, 1]));
   /** "catalog package", in the order in which they were read. */
@@ -53,7 +53,7 @@ function newExtension(name: string, packageName: string): ClusterExtension {
   return { ...extensions, metadata: { ...extensions.metadata, generation: 1 }, status };
 }
 
-test("resolving a thousand extensions from five catalogs reads each package of a catalog once, and again only when that catalog changes", async () => {
+test("CatalogPackages reads each package once for a thousand extensions and five catalogs, and again only when its catalog changes", async () => {
   const many = new ManyExtensions();
   const all = (): Promise<(string | undefined)[]> => Promise.all(many.extensions.map((extension) => many.resolve(extension)));
   expect(new Set(await all())).toEqual(new Set(["1.0.1"]));

@@ -49,7 +49,7 @@ test("PackageCache shares a read in progress, and drops a read that failed or wa
   expect([kept.bytes, bytes]).toEqual([KILOBYTE, KILOBYTE]);
 });
 
-test("PackageCache.forget drops one catalog, and not another one whose name starts the same", async () => {
+test("PackageCache.forget drops one catalog, but not a catalog whose name has the same prefix", async () => {
   const kept = new PackageCache();
   await keep(kept, "p", newContent(1));
   await keep(kept, "p", undefined, "c2");

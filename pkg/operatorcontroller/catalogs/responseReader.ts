@@ -7,7 +7,7 @@ import { countValues } from "../../golang/yamlDocument.ts";
 import { trimIndexMeta } from "../../resolve/dependencies/bundleIndex.ts";
 import { truncateExcerpt } from "../../text/truncate.ts";
 
-/** Properties of a bundle that resolution reads; most of a catalog is the rest, above all metadata of ClusterServiceVersions. */
+/** Bundle properties that resolution reads. Other properties, especially ClusterServiceVersion metadata, make up most of a catalog. */
 const KEPT_PROPERTIES: ReadonlySet<unknown> = new Set([
   "olm.package",
   "olm.package.required",
@@ -22,8 +22,8 @@ const ENTRY_MEMBERS = ["name", "replaces", "skips", "skiprange"];
 const DEPRECATION_MEMBERS = ["reference", "message"];
 
 /**
- * Returns `meta` with only the members that resolution reads of packages, channels, bundles and deprecations; for other schemas, without members.
- * Bundles keep only the properties that resolution reads. A member with a wrong type stays, so that a later error reports it.
+ * Returns `meta` with only the members that resolution reads from packages, channels, bundles and deprecations; for other schemas, without members.
+ * Bundles keep only the properties that resolution reads. Keeps members with a wrong type, because later code reports them.
  */
 function trimMeta(meta: Meta): Meta {
   return { ...meta, blob: trimBlob(meta) };
@@ -48,37 +48,37 @@ function trimBlob({ schema, blob }: Meta): JsonObject {
   }
 }
 
-/** Returns the members whose names are among `names`, in any letter case. @param names in lower case. */
+/** Returns the members whose names are in `names`, ignoring case. @param names in lower case. */
 function pickMembers(object: Readonly<Record<string, unknown>>, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(foldKey(name))));
 }
 
-/** Returns `object` with the list `name`, in any letter case, replaced. */
+/** Returns `object` with the list `name` replaced, ignoring the case of the name. */
 function mapLists(object: JsonObject, name: string, replace: (list: readonly unknown[]) => unknown[]): JsonObject {
   return Object.fromEntries(
     Object.entries(object).map(([key, value]) => [key, foldKey(key) === name && Array.isArray(value) ? replace(value) : value]),
   );
 }
 
-/** Returns a list with only the members `names` of its objects. */
+/** Returns a list whose objects contain only the members `names`. */
 function pickOfEach(names: readonly string[]): (list: readonly unknown[]) => unknown[] {
   return (list) => list.map((item) => (isObject(item) ? pickMembers(item, names) : item));
 }
 
-/** The limits of a response of a catalog. */
+/** Limits of a catalog's response. */
 export interface ReadLimits {
-  /** Bytes of one object, which is parsed as a whole. */
+  /** Maximum size in bytes of one object, which is parsed as a whole. */
   readonly objectBytes: number;
   readonly objectValues: number;
-  /** Bytes of the JSON that resolution reads of a package. */
+  /** Maximum size in bytes of the JSON of a package that resolution reads. */
   readonly keptBytes: number;
-  /** Maps, lists and scalars that resolution reads of a package. */
+  /** Maximum number of maps, lists and scalars in a package that resolution reads. */
   readonly keptValues: number;
 }
 
-/** One response of a catalog, and the objects to read from it. */
+/** A catalog's response, and the objects to read from it. */
 export interface ReadTask {
-  /** Path of the request; errors name it. */
+  /** Path of the request, for errors. */
   readonly path: string;
   /** Objects of one package for resolution, or bundles of all packages for the dependency solver. */
   readonly requested: { readonly kind: "package"; readonly name: string } | { readonly kind: "bundleIndex" };
@@ -101,7 +101,7 @@ export class ResponseReader {
 
   /**
    * Returns the objects that end in `chunk`.
-   * @throws ContentError for content that cannot be read. @throws Error that names the limit and the object at which it was exceeded.
+   * @throws ContentError for content that cannot be read. @throws Error with the exceeded limit and the object that exceeded it.
    */
   push(chunk: Uint8Array): Meta[] {
     return [...this.#kept(this.#decoder.push(chunk))];
@@ -130,23 +130,21 @@ export class ResponseReader {
 }
 
 function newSizeError(limit: string, { schema, name }: Meta): Error {
-  return new Error(
-    `the package contains more than the ${limit} allowed for resolution, reached at ${truncateExcerpt(`${schema} ${name}`)}`,
-  );
+  return new Error(`the package is too large for resolution: more than ${limit}, exceeded at ${truncateExcerpt(`${schema} ${name}`)}`);
 }
 
-/** A message of `ResponseThread` to its worker about the response with number `id`. */
+/** A message from `ResponseThread` to its worker thread, about the response with number `id`. */
 export type ReadRequest =
   | { readonly kind: "open"; readonly id: number; readonly task: ReadTask }
   | { readonly kind: "push"; readonly id: number; readonly bytes: Uint8Array }
   | { readonly kind: "end" | "drop"; readonly id: number };
 
-/** An object with its members as one JSON text, which keeps the text of each number. */
+/** An object whose members are one JSON string, which preserves the text of each number. */
 export interface EncodedMeta extends Omit<Meta, "blob"> {
   readonly blob: string;
 }
 
-/** A response of the worker; "unknown" if the response of the catalog was not opened in this thread. */
+/** A response from the worker thread; "unknown" if the catalog's response was not opened in this thread. */
 export type ReadResponse =
   | { readonly kind: "read"; readonly metas: readonly EncodedMeta[] }
   | { readonly kind: "failed"; readonly message: string }

@@ -34,7 +34,7 @@ function bundle(version: number, packageName = "p"): string {
   return `${line.replace('"value":0', '"value":4.10')}\n`;
 }
 
-/** The text in chunks of 64 KiB, like a connection. */
+/** Yields the text in chunks of 64 KiB, like a connection. */
 async function* splitChunks(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) {
     const bytes = Buffer.from(text);
@@ -55,7 +55,7 @@ test("ResponseThread reads a response of up to 1 MiB in the main thread", async 
   expect(thread.isRunning).toBe(false);
 });
 
-test("ResponseThread returns the same from its thread as from the main thread when a response is larger", async () => {
+test("ResponseThread returns the same objects from its thread as from the main thread when a response is larger", async () => {
   const thread = start();
   const small = await readAll(thread, splitChunks(bundle(1)));
   const large = await readAll(thread, splitChunks(...versions(30).map((version) => bundle(version)), bundle(31, "q")));
@@ -66,7 +66,7 @@ test("ResponseThread returns the same from its thread as from the main thread wh
   expect(JSON.stringify(large[0]?.blob)).not.toContain("description");
 });
 
-test("ResponseThread reads several responses in parallel, and a stalled one does not block the others", async () => {
+test("ResponseThread reads several responses in parallel, and a stalled response does not block others", async () => {
   const thread = start();
   const gate = Promise.withResolvers<void>();
   async function* stall(): AsyncGenerator<Uint8Array> {
@@ -108,11 +108,11 @@ describe("ResponseThread fails one response and reads the next when", () => {
   };
   test.for<[what: string, chunks: () => AsyncIterable<Uint8Array>, message: RegExp, limits?: Partial<ReadTask["limits"]>]>([
     ["a line is broken", () => splitChunks(...many, '{"schema": ]}\n'), /document 21, line 21: /],
-    ["an object has too many values", () => splitChunks(...many, lists), /document 21, line 21: more than 200000 values in one object/],
+    ["an object has too many values", () => splitChunks(...many, lists), /document 21, line 21: object too large: more than 200000 values/],
     [
       "too much of it is kept",
       () => splitChunks(...many),
-      /the package contains more than the 1000 bytes allowed for resolution/,
+      /the package is too large for resolution: more than 1000 bytes/,
       { keptBytes: 1_000 },
     ],
     ["the connection ends", failing, /^connection reset$/],
@@ -123,17 +123,17 @@ describe("ResponseThread fails one response and reads the next when", () => {
     expect(await readAll(thread, splitChunks(...many))).toHaveLength(20);
   });
 
-  test("it needs more memory than the thread has", async () => {
+  test("the response needs more memory than the thread has", async () => {
     const thread = start({ ...THREAD, heapMib: 32 });
     const huge = JSON.stringify({ schema: "other", package: "p", name: "o", list: Array.from({ length: 500_000 }, () => [[]]) });
     const task = { ...TASK, limits: { ...TASK.limits, objectValues: 2_000_000 } };
     await expect(readAll(thread, splitChunks(...many, huge, huge, huge), task)).rejects.toThrow(
-      "cannot read the catalog's response: it took more than 32 MiB of memory",
+      "cannot read the catalog's response: exceeded the limit of 32 MiB of memory",
     );
     expect(await readAll(thread, splitChunks(...many))).toHaveLength(20);
   });
 
-  test("its reader stops early", async () => {
+  test("the reader of the response stops early", async () => {
     const thread = start();
     for await (const meta of thread.read(TASK, splitChunks(...many))) {
       expect(meta.name).toBe("p.v1");

@@ -6,14 +6,14 @@ import type { Meta } from "../../fbc/types.ts";
 import { keepNumberTokens } from "../../golang/json.ts";
 import { type ReadRequest, type ReadResponse, type ReadTask, ResponseReader } from "./responseReader.ts";
 
-/** One object may have 4 MiB and 200,000 values; the deadline is for one piece. */
+/** The deadline applies to one piece. One object can have 4 MiB and 200,000 values. */
 const LIMITS: TaskThreadLimits = { heapMib: 128, deadlineMs: 60_000, idleMs: 3_000 };
 /** The main thread reads a response of at most this many bytes itself, because starting a thread takes longer. */
 const MAIN_THREAD_BYTES = 1024 * 1024;
-/** Bytes of one message to the thread. */
+/** Size in bytes of one message to the thread. */
 const PIECE_BYTES = 256 * 1024;
 
-/** Reads responses of catalogs. A worker thread reads large ones, several in parallel, and returns only the members that resolution reads. */
+/** Reads catalog responses. A worker thread reads large responses, several in parallel, and returns only the members that resolution reads. */
 export class ResponseThread {
   readonly #thread: TaskThread<ReadRequest, ReadResponse>;
   #lastId = 0;
@@ -29,7 +29,7 @@ export class ResponseThread {
 
   /**
    * Yields the objects of a response in its order.
-   * @throws the errors of `ResponseReader` and of `chunks`, and an Error for content that needs more memory or time than the thread has.
+   * @throws the errors of `ResponseReader` and of `chunks`, and an Error if the content needs more memory or time than the thread has.
    */
   async *read(task: ReadTask, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Meta> {
     const pieces = splitPieces(chunks)[Symbol.asyncIterator]();
@@ -50,7 +50,7 @@ export class ResponseThread {
     }
   }
 
-  /** Ends the thread; a response that is being read fails. */
+  /** Ends the thread. Reading the current response fails. */
   end(): Promise<void> {
     return this.#thread.end();
   }
@@ -82,7 +82,7 @@ export class ResponseThread {
           : err;
       });
     if (response.kind === "failed") throw new Error(response.message);
-    if (response.kind === "unknown") throw new Error("the thread that reads catalogs ended early");
+    if (response.kind === "unknown") throw new Error("the catalog reader thread ended unexpectedly");
     return response.metas.map(({ blob, ...meta }) => ({ ...meta, blob: keepNumberTokens(JSON.parse(blob), blob) as JsonObject }));
   }
 }

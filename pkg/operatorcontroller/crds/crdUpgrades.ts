@@ -27,20 +27,20 @@ export interface CrdRefusal {
   readonly refusals: readonly string[];
 }
 
-/** The reasons why an upgrade of CRDs is denied. */
+/** The reasons why CRD upgrades are denied. */
 export interface UpgradeRefusal {
   readonly crds: readonly CrdRefusal[];
   /** The text of the condition: the findings of the Go implementation if there are any. */
   readonly message: string;
-  /** The findings of this implementation only: about existing custom resources, and about failed checks. */
+  /** Findings that the Go implementation does not have: about existing custom resources, and about failed checks. */
   readonly more: readonly string[];
-  /** What to do about it, if that is known. */
+  /** Suggested fix, if known. */
   readonly next?: string;
   /** The error with `message`. */
   readonly error: RetryableError;
 }
 
-/** The result of checking the CRDs of an upgrade. */
+/** The result of checking CRD upgrades. */
 interface CheckedUpgrades {
   /** Sentences about skipped checks and about changes. */
   readonly notes: readonly string[];
@@ -50,10 +50,10 @@ interface CheckedUpgrades {
 }
 
 /**
- * Removes versions from status.storedVersions of a CRD, which the API server requires before an upgrade may remove them. Only for a CRD without
- * custom resources, and for versions that are not the storage version: then no object can be stored in them.
- * @returns a sentence about the change, or a refusal if it fails. Its error is WaitingError Retrying if the permission is missing, and
- * RetryableError Retrying if the CRD has changed since it was read or cannot be written now.
+ * Removes versions from status.storedVersions of a CRD. The API server requires this before an upgrade can remove the versions. Call it only for a
+ * CRD without custom resources, and for versions other than the storage version, because no object can be stored in such versions.
+ * @returns a sentence about the change, or a refusal if the change fails. The refusal's error is WaitingError Retrying if the permission is missing,
+ * and RetryableError Retrying if the CRD has changed since it was read or cannot be written now.
  */
 async function dropStoredVersions(
   client: Pick<Client, "patch" | "raw">,
@@ -69,7 +69,7 @@ async function dropStoredVersions(
     await client.patch(toObjectRef(crd), body, { type: "merge", subresource: "status", signal, ...(onlyTries ? { dryRun: true } : {}) });
   } catch (err) {
     const removed = `stored versions removed : [${versions.join(" ")}]`;
-    const doing = `no object is stored in them, but status.storedVersions of the CRD could not be written: ${getErrorMessage(err)}`;
+    const doing = `no objects are stored in these versions, but status.storedVersions of the CRD could not be updated: ${getErrorMessage(err)}`;
     const crds = [{ name, findings: [{ check: "storedVersionRemoval", text: removed } as const], refusals: [doing] }];
     const text = `validating upgrade for CRD ${goQuote(name)}: storedVersionRemoval: ${removed}; ${doing}`;
     if (!isForbidden(err)) return { crds, message: text, more: [], error: new RetryableError(Reason.Retrying, text, { cause: err }) };
@@ -81,19 +81,19 @@ async function dropStoredVersions(
     const error = new WaitingError(Reason.Retrying, message, { cause: err, isOver });
     return { crds, message, more: [], next: advice, error };
   }
-  return `removed ${versions.join(", ")} from status.storedVersions of CRD ${goQuote(name)}: no custom resource of it exists`;
+  return `removed ${versions.join(", ")} from status.storedVersions of CRD ${goQuote(name)}: no custom resources exist`;
 }
 
-/** The CRDs to apply, and the live ones. */
+/** The CRDs to apply, and the live CRDs. */
 export interface CrdUpgradeRequest {
   desired: readonly KubeObject[];
   live: LiveObjects;
   spec: ClusterExtension["spec"];
-  /** How to get the permission to remove versions from a CRD's status, if that is necessary. */
+  /** How to grant the permission to remove versions from a CRD's status, if it is needed. */
   advice: string;
   /** Writes nothing: versions are removed from status.storedVersions only in a dry run. */
   onlyTries: boolean;
-  /** Checks custom resources; callers share one, so that one check runs at a time. */
+  /** Checks custom resources. All callers share one checker, which runs one check at a time. */
   objects?: ObjectChecker | undefined;
 }
 
@@ -107,14 +107,15 @@ interface CrdUpgrade {
   refusals: string[];
   /** Sentences for the user. */
   notes: string[];
-  /** Versions to remove from status.storedVersions, which resolves the only finding. */
+  /** Versions to remove from status.storedVersions. Removing them resolves the only finding. */
   drop: string[];
 }
 
 /**
- * Checks that CRD upgrades neither lose data of custom resources nor break their users, according to spec.install.preflight.crdUpgradeSafety.
- * Removes versions in which no object is stored from the status of a CRD, as the API server requires.
- * @returns notes, and the refusal with RetryableError Retrying and all findings of all CRDs, those of the Go operator-controller first.
+ * Checks that CRD upgrades do not lose data of custom resources and do not break clients, according to spec.install.preflight.crdUpgradeSafety.
+ * Removes versions without stored objects from the status of a CRD, as the API server requires.
+ * @returns notes and, if the upgrade is denied, the refusal with RetryableError Retrying and the findings for all CRDs; findings that the Go
+ * operator-controller also has come first.
  */
 export async function checkCrdUpgrades(
   client: Pick<Client, "list" | "listPage" | "patch" | "raw">,
@@ -190,11 +191,11 @@ function reportInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFo
     const list = formatList(named, { max: named.length, separator: "; ", total: invalid });
     refusals.push(`existingObjects: ${invalid} of ${all} would not be valid under the new CRD ${goQuote(name)}: ${list}`);
   } else if (refused && (count > 0 || !cut)) {
-    notes.push(count === 0 ? `no custom resource of CRD ${goQuote(name)} exists` : `${all} of CRD ${goQuote(name)} would still be valid`);
+    notes.push(count === 0 ? `no custom resources of CRD ${goQuote(name)} exist` : `${all} of CRD ${goQuote(name)} would still be valid`);
   }
   if (cut) {
     const checked = cut.total === undefined ? `the first ${count}` : `${count} of ${cut.total}`;
-    notes.push(`existingObjects: checked ${checked} custom resources of CRD ${goQuote(name)}: ${cut.reason}`);
+    notes.push(`existingObjects: checked only ${checked} custom resources of CRD ${goQuote(name)}: ${cut.reason}`);
   }
   if (someUnknown) notes.push(`existingObjects: some patterns of CRD ${goQuote(name)} could not be evaluated`);
 }

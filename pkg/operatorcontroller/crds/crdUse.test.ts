@@ -35,10 +35,10 @@ function definition({
   };
 }
 
-/** The lists by version; KindNotServed without an entry. */
+/** The lists of custom resources by version. Listing a version without an entry fails with KindNotServed. */
 type Lists = Record<string, KubeObject[] | Error>;
 
-/** The servers of the versions: APIServices by apiVersion, or the error of reading them, and the resource lists of discovery by path. */
+/** The servers of the versions: APIServices by apiVersion, or the error of reading them, and the discovery resource lists by path. */
 interface Serving {
   apiServices?: Record<string, KubeObject> | Error;
   discovery?: Record<string, unknown>;
@@ -95,16 +95,16 @@ test.for<[name: string, live: KubeObject, lists: Lists, want: string]>([
   ["another definition has its name", definition({ uid: "2" }), { "g.io/v1": [] }, "gone"],
   ["the list of one of two versions is empty", definition({ versions: [V1, V2] }), { "g.io/v1": BUSY, "g.io/v2": [] }, "unused"],
   ["the list of one of two versions has objects", definition({ versions: [V1, V2] }), { "g.io/v2": [THING] }, "CustomResourcesExist"],
-])("checkCrdUse decides when %s", async ([, live, lists, want]) => {
+])("checkCrdUse decides whether a CRD is in use when %s", async ([, live, lists, want]) => {
   const { use } = await runCheck(live, lists);
   expect(use.kind === "in use" ? `${use.reason}${use.retry ? ", retry" : ""}` : use.kind).toBe(want);
 });
 
-test("checkCrdUse returns gone when the definition does not exist", async () => {
+test("checkCrdUse returns gone when the CRD does not exist", async () => {
   expect((await runCheck(undefined)).use).toEqual({ kind: "gone" });
 });
 
-test("checkCrdUse lists through the storage version first, so that no object needs conversion", async () => {
+test("checkCrdUse lists custom resources in the storage version first, because it needs no conversion", async () => {
   const live = definition({ versions: [V2, V1] });
   expect((await runCheck(live, { "g.io/v1": [], "g.io/v2": WEBHOOK })).listed).toEqual(["g.io/v1"]);
 });
@@ -155,7 +155,7 @@ test.for<[name: string, versions: Version[], serving: Serving, want: string]>([
   ],
   ["APIServices and discovery are denied", [V1], { apiServices: DENIED, discovery: { "/apis/g.io/v1": DENIED } }, "ServedElsewhere"],
   ["the API server is busy when its APIService is read", [V1], { apiServices: BUSY }, "ListFailed, retry"],
-])("checkCrdUse decides for an empty list when %s", async ([, versions, serving, want]) => {
+])("checkCrdUse decides whether an empty list means unused when %s", async ([, versions, serving, want]) => {
   const { use } = await runCheck(definition({ versions }), { "g.io/v1": [], "g.io/v2": [] }, serving);
   expect(use.kind === "in use" ? `${use.reason}${use.retry ? ", retry" : ""}` : use.kind).toBe(want);
 });

@@ -8,22 +8,22 @@ import { formatGroupVersionPath } from "../../kube/discovery.ts";
 import { isForbidden, isNotFound, isPassing, KindNotServed, KubeError } from "../../kube/errors.ts";
 import { isAllowed } from "../permissions/ownRules.ts";
 
-/** Bytes of a hash that discovery shows. */
+/** Length in bytes of a storage version hash in discovery. */
 const HASH_BYTES = 8;
 
 /**
- * Finds out whether another API server serves a group version of a CustomResourceDefinition. An APIService with a Service redirects the requests;
- * the custom resources of the definition stay stored but are not listed.
+ * Finds out whether another API server serves a group version of a CustomResourceDefinition. An APIService with a Service redirects requests to the
+ * other server. The custom resources of the CRD are still stored, but a list request does not return them.
  *
  * | APIService of the group version | is served by                                                                     |
- * | without a Service, or absent    | the definition                                                                   |
+ * | without a Service, or absent    | the CRD                                                                          |
  * | with a Service                  | another API server                                                               |
- * | may not be read                 | the definition, if discovery has the hash of its storage version for the resource |
+ * | reading it is forbidden         | the CRD, if discovery has the hash of its storage version for the resource       |
  *
- * Few ServiceAccounts may read APIServices, because no bundle needs that, so a denial must not keep every definition. Everyone may read discovery.
- * Its hash proves less: an API server that stores the same group, version and kind has the same hash. An API server without a hash, or with another
- * storage version, is detected.
- * @returns undefined if the definition is served; otherwise a sentence about the other server.
+ * Few ServiceAccounts have permission to read APIServices, because no bundle needs it. A denied read must therefore not keep every CRD. Every client
+ * may read discovery, but its hash is a weaker proof: another API server that stores the same group, version and kind has the same hash. An API
+ * server without a hash, or with a different storage version, is detected.
+ * @returns undefined if the API server serves the CRD; otherwise a sentence about the other server.
  * @throws KubeError if a request fails.
  */
 export async function findOtherServer(
@@ -36,7 +36,7 @@ export async function findOtherServer(
   try {
     if (await mayRead(client, name, signal)) {
       const service = getService(await client.get(apiServiceRef(name), { signal }));
-      return service && `APIService ${name} has Service ${service} answer for ${apiVersion}`;
+      return service && `APIService ${name} forwards requests for ${apiVersion} to Service ${service}`;
     }
   } catch (err) {
     if (err instanceof KindNotServed) return undefined; // an API server without an aggregation layer
@@ -47,12 +47,12 @@ export async function findOtherServer(
     throw cause;
   });
   if (response instanceof Error)
-    return `discovery of ${apiVersion} failed (${getErrorMessage(response)}), and APIService ${name} may not be read`;
+    return `discovery of ${apiVersion} failed (${getErrorMessage(response)}), and reading APIService ${name} is forbidden`;
   if (findHash(response, kind) === computeStorageHash(crd, getGroup(apiVersion), kind)) return undefined;
-  return `discovery of ${apiVersion} does not show the storage version of the CRD, and APIService ${name} may not be read`;
+  return `discovery of ${apiVersion} does not report the storage version of the CRD, and reading APIService ${name} is forbidden`;
 }
 
-/** Reviews the permission first, because a denied request looks like an attack in an audit log. */
+/** Checks the permission with an access review first, because a denied request looks like an attack in an audit log. */
 function mayRead(client: Pick<Client, "raw">, name: string, signal: AbortSignal): Promise<boolean> {
   return isAllowed(client, "", { group: "apiregistration.k8s.io", resource: "apiservices", name, verb: "get" }, signal);
 }
@@ -77,8 +77,8 @@ function findHash(resourceList: unknown, kind: string): string | undefined {
 }
 
 /**
- * Computes the hash that discovery shows for the storage version. Kubernetes may change it, but has not since 1.14. A definition with an unknown
- * hash is kept.
+ * Computes the hash in discovery for the storage version. Kubernetes may change the algorithm, but has not since 1.14. A CRD with an unknown hash is
+ * kept.
  * @see https://github.com/kubernetes/kubernetes/blob/v1.36.0/staging/src/k8s.io/apiserver/pkg/endpoints/discovery/storageversionhash.go
  */
 function computeStorageHash(crd: KubeObject, group: string, kind: string): string | undefined {
@@ -90,21 +90,21 @@ function computeStorageHash(crd: KubeObject, group: string, kind: string): strin
 /** Why a CustomResourceDefinition counts as in use. */
 type CrdUseReason =
   | "CustomResourcesExist"
-  /** The definition is already being deleted. */
+  /** The CRD is already being deleted. */
   | "BeingDeleted"
   | "NamesNotAccepted"
   | "NotEstablished"
   | "NoServedVersion"
-  /** The API server does not serve a version of the definition, for example shortly after a restart. */
+  /** The API server does not serve a version of the CRD, for example shortly after a restart. */
   | "NotServed"
-  /** Another API server serves the versions of the definition, see `findOtherServer`. */
+  /** Another API server serves the versions of the CRD, see `findOtherServer`. */
   | "ServedElsewhere"
   | "ListDenied"
   | "ListFailed"
-  /** Other writers change the definition each time that it is checked. */
+  /** Other clients changed the CRD during every check. */
   | "KeepsChanging";
 
-/** Whether custom resources of a CustomResourceDefinition exist. `crd` is the definition as it was checked. */
+/** Whether custom resources of a CustomResourceDefinition exist. `crd` is the checked version of the CRD. */
 export type CrdUse =
   | { readonly kind: "gone" }
   | { readonly kind: "unused"; readonly crd: KubeObject }
@@ -114,7 +114,7 @@ export type CrdUse =
       readonly reason: CrdUseReason;
       /** The reason as a sentence for Events and messages. */
       readonly text: string;
-      /** Set if a retry may succeed: the API server was busy or could not be reached. */
+      /** Set if a retry may succeed because the API server was busy or unreachable. */
       readonly retry?: { readonly cause: unknown };
     };
 
@@ -125,57 +125,50 @@ export interface CustomResourceKind {
 }
 
 /**
- * Decides whether a CustomResourceDefinition is in use. It is unused only if the API server lists its custom resources now, through a version
- * that the definition itself serves now, and the complete list is empty. Everything else counts as in use, because deleting the definition deletes
- * all of its custom resources, including those that no version serves.
- * @throws KubeError if reading the definition fails.
+ * Decides whether a CustomResourceDefinition is in use. A CRD is unused only if the API server can currently list its custom resources through a
+ * version that the CRD itself serves, and the complete list is empty. In all other cases it counts as in use, because deleting the CRD deletes all of
+ * its custom resources, including those that no version serves.
+ * @throws KubeError if reading the CRD fails.
  */
 export async function checkCrdUse(client: Pick<Client, "get" | "list" | "raw">, crd: KubeObject, signal: AbortSignal): Promise<CrdUse> {
   const live = await client.get(toObjectRef(crd), { signal });
   if (!live || (crd.metadata.uid !== undefined && live.metadata.uid !== crd.metadata.uid)) return { kind: "gone" };
   const inUse = (reason: CrdUseReason, text: string): CrdUse => ({ kind: "in use", crd: live, reason, text });
   if (live.metadata.deletionTimestamp !== undefined || getConditionStatus(live, "Terminating") === "True")
-    return inUse("BeingDeleted", "it is being deleted already");
+    return inUse("BeingDeleted", "already being deleted");
   if (getConditionStatus(live, "NamesAccepted") !== "True")
-    return inUse("NamesNotAccepted", "it counts as in use because the API server has not accepted its names");
+    return inUse("NamesNotAccepted", "treated as in use: the API server has not accepted its names");
   if (getConditionStatus(live, "Established") !== "True")
-    return inUse("NotEstablished", "it counts as in use because the API server has not established it");
+    return inUse("NotEstablished", "treated as in use: the API server has not established the CRD");
   const kinds = listServedKinds(live);
   if (kinds.length === 0)
-    return inUse(
-      "NoServedVersion",
-      "it counts as in use because none of its versions is served, so that its custom resources cannot be listed",
-    );
+    return inUse("NoServedVersion", "treated as in use: no version is served, so its custom resources cannot be listed");
   let last: unknown;
   let elsewhere: string | undefined;
   for (const kind of kinds) {
     try {
       const { items } = await client.list(kind, { limit: 1, maxItems: 1, metadataOnly: true, signal });
-      if (items.length > 0) return inUse("CustomResourcesExist", "custom resources of it exist");
+      if (items.length > 0) return inUse("CustomResourcesExist", "custom resources exist");
       const other = await findOtherServer(client, live, kind, signal);
       if (other === undefined) return { kind: "unused", crd: live };
       elsewhere ??= other;
     } catch (err) {
       signal.throwIfAborted();
       if (isForbidden(err))
-        return inUse("ListDenied", `it counts as in use because its custom resources may not be listed (${getErrorMessage(err)})`);
+        return inUse("ListDenied", `treated as in use: listing its custom resources is forbidden (${getErrorMessage(err)})`);
       last = err;
     }
   }
-  if (elsewhere !== undefined)
-    return inUse("ServedElsewhere", `it counts as in use because its custom resources cannot be listed: ${elsewhere}`);
+  if (elsewhere !== undefined) return inUse("ServedElsewhere", `treated as in use: cannot list its custom resources: ${elsewhere}`);
   if (last instanceof KindNotServed)
-    return inUse(
-      "NotServed",
-      `it counts as in use because the API server does not serve its custom resources now (${getErrorMessage(last)})`,
-    );
-  const text = `it counts as in use because its custom resources could not be listed (${getErrorMessage(last)})`;
-  // A failing conversion webhook causes status 500 for as long as its operator is broken.
+    return inUse("NotServed", `treated as in use: the API server does not currently serve its custom resources (${getErrorMessage(last)})`);
+  const text = `treated as in use: cannot list its custom resources (${getErrorMessage(last)})`;
+  // A failing conversion webhook causes status 500 until its operator works again, so a retry does not help.
   const isTransient = isPassing(last) && !(last instanceof KubeError && last.status === 500);
   return { kind: "in use", crd: live, reason: "ListFailed", text, ...(isTransient ? { retry: { cause: last } } : {}) };
 }
 
-/** Lists the served versions of a definition, the storage version first, because it needs no conversion. */
+/** Lists the served versions of a CRD. The storage version is first, because it needs no conversion. */
 export function listServedKinds(crd: KubeObject): CustomResourceKind[] {
   const {
     group,

@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const checker of checkers.splice(0)) await checker.end();
 });
 
-/** An API server with custom resources that counts the objects read. */
+/** An API server with custom resources. Counts the objects that are read. */
 class Server {
   readonly requests: { limit: number; bytes: number }[] = [];
   readonly #objects: readonly KubeObject[];
@@ -59,18 +59,18 @@ function check(server: Server, limits: Partial<ObjectLimits> = {}, schema: unkno
   return checker.check(server, [{ apiVersion: "e.com/v1", kind: "Thing", version: "v1", schema }], undefined, signal);
 }
 
-test("ObjectChecker reads more objects for each page while pages are small, and finds every invalid one", async () => {
+test("ObjectChecker reads more objects per page while pages are small, and finds every invalid object", async () => {
   const server = new Server(newThings(200, (index) => ({ size: index % 20 === 7 ? "large" : "s" })));
   const names = [7, 27, 47, 67, 87].map((index) => `ns/t${index} (v1): spec.size: has more than 3 characters`);
   expect(await check(server)).toEqual({ kind: "seen", count: 200, cut: undefined, invalid: 10, named: names, someUnknown: false });
   expect(server.requests.map(({ limit }) => limit)).toEqual([4, 16, 64, 100, 100]);
 });
 
-test("ObjectChecker keeps pages near 1 MiB and stops at the limit on bytes when objects are large", async () => {
+test("ObjectChecker reads pages of about 1 MiB and stops at the size limit when objects are large", async () => {
   const server = new Server(newThings(150, () => ({ list: "x".repeat(1_350 * KIB) })));
   expect(await check(server, { bytes: 16 * KIB * KIB })).toMatchObject({
     kind: "seen",
-    cut: { total: 150, reason: "the limit is 16777216 bytes" },
+    cut: { total: 150, reason: "reached the limit of 16777216 bytes" },
     invalid: 0,
   });
   const [first, ...others] = server.requests;
@@ -80,34 +80,34 @@ test("ObjectChecker keeps pages near 1 MiB and stops at the limit on bytes when 
   expect(read).toBeLessThan(16 * KIB * KIB + LIMITS.pageBytes);
 });
 
-test("ObjectChecker checks the objects before one that is larger than a page, and reports it", async () => {
+test("ObjectChecker checks all objects before an object that is larger than a page, and reports that object", async () => {
   const server = new Server(newThings(10, (index) => ({ size: index === 3 ? "x".repeat(300 * KIB) : "s" })));
   const found = await check(server, { pageBytes: 256 * KIB });
-  expect(found).toMatchObject({ count: 3, cut: { total: 10, reason: "a custom resource has more than 262144 bytes" } });
+  expect(found).toMatchObject({ count: 3, cut: { total: 10, reason: "a custom resource is larger than 262144 bytes" } });
 });
 
-test("ObjectChecker parses nothing of a page with too many values", async () => {
+test("ObjectChecker does not parse a page with too many values", async () => {
   const server = new Server(newThings(3, () => ({ list: Array.from({ length: 2_000 }, () => []) })));
   const found = await check(server, { pageValues: 1_000 });
   expect(found).toMatchObject({
     count: 0,
-    cut: { reason: "a custom resource has 4013 list items and members, more than the 1000 allowed" },
+    cut: { reason: "a custom resource has too many list items and members: 4013, maximum 1000" },
   });
 });
 
-test("ObjectChecker stops after the limit on steps when alternatives of the schema multiply", async () => {
+test("ObjectChecker stops at the limit of steps when alternatives in the schema multiply", async () => {
   let schema: unknown = { type: "string" };
   for (let level = 0; level < 6; level++) schema = { anyOf: Array.from({ length: 8 }, () => ({ type: "array", items: schema })) };
   let value: unknown = "x";
   for (let level = 0; level < 6; level++) value = [value, value, value];
   const server = new Server(newThings(3, () => ({ size: "s", value })));
   const found = await check(server, { steps: 100_000 }, { properties: { spec: { properties: { value: schema } } } });
-  expect(found).toMatchObject({ count: 0, cut: { total: 3, reason: "the limit is 100000 steps of checking" } });
+  expect(found).toMatchObject({ count: 0, cut: { total: 3, reason: "reached the limit of 100000 validation steps" } });
 });
 
 test("ObjectChecker stops after 500 objects", async () => {
   const server = new Server(newThings(1_000, () => ({ size: "s" })));
-  expect(await check(server)).toMatchObject({ count: 500, cut: { total: 1_000, reason: "the limit is 500 custom resources" } });
+  expect(await check(server)).toMatchObject({ count: 500, cut: { total: 1_000, reason: "reached the limit of 500 custom resources" } });
 });
 
 test("ObjectChecker reads the metadata of one object when only the existence of objects matters", async () => {

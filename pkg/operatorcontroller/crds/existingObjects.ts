@@ -20,18 +20,18 @@ import {
 
 const MIB = 1024 * 1024;
 
-/** The limits of a check of the custom resources of one version of a CRD. */
+/** The limits for checking the custom resources of one CRD version. */
 export interface ObjectLimits {
   readonly objects: number;
-  /** Bytes of all pages. */
+  /** Maximum size of all pages, in bytes. */
   readonly bytes: number;
-  /** Bytes of one page; a larger one is read again with fewer objects. */
+  /** Maximum size of one page, in bytes. A larger page is read again with fewer objects. */
   readonly pageBytes: number;
-  /** Lines, list items and members of one page. */
+  /** Maximum number of lines, list items and members in one page. */
   readonly pageValues: number;
   /** See `Spend`. */
   readonly steps: number;
-  /** How long patterns may be evaluated, in milliseconds. */
+  /** Time limit for evaluating patterns, in milliseconds. */
   readonly patternMs: number;
 }
 
@@ -45,39 +45,42 @@ const LIMITS: ObjectLimits = {
   patternMs: 250,
 };
 const THREAD: TaskThreadLimits = { heapMib: 112, deadlineMs: 60_000, idleMs: 3_000 };
-/** Objects of the first page; the size of a page determines the number of objects of the next one. */
+/** Number of objects in the first page. The size of each page determines the number of objects in the next page. */
 const FIRST_PAGE = 4;
 const LARGEST_PAGE = 100;
 const GOAL_BYTES = MIB;
 /** Delay before a retry of a comparison that exceeded a limit, in milliseconds. */
 const REST_MS = 300_000;
-/** Largest size of an empty list. */
+/** Maximum size of an empty list, in bytes. */
 const EMPTY_BYTES = 1_024;
 
 /** The result of checking the custom resources of one CRD. */
 export type ObjectsFound =
-  /** They cannot be read; `because` is the error of the API server. */
+  /** The custom resources cannot be read; `reason` is the error of the API server. */
   | { kind: "unseen"; reason: string }
   | {
       kind: "seen";
-      /** Number of checked custom resources; without a check, one if any exists. */
+      /** Number of checked custom resources. If nothing is checked: 1 if any custom resource exists. */
       count: number;
-      /** Set if not all of them were checked: their total, if known, and the limit that was reached. */
+      /** Set if not all custom resources were checked: the total number, if known, and the reason. */
       cut: { total: number | undefined; reason: string } | undefined;
-      /** Number of objects that are invalid under the new schema; `named` has the first ones with their errors. */
+      /** Number of objects that are invalid under the new schema. `named` lists the first invalid objects with their errors. */
       invalid: number;
       named: string[];
       /** Some patterns could not be evaluated. */
       someUnknown: boolean;
     };
 
-/** Definitions with at most this many bytes of JSON, both together, are compared in the main thread. */
+/** The main thread compares two CRDs if both together have at most this many bytes of JSON. */
 const MAIN_THREAD_BYTES = 128 * 1024;
 
 type SeenObjects = ObjectsFound & { kind: "seen" };
 type PageResult = PageFindings | { kind: "exceeded"; reason: string };
 
-/** Checks custom resources against schemas, one page at a time. Uses a worker thread, because they are untrusted input of namespace users. */
+/**
+ * Checks custom resources against schemas, one page at a time. Uses a worker thread, because custom resources are untrusted input from namespace
+ * users.
+ */
 export class ObjectChecker {
   readonly #thread: TaskThread<PageTask | CrdComparisonTask, PageFindings | CrdComparison>;
   readonly #limits: ObjectLimits;
@@ -93,9 +96,9 @@ export class ObjectChecker {
   }
 
   /**
-   * Checks whether existing custom resources are valid under their new schemas; without checks, only whether any exist. Reads pages of about 1 MiB,
-   * and keeps one in memory.
-   * @param listAs the kind to list if there is no check; undefined: no version is served.
+   * Checks whether existing custom resources are valid under their new schemas. If `checks` is empty, only checks whether custom resources exist.
+   * Reads pages of about 1 MiB, and keeps one page in memory.
+   * @param listAs the kind to list if `checks` is empty; undefined if no version is served.
    */
   async check(
     client: Pick<Client, "list" | "listPage">,
@@ -106,7 +109,7 @@ export class ObjectChecker {
     const found: SeenObjects = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
     try {
       if (checks.length === 0) {
-        if (!listAs) return { kind: "unseen", reason: "no version of it is served" };
+        if (!listAs) return { kind: "unseen", reason: "no version of the CRD is served" };
         const { items } = await client.list(listAs, { limit: 1, maxItems: 1, metadataOnly: true, signal });
         return { ...found, count: items.length };
       }
@@ -125,8 +128,9 @@ export class ObjectChecker {
   }
 
   /**
-   * Compares two definitions, large ones in the thread.
-   * @throws RetryableError Retrying if they need more memory or time than the thread has, because an upgrade is only safe after a full comparison.
+   * Compares two versions of a CRD. Uses the worker thread for large CRDs.
+   * @throws RetryableError Retrying if the comparison needs more memory or time than the thread has, because an upgrade is only safe after a full
+   * comparison.
    */
   async compare(before: KubeObject, after: KubeObject, ignored: Iterable<string>): Promise<CrdComparison> {
     const encoder = new TextEncoder();
@@ -137,10 +141,14 @@ export class ObjectChecker {
     } catch (err) {
       if (!(err instanceof ThreadLimitExceeded)) throw err;
       const { name } = before.metadata;
-      throw new RetryableError(Reason.Retrying, `cannot compare CRD ${goQuote(name)} with its upgrade: ${getErrorMessage(err)}`, {
-        cause: err,
-        restMs: REST_MS,
-      });
+      throw new RetryableError(
+        Reason.Retrying,
+        `cannot compare the installed and the new version of CRD ${goQuote(name)}: ${getErrorMessage(err)}`,
+        {
+          cause: err,
+          restMs: REST_MS,
+        },
+      );
     }
   }
 
@@ -153,14 +161,14 @@ export class ObjectChecker {
     let total: number | undefined;
     const cut = (reason: string): SeenObjects => ({ ...found, cut: { total, reason } });
     for (;;) {
-      if (found.count >= mostObjects) return cut(`the limit is ${mostObjects} custom resources`);
+      if (found.count >= mostObjects) return cut(`reached the limit of ${mostObjects} custom resources`);
       limit = Math.min(limit, mostObjects - found.count);
       let page: Uint8Array | undefined;
       try {
         page = await client.listPage(check, { limit, continue: token, maxBytes: pageBytes, signal });
       } catch (err) {
         if (token === undefined || !isExpired(err)) throw err;
-        return cut("the list expired while it was read");
+        return cut("the list expired before all pages were read");
       }
       const size = page?.byteLength ?? pageBytes;
       bytes += size;
@@ -168,7 +176,7 @@ export class ObjectChecker {
       const budget = { maxValues, maxSteps: mostSteps - steps, patternMs: Math.max(patternMs - patternsTook, 1) };
       const result: PageResult = page
         ? await this.#checkPage({ schema, version: check.version, page, ...budget })
-        : { kind: "exceeded", reason: `a custom resource has more than ${pageBytes} bytes` };
+        : { kind: "exceeded", reason: `a custom resource is larger than ${pageBytes} bytes` };
       signal.throwIfAborted();
       if (result.kind === "checked") {
         token = result.continue;
@@ -180,16 +188,16 @@ export class ObjectChecker {
         found.someUnknown ||= result.someUnknown;
         steps += result.steps;
         patternsTook += result.patternMs;
-        if (result.count < result.listed) return cut(`the limit is ${mostSteps} steps of checking`);
+        if (result.count < result.listed) return cut(`reached the limit of ${mostSteps} validation steps`);
         if (token === undefined) return found;
       } else if (limit === 1) {
         return cut(
           result.kind === "exceeded"
             ? result.reason
-            : `a custom resource has ${result.values} list items and members, more than the ${maxValues} allowed`,
+            : `a custom resource has too many list items and members: ${result.values}, maximum ${maxValues}`,
         );
       }
-      if (bytes >= mostBytes) return cut(`the limit is ${mostBytes} bytes`);
+      if (bytes >= mostBytes) return cut(`reached the limit of ${mostBytes} bytes`);
       limit = result.kind === "checked" ? computeLimit(limit, size) : Math.floor(limit / 2);
     }
   }
@@ -198,13 +206,14 @@ export class ObjectChecker {
     try {
       return (await this.#thread.run((ask) => ask(task, listMovable([task.page])))) as PageFindings;
     } catch (err) {
-      if (err instanceof ThreadLimitExceeded) return { kind: "exceeded", reason: `checking a custom resource: ${getErrorMessage(err)}` };
+      if (err instanceof ThreadLimitExceeded)
+        return { kind: "exceeded", reason: `cannot check a custom resource: ${getErrorMessage(err)}` };
       throw err;
     }
   }
 }
 
-/** Computes the number of objects of the next page, after one of `limit` objects and `bytes` bytes. */
+/** Computes the number of objects in the next page after a page of `limit` objects and `bytes` bytes. */
 function computeLimit(limit: number, bytes: number): number {
   const fitting = Math.floor((limit * GOAL_BYTES) / Math.max(bytes, 1));
   return Math.min(Math.max(fitting, 1), limit * 4, LARGEST_PAGE);

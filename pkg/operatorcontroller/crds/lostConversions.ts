@@ -12,44 +12,44 @@ import { WaitingError } from "../state/conditionPoller.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import { type CrdUse, checkCrdUse, getServedKind } from "./crdUse.ts";
 
-/** The CustomResourceDefinitions that an extension no longer contains, and the objects that leave with them. */
+/** The CRDs that a new release of an extension does not contain, and the objects that are deleted together with the operator. */
 export interface LostConversionRequest {
   /** The extension's name. */
   extension: string;
-  /** The live definitions that the extension no longer contains. */
+  /** The live CRDs that the extension no longer contains. */
   crds: readonly KubeObject[];
   policy: CrdPolicy;
-  /** All objects of the extension's releases: a conversion Service among them goes away. */
+  /** All objects of the extension's releases. A conversion webhook's Service among them is deleted. */
   recorded: readonly ObjectRef[];
-  /** Annotation drop-conversion of the extension is "true". */
+  /** Whether annotation drop-conversion of the extension is "true". */
   isForced: boolean;
   /** The start of the message, such as "not uninstalled". */
   refusal: string;
 }
 
-/** A definition whose conversion webhook goes away. */
+/** A CRD that loses its conversion webhook. */
 interface LostConversion {
   crd: KubeObject;
   use: CrdUse;
-  /** Its custom resources do not need the webhook, none exist, or the annotation accepts the loss. */
+  /** Whether the custom resources do not need the webhook, none exist, or the annotation accepts the loss. */
   isSafe: boolean;
 }
 
-/** Milliseconds between two checks whether the custom resources are gone. */
+/** Interval in milliseconds of the check whether the custom resources are deleted. */
 const RECHECK_MS = 3_000;
-/** Limit of custom resources that are read to name them. */
+/** Maximum number of custom resources that are read for the message. */
 const READ_MAX = 100;
 
-/** A CRD that is kept and whose custom resources only the leaving operator can convert. */
+/** A kept CRD whose custom resources only the removed operator can convert. */
 export interface NeededConversion {
   readonly crd: KubeObject;
-  /** The definition, the reason why it stays, and its custom resources. */
+  /** The CRD, the reason why it is kept, and its custom resources. */
   readonly text: string;
 }
 
 /**
- * Finds kept CRDs whose custom resources only the leaving operator can convert: without its webhook the API server can neither read nor delete
- * them. Each of them stops the upgrade or uninstall.
+ * Finds kept CRDs whose custom resources only the removed operator can convert: without its webhook, the API server cannot read or delete them. Each
+ * such CRD stops the upgrade or uninstall.
  */
 export async function findNeededConversions(
   client: Pick<Client, "get" | "list" | "raw">,
@@ -64,7 +64,8 @@ export async function findNeededConversions(
 
 /**
  * Denies the loss of conversion webhooks that `findNeededConversions` finds.
- * @returns the problem, and WaitingError ConversionNeeded with the definitions, their custom resources, and what to do; undefined if none is found.
+ * @returns the problem, and WaitingError ConversionNeeded with the CRDs, their custom resources and the suggested fix; undefined if there is no such
+ * CRD.
  */
 export async function checkConversions(
   client: Pick<Client, "get" | "list" | "raw">,
@@ -86,9 +87,9 @@ export async function checkConversions(
 }
 
 /**
- * Sets `conversion.strategy: None` on the CRDs whose conversion webhook goes away, so that their custom resources can be read and deleted without it.
- * @returns a sentence for each.
- * @throws KubeError 409 if another writer changed a definition in between; WaitingError as `checkConversions`.
+ * Sets `conversion.strategy: None` in CRDs that lose their conversion webhook. Otherwise their custom resources could no longer be read or deleted.
+ * @returns a sentence for each changed CRD.
+ * @throws KubeError 409 if another client changes a CRD at the same time; WaitingError as in `checkConversions`.
  */
 export async function dropConversions(
   client: Pick<Client, "get" | "list" | "patch" | "raw">,
@@ -104,16 +105,16 @@ export async function dropConversions(
     await client.patch(toObjectRef(crd), body, { type: "merge", fieldManager: FIELD_MANAGER, signal });
     const why =
       use.kind === "unused"
-        ? "no custom resource of it exists"
+        ? "no custom resources exist"
         : isConvertibleByName(crd)
-          ? "all of its versions have the same schema"
-          : `annotation ${ANNOTATION_DROP_CONVERSION} accepts that fields can be hidden`;
-    dropped.push(`${describeObject(crd)}: conversion.strategy is None now because its conversion webhook is removed; ${why}`);
+          ? "all versions have the same schema"
+          : `annotation ${ANNOTATION_DROP_CONVERSION} allows this although it can hide fields`;
+    dropped.push(`${describeObject(crd)}: set conversion.strategy to None because its conversion webhook is removed; ${why}`);
   }
   return dropped;
 }
 
-/** Returns the request for an upgrade or rollback of an extension to a release without the definitions that `listLeavingCrds` found. */
+/** Returns the request for an upgrade or rollback to a release without the CRDs that `listLeavingCrds` found. */
 export function newConversionRequest(
   { metadata: { name, annotations } }: Readonly<ClusterExtension>,
   leaving: Pick<LostConversionRequest, "crds" | "policy" | "recorded">,
@@ -140,7 +141,7 @@ async function findLostConversions(
   return lost;
 }
 
-/** Reports whether a Service does not exist. A Service that may not be read belongs to another owner, and counts as existing. */
+/** Reports whether a Service does not exist. If reading the Service is forbidden, it belongs to another owner and counts as existing. */
 async function isAbsent(client: Pick<Client, "get">, service: ObjectRef, signal: AbortSignal): Promise<boolean> {
   try {
     return (await client.get(service, { metadataOnly: true, signal })) === undefined;
@@ -151,17 +152,17 @@ async function isAbsent(client: Pick<Client, "get">, service: ObjectRef, signal:
 }
 
 async function describeLoss(client: Pick<Client, "list">, { crd, use }: LostConversion, signal: AbortSignal): Promise<string> {
-  const reason = use.kind === "in use" ? use.text : "custom resources of it may exist";
+  const reason = use.kind === "in use" ? use.text : "custom resources may exist";
   const stored = readCrdStoredVersions(crd).join(", ");
-  const head = `${describeObject(crd)} stays because ${reason}, and only the conversion webhook of this extension can convert them (stored versions: ${stored})`;
+  const head = `${describeObject(crd)} is kept (${reason}), and only the conversion webhook of this extension can convert its custom resources (stored versions: ${stored})`;
   const kind = getServedKind(crd);
   if (!kind) return head;
   try {
     const { items } = await client.list(kind, { limit: READ_MAX, maxItems: READ_MAX, metadataOnly: true, signal });
     const names = items.map(({ metadata: { namespace, name } }) => (namespace === undefined ? name : `${namespace}/${name}`));
-    return names.length === 0 ? head : `${head}: ${formatFirst(names)}${items.length === READ_MAX ? " or more" : ""}`;
+    return names.length === 0 ? head : `${head}: ${formatFirst(names)}${items.length === READ_MAX ? ", and possibly others" : ""}`;
   } catch (err) {
     signal.throwIfAborted();
-    return `${head}; they could not be listed: ${getErrorMessage(err)}`;
+    return `${head}; listing the custom resources failed: ${getErrorMessage(err)}`;
   }
 }

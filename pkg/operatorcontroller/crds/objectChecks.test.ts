@@ -19,7 +19,7 @@ function definition(type: string, fields: number): KubeObject {
 }
 
 test.for([10, 2_000])(
-  "ObjectChecker.compare returns the same for two definitions of %i fields as a comparison in the main thread",
+  "ObjectChecker.compare returns the same result for two CRDs with %i fields as a comparison in the main thread",
   async (fields) => {
     const [before, after] = [definition("string", fields), definition("integer", fields)];
     const bytes = (object: KubeObject): Uint8Array => new TextEncoder().encode(JSON.stringify(object));

@@ -12,32 +12,32 @@ import { isObject } from "../../golang/members.ts";
 import { formatList } from "../../text/lists.ts";
 import { PatternEvaluator } from "./patternEvaluator.ts";
 
-/** One page of custom resources, and the schema for their validation. */
+/** A page of custom resources, and the schema to validate them. */
 export interface PageTask {
   /** JSON. */
   readonly schema: Uint8Array;
-  /** The version of the new CRD with that schema, for messages. */
+  /** The version in the new CRD that has this schema, for messages. */
   readonly version: string;
-  /** A list as the API server sends it. */
+  /** A list in the form in which the API server returns it. */
   readonly page: Uint8Array;
-  /** Most lines, list items and members in the page. */
+  /** Maximum number of lines, list items and members in the page. */
   readonly maxValues: number;
-  /** Most steps of checking; see `Spend`. */
+  /** Maximum number of validation steps, see `Spend`. */
   readonly maxSteps: number;
-  /** How long patterns may be evaluated, in milliseconds. */
+  /** Time limit for evaluating patterns, in milliseconds. */
   readonly patternMs: number;
 }
 
 /** The result of checking a page. */
 export type PageFindings =
-  /** Nothing was parsed. */
+  /** The page exceeds a limit and was not parsed. */
   | { readonly kind: "tooManyValues"; readonly values: number }
   | {
       readonly kind: "checked";
-      /** Number of checked custom resources, of those `listed` in the page. */
+      /** Number of checked custom resources, out of `listed` custom resources in the page. */
       readonly count: number;
       readonly listed: number;
-      /** Number of invalid ones; `named` has the first ones with their errors. */
+      /** Number of invalid custom resources. `named` lists the first of them with their errors. */
       readonly invalid: number;
       readonly named: readonly string[];
       /** Some patterns could not be evaluated. */
@@ -46,18 +46,18 @@ export type PageFindings =
       readonly patternMs: number;
       /** Token of the next page. */
       readonly continue: string | undefined;
-      /** Custom resources after this page, if the API server says so. */
+      /** Number of custom resources after this page, if the API server reports it. */
       readonly remaining: number | undefined;
     };
 
-/** Limit of invalid custom resources that are named, in each page and in total. */
+/** Maximum number of invalid custom resources in messages, in each page and in total. */
 export const OBJECTS_NAMED = 5;
 const ERRORS_NAMED = 3;
 
 class StepsSpent extends Error {}
 
 /**
- * Checks the custom resources of one page, until the steps are spent.
+ * Checks the custom resources in one page until the limit of steps is reached.
  * @throws Error if the page is not a list in JSON.
  */
 export function checkPage({ schema: schemaJson, version, page, maxValues, maxSteps, patternMs }: PageTask): PageFindings {
@@ -116,7 +116,7 @@ interface ObjectFindings {
   named: string[];
 }
 
-/** Returns the errors that `check` finds; undefined if the steps are spent before it ends. */
+/** Returns the errors that `check` finds; undefined if the limit of steps is reached before it ends. */
 function findErrors(check: () => string[]): string[] | undefined {
   try {
     return check();
@@ -134,14 +134,14 @@ function formatName({ metadata: { name, namespace } }: KubeObject): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-/** Two definitions, as JSON, and the checks to skip. */
+/** Two versions of a CRD in JSON, and the checks to skip. */
 export interface CrdComparisonTask {
   readonly before: Uint8Array;
   readonly after: Uint8Array;
   readonly ignored: readonly string[];
 }
 
-/** The changes in an upgrade of a definition, and the checks that it requires of existing custom resources. */
+/** The changes in a CRD upgrade, and the checks of existing custom resources that the upgrade requires. */
 export interface CrdComparison {
   readonly findings: CrdFinding[];
   readonly checks: ObjectCheck[];
@@ -150,7 +150,7 @@ export interface CrdComparison {
 }
 
 /**
- * Compares two definitions. Rounds integers beyond 2^53 on both sides, like the API server. The time and the size of the findings grow with the
+ * Compares two versions of a CRD. Rounds integers beyond 2^53 in both, like the API server. The time and the size of the findings grow with the
  * schemas.
  */
 export function compareCrds({ before: oldJson, after: newJson, ignored }: CrdComparisonTask): CrdComparison {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PatternEvaluator } from "./patternEvaluator.ts";
 
-/** Returns the results of questions that are asked in both rounds. */
+/** Matches these texts in both rounds, and returns the results. */
 function evaluate(...questions: [pattern: string, text: string][]): { given: (boolean | undefined)[]; someUnknown: boolean } {
   const patterns = new PatternEvaluator();
   for (const [pattern, text] of questions) expect(patterns.matches(pattern, text)).toBe(true);

@@ -4,12 +4,12 @@ import { createContext, Script } from "node:vm";
 const TIMEOUT_MS = 250;
 const LONGEST_TEXT = 4_096;
 const MOST_QUESTIONS = 20_000;
-/** Limit of the characters of all questions. */
+/** Maximum total length of all texts and patterns, in characters. */
 const MOST_CHARACTERS = 4_000_000;
-/** Flags at the start of a pattern in RE2; JavaScript does not have them there. */
+/** Flags at the start of an RE2 pattern, which JavaScript does not support there. */
 const INLINE_FLAGS = /^\(\?([is]+)\)/;
 
-/** Runs in its own context, where a time limit ends even an endless match. */
+/** Runs in a separate context, in which the time limit also ends an endless match. */
 const EVALUATE = new Script(`
 for (let at = 0; at < questions.length; at++) {
   const [pattern, flags, text] = questions[at];
@@ -21,8 +21,8 @@ for (let at = 0; at < questions.length; at++) {
 type PatternTask = [pattern: string, flags: string, text: string];
 
 /**
- * Matches texts against untrusted patterns in two rounds. In the first round, `matches` records its questions and returns true. Then `evaluate`
- * evaluates all of them within a time limit, and in the second round `matches` returns the results.
+ * Matches texts against untrusted patterns in two rounds. In the first round, `matches` records the text and pattern and returns true. `evaluate`
+ * then evaluates all of them within a time limit. In the second round, `matches` returns the results.
  */
 export class PatternEvaluator {
   readonly #questions = new Map<string, PatternTask>();
@@ -47,7 +47,7 @@ export class PatternEvaluator {
     return this.#tookMs;
   }
 
-  /** Whether a question has no result: a pattern that JavaScript does not support, a long text, or the time limit. */
+  /** Whether a match has no result because JavaScript does not support the pattern, the text is too long, or the time limit was reached. */
   get someUnknown(): boolean {
     return this.#unknown;
   }
@@ -81,7 +81,7 @@ export class PatternEvaluator {
     try {
       EVALUATE.runInContext(context, { timeout: Math.ceil(this.#timeoutMs) });
     } catch (err) {
-      // The results so far are valid; the rest stays unknown.
+      // The results so far are valid. The remaining results are unknown.
       if ((err as { code?: string }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw err;
     }
     this.#tookMs = performance.now() - began;

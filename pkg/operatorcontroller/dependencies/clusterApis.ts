@@ -18,29 +18,29 @@ interface CrdOwnersOptions {
   clock?: Clock;
 }
 
-/** Owner of a CustomResourceDefinition. */
+/** The owner of a CustomResourceDefinition. */
 type CrdOwner =
-  /** Left by an extension that no longer exists; any extension may adopt it. */
+  /** The extension that owned the CRD no longer exists. Any extension may adopt the CRD. */
   | { readonly kind: "none" }
   | { readonly kind: "extension"; readonly name: string }
   /** Another owner, such as `Helm release "ns/name"`. */
   | { readonly kind: "other"; readonly who: string };
 
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: CRD_KIND } as const;
-/** Maximum delay between retries of the list, which usually fails because the permission is missing. */
+/** Maximum delay between attempts to list CRDs. Listing usually fails because the permission is missing. */
 const MAX_BACKOFF_MS = 300_000;
 const OWNER_MARKS: ReadonlySet<string> = new Set([LABEL_OWNER_KIND, LABEL_OWNER_NAME, ANNOTATION_OWNER_UID]);
 const NO_OWNER = { name: "", uid: "", installNamespace: "" };
 
 /**
- * The metadata of a definition that identifies its owner. `claimant` is the owner according to marks of other
+ * The metadata of a CRD that identifies its owner. `claimant` is the owner according to labels and annotations of other
  * installers.
  */
 type MarkedCrd = KubeObject & { claimant?: string };
 
 /**
- * The owners of the cluster's CustomResourceDefinitions, by their marks. Watches metadata, and stores only what it
- * needs.
+ * Determines the owners of the cluster's CustomResourceDefinitions from their labels and annotations. Watches metadata,
+ * and stores only the necessary part.
  */
 class CrdOwners {
   readonly #crds: Informer<MarkedCrd>;
@@ -67,22 +67,22 @@ class CrdOwners {
     });
   }
 
-  /** Resolves after the first list of definitions, successful or not. Does not resolve if stopped before. */
+  /** Resolves after CRDs were listed for the first time, successfully or not. Does not resolve if stopped before. */
   get answered(): Promise<void> {
     return this.#answered.promise;
   }
 
-  /** Changes with every change of a definition. */
+  /** Changes whenever a CRD changes. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Calls `handler` after every change of a definition. */
+  /** Calls `handler` whenever a CRD changes. */
   onChange(handler: () => void): void {
     this.#handlers.push(handler);
   }
 
-  /** Whether the definitions are known. */
+  /** Whether the CRDs are known. */
   get isKnown(): boolean {
     return this.#crds.hasSynced;
   }
@@ -92,9 +92,7 @@ class CrdOwners {
     return this.#crds.run(signal);
   }
 
-  /**
-   * Returns the owner of the definition with this name, such as "things.example.com"; undefined if it does not exist.
-   */
+  /** Returns the owner of the CRD with this name, such as "things.example.com"; undefined if the CRD does not exist. */
   of(name: string): CrdOwner | undefined {
     const crd = this.#crds.get(name);
     if (!crd) return undefined;
@@ -133,9 +131,9 @@ function toMarkedCrd(crd: KubeObject): MarkedCrd {
 
 /** An API that the cluster serves. */
 export interface ClusterApi extends ServedApi {
-  /** Plural name in paths. */
+  /** Plural resource name, as used in paths. */
   readonly resource: string;
-  /** Name of the ClusterExtension that owns it, also part of `owner`. */
+  /** Name of the ClusterExtension that owns the API. `owner` contains this name, too. */
   readonly extension?: string;
 }
 
@@ -147,15 +145,17 @@ export interface ClusterApisOptions {
   clock?: Clock;
 }
 
-/** Time during which all callers share a response. */
+/** How long all callers share a response, in milliseconds. */
 const RESOURCES_FRESH_MS = 1_000;
-/** API servers are not upgraded more often. */
+/** How long the version of the API server is cached, in milliseconds: API servers are not upgraded more often. */
 const VERSION_FRESH_MS = 60_000;
-/** Timeout of a shared request, which must not end with the reconcile of its first caller. */
+/**
+ * Timeout of a shared request in milliseconds. The request must not end when the reconcile of its first caller ends.
+ */
 const DISCOVERY_TIMEOUT_MS = 20_000;
 const API_SERVER = "the API server";
 
-/** A shared value: callers get the last value while it is fresh, or the one being read. */
+/** A shared value: callers get the last value while it is fresh, otherwise the result of the read in progress. */
 class SharedValue<T> {
   readonly #read: () => Promise<T>;
   readonly #freshMs: number;
@@ -183,8 +183,8 @@ class SharedValue<T> {
 }
 
 /**
- * The APIs and the version of the API server. A value is read on demand and shared by all callers for a second. Without
- * changes that takes two requests of a few bytes.
+ * The APIs and the version of the API server. A value is read on demand and shared by all callers for a second. If
+ * nothing has changed, reading takes two requests of a few bytes.
  */
 export class ClusterApis {
   readonly #owners: CrdOwners;
@@ -208,22 +208,22 @@ export class ClusterApis {
   }
 
   /**
-   * Calls `handler` after every change of a CustomResourceDefinition, if they can be watched. The served APIs change
-   * shortly afterwards.
+   * Calls `handler` whenever a CustomResourceDefinition changes, if CRDs can be watched. The served APIs change shortly
+   * afterwards.
    */
   onChange(handler: () => void): void {
     this.#owners.onChange(handler);
   }
 
-  /** Watches the owners of definitions until `signal` aborts; never throws. Call it once. */
+  /** Watches the owners of CRDs until `signal` aborts; never throws. Call it once. */
   run(signal: AbortSignal): Promise<void> {
     return this.#owners.run(signal);
   }
 
   /**
-   * Returns every served API in the server's order, at most a second old. Read-only; the same list if nothing has
-   * changed. The API of a CustomResourceDefinition has the owner that its marks name; none if its extension no longer
-   * exists, or if definitions cannot be read. All other APIs belong to the API server.
+   * Returns every served API in the server's order, at most a second old. Read-only. Returns the same list if nothing
+   * has changed. The API of a CustomResourceDefinition has the owner in the CRD's labels and annotations; it has no
+   * owner if the extension no longer exists or CRDs cannot be read. All other APIs belong to the API server.
    * @throws KubeError if the server denies the request; undici's errors if it does not respond.
    */
   async served(): Promise<readonly ClusterApi[]> {
@@ -234,7 +234,7 @@ export class ClusterApis {
     return this.#computed.apis;
   }
 
-  /** Returns the served resources without owners, and without waiting for them. */
+  /** Returns the served resources without their owners, and does not wait until owners are known. */
   resources(): Promise<readonly ServedResource[]> {
     return this.#resources.get();
   }

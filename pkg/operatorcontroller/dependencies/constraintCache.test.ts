@@ -3,7 +3,7 @@ import { RetryableError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
 
-/** Evaluates to false after ten thousand steps for a bundle with a hundred properties. */
+/** A rule that evaluates to false after ten thousand steps for a bundle with a hundred properties. */
 const COSTLY = "properties.exists(p, properties.exists(q, p.type == q.type + 'x'))";
 const never = new AbortController().signal;
 

@@ -8,24 +8,24 @@ import { type DeclaredConstraints, isDependency, parseConstraints } from "../../
 const NO_CONSTRAINTS: DeclaredConstraints = { constraints: [], faults: [] };
 const NO_CEL: Pick<CelCompiler, "compile"> = {
   compile: () => {
-    throw new Error("CEL rules are not supported here");
+    throw new Error("CEL constraints are not supported here");
   },
 };
 
 /**
- * Limit of steps of rules without interruption: about two seconds. Realistic rules take a quarter of a millisecond per
- * bundle.
+ * Maximum number of steps for evaluating rules without interruption: about two seconds. Realistic rules take a quarter
+ * of a millisecond per bundle.
  */
 const STEPS_AT_ONCE = 2_000_000;
-/** Maximum duration of one turn of interruptible work. */
+/** Maximum duration of one turn of interruptible work, in milliseconds. */
 const TURN_MS = 10;
-/** Maximum total duration of interruptible work in one reconcile. */
+/** Maximum total duration of interruptible work in one reconcile, in milliseconds. */
 const WORK_MS = 30_000;
-const TOO_MUCH = "evaluating the dependency rules of bundles takes too long; the results so far are kept, and the next reconcile continues";
+const TOO_MUCH = "evaluating dependency constraints takes too long; the next reconcile continues from the results so far";
 
 /**
- * Reads the constraints of bundles, and caches them while their properties are referenced. Loads the CEL compiler on
- * first use.
+ * Reads the constraints of bundles. Caches them until the garbage collector frees the bundle's properties. Loads the
+ * CEL compiler on first use.
  */
 export class ConstraintCache {
   readonly #load: () => Promise<CelCompiler>;

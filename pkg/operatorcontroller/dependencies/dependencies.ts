@@ -12,7 +12,7 @@ import { CatalogIndexReader, DependencyChoice } from "./dependencyChoice.ts";
 import { DependencyExtensions, type DependencyExtensionsOptions } from "./dependencyExtensions.ts";
 import { Dependents, InstallContextReader } from "./installContext.ts";
 
-/** Dependencies of the dependency services. */
+/** What the dependency services need. */
 export interface DependenciesOptions extends Pick<DependencyExtensionsOptions, "client" | "events"> {
   extensions: Pick<Informer<ClusterExtension>, "list" | "get" | "onEvent">;
   installed: Pick<InstalledBundles, "list" | "unread" | "onChange">;
@@ -20,16 +20,17 @@ export interface DependenciesOptions extends Pick<DependencyExtensionsOptions, "
   memory: Pick<ExtensionCache, "isUninstalling">;
   contents: CatalogPackages;
   reader: BundleIndexReader;
-  /** Queues an extension for a reconcile. */
+  /** Enqueues an extension. */
   enqueue: (extension: string) => void;
 }
 
 /**
- * Delay from the change of a definition to the check of the served APIs. The API server follows within two seconds.
+ * Delay in milliseconds between the change of a CRD and the check of the served APIs. The API server serves the change
+ * within two seconds.
  */
 const SERVED_MS = 2_000;
 
-/** The services of one controller for dependencies of bundles. */
+/** The services of one controller that check and install bundle dependencies. */
 export class Dependencies {
   readonly choice: DependencyChoice;
   readonly created: DependencyExtensions;

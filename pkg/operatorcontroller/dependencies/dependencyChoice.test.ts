@@ -10,7 +10,7 @@ interface Row extends DependencyWorld {
   policy?: "Require" | "Install";
   catalog?: Partial<CatalogSource>;
   want: {
-    /** The chosen bundle; absent if none can be installed. */
+    /** The chosen bundle; absent if no bundle can be installed. */
     bundle?: string;
     /** Version ranges of dependencies to install first, by package. */
     needs?: Record<string, string>;
@@ -113,7 +113,7 @@ test.for<[string, Parameters<typeof chosen>[0], string | undefined]>([
   ],
 ])("DependencyChoice %s while releases of other extensions are being read", async ([, given, want]) => {
   const choosing = chosen({ ...given, unread: ["a"] });
-  if (want === undefined) return expect(choosing).rejects.toThrow("the releases of 1 extension are being read");
+  if (want === undefined) return expect(choosing).rejects.toThrow("waiting until the releases of 1 extension have been read");
   const { resolution } = await choosing;
   return expect(resolution.kind === "resolved" && resolution.bundle.name).toBe(want);
 });

@@ -36,7 +36,7 @@ export interface DependencyChoiceOptions {
   constraints: ConstraintCache;
 }
 
-/** A resolution in which dependencies were checked. */
+/** A resolution with checked dependencies. */
 export interface DependencyResolution {
   readonly resolution: Resolution;
   /** With policy Install: bundles to install before the chosen one. */
@@ -50,11 +50,13 @@ export interface RejectedBundle {
   readonly bundle: string;
   /** Reasons and remedies. */
   readonly clauses: readonly string[];
-  /** Reports whether the conflict has changed. */
+  /** Returns whether the conflict has changed. */
   readonly isOver: UnblockCheck;
 }
 
-/** Number of undecided searches for dependencies before the choice gives up. Each takes a second. */
+/**
+ * Number of undecided dependency searches after which the remaining candidates are skipped. Each search takes a second.
+ */
 const MAX_UNDECIDED = 2;
 
 /** A choice in progress. */
@@ -69,9 +71,8 @@ interface ChoiceRequest {
 }
 
 /**
- * Chooses the best remaining candidate whose dependencies are satisfied and that breaks no installed bundle. With
- * policy Install, the best one whose dependencies can be installed. Reads catalogs for missing dependencies only if
- * there are any.
+ * Chooses the best candidate whose dependencies are satisfied and that breaks no installed bundle. With policy Install,
+ * chooses the best candidate whose dependencies can be installed. Reads catalogs only if dependencies are missing.
  */
 export class DependencyChoice {
   readonly #options: DependencyChoiceOptions;
@@ -81,7 +82,7 @@ export class DependencyChoice {
     this.#options = options;
   }
 
-  /** Names of extensions whose last resolution rejected a better bundle, or waits for dependencies. */
+  /** Names of extensions whose last resolution rejected a better bundle or waits for dependencies. */
   get waiting(): ReadonlySet<string> {
     return this.#waiting;
   }
@@ -138,7 +139,7 @@ export class DependencyChoice {
     if (resolution.kind === "resolved" && keepsInstalled(resolution)) return { resolution };
     const candidates = filtered.results.flatMap(({ allowed }) => allowed);
     const declares = candidates.some(({ bundle }) => bundle.properties.some(({ type }) => isDependency(type)));
-    // A first installation breaks no installed bundle, so it does not have to wait until all are known.
+    // A first installation breaks no installed bundle, so it need not wait until all installed bundles are known.
     const isKnown = installContext.isKnown || filtered.query.installedName === undefined;
     if (!declares && isKnown && !(await installContext.hasConstraints(name))) return { resolution };
     await constraints.prepare(candidates.map(({ bundle }) => bundle.properties));
@@ -155,7 +156,7 @@ export class DependencyChoice {
     return extension.spec.dependencies?.policy === "Install" ? this.#install(choice) : this.#require(choice, installable);
   }
 
-  /** Chooses a bundle whose dependencies are already satisfied, and finds a remedy for the best rejected one. */
+  /** Chooses a bundle whose dependencies are already satisfied, and finds a remedy for the best rejected bundle. */
   async #require(choice: ChoiceRequest, installable: FilteredCatalogs): Promise<DependencyResolution> {
     const resolution = chooseBest(installable);
     const best = findBestRejected(resolution, installable.results);
@@ -168,7 +169,7 @@ export class DependencyChoice {
     return { resolution, rejected: this.#rejectedBundle(candidate, clauses, choice) };
   }
 
-  /** Checks rejected candidates again with the bundles in catalogs. */
+  /** Checks whether bundles in catalogs satisfy the dependencies of the rejected candidates, and chooses again. */
   async #install(choice: ChoiceRequest): Promise<DependencyResolution> {
     const { filtered, conflicts } = choice;
     const reachable = await this.#readIndex(choice, [...conflicts.keys()]);
@@ -227,7 +228,7 @@ export class DependencyChoice {
     return findDependencyConflict({ provider: toProvider(bundle), declared: this.#options.constraints.read(bundle) }, context);
   }
 
-  /** Returns a remedy; undefined if only the author of the catalog can provide one. */
+  /** Returns a remedy; undefined if only the catalog author can provide one. */
   #findHint(
     candidate: Candidate,
     result: FilterResult,
@@ -240,7 +241,7 @@ export class DependencyChoice {
     const [bundle] = toSolverBundles(candidate.bundle.package, [candidate.bundle], { catalog, priority }, source);
     const hint = bundle && findHint(bundle, context, packages, index);
     if (isComplete || hint?.kind !== "none") return hint;
-    return { kind: "undecided", reason: "more packages are involved than the search covers" };
+    return { kind: "undecided", reason: "the dependencies involve more packages than can be searched" };
   }
 
   /**
@@ -258,7 +259,7 @@ export class DependencyChoice {
   }
 }
 
-/** Reports whether the installed bundle is the best one. It may stay regardless of its dependencies. */
+/** Reports whether the installed bundle is the best candidate. It is kept regardless of its dependencies. */
 function keepsInstalled({ bundle, edge, filtered: { query } }: SuccessfulResolution): boolean {
   return bundle.name === query.installedName && edge?.via === "stay";
 }
@@ -287,7 +288,9 @@ interface ReachableIndex {
 /** Number of packages to read concurrently. */
 const PARALLEL_PACKAGES = 8;
 
-/** Reads from catalogs which bundles may satisfy constraints, with channels and deprecations of their packages. */
+/**
+ * Reads the bundles that may satisfy constraints from catalogs, with the channels and deprecations of their packages.
+ */
 export class CatalogIndexReader {
   readonly #options: CatalogIndexReaderOptions;
 
@@ -295,7 +298,7 @@ export class CatalogIndexReader {
     this.#options = options;
   }
 
-  /** @param settled packages that need not be searched, because their bundle is given. */
+  /** @param settled packages that are not searched because their bundle is already determined. */
   async read(
     clusterCatalogs: readonly ClusterCatalog[],
     unmet: readonly BundleConstraint[],

@@ -21,7 +21,7 @@ const bundle = (packageName: string): SolverBundle => ({
 const parent = { ...createExtension("parent", { packageName: "p" }), metadata: { name: "parent", uid: "uid-of-parent" } };
 const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?$/);
 
-test("buildDependencyExtension returns a valid ClusterExtension for every package that can be named", () => {
+test("buildDependencyExtension returns a valid ClusterExtension for every valid package name", () => {
   const names = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join("."));
   fc.assert(
     fc.property(names, (packageName) => {
@@ -35,7 +35,7 @@ test("buildDependencyExtension returns a valid ClusterExtension for every packag
   );
 });
 
-test("listDependencyNames returns the package's name if it is short, and a unique one with a hash", () => {
+test("listDependencyNames returns the package name if it is short, and a unique name with a hash", () => {
   const long = "x".repeat(80);
   expect(listDependencyNames("short")).toEqual(["short", expect.stringMatching(/^short-[0-9a-f]{8}$/)]);
   expect(listDependencyNames(long)).toEqual([expect.stringMatching(/^x{44}-[0-9a-f]{8}$/)]);
@@ -46,7 +46,7 @@ test.for(["", "Upper", "-a", "a".repeat(254), "a b"])("canBeNamed is false for p
   expect(canBeNamed(packageName)).toBe(false);
 });
 
-test("buildDependencyExtension records its dependent, and uses namespace and ServiceAccount of the template", () => {
+test("buildDependencyExtension labels the extension with its dependent, and uses namespace and ServiceAccount of the template", () => {
   const template = { namespace: "shared", serviceAccount: { name: "installer" } };
   const spec = { ...parent.spec, approval: "Manual" as const, dependencies: { policy: "Install" as const, template } };
   const created = buildDependencyExtension({ ...parent, spec }, { bundle: bundle("q"), version: "1.0.0" }, "q");

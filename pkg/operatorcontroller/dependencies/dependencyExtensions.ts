@@ -24,8 +24,8 @@ import type { Dependents } from "./installContext.ts";
 const HASH_LENGTH = 8;
 
 /**
- * Returns names for the extension of a package; the first free one is used: the package's name, then a shortened one
- * with a hash.
+ * Returns candidate names for the extension of a package, of which the first free name is used: the package name, then
+ * a shortened name with a hash.
  */
 export function listDependencyNames(packageName: string): string[] {
   const hash = createHash("sha256").update(packageName).digest("hex").slice(0, HASH_LENGTH);
@@ -33,14 +33,14 @@ export function listDependencyNames(packageName: string): string[] {
   return [...(packageName.length <= EXTENSION_NAME_MAX ? [packageName] : []), `${short}-${hash}`];
 }
 
-/** Reports whether an extension may name the package. Catalogs may contain any name. */
+/** Reports whether the package name is valid in an extension. Catalogs may contain any name. */
 export function canBeNamed(packageName: string): boolean {
   return isSubdomain(packageName);
 }
 
 /**
- * Returns the extension to create for a dependency of `parent`: with its namespace and identity, unless its template
- * overrides them.
+ * Returns the extension to create for a dependency of `parent`. It has the namespace and ServiceAccount of `parent`,
+ * unless the template of `parent` overrides them.
  */
 export function buildDependencyExtension(parent: ClusterExtension, { bundle, version }: DependencyNeed, name: string): ClusterExtension {
   const { namespace, serviceAccount, dependencies, approval } = parent.spec;
@@ -68,12 +68,12 @@ export function buildDependencyExtension(parent: ClusterExtension, { bundle, ver
   };
 }
 
-/** Returns the label with which an extension keeps a dependency that was created for it. */
+/** Returns the label that an extension sets on its dependencies to keep them while it exists. */
 function dependentLabel({ metadata }: Pick<ClusterExtension, "metadata">): string {
   return `${LABEL_DEPENDENT_PREFIX}${metadata.name}`;
 }
 
-/** Returns names and uids of the extensions that keep `dependency`. */
+/** Returns names and uids of the extensions that need `dependency` according to its labels. */
 export function parseDependents({ metadata }: Pick<ClusterExtension, "metadata">): { name: string; uid: string }[] {
   const labels = Object.entries(metadata.labels ?? {});
   return labels.flatMap(([label, uid]) =>
@@ -81,7 +81,10 @@ export function parseDependents({ metadata }: Pick<ClusterExtension, "metadata">
   );
 }
 
-/** Reports whether policy Install created the extension, and the label was not removed since to keep it. */
+/**
+ * Reports whether policy Install created the extension and the label still exists. Users remove the label to keep the
+ * extension.
+ */
 function isDependencyExtension({ metadata }: Pick<ClusterExtension, "metadata">): boolean {
   return metadata.labels?.[LABEL_DEPENDENCY] === "true";
 }
@@ -94,11 +97,11 @@ export interface DependencyExtensionsOptions {
   events: EventSink;
 }
 
-/** Maximum length of a message that is repeated from another extension. */
+/** Maximum length of a message quoted from another extension, in characters. */
 const MAX_MESSAGE = 300;
 const FIELD_MANAGER = "operator-controller";
 
-/** Creates ClusterExtensions for policy Install, and removes them after their last dependent. */
+/** Creates ClusterExtensions for policy Install, and deletes them after their last dependent was uninstalled. */
 export class DependencyExtensions {
   readonly #options: DependencyExtensionsOptions;
 
@@ -107,8 +110,8 @@ export class DependencyExtensions {
   }
 
   /**
-   * Creates an extension for each dependency if none exists, and keeps those that were created for others while
-   * `parent` exists.
+   * Creates an extension for each dependency if none exists. Labels existing extensions that were created as
+   * dependencies, which keeps them while `parent` exists.
    * @returns what the extension waits for, one clause each.
    * @throws KubeError if the API server denies a request. @throws RetryableError if no name is free.
    */
@@ -128,9 +131,9 @@ export class DependencyExtensions {
   }
 
   /**
-   * Releases the extensions that were created for `parent` after it was uninstalled. A dependency that an installed
-   * bundle needs is assigned to the extension of that bundle; one that another extension keeps stays; any other is
-   * deleted.
+   * Removes the label of `parent`, which was uninstalled, from the extensions that were created as its dependencies. If
+   * another extension needs a dependency, according to a label or its installed bundle, the dependency is kept for this
+   * extension. Otherwise it is deleted.
    */
   async release(parent: ClusterExtension, signal: AbortSignal): Promise<void> {
     const label = dependentLabel(parent);
@@ -147,7 +150,7 @@ export class DependencyExtensions {
     const keeper = this.#findKeeper(left, parent) ?? (await this.#findDependent(left, parent));
     if (keeper) {
       await this.#keepFor(keeper, left, signal);
-      const text = `kept ClusterExtension ${goQuote(name)}, which was created for this one: ClusterExtension ${goQuote(keeper.metadata.name)} needs it`;
+      const text = `kept ClusterExtension ${goQuote(name)}, a dependency of this extension, because ClusterExtension ${goQuote(keeper.metadata.name)} needs it`;
       this.#options.events.record(parent, "Normal", "DependencyKept", text);
       return;
     }
@@ -156,20 +159,20 @@ export class DependencyExtensions {
       await this.#options.client.delete(toDependencyRef(left), { uid, resourceVersion, signal });
     } catch (err) {
       if (isNotFound(err)) return;
-      // Another extension that has just changed it may keep it.
+      // Another extension may just have labeled it to keep it.
       if (isConflict(err))
-        throw new RetryableError("Retrying", `ClusterExtension ${goQuote(name)} changed during its removal`, { cause: err });
+        throw new RetryableError("Retrying", `cannot delete ClusterExtension ${goQuote(name)}: it has been modified`, { cause: err });
       throw err;
     }
     this.#options.events.record(
       parent,
       "Normal",
       "DependencyRemoved",
-      `deleted ClusterExtension ${goQuote(name)}, which was created for this one: no other extension needs it`,
+      `deleted ClusterExtension ${goQuote(name)}, a dependency of this extension, because no other extension needs it`,
     );
   }
 
-  /** Returns an extension that keeps the dependency by its label. */
+  /** Returns an extension that needs the dependency according to a label. */
   #findKeeper(dependency: ClusterExtension, parent: ClusterExtension): ClusterExtension | undefined {
     const others = parseDependents(dependency).filter(({ name }) => name !== parent.metadata.name);
     return others
@@ -181,7 +184,7 @@ export class DependencyExtensions {
   async #findDependent({ metadata }: ClusterExtension, parent: ClusterExtension): Promise<ClusterExtension | undefined> {
     const dependents = await this.#options.dependents.of(metadata.name);
     if (!dependents)
-      throw new RetryableError("Retrying", `cannot determine yet whether ClusterExtension ${goQuote(metadata.name)} is needed`);
+      throw new RetryableError("Retrying", `cannot determine yet whether other extensions need ClusterExtension ${goQuote(metadata.name)}`);
     const names = dependents.map(({ extension }) => extension).filter((name) => name !== parent.metadata.name);
     return names.map((name) => this.#options.extensions.get(name)).find((found) => found !== undefined);
   }
@@ -193,7 +196,7 @@ export class DependencyExtensions {
     if (dependency.metadata.labels?.[label] !== uid) await this.#label(dependency, { [label]: uid }, signal);
   }
 
-  /** Sets labels. @returns the extension afterwards; undefined if it no longer exists or was recreated. */
+  /** Sets labels. @returns the updated extension; undefined if it no longer exists or was recreated. */
   async #label(
     dependency: ClusterExtension,
     labels: Record<string, string | null>,
@@ -221,7 +224,7 @@ export class DependencyExtensions {
           fieldManager: FIELD_MANAGER,
           signal,
         });
-        const text = `created ClusterExtension ${goQuote(name)} of package ${goQuote(packageName)} from catalog ${goQuote(catalog)}`;
+        const text = `created ClusterExtension ${goQuote(name)} for package ${goQuote(packageName)} from catalog ${goQuote(catalog)}`;
         this.#options.events.record(parent, "Normal", "DependencyCreated", text);
         return created;
       } catch (err) {
@@ -250,11 +253,11 @@ export class DependencyExtensions {
 function waitingText(extension: ClusterExtension | undefined, { bundle }: DependencyNeed, existed: boolean): string {
   const name = goQuote(extension?.metadata.name ?? "");
   const packageName = goQuote(bundle.packageName);
-  if (!extension || !existed) return `ClusterExtension ${name} of package ${packageName}, which was created for it`;
+  if (!extension || !existed) return `ClusterExtension ${name} (package ${packageName}), created as a dependency`;
   const progressing = findCondition(extension.status?.conditions, ConditionType.Progressing);
   const why =
     progressing && progressing.reason !== "Succeeded" ? `: ${progressing.reason}: ${truncate(progressing.message, MAX_MESSAGE)}` : "";
-  return `ClusterExtension ${name} of package ${packageName}${why}`;
+  return `ClusterExtension ${name} (package ${packageName})${why}`;
 }
 
 function toDependencyRef({ metadata: { name } }: ClusterExtension): { apiVersion: string; kind: string; name: string } {

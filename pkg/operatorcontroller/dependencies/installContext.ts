@@ -39,10 +39,10 @@ export interface InstallContextReaderOptions {
   memory: Pick<ExtensionCache, "isUninstalling">;
 }
 
-/** Maximum delay between checks whether all releases have been read. */
+/** Maximum interval in milliseconds of the check whether all releases have been read. */
 const UNREAD_MS = 1_000;
 
-/** Reads the installed bundles and APIs that a bundle would be installed with. */
+/** Reads the install context of an extension: the other installed bundles, and the served APIs. */
 export class InstallContextReader {
   readonly #options: InstallContextReaderOptions;
 
@@ -69,7 +69,7 @@ export class InstallContextReader {
     const { installed, apis } = this.#options;
     const unread = installed.unread();
     if (unread.length > 0)
-      throw new WaitingError("Retrying", `the releases of ${formatCount(unread.length, "extension")} are being read`, {
+      throw new WaitingError("Retrying", `waiting until the releases of ${formatCount(unread.length, "extension")} have been read`, {
         isOver: () => Promise.resolve(installed.unread().length === 0),
         everyMs: UNREAD_MS,
       });
@@ -88,7 +88,7 @@ export class InstallContextReader {
   }
 }
 
-/** Returns the served APIs that no installed bundle provides; the others end with their bundle. */
+/** Returns the served APIs that no installed bundle provides. APIs of an installed bundle disappear with the bundle. */
 function listUnprovidedApis(served: readonly ClusterApi[], providers: readonly Provider[]): readonly ClusterApi[] {
   const provided = new Set(providers.flatMap(({ apis }) => apis.map(getGvkKey)));
   return served.filter(({ gvk }) => !provided.has(getGvkKey(gvk)));
@@ -103,7 +103,7 @@ export interface DependentsOptions {
   memory: Pick<ExtensionCache, "isUninstalling">;
 }
 
-/** Finds the extensions that depend on the installed bundle of another one. */
+/** Finds the extensions that depend on the installed bundle of another extension. */
 export class Dependents {
   readonly #options: DependentsOptions;
 
@@ -112,8 +112,8 @@ export class Dependents {
   }
 
   /**
-   * Returns the extensions that currently depend on this one, see `findDependents`. Ignores extensions that are being
-   * deleted or whose `spec.dependencies.policy` is Ignore, and providers that are being uninstalled.
+   * Returns the extensions that currently depend on this extension, see `findDependents`. Ignores extensions that are
+   * being deleted or whose `spec.dependencies.policy` is Ignore, and providers that are being uninstalled.
    * @returns undefined until all releases have been read once.
    * @throws KubeError if the API server does not list its APIs, which is requested only if any constraint exists.
    */

@@ -21,10 +21,13 @@ export type ClusterOperatorMode = (typeof CLUSTER_OPERATOR_MODES)[number];
 
 /** The ClusterOperator that reports whether the cluster may be upgraded. */
 export const CLUSTER_OPERATOR = { apiVersion: "config.openshift.io/v1", kind: "ClusterOperator", name: "olm" } as const;
-/** The configuration of cluster-olm-operator: if it exists, cluster-olm-operator writes the ClusterOperator, from our release Secrets. */
+/**
+ * The configuration of cluster-olm-operator. If this object exists, cluster-olm-operator writes the ClusterOperator, based on the release Secrets of
+ * operator-controller.
+ */
 export const OLM = { apiVersion: "operator.openshift.io/v1", kind: "OLM", name: "cluster" } as const;
 
-/** Whether operator-controller writes the ClusterOperator now, and why; `unmanaged`: it only reports that OLM is unmanaged. */
+/** Whether operator-controller currently writes the ClusterOperator, and why. With `unmanaged`, it only reports that OLM is unmanaged. */
 export type GateMode =
   | { readonly kind: "undecided" | "inactive"; readonly reason: string }
   | { readonly kind: "active"; readonly unmanaged: boolean; readonly reason: string };
@@ -45,14 +48,14 @@ export type GateMode =
 export function chooseGateMode(flag: ClusterOperatorMode, clusterOperator: ObjectState, olm: ObjectState): GateMode {
   if (flag === "off") return { kind: "inactive", reason: "--cluster-operator is off" };
   if (clusterOperator.kind === "unknown") return newUndecidedMode("whether ClusterOperators are served", clusterOperator.reason);
-  if (clusterOperator.kind === "notServed") return { kind: "inactive", reason: "this cluster has no ClusterOperators" };
+  if (clusterOperator.kind === "notServed") return { kind: "inactive", reason: "this cluster does not serve ClusterOperators" };
   const whether = 'whether cluster-olm-operator writes ClusterOperator "olm"';
   if (olm.kind === "unknown") return newUndecidedMode(whether, olm.reason);
   if (flag === "auto" && olm.kind === "unreadable") return { kind: "inactive", reason: `cannot determine ${whether}: ${olm.reason}` };
   if (flag === "on") return { kind: "active", unmanaged: getManagementState(olm) === "Unmanaged", reason: "--cluster-operator is on" };
   if (olm.kind === "present")
     return { kind: "inactive", reason: `OLM "cluster" exists: cluster-olm-operator writes ClusterOperator "olm"` };
-  return { kind: "active", unmanaged: false, reason: `no cluster-olm-operator writes ClusterOperator "olm"` };
+  return { kind: "active", unmanaged: false, reason: `cluster-olm-operator does not write ClusterOperator "olm"` };
 }
 
 function getManagementState(olm: ObjectState): unknown {
@@ -61,7 +64,7 @@ function getManagementState(olm: ObjectState): unknown {
 }
 
 function newUndecidedMode(what: string, because: string | undefined): GateMode {
-  return { kind: "undecided", reason: `not known yet ${what}${because === undefined ? "" : `: ${because}`}` };
+  return { kind: "undecided", reason: `cannot determine yet ${what}${because === undefined ? "" : `: ${because}`}` };
 }
 
 /** The options of a ClusterOperatorWriter. */
@@ -83,7 +86,7 @@ export class ClusterOperatorWriter {
 
   /**
    * Replaces the current status by the result of `statusFrom`, if it differs.
-   * @throws KubeError if the API server denies or fails a request; RetryableError Retrying if the object was deleted in between.
+   * @throws KubeError if a request fails or is denied; RetryableError Retrying if the object is deleted during the update.
    */
   async write(
     statusFrom: (before: unknown) => OperatorStatus,
@@ -93,7 +96,7 @@ export class ClusterOperatorWriter {
     const next = statusFrom(object["status"]);
     if (next.changed === undefined) return next;
     const written = await replaceStatus(this.#options.client, object, next.status);
-    if (!written) throw new RetryableError("Retrying", 'ClusterOperator "olm" was removed while its status was written');
+    if (!written) throw new RetryableError("Retrying", 'ClusterOperator "olm" was deleted during the status update');
     this.#announce(written, object, next, log);
     return next;
   }
@@ -121,15 +124,15 @@ function getConditions(status: unknown): Condition[] {
   return conditions ?? [];
 }
 
-/** The flags for the ClusterOperator's status. */
+/** Flags that affect the ClusterOperator status. */
 export interface OperatorSettings {
-  /** Version of the operand `operator`; default: the version of the cluster. */
+  /** Version of the operand `operator`. Default: the cluster version. */
   operatorImageVersion?: string | undefined;
   /** Target release of a cluster upgrade; Progressing is True until the ClusterOperator reports it. */
   releaseVersion?: string | undefined;
 }
 
-/** The state of the cluster for the ClusterOperator's status. */
+/** The cluster state from which the ClusterOperator status is computed. */
 export interface OperatorStatusInput {
   /** The conditions about extensions. */
   conditions: readonly NewOperatorCondition[];
@@ -173,10 +176,10 @@ export interface ControllerDeploymentsOptions {
 }
 
 const DEPLOYMENT = { apiVersion: "apps/v1", kind: "Deployment" } as const;
-/** Longest wait for the first list of Deployments, in milliseconds. */
+/** Maximum time to wait for the first list of Deployments, in milliseconds. */
 const SYNC_TIMEOUT_MS = 10_000;
 
-/** The Deployments of the system namespace, watched from the first call of `known` on. */
+/** The Deployments in the system namespace. The first call of `known` starts watching them. */
 export class ControllerDeployments {
   readonly #informer: Informer;
   readonly #clock: Clock;

@@ -70,7 +70,7 @@ test.for<[why: string, settings: Parameters<typeof newClusterProxySource>[0], wa
   [
     "one of the three",
     { mode: "auto", given: { NO_PROXY: "a" } },
-    { kind: "known", variables: { NO_PROXY: "a" }, source: "flags of operator-controller" },
+    { kind: "known", variables: { NO_PROXY: "a" }, source: "operator-controller flags" },
   ],
 ])("newClusterProxySource ignores the cluster's proxy when flags set %s", async ([, settings, want]) => {
   const { source, stop } = start(settings, (fake) => fake.put(proxyObject(HTTP)));
@@ -96,5 +96,5 @@ test.for([
   'http://u:s3cr3t"@proxy',
   "http://u:s3cr3t@proxy/path",
 ])("parseProxyUrl rejects %s without repeating it in the message", (text) => {
-  expect(() => parseProxyUrl(text)).toThrow(/^want the URL of a proxy, such as "http:\/\/proxy.example.com:3128"$/);
+  expect(() => parseProxyUrl(text)).toThrow(/^expected a proxy URL, such as "http:\/\/proxy.example.com:3128"$/);
 });

@@ -6,7 +6,7 @@ import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 
-/** Reads the proxy that operator-controller would set for installed operators; unknown if the user may not read it. */
+/** Reads the proxy that operator-controller would set for installed operators. The result is `unknown` if reading the Proxy object is forbidden. */
 export async function readClusterProxy(client: Pick<Client, "get">, settings: OperatorProxySettings): Promise<ClusterProxy> {
   const chosen = getFixedProxy(settings);
   if (chosen) return chosen;
@@ -18,36 +18,36 @@ export async function readClusterProxy(client: Pick<Client, "get">, settings: Op
   }
 }
 
-/** The object with the proxy of an OpenShift cluster. */
+/** The object that configures the proxy of an OpenShift cluster. */
 export const CLUSTER_PROXY = { apiVersion: "config.openshift.io/v1", kind: "Proxy", name: "cluster" } as const;
 
 /** The settings for the proxy of installed operators. */
 export interface OperatorProxySettings {
   mode: OperatorProxyMode;
-  /** The variables set by flags. If at least one is set, the cluster's proxy is ignored. */
+  /** The proxy variables set by flags. If at least one is set, the cluster's proxy is ignored. */
   given: ProxyVariables;
 }
 
 /** The proxy for installed operators. */
 export type ClusterProxy =
   | { readonly kind: "none" }
-  /** `source` is the object, or the flags, with the variables. */
+  /** `source` describes where the variables come from: the object or the flags. */
   | { readonly kind: "known"; readonly variables: ProxyVariables; readonly source: string }
   | { readonly kind: "unknown"; readonly reason: string };
 
 /** Returns the current proxy for installed operators. */
 export type ClusterProxyReader = SettingReader<ClusterProxy>;
 
-/** A reader that follows the proxy while it runs. */
+/** A reader that watches the proxy while it runs. */
 export interface ClusterProxySource extends ClusterProxyReader {
-  /** Follows the proxy until `signal` aborts; never throws. Call once. */
+  /** Watches the proxy until `signal` aborts; never throws. Call it once. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 /** The fields of the object's status, by variable. */
 const MEMBERS = { HTTP_PROXY: "httpProxy", HTTPS_PROXY: "httpsProxy", NO_PROXY: "noProxy" } as const;
 
-/** Returns a source for the proxy according to the settings; follows Proxy `cluster` unless the settings determine the proxy. */
+/** Returns the source of the proxy: the settings, or Proxy `cluster` if the settings do not determine the proxy. */
 export function newClusterProxySource(
   settings: OperatorProxySettings,
   options: Pick<OptionalSettingOptions<ClusterProxy>, "client" | "log" | "clock">,
@@ -61,7 +61,7 @@ export function newClusterProxySource(
 function getFixedProxy({ mode, given }: OperatorProxySettings): ClusterProxy | undefined {
   if (mode === "none") return { kind: "none" };
   const variables = readProxyVariables(given);
-  return variables && { kind: "known", variables, source: "flags of operator-controller" };
+  return variables && { kind: "known", variables, source: "operator-controller flags" };
 }
 
 /** Converts the state of Proxy `cluster`. A proxy that cannot be read is `unknown`, never `none`. */
@@ -72,7 +72,7 @@ export function toClusterProxy(state: ObjectState): ClusterProxy {
   return { kind: "unknown", reason: `Proxy "cluster" has not been read yet${state.reason === undefined ? "" : `: ${state.reason}`}` };
 }
 
-/** Reads the status, not the spec: there the cluster has added exceptions such as its own networks. */
+/** Reads the status instead of the spec, because the cluster adds exceptions such as its own networks to the status. */
 function parseProxy(object: KubeObject): ClusterProxy {
   const status = (object["status"] ?? {}) as Readonly<Record<string, unknown>>;
   const variables = readProxyVariables(Object.fromEntries(PROXY_NAMES.map((name) => [name, status[MEMBERS[name]]])));
@@ -96,11 +96,11 @@ function newFixedSource(proxy: ClusterProxy): ClusterProxySource {
 }
 
 /**
- * Validates the URL of a proxy in a flag, and returns it unchanged.
- * @throws Error without the text, which may contain a password.
+ * Validates a proxy URL in a flag, and returns it unchanged.
+ * @throws Error if the URL is invalid. The message does not contain the URL, which may contain a password.
  */
 export function parseProxyUrl(text: string): string {
   const isUrl = /^(https?|socks5h?):\/\/[^\s"/?#]+\/?$/.test(text) && URL.canParse(text);
-  if (!isUrl) throw new Error('want the URL of a proxy, such as "http://proxy.example.com:3128"');
+  if (!isUrl) throw new Error('expected a proxy URL, such as "http://proxy.example.com:3128"');
   return text;
 }

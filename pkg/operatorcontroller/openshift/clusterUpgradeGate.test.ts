@@ -25,7 +25,7 @@ const log = createLogger({ component: "test", level: "silent" });
 const stop: AbortController[] = [];
 afterEach(() => stop.splice(0).forEach((each) => each.abort()));
 
-/** A cluster in memory with the kinds that the gate reads, and a writable ClusterOperator. */
+/** A cluster in memory that serves the kinds that the gate reads, and a writable ClusterOperator. */
 class FakeCluster {
   readonly kinds = new Map(
     [CLUSTER_VERSION, CLUSTER_OPERATOR, OLM, { kind: "Secret" }, { kind: "Deployment" }, { kind: CLUSTER_EXTENSION }].map(({ kind }) => [
@@ -33,9 +33,9 @@ class FakeCluster {
       new WatchedKind({ apiVersion: "v1", kind }),
     ]),
   );
-  /** The written values of Upgradeable, in order. */
+  /** The values of condition Upgradeable that were written, in order. */
   readonly written: string[] = [];
-  /** The error of writes, while it is set. */
+  /** While set, writes fail with this error. */
   refusal: Error | undefined;
   attempts = 0;
   #operator: KubeObject | undefined;
@@ -83,7 +83,7 @@ class GateFixture {
   readonly cluster = new FakeCluster();
   readonly clock = new FakeClock();
   readonly records = new Map<string, ReleaseRecord>();
-  /** Reads wait for this promise while it is set. */
+  /** While set, reads wait for this promise. */
   held: Promise<void> | undefined;
   readonly metrics = createMetrics("operator_controller");
 
@@ -179,7 +179,7 @@ test.for(["ClusterVersion", "Secret", CLUSTER_EXTENSION])(
   },
 );
 
-test("ClusterUpgradeGate writes many simultaneous changes with few requests, and misses none", async () => {
+test("ClusterUpgradeGate writes many simultaneous changes with few requests, and loses none", async () => {
   const gate = new GateFixture();
   gate.start();
   await gate.later(1_000);

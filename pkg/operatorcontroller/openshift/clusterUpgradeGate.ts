@@ -30,7 +30,7 @@ import type { ClusterVersionReader } from "./clusterVersion.ts";
 export class GateMetrics {
   readonly #blocked: GaugeMetric;
   readonly #upgradeable: GaugeMetric;
-  /** The reported labels, by extension, bundle and maximum. */
+  /** The reported labels. The key contains extension, bundle and maximum. */
   #shown = new Map<string, Labels>();
 
   constructor(metrics: Metrics) {
@@ -46,7 +46,7 @@ export class GateMetrics {
     this.#upgradeable.remove({});
   }
 
-  /** Updates the metrics. @param upgradeable undefined if it is unknown for the cluster. */
+  /** Updates the metrics. @param upgradeable undefined if unknown. */
   report(verdicts: readonly ReleaseVerdict[], cluster: ClusterVersion, upgradeable: boolean | undefined): void {
     const shown = new Map<string, Labels>();
     for (const verdict of verdicts) {
@@ -83,13 +83,13 @@ interface Remedy {
   /** Sorted. */
   readonly bundles: readonly string[];
   text: string | undefined;
-  /** A catalog or extension has changed since the last search. */
+  /** Whether a catalog or extension has changed since the last search. */
   outdated: boolean;
 }
 
 const REMEDY_TIMEOUT_MS = 10_000;
 
-/** Searches for remedies in the background, one after another, so that the report of a block never waits for them. */
+/** Searches for remedies in the background, one after another. A blocked upgrade is reported without waiting for the search. */
 export class Remedies {
   readonly #find: RemedyFinder;
   readonly #log: Logger;
@@ -107,7 +107,7 @@ export class Remedies {
     this.#handlers.push(handler);
   }
 
-  /** Returns the known remedies by extension, starts the search for the others, and forgets all other extensions. */
+  /** Returns the known remedies by extension, and starts the search for missing remedies. Drops the remedies of extensions that no longer block. */
   get(blocking: readonly BlockingBundle[], signal: AbortSignal): ReadonlyMap<string, string> {
     const desired = Map.groupBy(blocking, ({ extension }) => extension);
     for (const extension of this.#known.keys()) if (!desired.has(extension)) this.#known.delete(extension);
@@ -120,7 +120,7 @@ export class Remedies {
     return new Map([...this.#known].flatMap(([extension, { text }]) => (text === undefined ? [] : [[extension, text]])));
   }
 
-  /** Marks all remedies as outdated after a change of catalogs or extensions; the next call of `get` searches again. */
+  /** Marks all remedies as outdated after a change of catalogs or extensions. The next call of `get` searches again. */
   outdate(): void {
     for (const remedy of this.#known.values()) remedy.outdated = true;
   }
@@ -176,7 +176,7 @@ export interface ClusterUpgradeGateOptions {
 const NAME = "controller-operator-cluster-upgrade-controller";
 /** The only key of the queue. */
 const KEY = CLUSTER_OPERATOR.name;
-/** The first of several changes is handled at once, the others together after this time, in milliseconds. */
+/** Of several changes, the first is handled immediately and the others together after this time, in milliseconds. */
 const COALESCE_MS = 200;
 const RESYNC_MS = 600_000;
 const BASE_BACKOFF_MS = 250;
@@ -232,14 +232,14 @@ export class ClusterUpgradeGate {
     this.#listen();
   }
 
-  /** Runs until `signal` aborts. Writes nothing until extensions, releases and the cluster's version have been read once. */
+  /** Runs until `signal` aborts. Writes nothing until extensions, releases and the cluster version have been read once. */
   async run(signal: AbortSignal): Promise<void> {
     const follows = this.#options.settings.mode === "off" ? [] : [this.#clusterOperator.run(signal), this.#olm.run(signal)];
     await Promise.all([...follows, this.#work(signal)]);
     await this.#deployments.ended();
   }
 
-  /** Notes that the results of `findRemedy` may have changed. */
+  /** Marks remedies as outdated because the results of `findRemedy` may have changed. */
   remediesChanged(): void {
     this.#outdateRemedies();
     this.#trigger();
@@ -276,7 +276,7 @@ export class ClusterUpgradeGate {
     this.#evaluatedAt = this.#clock.now();
     const { extensions, clusterVersion, settings } = this.#options;
     const releases = this.#releases.listActive(extensions.list().map(toReleasesQuery));
-    if (!releases) return undefined; // evaluated again when they have been read
+    if (!releases) return undefined; // the gate runs again when all releases have been read
     const mode = chooseGateMode(settings.mode, this.#clusterOperator.state, this.#olm.state);
     this.#logMode(mode, log);
     const isActive = mode.kind === "active";
@@ -287,7 +287,7 @@ export class ClusterUpgradeGate {
     const counts = isActive || cluster.kind === "known";
     this.#metrics.report(verdicts, cluster, counts ? upgradeable.status === "True" : undefined);
     if (!isActive) return { requeueAfterMs: RESYNC_MS };
-    if (!this.#deployments.known(signal)) return undefined; // evaluated again when they are known
+    if (!this.#deployments.known(signal)) return undefined; // the gate runs again when the Deployments are known
     const found = {
       conditions: [upgradeable, buildGateDegradedCondition(verdicts, cluster)],
       deployment: (name: string) => this.#deployments.get(name),
@@ -310,7 +310,7 @@ export class ClusterUpgradeGate {
     this.#remedies.outdate();
   }
 
-  /** Logs a new mode once. */
+  /** Logs the mode if it has changed. */
   #logMode(mode: GateMode, log: Logger): void {
     const text = `${mode.kind}: ${mode.reason}`;
     if (text === this.#loggedMode) return;
@@ -319,7 +319,7 @@ export class ClusterUpgradeGate {
   }
 }
 
-/** Returns the part of an extension that determines its remedy; the gate ignores other changes. */
+/** Returns the part of an extension that affects its remedy. Other changes do not make the remedy outdated. */
 function getRemedyInput({ metadata: { uid, generation = 0 }, status }: ClusterExtension): string {
   return `${uid}/${generation}/${status?.install?.bundle.name}`;
 }
@@ -329,7 +329,7 @@ function toReleasesQuery({ metadata, status }: ClusterExtension): ReleasesQuery 
   return { name, uid, installed: status?.install?.bundle, isDeleted: deletionTimestamp !== undefined };
 }
 
-/** Returns the version of a cluster with ClusterOperators: an OpenShift cluster, so a missing version is unknown, not none. */
+/** Returns the version of a cluster with ClusterOperators. Such a cluster is an OpenShift cluster, so a missing version is `unknown`, not `none`. */
 function requireVersion(version: ClusterVersion): ClusterVersion {
   return version.kind === "none" ? { kind: "unknown", reason: "this cluster has ClusterOperators but no ClusterVersion" } : version;
 }

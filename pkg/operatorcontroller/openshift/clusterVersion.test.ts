@@ -30,7 +30,7 @@ describe("clusterVersionFrom", () => {
     expect(toClusterVersion(state, flag)).toMatchObject(expected);
   });
 
-  test("shows only the start of an invalid version", () => {
+  test("toClusterVersion quotes only the start of an invalid version", () => {
     const version = toClusterVersion({ kind: "present", object: newVersion("x".repeat(10_000)) }, undefined);
     expect(version).toMatchObject({ kind: "unknown" });
     expect(JSON.stringify(version).length).toBeLessThan(1_000);
@@ -86,7 +86,7 @@ test.for([
   expect(source.current()).toEqual({ kind: "none" });
 });
 
-test("ClusterVersionSource returns unknown at once when reading the version is denied", async () => {
+test("ClusterVersionSource returns unknown without delay when reading the version is denied", async () => {
   const { source, isAnswered } = start((fake) => (fake.refusal = refusal(403, "Forbidden", "clusterversions is forbidden")));
   await flushPromises();
   expect(isAnswered()).toBe(true);

@@ -16,11 +16,11 @@ export async function readClusterVersion(client: Client): Promise<ClusterVersion
     return toClusterVersion(object ? { kind: "present", object } : { kind: "absent" }, undefined);
   } catch (err) {
     if (err instanceof KindNotServed) return { kind: "none" };
-    throw wrapError('read ClusterVersion "version": ', err);
+    throw wrapError('cannot read ClusterVersion "version": ', err);
   }
 }
 
-/** The object with the version of an OpenShift cluster. */
+/** The object that contains the version of an OpenShift cluster. */
 export const CLUSTER_VERSION = { apiVersion: "config.openshift.io/v1", kind: "ClusterVersion", name: "version" } as const;
 
 /** Returns the current version of the cluster; `unknown` until it has been read. */
@@ -28,13 +28,13 @@ export type ClusterVersionReader = SettingReader<ClusterVersion>;
 
 /** The options of a ClusterVersionSource. */
 export interface ClusterVersionSourceOptions extends Pick<OptionalSettingOptions<ClusterVersion>, "client" | "log" | "clock"> {
-  /** The value of --cluster-version, parsed by `parseClusterVersion`; applies if the ClusterVersion object does not exist. */
+  /** The value of --cluster-version, parsed by `parseClusterVersion`. Used if the ClusterVersion object does not exist. */
   byFlag: ClusterVersion | undefined;
 }
 
 const MAX_QUOTED = 128;
 
-/** Follows the version of the OpenShift cluster while it runs: `status.desired.version` of ClusterVersion `version`, else the flag. */
+/** Watches the version of the OpenShift cluster while it runs: `status.desired.version` of ClusterVersion `version`, otherwise the flag. */
 export class ClusterVersionSource extends OptionalSetting<ClusterVersion> {
   constructor({ byFlag, ...options }: ClusterVersionSourceOptions) {
     super({ ...options, ref: CLUSTER_VERSION, from: (state) => toClusterVersion(state, byFlag), describe });
@@ -46,7 +46,9 @@ function describe(version: ClusterVersion): string {
   return version.kind === "none" ? "none: not an OpenShift cluster" : `unknown: ${version.reason}`;
 }
 
-/** Converts the state of ClusterVersion `version`. If an OpenShift cluster's version cannot be determined, it is `unknown`, never `none`. */
+/**
+ * Converts the state of ClusterVersion `version`. If the version of an OpenShift cluster cannot be determined, the result is `unknown`, never `none`.
+ */
 export function toClusterVersion(state: ObjectState, byFlag: ClusterVersion | undefined): ClusterVersion {
   const unknown = (reason: string): ClusterVersion => ({ kind: "unknown", reason });
   if (state.kind === "present") return parseVersion(state.object);
@@ -63,7 +65,7 @@ function parseVersion(object: KubeObject): ClusterVersion {
   try {
     return { kind: "known", text, minor: parseMinorVersion(text) };
   } catch (err) {
-    const reason = `status.desired.version ${goQuote(text.slice(0, MAX_QUOTED))} of ClusterVersion "version" is not a version: ${getErrorMessage(err)}`;
+    const reason = `ClusterVersion "version" has an invalid status.desired.version ${goQuote(text.slice(0, MAX_QUOTED))}: ${getErrorMessage(err)}`;
     return { kind: "unknown", reason };
   }
 }

@@ -33,7 +33,7 @@ test("Remedies searches for an unknown remedy once, and notifies when it is foun
   expect([requested, changes()]).toEqual([["a", "b"], 2]);
 });
 
-test("Remedies searches again for another bundle of the extension, and keeps an outdated remedy until it finds a newer one", async () => {
+test("Remedies searches again for another bundle of the extension, and keeps an outdated remedy until it finds a newer remedy", async () => {
   let version = 1;
   const { cache } = newCache(() => Promise.resolve(`to ${version}`));
   cache.get([A], signal);

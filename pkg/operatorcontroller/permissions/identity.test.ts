@@ -52,14 +52,14 @@ test.for<[why: string, responses: Record<string, Answer>, missing: boolean, mess
     "the permission to create tokens is missing",
     { [TOKEN]: forbidden, [NAMESPACE]: { json: { metadata: { name: "x-system" } } } },
     false,
-    `${VALIDATION}operator-controller may not create serviceaccounts/token "x-installer" in namespace "x-system"`,
+    `${VALIDATION}operator-controller is not allowed to create serviceaccounts/token "x-installer" in namespace "x-system"`,
     "TokenDenied",
   ],
   [
     "the permissions to create tokens and to read namespaces are missing",
     { [TOKEN]: forbidden, [NAMESPACE]: forbidden },
     false,
-    `${VALIDATION}operator-controller may not create serviceaccounts/token "x-installer" in namespace "x-system"`,
+    `${VALIDATION}operator-controller is not allowed to create serviceaccounts/token "x-installer" in namespace "x-system"`,
     "TokenDenied",
   ],
   ["the API server fails", { [TOKEN]: statusAnswer(500, "InternalError", "etcd is gone") }, false, "etcd is gone"],
@@ -72,7 +72,7 @@ test.for<[why: string, responses: Record<string, Answer>, missing: boolean, mess
 });
 
 test.for([{}, { serviceAccount: undefined }, { serviceAccount: {} }])(
-  "Identities.clientFor fails when no ServiceAccount is set and the fallback is deny, and else returns the controller's client: %o",
+  "Identities.clientFor fails when no ServiceAccount is set and the fallback is deny, otherwise returns the controller's client: %o",
   async (part) => {
     const extension = { ...X, spec: { ...X.spec, serviceAccount: undefined, ...part } } as ClusterExtension;
     const denied = await start({});
@@ -90,7 +90,7 @@ test.for([{}, { serviceAccount: undefined }, { serviceAccount: {} }])(
   },
 );
 
-test("Identities.clientFor keeps the client, and extensions with one ServiceAccount share its token until the last one is deleted", async () => {
+test("Identities.clientFor returns the same client again, and extensions with the same ServiceAccount share its token until the last extension is deleted", async () => {
   const { identities, api } = await start({});
   const other = { ...X, metadata: { ...X.metadata, name: "other" } };
   const client = await identities.clientFor(X, signal);
@@ -123,7 +123,7 @@ test("Identities.clientFor does not wait for a token when the signal aborts", as
   await expect(waiting).rejects.toThrow("stopped");
 });
 
-test("ServiceAccountMissing is over when the namespace exists, if creating the token was denied", async () => {
+test("ServiceAccountMissing ends when the namespace exists, if creating the token was denied", async () => {
   const responses: Record<string, Answer> = { [TOKEN]: forbidden, [NAMESPACE]: noNamespace };
   const { identities } = await start(responses);
   const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
@@ -133,7 +133,7 @@ test("ServiceAccountMissing is over when the namespace exists, if creating the t
   expect(await isOver(signal)).toBe(true);
 });
 
-test("ServiceAccountMissing is over when creating the token succeeds or fails with another error", async () => {
+test("ServiceAccountMissing ends when creating the token succeeds or fails with another error", async () => {
   const responses: Record<string, Answer> = { [TOKEN]: noNamespace };
   const { identities, api } = await start(responses);
   const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);

@@ -9,10 +9,10 @@ import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 import type { WatchIdentity } from "../watches/streamPool.ts";
 import type { MayWatchAll } from "./ownRules.ts";
 
-/** The identity for an extension without ServiceAccount: none (deny), or the controller's own. */
+/** The identity for an extension without ServiceAccount: none (deny), or the controller's own identity. */
 export type ServiceAccountFallback = "deny" | "controller";
 
-/** The error if the ServiceAccount, or its namespace, does not exist. */
+/** Thrown if the ServiceAccount or its namespace does not exist. */
 export class ServiceAccountMissing extends WaitingError {}
 
 /** The ServiceAccount of an extension, and a client with its token. */
@@ -25,14 +25,14 @@ interface Scoped {
 const FAILED_VALIDATION = "operation cannot proceed due to the following validation error(s): ";
 
 /**
- * Provides a client with the token of the ServiceAccount for each extension. Only this client reads, writes and deletes bundle content; the
- * controller itself only needs the permission to create that token.
+ * Provides a client with the token of the ServiceAccount for each extension. Only this client reads, writes and deletes bundle content. The
+ * controller itself only needs permission to create the token.
  */
 export class Identities {
   readonly #client: Client;
   readonly #tokens: ServiceAccountTokens;
   readonly #fallback: ServiceAccountFallback;
-  /** By name of the extension. */
+  /** By extension name. */
   readonly #scoped = new Map<string, Scoped>();
 
   constructor(client: Client, tokens: ServiceAccountTokens, fallback: ServiceAccountFallback) {
@@ -43,7 +43,7 @@ export class Identities {
 
   /**
    * Returns the client with the identity of the extension's ServiceAccount, after creating its token.
-   * @throws TerminalError Blocked if the extension names no ServiceAccount and the fallback is deny.
+   * @throws TerminalError Blocked if the extension has no ServiceAccount and the fallback is deny.
    * @throws WaitingError Retrying if the ServiceAccount or its namespace does not exist (ServiceAccountMissing), or creating its token is denied; the
    * signal's reason when it aborts.
    */
@@ -54,7 +54,7 @@ export class Identities {
       if (this.#fallback === "controller") return this.#client;
       const message = "spec.serviceAccount.name is empty";
       const next =
-        `create a ServiceAccount in namespace "${namespace}" that may manage the objects of the bundle: ` +
+        `create a ServiceAccount in namespace "${namespace}" with permissions to manage the bundle objects: ` +
         `olmv1 rbac --namespace ${namespace} --service-account NAME BUNDLE | kubectl apply -f -`;
       throw new TerminalError("Blocked", FAILED_VALIDATION + message, {
         problems: [newProblem("ServiceAccountNotSet", { message, next })],
@@ -75,7 +75,7 @@ export class Identities {
     return client;
   }
 
-  /** Drops the client of a deleted extension, and the token if no other extension uses the ServiceAccount. */
+  /** Drops the client of a deleted extension. Also drops the token if no other extension uses the ServiceAccount. */
   forget(extension: string): void {
     const scoped = this.#scoped.get(extension);
     if (!scoped) return;
@@ -111,7 +111,7 @@ export class Identities {
         isOver: () => this.#namespaceExists(namespace),
         problems: [noNamespace],
       });
-    const message = `operator-controller may not create serviceaccounts/token "${name}" in namespace "${namespace}"`;
+    const message = `operator-controller is not allowed to create serviceaccounts/token "${name}" in namespace "${namespace}"`;
     const next = `olmv1 rbac --token-only --namespace ${namespace} --service-account ${name} | kubectl apply -f -`;
     return new WaitingError("Retrying", FAILED_VALIDATION + message, {
       cause: err,
@@ -120,7 +120,7 @@ export class Identities {
     });
   }
 
-  /** Reports whether a namespace exists. If reading it is denied, it counts as existing, so that the missing permission is reported. */
+  /** Reports whether a namespace exists. If reading it is denied, it counts as existing, and the missing permission is reported. */
   async #namespaceExists(name: string): Promise<boolean> {
     try {
       return (await this.#client.get({ apiVersion: "v1", kind: "Namespace", name })) !== undefined;
@@ -130,7 +130,7 @@ export class Identities {
   }
 }
 
-/** Returns the identity that watches an extension's objects: extensions with one ServiceAccount share their watches. */
+/** Returns the identity that watches an extension's objects. Extensions with the same ServiceAccount share their watches. */
 export function getWatchIdentity({ spec }: Readonly<ClusterExtension>, scoped: Client, mayWatchAll?: MayWatchAll): WatchIdentity {
   const account = spec.serviceAccount?.name;
   return account
@@ -143,7 +143,7 @@ export function getControllerWatchIdentity(client: Client): WatchIdentity {
   return { key: "controller", isController: true, client };
 }
 
-/** Returns a check that creates the token again, and is true if that succeeds or fails with another error. */
+/** Returns a check that creates the token again. It is true if this succeeds or fails with a different error. */
 function newTokenCheck(before: unknown, source: () => Promise<string>): UnblockCheck {
   return async (signal) => {
     try {

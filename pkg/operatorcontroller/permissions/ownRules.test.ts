@@ -32,7 +32,7 @@ test.for<[why: string, rules: PolicyRule[], maps: boolean]>([
   ["list and watch by name", [rule(["list", "watch"], { resourceNames: ["a"] })], false],
   ["only list", [rule(["list"])], false],
   ["everything in the namespace", [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }], true],
-])("findWatchPermissions decides which kinds may be watched as a whole when the rules allow %s", async ([, rules, maps]) => {
+])("findWatchPermissions decides which kinds may be watched by label when the rules allow %s", async ([, rules, maps]) => {
   const may = await findWatchPermissions(newClient(rules), [configMap("a", "ns"), configMap("b", "ns"), ROLE], findKnownResource, signal);
   expect([may?.(MAPS), may?.(ROLES), may?.({ ...MAPS, namespace: "other" })]).toEqual([maps, false, false]);
 });

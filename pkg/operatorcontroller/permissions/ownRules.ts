@@ -10,9 +10,9 @@ import type { StreamSpec } from "../watches/metadataStream.ts";
 /** The rules of an identity in one scope that the API server can list. */
 export interface ScopeRules {
   rules: PolicyRule[];
-  /** Some authorizers cannot list their rules. */
+  /** Whether some authorizers cannot list their rules. */
   incomplete: boolean;
-  /** The error while the API server gathered rules, such as a binding to a missing role; empty without an error. */
+  /** The error that occurred when the API server collected the rules, such as a binding to a missing role; empty without an error. */
   error: string;
 }
 
@@ -26,7 +26,7 @@ export interface OwnRules {
 type RawClient = Pick<Client, "raw">;
 
 const AUTHORIZATION = "/apis/authorization.k8s.io/v1";
-/** Not a valid name of a namespace: a review there returns cluster-wide rules. */
+/** Not a valid namespace name. A review in such a namespace returns only cluster-wide rules. */
 const NO_NAMESPACE = "-";
 const MAX_ERROR = 300;
 
@@ -85,12 +85,13 @@ function newReview(kind: string, spec: Record<string, unknown>): Record<string, 
   return { apiVersion: "authorization.k8s.io/v1", kind, spec };
 }
 
-/** Reports whether the identity may watch all objects of a kind with one watch, by label. */
+/** Reports whether the identity has permission to watch all objects of a kind with one watch by label. */
 export type MayWatchAll = (spec: StreamSpec) => boolean;
 
 /**
- * Looks up which kinds the client's identity may list and watch as a whole, with one request for each scope, so that no watch is denied.
- * @returns undefined if that cannot be determined.
+ * Looks up the kinds of which the client's identity may list and watch all objects, with one request for each scope. Avoids watches that would be
+ * denied.
+ * @returns undefined if this cannot be determined.
  */
 export async function findWatchPermissions(
   client: Pick<Client, "raw">,

@@ -24,7 +24,10 @@ import { listCreatedTrustedCas } from "../../render/trustedCa.ts";
 import type { UnblockCheck } from "../state/conditionPoller.ts";
 import { hashRules, isAllowed, listOwnRules, listScopeRules, type OwnRules } from "./ownRules.ts";
 
-/** Limit of options of one kind from a configuration, as many as a valid one has namespaces. A configuration can be invalid and large. */
+/**
+ * Maximum number of options of the same kind from a configuration: the maximum number of namespaces in a valid configuration. An invalid
+ * configuration could contain more.
+ */
 const MAX_OPTIONS = 100;
 
 /** A word that needs no quotes in a shell. */
@@ -61,7 +64,7 @@ export function formatRbacCommand(
   return ["olmv1 rbac", ...words.map(quoteWord)].join(" ");
 }
 
-/** Returns the watched namespaces of a configuration that are text. */
+/** Returns the watched namespaces in a configuration. Ignores values that are not strings. */
 function listWatchedNamespaces({
   watchNamespace,
   watchNamespaces,
@@ -87,19 +90,22 @@ export interface PermissionRequest {
   resourceOf: ResourceOf;
   /** The configuration; default: `spec.config.inline`. */
   config?: JsonObject | undefined;
-  /** The images that the printed roles must cover: of the installed bundle, if there is one, and of the new one. */
+  /** The images that the printed roles must cover: the image of the new bundle, and of the installed bundle if there is one. */
   images: readonly string[];
 }
 
 /** Permissions that the ServiceAccount lacks. */
 export interface MissingPermissions {
-  /** All of them, in the words of the Go operator-controller. */
+  /** Message with all missing permissions, in the format of the Go operator-controller. */
   text: string;
-  /** All of them, who lacks them, and the command that prints the roles. */
+  /** Problem with all missing permissions, the identity that lacks them, and the command that prints the roles. */
   problem: Problem;
-  /** All of them, as rules. */
+  /** All missing permissions as rules. */
   missing: RequiredRules;
-  /** Only a dry run can decide: only `bind` on foreign roles is missing, and the ServiceAccount may hold the rules of these roles itself. */
+  /**
+   * Whether only a dry run can decide: only `bind` on roles outside of the bundle is missing, and the ServiceAccount may hold the rules of these
+   * roles itself.
+   */
   uncertain: boolean;
   isOver: UnblockCheck;
 }
@@ -107,15 +113,16 @@ export interface MissingPermissions {
 /** @see operator-controller v1.5.0 internal/operator-controller/applier/helm.go runPreAuthorizationChecks */
 const HEAD = "pre-authorization failed: service account requires the following permissions to manage cluster extension:";
 
-/** Limit of rules in the condition, in bytes, so that its message stays readable. */
+/** Maximum size of the rules in the condition message in bytes, to keep the message readable. */
 const MAX_RULE_BYTES = 8_192;
-/** Limit of access reviews if the API server cannot list all permissions; the dry run decides about the rest. */
+/** Maximum number of access reviews if the API server cannot list all permissions. The dry run checks the rest. */
 const MAX_REVIEWS = 300;
 const PARALLEL_REVIEWS = 8;
 
 /**
  * Finds the permissions that the client's identity lacks to install, maintain and uninstall the objects; undefined if none is missing, or if it may
- * not review its permissions. Lists missing permissions to watch objects, and to read Pods and custom resources, but they alone do not count.
+ * not review its permissions. The result also lists missing permissions to watch objects and to read Pods and custom resources, but not if these are
+ * the only missing permissions.
  */
 export async function findMissingPermissions(
   client: Pick<Client, "raw">,
@@ -179,7 +186,7 @@ export function toRuleDetails({ clusterRules, namespaceRules }: RequiredRules): 
   );
 }
 
-/** Returns the rules that a problem lists, the inverse of `toRuleDetails`. */
+/** Returns the rules in the details of a problem; the inverse of `toRuleDetails`. */
 export function rulesFromDetails(details: NonNullable<ProblemData["permissions"]>): RequiredRules {
   const rulesIn = (place: string | undefined): PolicyRule[] => details.filter(({ namespace }) => namespace === place).map(ruleFromDetails);
   const namespaces = [...new Set(details.flatMap(({ namespace }) => (namespace === undefined ? [] : [namespace])))];
@@ -202,7 +209,7 @@ function ruleFromDetails({
   };
 }
 
-/** Finds the rules that are allowed although no rule lists them, with one access review for each permission. */
+/** Finds allowed rules that the API server did not list, with one access review for each permission. */
 async function findAllowed(client: Pick<Client, "raw">, rules: RequiredRules, signal: AbortSignal): Promise<GrantedRules> {
   const grants = listGrants(rules);
   const reviewed = grants.slice(0, MAX_REVIEWS);
@@ -213,7 +220,7 @@ async function findAllowed(client: Pick<Client, "raw">, rules: RequiredRules, si
   return { clusterRules: rulesIn(""), namespaceRules };
 }
 
-/** Reports whether only `bind` on roles outside of the set is missing. */
+/** Reports whether only `bind` on roles outside of the set of objects is missing. */
 function isUncertain(missing: RequiredRules, desired: readonly KubeObject[]): boolean {
   const isOfSet = ({ resource, name }: Grant): boolean =>
     desired.some(({ kind, metadata }) => `${kind.toLowerCase()}s` === resource && metadata.name === name);

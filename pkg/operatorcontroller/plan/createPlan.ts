@@ -144,7 +144,7 @@ function formatMissing({ problem: { message, next } }: MissingPermissions): stri
   return next === undefined ? message : `${message}; ${next}`;
 }
 
-/** Converts a finding of the preflight. In format version 1 of a plan, a conflict of kinds is a finding about ownership. */
+/** Converts a preflight finding. In plans of format version 1, a kind conflict has finding kind `ownership`. */
 function toPlanFinding(finding: PreflightFinding): PlanFinding {
   const lacking = finding.kind === "permissions" ? finding.problems.find(({ type }) => type === "MissingPermissions") : undefined;
   return {
@@ -155,7 +155,10 @@ function toPlanFinding(finding: PreflightFinding): PlanFinding {
   };
 }
 
-/** Returns a check for existing extensions. If listing them is denied, every extension counts as existing, so that no object is taken from one. */
+/**
+ * Returns a check whether an extension exists. If listing extensions is denied, every extension counts as existing; otherwise the plan could adopt
+ * objects of an existing extension.
+ */
 async function listOtherExtensions(client: Client, signal: AbortSignal): Promise<ExtensionExists> {
   try {
     const { items } = await client.list({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { metadataOnly: true, signal });
@@ -167,7 +170,7 @@ async function listOtherExtensions(client: Client, signal: AbortSignal): Promise
   }
 }
 
-/** Replaces the uid of an extension that does not exist, because an owner reference needs one. */
+/** Used as the uid of an extension that does not exist yet, because an owner reference needs a uid. */
 const NO_UID = "00000000-0000-0000-0000-000000000000";
 
 /**
@@ -198,7 +201,7 @@ async function observe(
   const { extension, hidden } = started;
   const { name, uid = NO_UID } = extension.metadata;
   const history = await new ReleaseStore(client, systemNamespace).history({ name, uid }, { signal }).catch((err: unknown) => {
-    throw wrapError(`read the releases of ClusterExtension ${goQuote(name)} in namespace ${goQuote(systemNamespace)}: `, err);
+    throw wrapError(`cannot read the releases of ClusterExtension ${goQuote(name)} in namespace ${goQuote(systemNamespace)}: `, err);
   });
   requireReadable(history, "cannot plan: ");
   const installed = findInstalledBundle(history.current);
@@ -207,7 +210,7 @@ async function observe(
   const before = wanted.extension.status?.install?.bundle.name;
   if (!installed && before !== undefined)
     throw new Error(
-      `bundle ${goQuote(before)} is installed, but namespace ${goQuote(systemNamespace)} contains no release of it; set --system-namespace to the namespace of operator-controller (default ${SYSTEM_NAMESPACE})`,
+      `status.install lists bundle ${goQuote(before)}, but namespace ${goQuote(systemNamespace)} contains no release of this bundle; set --system-namespace to the operator-controller namespace (default: ${SYSTEM_NAMESPACE})`,
     );
   return { ...started, phase: "authenticated", releases, client: scoped.withTextFilter((text) => hidden.hide(text)), changes: {} };
 }
@@ -218,7 +221,7 @@ async function start({ desired: wanted, client, clusterProxy }: PlanRequest): Pr
   return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, await readVersion(client), clusterProxy);
 }
 
-/** Reports the dependencies of the bundle; only operator-controller checks whether they are satisfied. */
+/** Reports the dependencies of the bundle. Only operator-controller checks whether they are satisfied. */
 const noteDependencies: ReconcileStep<Resolved> = {
   name: "NoteDependencies",
   async run(phase) {
@@ -237,7 +240,7 @@ async function listDependencyNotes({ extension, bundle }: Resolved): Promise<str
   return [
     ...faults.map(formatError),
     ...(needs.length > 0
-      ? [`it depends on ${formatEnumeration(needs)}; the plan does not check this, and spec.dependencies.policy is ${policy}`]
+      ? [`the bundle depends on ${formatEnumeration(needs)}; the plan does not check dependencies (spec.dependencies.policy is ${policy})`]
       : []),
   ];
 }
@@ -338,14 +341,16 @@ function listRemarks({ extension }: Unpacked, isDeployed: boolean): string[] {
     ...(extension.spec.suspend ? ["spec.suspend is true: the controller applies nothing until it is false"] : []),
     ...(pinned === undefined
       ? []
-      : [`annotation ${ANNOTATION_ROLLBACK_TO} keeps revision ${pinned}: the controller applies nothing until you remove it`]),
-    ...(isDeployed ? ["this release is already deployed: objects that differ have drifted, see spec.drift"] : []),
+      : [
+          `annotation ${ANNOTATION_ROLLBACK_TO} pins revision ${pinned}: the controller applies no other bundle until you remove the annotation`,
+        ]),
+    ...(isDeployed ? ["this release is already deployed: differences are drift, which the controller handles as set in spec.drift"] : []),
   ];
 }
 
 function formatRelabeled({ relabeled }: ChangePlan): string[] {
   if (relabeled === 0) return [];
-  return [`unchanged objects that only get new values of labels ${LABEL_PACKAGE_NAME} and ${LABEL_BUNDLE_VERSION}: ${relabeled}`];
+  return [`objects that change only in labels ${LABEL_PACKAGE_NAME} and ${LABEL_BUNDLE_VERSION}: ${relabeled}`];
 }
 
 function toPlanBundle({ name, version, image, catalog }: ResolvedBundle): InstallPlan["bundle"] {
@@ -378,13 +383,16 @@ export interface PlanRequest {
   client: Client;
   /** The client for the objects of the bundle. */
   scoped: Client;
-  /** Whether `scoped` is the extension's ServiceAccount, so that its permissions are checked. */
+  /** Whether `scoped` is the extension's ServiceAccount. If so, its permissions are checked. */
   isServiceAccount: boolean;
-  /** Looks up the permissions of the extension's ServiceAccount if `scoped` is another user. Missing ones are reported, not counted as findings. */
+  /**
+   * Looks up the permissions of the extension's ServiceAccount if `scoped` is another user. Missing permissions are reported as a note, not as a
+   * finding.
+   */
   account?: { readonly client: Client; readonly report: (lacking: MissingPermissions | undefined) => void } | undefined;
   /** Reads the bundle of an image. */
   reader: { bundle(source: string): Promise<RegistryV1Bundle> };
-  /** Reads packages of the catalogs. */
+  /** Reads packages from the catalogs. */
   contents: CatalogPackages;
   /** Chooses the certificate provider for webhooks, like operator-controller. */
   providers: CertificateProviders;

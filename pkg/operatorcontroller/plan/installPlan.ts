@@ -2,11 +2,11 @@ import type { ProblemData } from "../../api/problemSchema.ts";
 import type { PlannedAction } from "../../release/changePlan.ts";
 import type { FieldChange } from "../../release/diff.ts";
 
-/** A reason why operator-controller would deny the release, or why that cannot be determined. */
+/** A reason why operator-controller would deny the release, or why this cannot be determined. */
 export interface PlanFinding {
   /**
-   * As `FindingKind` of the preflight, where `ownership` includes `kindConflict`; and `requirements`: the cluster does not meet the requirements
-   * of the bundle.
+   * The preflight's `FindingKind`, except that `ownership` includes `kindConflict`; or `requirements`: the cluster does not meet the requirements of
+   * the bundle.
    */
   readonly kind:
     | "namespace"
@@ -20,9 +20,9 @@ export interface PlanFinding {
     | "dryRun"
     | "quota";
   readonly text: string;
-  /** Of kind permissions: the missing rules. */
+  /** For kind `permissions`: the missing rules. */
   readonly permissions?: NonNullable<ProblemData["permissions"]>;
-  /** Of kind permissions: the command that grants them. */
+  /** For kind `permissions`: the command that grants them. */
   readonly grant?: string;
 }
 
@@ -33,29 +33,32 @@ export interface InstallPlanObject {
   readonly kind: string;
   readonly namespace?: string;
   readonly name: string;
-  /** The object's rules grant more permissions than now. */
+  /** Whether the object's rules grant more permissions than now. */
   readonly widens: boolean;
-  /** It has a finding, and the changes of its fields are unknown. */
+  /** Whether the object has a finding. If so, the changes of its fields are unknown. */
   readonly refused: boolean;
-  /** Changed fields of an update, at most 50; values are JSON of at most 200 characters, and masked for Secrets. */
+  /** Fields changed by an update, at most 50. Values are JSON of at most 200 characters, and masked for Secrets. */
   readonly changes: readonly FieldChange[];
   /** Number of changed fields that `changes` omits. */
   readonly more: number;
 }
 
-/** A warning of the API server, or of an admission webhook or policy, about objects that it accepts. */
+/** A warning from the API server, an admission webhook or an admission policy about accepted objects. */
 export interface InstallPlanWarning {
   /** One printable line of at most 500 characters. */
   readonly text: string;
-  /** Such as "Deployment ns/name". */
+  /** Descriptions of the objects, such as "Deployment ns/name". */
   readonly objects: readonly string[];
 }
 
-/** The changes that operator-controller would make for a ClusterExtension: the JSON output of `olmv1 plan`. A format version only gains members. */
+/**
+ * The changes that operator-controller would make for a ClusterExtension: the JSON output of `olmv1 plan`. Within a format version, members are only
+ * added.
+ */
 export interface InstallPlan {
   readonly formatVersion: 1;
   readonly extension: string;
-  /** Whether a ClusterExtension of that name exists. */
+  /** Whether a ClusterExtension with this name exists. */
   readonly exists: boolean;
   readonly installed: { readonly bundle: string; readonly version: string; readonly revision: number } | null;
   readonly bundle: { readonly name: string; readonly version: string; readonly image: string; readonly catalog: string | null };
@@ -71,6 +74,6 @@ export interface InstallPlan {
   readonly notes: readonly string[];
   /** The digest in status.plan; null for an extension that does not exist yet, because the digest depends on its uid. */
   readonly digest: string | null;
-  /** `needed`: the plan requires an approval; `given`: it is approved. */
+  /** `needed`: the plan requires approval; `given`: the plan is approved. */
   readonly approval: { readonly needed: boolean; readonly given: boolean };
 }

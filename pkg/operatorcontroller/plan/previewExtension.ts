@@ -7,7 +7,7 @@ import { isForbidden } from "../../kube/errors.ts";
 
 /** An extension as it would be after applying a file. */
 export interface ExtensionPreview {
-  /** With the uid and status of the existing extension, if it exists. */
+  /** Has the uid and status of the existing extension, if it exists. */
   extension: ClusterExtension;
   exists: boolean;
   notes: string[];

@@ -27,9 +27,9 @@ function exceedsQuota(err: unknown): boolean {
 }
 
 /**
- * Removes what a first install created in this reconcile if a ResourceQuota rejected the rest: the remaining objects do
- * not fit, so a partial operator would block the namespace. After any other failure the objects stay, and the next
- * reconcile continues from there. Keeps CustomResourceDefinitions in use, and objects that now belong to another owner.
+ * Removes the objects that a first install created in this reconcile if a ResourceQuota rejected the others: otherwise
+ * a partially installed operator would occupy the quota. After any other failure the objects are kept, and the next
+ * reconcile continues. Keeps CustomResourceDefinitions in use, and objects that now belong to another owner.
  * @throws RetryableError Retrying with the cause, and with the removed objects or the reason why they were not removed.
  */
 async function removeAfterQuotaExceeded(
@@ -57,8 +57,9 @@ async function removeAfterQuotaExceeded(
     signal.throwIfAborted();
     outcome = `removing the created objects also failed: ${getErrorMessage(err)}`;
   }
-  deps.events.record(extension, "Warning", "InstallRolledBack", `install exceeded a quota; ${outcome}`);
-  const advice = "grant the ServiceAccount list on resourcequotas in its namespace to detect this before anything is written";
+  deps.events.record(extension, "Warning", "InstallRolledBack", `the install exceeded a ResourceQuota; ${outcome}`);
+  const advice =
+    "to detect this before objects are created, grant the ServiceAccount the list permission on resourcequotas in its namespace";
   throw new RetryableError("Retrying", `${getErrorMessage(cause)}; ${outcome}; ${advice}`, { cause });
 }
 
@@ -67,13 +68,13 @@ async function removeAfterQuotaExceeded(
  *
  * | release on record           | bundle content | action                                              |
  * | deployed, same input        | not needed     | compare and correct objects if the interval is over |
- * | deployed                    | not available  | the same: maintain the installed objects            |
+ * | deployed                    | not available  | maintain the installed objects                      |
  * | none, failed or interrupted | any            | preflight, then apply as a release                  |
  * | deployed, other objects     | available      | preflight, then apply as a new release and prune    |
  * | a rollback, bundle held     | not needed     | complete the rollback, then compare and correct     |
  *
- * A pinned release is applied or maintained instead. If an upgrade is rejected midway, `undoFailedUpgrade` undoes it.
- * If a first install exceeds a quota, `removeAfterQuotaExceeded` removes it.
+ * A pinned release is applied or maintained instead. If an upgrade is rejected midway, `undoFailedUpgrade` rolls it
+ * back. If a first install exceeds a quota, `removeAfterQuotaExceeded` removes its objects.
  */
 export function applyBundle(deps: RollbackServices): ReconcileStep<Unpacked, Applied> {
   return {
@@ -119,8 +120,8 @@ function warnOfConfig(phase: Unpacked, objects: readonly KubeObject[]): void {
 
 /**
  * Maintains the installed objects in a reconcile that did not reach a newer bundle: resolving, pulling, rendering or
- * applying it failed. Does nothing after a new release has begun, because restoring the old objects would revert half
- * of it.
+ * applying it failed. Does nothing after the apply of a new release has begun, because restoring the old objects would
+ * partially revert the new release.
  */
 export async function keepInstalled(deps: RollbackServices, phase: Phase, context: StepContext): Promise<void> {
   if (!hasClient(phase) || phase.changes.began) return;
@@ -132,8 +133,8 @@ export async function keepInstalled(deps: RollbackServices, phase: Phase, contex
 }
 
 /**
- * Corrects deleted and changed objects before the bundle is resolved, because this needs neither catalogs nor
- * registries. Ignores failures: later steps retry, and the bundle that they install may fix the cause.
+ * Corrects deleted and changed objects before the bundle is resolved, because this requires no catalogs or registries.
+ * Ignores failures: later steps retry, and the bundle that they install may fix the cause.
  */
 export function correctDrift(deps: ApplyServices): ReconcileStep<Authenticated> {
   return {

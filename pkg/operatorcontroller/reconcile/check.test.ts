@@ -111,7 +111,7 @@ test.for<[why: string, given: Given]>([
   const { signal } = new AbortController();
   expect(await findWaitingError(error)?.isOver(signal)).toBe(false);
   world.served.push(THING);
-  expect(await findWaitingError(error)?.isOver(signal)).toBe(true); // the message changes, although the version is still too low
+  expect(await findWaitingError(error)?.isOver(signal)).toBe(true); // the unmet requirements change, although the version is still too low
 });
 
 test("checkRequirements retries under Enforce when the API server does not respond", async () => {
@@ -133,7 +133,7 @@ test("checkRequirements records one Event until the unmet requirements change", 
   expect(world.events.seen).toHaveLength(2);
 });
 
-test("checkRequirements reports twenty findings and the number of the others", async () => {
+test("checkRequirements reports twenty unmet requirements and the number of others", async () => {
   const definitions = Array.from({ length: 30 }, (_, i) => ({ name: `d${i}.g.io`, version: "v1" }));
   const { phase } = await new RequirementsFixture().pass({ bundle: { definitions } });
   expect(problemTexts(phase)[0]).toContain('"d19.g.io" is required, but not served, and 10 more');

@@ -78,8 +78,8 @@ export function validate({ identities }: Pick<Services, "identities">): Reconcil
 }
 
 /**
- * Reports mistakes in a bundle that is installed anyway: its metadata contradicts its catalog or itself. Adds a problem
- * while the bundle is installed, and records an Event once.
+ * Reports mistakes in a bundle that do not prevent its installation: its metadata contradicts the catalog, or is
+ * inconsistent. Adds a problem while the bundle is installed, and records one Event.
  */
 export function checkBundle({ events, memory }: Pick<Services, "events" | "memory">): ReconcileStep<Unpacked> {
   return {
@@ -103,13 +103,13 @@ export function checkBundle({ events, memory }: Pick<Services, "events" | "memor
   };
 }
 
-/** Maximum number of definitions that a message names. Definitions with the same mistake count as one finding. */
+/** Maximum number of findings in a message. CRDs with the same mistake count as one finding. */
 const MAX_LEGACY_CRDS = 3;
 
 /**
- * Rejects a bundle with definitions that API servers no longer accept.
+ * Rejects a bundle with CRDs that API servers no longer accept.
  * @param name name of the bundle in its catalog.
- * @throws TerminalError Blocked that names each definition and the change that its author must make.
+ * @throws TerminalError Blocked that lists each CRD and the change that its author must make.
  */
 export function requireCurrentCrds(name: string, bundle: Pick<BundleSummary, "legacyCrds">): void {
   const faults = explainLegacyCrds(bundle);
@@ -122,7 +122,8 @@ export function requireCurrentCrds(name: string, bundle: Pick<BundleSummary, "le
 }
 
 /**
- * Compares the maximum in the bundle itself with the version of the cluster, because a catalog may omit it:
+ * Compares the maximum OpenShift version in the bundle itself with the cluster version, because a catalog may omit the
+ * maximum:
  *
  * | clusterVersionPolicy | the bundle               | if the cluster's version is too high             |
  * | Enforce              | is not the installed one | rejected; the controller keeps the installed one |
@@ -137,7 +138,7 @@ export const checkClusterVersion: ReconcileStep<Unpacked> = {
     const conflict = findClusterVersionConflict(readMaxVersion(phase), clusterVersion);
     if (!conflict) return Promise.resolve(phase);
     if (extension.spec.source.catalog?.clusterVersionPolicy === "Enforce" && !isInstalled(phase)) {
-      const message = `bundle ${goQuote(bundle.name)} is not installed: ${formatClusterVersionConflict(conflict)} (stated by its ClusterServiceVersion, not by the catalog)`;
+      const message = `bundle ${goQuote(bundle.name)} is not installed: ${formatClusterVersionConflict(conflict)} (according to its ClusterServiceVersion, not the catalog)`;
       const next = "exclude the version with spec.source.catalog.version, or set clusterVersionPolicy to Warn";
       const problems = [newProblem("ClusterVersionNotSupported", { severity: "Error", message, next })];
       return Promise.reject(new RetryableError(Reason.Retrying, message, { problems }));
@@ -149,7 +150,8 @@ export const checkClusterVersion: ReconcileStep<Unpacked> = {
 };
 
 /**
- * Returns the maximum in the bundle's own annotation, or in that of the release if an installed bundle was not pulled.
+ * Returns the maximum in the bundle's own annotation, or in the release's annotation if the installed bundle was not
+ * pulled.
  */
 function readMaxVersion({ content, releases }: WithContent): MaxVersion {
   const annotations = content ? content.annotations : findLastDeployed(releases.history.current)?.annotations;
@@ -226,7 +228,7 @@ async function listUnmet(requirements: BundleRequirements, apis: Services["apis"
   return findUnmetRequirements(requirements, { served, kubeVersion });
 }
 
-/** Returns the requirements of the bundle, or of the release if an installed bundle was not pulled. */
+/** Returns the requirements of the bundle, or those recorded in the release if the installed bundle was not pulled. */
 function readRequirements({ content, releases }: WithContent): BundleRequirements | undefined {
   return content ? content.requirements : findLastDeployed(releases.history.current)?.requirements;
 }

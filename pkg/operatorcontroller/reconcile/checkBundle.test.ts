@@ -45,7 +45,7 @@ test.for<[why: string, parts: PhaseParts<Unpacked>, notes: string[]]>([
   if (!given.held) expect(phase?.flaws).toEqual(notes.length > 0 ? [FLAW] : []);
 });
 
-test("checkBundle records an Event once, and again after the mistakes were fixed", async () => {
+test("checkBundle records one Event, and another one when mistakes occur again after they were fixed", async () => {
   const fixture = new CheckFixture();
   const flawed = { content: toRenderableBundle(bundleOf()), bundle: OTHER };
   for (const parts of [flawed, flawed, kept]) await fixture.pass(parts);

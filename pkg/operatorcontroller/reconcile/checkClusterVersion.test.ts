@@ -90,5 +90,5 @@ test.for<[why: string, given: Given, because: string]>([
 ])("checkClusterVersion rejects a bundle under Enforce when %s", async ([, given, because]) => {
   const { error } = await pass({ ...given, policy: "Enforce" });
   expect(error).toMatchObject({ retry: true, reason: "Retrying" });
-  expect(error?.message).toBe(`bundle "p.v1.1.0" is not installed: ${because} (stated by its ClusterServiceVersion, not by the catalog)`);
+  expect(error?.message).toBe(`bundle "p.v1.1.0" is not installed: ${because} (according to its ClusterServiceVersion, not the catalog)`);
 });

@@ -14,7 +14,7 @@ test.for<[details: { target?: string; remedy?: string }, text: string, isNext: b
   [{ target: "4.19", remedy: LIFTS }, "4.20", true, undefined],
   [{ remedy: LIFTS }, "4.19", true, LIFTS],
   [{ remedy: LIFTS }, "4.20", false, undefined],
-])("readRemedy of %j for %s (next: %s) is %j", ([details, text, isNext, want]) => {
+])("readRemedy of %j for target %s (next minor version: %s) returns %j", ([details, text, isNext, want]) => {
   expect(readRemedy(blocked(details), { text, isNext })).toBe(want);
 });
 

@@ -10,7 +10,7 @@ import { type ClusterVersion, formatMinorVersion, getNextMinor } from "../../ver
 import type { KnownReleases } from "../state/clusterChanges.ts";
 import { getReleases, type Phase } from "../state/phases.ts";
 
-/** A condition and the problem that it reports. */
+/** The condition ClusterUpgradeBlocked, and the problem if it is True. */
 export interface UpgradeVerdict {
   readonly condition: ConditionVerdict;
   readonly problems: readonly Problem[];
@@ -21,8 +21,8 @@ type StatedVerdict = Exclude<ReleaseVerdict, { kind: "unlimited" }>;
 
 /**
  * Computes condition ClusterUpgradeBlocked: whether the active releases of an extension block the upgrade of the
- * cluster to its next minor version. Undefined if none limits the cluster's version. The first matching row decides;
- * the message lists every release:
+ * cluster to its next minor version. Undefined if no release limits the cluster version. The first matching row
+ * decides; the message lists every release:
  *
  * | a maximum that is too low     | True / IncompatibleOperatorInstalled |
  * | a malformed maximum           | True / InvalidMaxOpenShiftVersion    |
@@ -97,9 +97,11 @@ function chooseRemedy(phase: Phase, blocking: readonly string[]): string | undef
 
 /**
  * Returns the remedy in the status of an extension that blocks an upgrade of the cluster, such as `version 1.1.0 of
- * catalog "x" allows the cluster upgrade`. Undefined if the status has none, or if it is about another target.
+ * catalog "x" allows the cluster upgrade`. Undefined if the status contains no remedy, or the remedy is for a different
+ * target.
  * @param target.text major and minor version to upgrade to, such as "4.19".
- * @param target.isNext whether this is the cluster's next minor version, which a problem without a target is about.
+ * @param target.isNext whether this is the cluster's next minor version. A problem without a target refers to that
+ * version.
  */
 export function readRemedy(
   status: Pick<ClusterExtensionStatus, "problems"> | undefined,

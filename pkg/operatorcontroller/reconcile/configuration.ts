@@ -16,13 +16,13 @@ import { formatUnwatched } from "../watches/objectWatches.ts";
 import type { ReadObject } from "../watches/sourceWatches.ts";
 import type { Services } from "./services.ts";
 
-/** Returns the objects that `spec.config.valuesFrom` names, in its order and without duplicates. */
+/** Returns the objects in `spec.config.valuesFrom`, in this order and without duplicates. */
 function listSourceRefs({ spec }: Pick<ClusterExtension, "spec">): ObjectRef[] {
   const named = (spec.config?.valuesFrom ?? []).map(({ kind, name }) => [`${kind}/${name}`, { kind, name }] as const);
   return [...new Map(named).values()].map(({ kind, name }) => ({ apiVersion: "v1", kind, name, namespace: spec.namespace }));
 }
 
-/** Objects that were read, and the errors of the others. */
+/** The objects that were read, and the errors for the others. */
 interface ConfigSourceReads {
   readonly read: readonly ReadSource[];
   readonly failures: readonly unknown[];
@@ -48,14 +48,15 @@ async function readSources(
 /** Dependencies of reading the configuration. */
 export interface ConfigurationServices extends Pick<Services, "driftIntervalMs">, Partial<Pick<Services, "sources">> {
   /**
-   * Whether the reconcile acts as the extension's ServiceAccount, whose missing permissions explain a denied request.
-   * Default true.
+   * Whether the reconcile acts as the extension's ServiceAccount. If so, a denied request is explained by the missing
+   * permissions. Default: true.
    */
   readonly isServiceAccount?: boolean;
 }
 
 /**
- * Builds the configuration from `spec.config` and the objects that it names, as the extension's ServiceAccount:
+ * Builds the configuration from `spec.config` and the objects in `valuesFrom`, which are read as the extension's
+ * ServiceAccount:
  *
  * | sources                               | the reconcile                                                         |
  * | an earlier release is pinned          | continues, because nothing is rendered                                |
@@ -64,9 +65,9 @@ export interface ConfigurationServices extends Pick<Services, "driftIntervalMs">
  * | all are readable and can be merged    | continues                                                             |
  * | reading one is forbidden              | ends; resumes when the permission is granted                          |
  * | one is missing and not optional       | ends; resumes when it exists                                          |
- * | one contains anything but an object   | ends with InvalidConfiguration until it or the extension changes      |
+ * | one contains anything except an object   | ends with InvalidConfiguration until it or the extension changes      |
  *
- * All values that were read are hidden in every message.
+ * Every message hides the values from these objects.
  */
 export function readConfiguration(services: ConfigurationServices): ReconcileStep<Resolved> {
   const { sources: watches, driftIntervalMs, isServiceAccount = true } = services;
@@ -102,7 +103,7 @@ export function readConfiguration(services: ConfigurationServices): ReconcileSte
   };
 }
 
-/** Returns the error for sources that cannot be merged. It is over when one of them has changed. */
+/** Returns the error for sources that cannot be merged. The controller retries when one of the sources has changed. */
 function createSourcesError({ missing, invalid }: { missing: readonly string[]; invalid: readonly string[] }, isOver: UnblockCheck): Error {
   const text = [...invalid, ...missing].join("; ");
   const details = (texts: readonly string[]) => texts.map((message) => ({ path: "valuesFrom", message }));
@@ -122,7 +123,7 @@ function createReadError(failures: readonly unknown[]): RetryableError {
   });
 }
 
-/** Returns an error with the missing rules. It is over when they are granted. */
+/** Returns an error with the missing rules. The controller retries when the rules are granted. */
 async function createDeniedError(phase: Resolved, failures: readonly unknown[], signal: AbortSignal): Promise<Error> {
   const { extension, client, releases, bundle } = phase;
   const [first] = failures;

@@ -26,7 +26,7 @@ function extension(finalizers: readonly string[] | undefined, deletionTimestamp?
   return { ...made, metadata: deletionTimestamp === undefined ? metadata : { ...metadata, deletionTimestamp } };
 }
 
-/** An API server without objects, so that there is nothing to delete and nothing to wait for. */
+/** An API server without objects: there is nothing to delete and nothing to wait for. */
 const CORE: Answer = { json: { resources: [{ name: "configmaps", kind: "ConfigMap", namespaced: true, verbs: ["get"] }] } };
 
 interface Given {
@@ -37,7 +37,7 @@ interface Given {
   noClient?: Error;
   patchFails?: Error;
   objects?: (url: string) => Answer | undefined;
-  /** Its dependents; undefined while they are unknown. */
+  /** The dependents of the extension; undefined while they are unknown. */
   dependents?: Dependent[] | undefined;
 }
 
@@ -103,7 +103,7 @@ test.for([
     expect(result).toEqual({ requeueAfterMs: 20 });
     expect([isLeft, patches.bodies]).toEqual([true, [{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]]);
     expect(events.seen).toEqual([
-      `Warning FinalizerRemoved: finalizer ${named} removed: the extension is not being deleted. To keep its objects, delete it with --cascade=orphan`,
+      `Warning FinalizerRemoved: removed finalizer ${named} because the extension is not being deleted. To keep its objects, delete the extension with --cascade=orphan`,
     ]);
   },
 );
@@ -119,7 +119,7 @@ test("removeCollectorFinalizers keeps other finalizers, and all while the extens
 test.for<[why: string, failure: Error, result: StepResult | undefined]>([
   ["reconciles an extension again immediately when it has changed", refusal(409, "Conflict"), { requeueAfterMs: 20 }],
   ["ends when the extension no longer exists", refusal(404, "NotFound"), {}],
-])("a write of finalizers %s, without a status", async ([, failure, result]) => {
+])("a finalizer update %s, without writing a status", async ([, failure, result]) => {
   const patches = new RecordedPatches();
   patches.failures.push(failure);
   const outcome = await runStep(ensureFinalizer({ client: patches }), buildObserved(extension([])));
@@ -147,13 +147,13 @@ test.for<[why: string, finalizers: readonly string[], left: readonly string[]]>(
   expect(asked).toContain("GET /api/v1/namespaces/x-system/configmaps/a");
 });
 
-test("handleDeletion names the finalizers that it waits for when only others are left", async () => {
+test("handleDeletion reports the finalizers that it waits for when only foreign finalizers are left", async () => {
   const { phase, patches, result, isLeft } = await pass({ extension: extension(["theirs", "and-theirs"], DELETED) });
   expect(progressOf(phase)).toBe("uninstalled; waiting for other finalizers to be removed: theirs, and-theirs");
   expect([patches.bodies, result, isLeft]).toEqual([[], {}, false]);
 });
 
-test("handleDeletion waits for objects to be deleted and names them", async () => {
+test("handleDeletion waits until objects are deleted, and reports them", async () => {
   const live = {
     metadata: { name: "a", namespace: "x-system", uid: "1", deletionTimestamp: DELETED, ownerReferences: [{ uid: "u", controller: true }] },
   };
@@ -182,7 +182,7 @@ test("handleDeletion waits for a missing ServiceAccount unless force-delete leav
   const annotated = { ...deleted, metadata: { ...deleted.metadata, annotations: { "olm.operatorframework.io/force-delete": "true" } } };
   const { isLeft, events } = await pass({ extension: annotated, releases, noClient });
   expect(events).toEqual([
-    `Warning UninstalledByGarbageCollector: objects are left to the garbage collector and CustomResourceDefinitions stay: ${noClient.message}`,
+    `Warning UninstalledByGarbageCollector: the controller leaves the objects to the garbage collector and keeps CustomResourceDefinitions: ${noClient.message}`,
   ]);
   expect([isLeft, releases.records.size]).toEqual([true, 0]);
 });
@@ -208,7 +208,7 @@ test("handleDeletion reports an unknown installed bundle when releases cannot be
 
 test("handleDeletion keeps objects and releases when a token cannot be requested", async () => {
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
-  const noClient = new RetryableError("Retrying", "operator-controller may not create serviceaccounts/token");
+  const noClient = new RetryableError("Retrying", "operator-controller is not allowed to create serviceaccounts/token");
   const { error, phase, isLeft, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
   expect(error).toBe(noClient);
   expect([isLeft, releases.state, patches.bodies]).toEqual([false, ["v1 deployed"], []]);
@@ -232,10 +232,10 @@ test.for([
   const { patches, events, asked } = await pass({ extension: extension(finalizers, DELETED), releases });
   expect(patches.bodies).toMatchObject([{ metadata: { finalizers: left } }]);
   expect([releases.state, asked]).toEqual([["v1 deployed"], []]);
-  expect(events).toEqual(["Normal Orphaned: deleted with --cascade=orphan: its objects and releases are kept"]);
+  expect(events).toEqual(["Normal Orphaned: the extension was deleted with --cascade=orphan: its objects and releases are kept"]);
 });
 
-test("handleDeletion knows the objects when the garbage collector deleted the releases first, as in a foreground deletion", async () => {
+test("handleDeletion deletes the recorded objects when the garbage collector deleted the releases first, as in a foreground deletion", async () => {
   const memory = new ExtensionCache();
   const deleted = extension([FINALIZER_UNINSTALL, "foregroundDeletion"], DELETED);
   memory.record(deleted, [releaseRecord(1, "deployed", { objects: ["a"] })]);
@@ -253,7 +253,7 @@ const held = () => ({
 });
 
 // Source: H-14.
-test("handleDeletion removes nothing while other extensions depend on it, and names them, their needs and the next step", async () => {
+test("handleDeletion deletes nothing while other extensions depend on the extension, and reports them, their constraints and the next step", async () => {
   const given = { ...held(), extension: extension([FINALIZER_UNINSTALL], DELETED) };
   const { error, releases, asked, patches } = { ...given, ...(await pass(given)) };
   expect(error).toMatchObject({ reason: "RequiredByOthers", retry: true });
@@ -270,7 +270,7 @@ test("handleDeletion removes nothing while other extensions depend on it, and na
   expect((await pass(given)).isLeft).toBe(true);
 });
 
-test("handleDeletion names five of many dependents", async () => {
+test("handleDeletion lists five of many dependents", async () => {
   const dependents = Array.from({ length: 7 }, (_, i) => ({ ...DEPENDENT, extension: `b${i}`, needs: ["a", "b", "c", "d"] }));
   const { error } = await pass({ ...held(), dependents, extension: extension([FINALIZER_UNINSTALL], DELETED) });
   expect((error as Error).message).toContain('ClusterExtension "b4" (bundle "b.v1.0.0") needs a, b, c and 1 more; and 2 more');

@@ -41,15 +41,15 @@ import type { Services } from "./services.ts";
 export interface UninstallProgress {
   /** Objects such as "Deployment ns/x"; empty if the uninstall waits for nothing. */
   waitingFor: string[];
-  /** Definitions that stay, each with the reason, for Events. */
+  /** Kept CRDs, each with the reason, for Events. */
   kept: { readonly text: string }[];
 }
 
 type Stage = () => Promise<string[]>;
 
-/** Deleted first, and waited for, so that no webhook of a stopped operator blocks the rest. */
+/** Deleted first. The uninstall waits until they are deleted; otherwise the webhook of a stopped operator could block later deletions. */
 const WEBHOOKS: ReadonlySet<string> = new Set(["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]);
-/** Waited for together with their Pods, so that no operator runs without its permissions. */
+/** The uninstall waits until they and their Pods are deleted; otherwise the operator would run without its permissions. */
 const WORKLOADS: ReadonlySet<string> = new Set([
   "CronJob",
   "DaemonSet",
@@ -62,8 +62,8 @@ const WORKLOADS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Deletes the objects of an extension as its ServiceAccount, in stages. Each run proceeds until it must wait. Skips
- * objects that no longer belong to the extension. The stages:
+ * Deletes the objects of an extension as its ServiceAccount, in stages. Each run continues until it must wait. Skips objects that no longer belong to
+ * the extension. The stages:
  * - conversion webhooks of CRDs
  * - webhook configurations
  * - with policy Delete, the custom resources, while the operator still runs
@@ -87,10 +87,10 @@ export class Uninstaller {
 
   /**
    * Runs the stages until one of them must wait.
-   * @param recorded every object that a release may have left behind.
+   * @param recorded every object that a release may have created.
    * @param onConversionDropped called for each conversion webhook that is removed from a definition.
    * @throws WaitingError ConversionNeeded before anything is removed, see `requireConversions`.
-   * @throws RetryableError Retrying with every rejected request of the failed stage. Later stages have not run.
+   * @throws RetryableError Retrying with every rejected request of the failed stage. Later stages do not run.
    */
   async run(recorded: readonly LeftObject[], onConversionDropped: (text: string) => void = () => undefined): Promise<UninstallProgress> {
     const policy = getCrdPolicy(this.#extension.spec);
@@ -114,8 +114,8 @@ export class Uninstaller {
       },
       () => this.#delete(others.filter(({ kind }) => WEBHOOKS.has(kind))),
       () => (policy === "Delete" ? this.#deleteCustomResources(crds) : Promise.resolve([])),
-      // Before the workloads that serve them: discovery, garbage collection and the deletion of namespaces fail for
-      // unavailable APIServices.
+      // Deleted before the workloads that serve them, because discovery, garbage collection and namespace deletion fail
+      // if an APIService is unavailable.
       () => this.#delete(others.filter(isApiService)),
       () =>
         this.#delete(
@@ -169,8 +169,8 @@ export class Uninstaller {
   }
 
   /**
-   * Returns a version that the CRD itself serves. Skips versions of an aggregated API server, because listing them would
-   * delete its objects. Undefined without such a version: the custom resources are deleted with the CRD.
+   * Returns a version that the CRD itself serves. Skips versions that an aggregated API server serves, because its objects would be listed and
+   * deleted. Undefined if there is no such version; in this case, the custom resources are deleted with the CRD.
    */
   async #ownKindOf(crd: KubeObject): Promise<CustomResourceKind | undefined> {
     for (const kind of listServedKinds(crd)) if (!(await findOtherServer(this.#client, crd, kind, this.#signal))) return kind;
@@ -187,10 +187,10 @@ export class Uninstaller {
   }
 }
 
-/** Maximum numbers of dependents in a message, and of constraints of each. */
+/** Maximum number of dependents in a message, and of constraints of each dependent. */
 const MAX_DEPENDENTS = 5;
 const MAX_NEEDS = 3;
-/** Longest time between two checks for dependents, which need no request or one shared by all extensions. */
+/** Maximum interval in milliseconds of the check for dependents. All extensions share the request of a check, if one is needed. */
 const DEPENDENTS_LOOK_MS = 1_000;
 
 /**
@@ -206,12 +206,12 @@ async function holdUninstall(
   const remembered = memory.of(extension);
   if (installed && !remembered.uninstalling && annotations?.[ANNOTATION_FORCE_UNINSTALL] !== "true") {
     const found = await dependents.of(name);
-    if (!found) throw new RetryableError(Reason.Retrying, "checking whether other extensions depend on this one");
+    if (!found) throw new RetryableError(Reason.Retrying, "cannot determine yet whether other extensions depend on this extension");
     if (found.length > 0) {
       const dependentsText = formatDependents(found);
       const message = `not uninstalled: other extensions depend on bundle "${installed.name}": ${dependentsText}`;
       const next =
-        "uninstall them first, set their spec.dependencies.policy to Ignore, or uninstall anyway: " +
+        "uninstall the dependents first, set their spec.dependencies.policy to Ignore, or uninstall anyway: " +
         `kubectl annotate clusterextension ${name} ${ANNOTATION_FORCE_UNINSTALL}=true`;
       const problems = [newProblem("RequiredByOthers", { message, next, details: found.map((one) => one.extension) })];
       const isOver = async (): Promise<boolean> => formatDependents((await dependents.of(name)) ?? []) !== dependentsText;
@@ -246,7 +246,7 @@ const UNINSTALL_POLL_MS = 250;
  * Uninstalls a deleted extension: deletes its objects, then its releases, then removes its finalizer.
  *
  * | deleted                                      | objects                                                      | releases |
- * | while other extensions depend on it          | stay until they do not, or force-uninstall is set            | stay     |
+ * | while other extensions depend on it          | stay until none depends on it, or force-uninstall is set     | stay     |
  * | with --cascade=orphan                        | stay                                                         | stay     |
  * | and its ServiceAccount does not exist        | stay; the condition says what to do                          | stay     |
  * | the same, with annotation force-delete       | left to the garbage collector; CRDs have no owner and stay   | deleted  |
@@ -282,7 +282,12 @@ async function finishDeletion(deps: DeletionServices, phase: Deleting, context: 
   await readReleases(deps, phase, signal);
   const { current, older, unfinished, orphaned } = releases.history;
   if (orphaned || finalizers.includes(FINALIZER_ORPHAN)) {
-    deps.events.record(extension, "Normal", "Orphaned", "deleted with --cascade=orphan: its objects and releases are kept");
+    deps.events.record(
+      extension,
+      "Normal",
+      "Orphaned",
+      "the extension was deleted with --cascade=orphan: its objects and releases are kept",
+    );
   } else {
     stopAtUnreadable(phase);
     await holdUninstall(deps, phase);
@@ -305,7 +310,7 @@ async function finishDeletion(deps: DeletionServices, phase: Deleting, context: 
 }
 
 /**
- * Ends an uninstall that could leave objects behind.
+ * Stops an uninstall that could miss objects.
  * @throws ReleaseUnreadable if a release cannot be read, because the objects that it contains are unknown.
  */
 function stopAtUnreadable({ releases }: Deleting): void {
@@ -325,8 +330,8 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
   if (recorded.length === 0) return [];
   const client = await clientOrReason(deps, phase, context);
   if (typeof client === "string") {
-    const text = `objects are left to the garbage collector and CustomResourceDefinitions stay: ${client}`;
-    context.log.warn({ reason: client }, "objects are left to the garbage collector");
+    const text = `the controller leaves the objects to the garbage collector and keeps CustomResourceDefinitions: ${client}`;
+    context.log.warn({ reason: client }, "leaving objects to the garbage collector");
     deps.events.record(extension, "Warning", "UninstalledByGarbageCollector", text);
     return [];
   }
@@ -334,12 +339,12 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
   let progress: UninstallProgress;
   try {
     progress = await new Uninstaller(client, applier, extension, context.signal).run(recorded, (text) => {
-      context.log.info({ dropped: text }, "conversion webhook dropped");
+      context.log.info({ dropped: text }, "conversion webhook removed");
       deps.events.record(extension, "Normal", "ConversionDropped", text);
     });
   } finally {
     const done = selectChanges(applier.actions);
-    if (done.length > 0) deps.events.record(extension, "Normal", "Uninstalled", summarizeActions(done));
+    if (done.length > 0) deps.events.record(extension, "Normal", "Uninstalled", `objects of the extension: ${summarizeActions(done)}`);
   }
   for (const { text } of progress.kept) {
     context.log.info({ kept: text }, "custom resource definition kept");
@@ -349,7 +354,7 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
 }
 
 /**
- * Returns a client that may delete the extension's objects, or the reason to leave them to the garbage collector.
+ * Returns a client to delete the extension's objects, or the reason for leaving the objects to the garbage collector.
  * @throws RetryableError Retrying with the next step if the ServiceAccount does not exist.
  */
 async function clientOrReason(deps: DeletionServices, { extension }: Deleting, { signal }: StepContext): Promise<Client | string> {

@@ -33,7 +33,7 @@ test("checkDependencies rejects a bundle when only its metadata has an unsatisfi
   expect(error).toMatchObject({
     reason: "UnsatisfiedDependencies",
     message:
-      'bundle "p.v1.0.0" is not installed: it requires API example.com/v1 Green (stated by its own metadata, not by the catalog); exclude the version with spec.source.catalog.version',
+      'bundle "p.v1.0.0" is not installed: it requires API example.com/v1 Green (according to its own metadata, not the catalog); exclude the version with spec.source.catalog.version',
   });
   expect(findWaitingError(error)).toBeDefined();
 });
@@ -53,6 +53,6 @@ test("checkDependencies reports malformed dependencies as a mistake of the autho
   expect(error).toBeUndefined();
   expect(problemTexts(phase)).toHaveLength(1);
   expect(problemTexts(phase)[0]).toContain(
-    'the dependencies of bundle "p.v1.0.0" are malformed, which its author must fix: metadata/dependencies.yaml',
+    'bundle "p.v1.0.0" has malformed dependencies that its author must fix: metadata/dependencies.yaml',
   );
 });

@@ -45,7 +45,7 @@ export function checkDependencies({ choice }: Pick<Services, "choice">): Reconci
       if (faults.length > 0)
         report.problems.push(
           newProblem("BundleWarning", {
-            message: `the dependencies of bundle ${goQuote(bundle.name)} are malformed, which its author must fix: ${faults[0]}`,
+            message: `bundle ${goQuote(bundle.name)} has malformed dependencies that its author must fix: ${faults[0]}`,
           }),
         );
       if (properties.length === 0 || isInstalled(phase)) return phase;
@@ -56,7 +56,7 @@ export function checkDependencies({ choice }: Pick<Services, "choice">): Reconci
         properties: [...stated, ...properties],
       });
       if (!found) return phase;
-      const text = `bundle ${goQuote(bundle.name)} is not installed: ${found.text} (stated by its own metadata, not by the catalog); exclude the version with spec.source.catalog.version`;
+      const text = `bundle ${goQuote(bundle.name)} is not installed: ${found.text} (according to its own metadata, not the catalog); exclude the version with spec.source.catalog.version`;
       const message = truncateForCondition(text, extension.metadata.name);
       const cause = new WaitingError(Reason.UnsatisfiedDependencies, message, { isOver: found.isOver });
       throw new TerminalError(Reason.UnsatisfiedDependencies, message, { cause });

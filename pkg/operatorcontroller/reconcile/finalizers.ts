@@ -11,7 +11,8 @@ export const CHANGED_MS = 20;
 
 /**
  * Replaces the finalizers of an extension if it has not changed since it was read.
- * @returns `changed` if it has, which is not an error: reconcile it again; `gone` if it no longer exists.
+ * @returns `changed` if the extension has changed, which is not an error: reconcile it again; `gone` if it no longer
+ * exists.
  */
 export async function writeFinalizers(
   client: Pick<Client, "patch">,
@@ -32,9 +33,9 @@ export async function writeFinalizers(
 }
 
 /**
- * Removes finalizers of the garbage collector from an extension that is not being deleted. With one of them, a later
- * deletion would leave all objects behind, no matter who set it. The API server adds one only for a deletion with
- * `--cascade=orphan`.
+ * Removes finalizers of the garbage collector from an extension that is not being deleted. If such a finalizer stayed,
+ * a later deletion would not delete any objects of the extension. The API server itself adds it only for a deletion
+ * with `--cascade=orphan`.
  */
 export function removeCollectorFinalizers({ client, events }: Pick<Services, "client" | "events">): ReconcileStep<Started> {
   return {
@@ -49,7 +50,7 @@ export function removeCollectorFinalizers({ client, events }: Pick<Services, "cl
       if (outcome === "gone") return stopWithoutStatus(phase);
       if (outcome === "written") {
         log.warn({ finalizers: removed }, "finalizers removed from an extension that is not being deleted");
-        const text = `finalizer ${removed.join(", ")} removed: the extension is not being deleted. To keep its objects, delete it with --cascade=orphan`;
+        const text = `removed finalizer ${removed.join(", ")} because the extension is not being deleted. To keep its objects, delete the extension with --cascade=orphan`;
         events.record(extension, "Warning", "FinalizerRemoved", text);
       }
       return stopWithoutStatus(phase, { requeueAfterMs: CHANGED_MS });
@@ -59,7 +60,7 @@ export function removeCollectorFinalizers({ client, events }: Pick<Services, "cl
 
 /**
  * Adds the finalizer of this implementation before the controller writes any object. Removes the finalizers of the Go
- * operator-controller, because nothing else would.
+ * operator-controller, because nothing else removes them.
  */
 export function ensureFinalizer({ client }: Pick<Services, "client">): ReconcileStep<Observed> {
   return {

@@ -46,7 +46,7 @@ const crashing: KubeObject = {
   },
 };
 
-/** One extension over several reconciles. Tests advance the time. */
+/** An extension that is reconciled several times. Tests advance the clock. */
 class Passes {
   readonly calls: string[] = [];
   readonly live = new Map<string, KubeObject | Error>();
@@ -127,7 +127,7 @@ test("checkHealth records a release as rolled out when it is healthy for the fir
   expect(all.releases.calls).toEqual(["update v1 deployed"]);
 });
 
-test("checkHealth reports health and retries the record of a rollout when it cannot be written", async () => {
+test("checkHealth reports health and retries when the rollout cannot be recorded", async () => {
   const all = passes();
   all.releases.failures.update = new Error("connection refused");
   expect((await all.pass()).availability?.status).toBe("True");
@@ -136,7 +136,7 @@ test("checkHealth reports health and retries the record of a rollout when it can
   expect(all.releases.records.get(1)?.rolledOutAt).toBeDefined();
 });
 
-test("checkHealth reads an unhealthy release again after one second, doubled each time up to fifteen", async () => {
+test("checkHealth reads an unhealthy release again after one second, with a delay that doubles up to fifteen seconds", async () => {
   const all = passes();
   all.set(deployment("b", 0));
   const pauses: (number | undefined)[] = [];
@@ -168,7 +168,7 @@ test("checkHealth reads a release after its next change when the clock was set b
   expect(all.calls).not.toEqual([]);
 });
 
-test("checkHealth names object, Pod and container, and lists Pods only of unhealthy workloads", async () => {
+test("checkHealth reports object, Pod and container, and lists Pods only for unhealthy workloads", async () => {
   const all = passes();
   all.set(deployment("a", 0));
   all.pods = [crashing];
@@ -208,7 +208,7 @@ test.for<[why: string, answer: KubeObject | Error | undefined, want: object]>([
   expect(all.requeuedAfter).toBe(1_000);
 });
 
-test("checkHealth does not read objects that the reconcile compared, nor Pods of a release that was just applied", async () => {
+test("checkHealth does not read objects that the reconcile compared, or Pods of a release that was just applied", async () => {
   const all = passes();
   all.set(deployment("a", 0));
   await all.pass();
@@ -255,7 +255,7 @@ test.for<[why: string, phase: Phase]>([
 });
 
 // Source: I-23, progress deadline.
-test("checkHealth reports an overdue rollout until it succeeds, and never again", async () => {
+test("checkHealth reports an overdue rollout until it succeeds, but not afterwards", async () => {
   const all = passes();
   all.minutes = 10;
   all.set(deployment("a", 0));

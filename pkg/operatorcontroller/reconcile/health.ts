@@ -22,7 +22,7 @@ import type { LiveObjects } from "../state/objectActions.ts";
 import { type ActingPhase, hasClient, type Phase } from "../state/phases.ts";
 import type { Services } from "./services.ts";
 
-/** Concurrent requests for one extension, as many as during an apply. */
+/** Maximum number of concurrent requests for one extension, the same as during an apply. */
 const PARALLEL_READS = 8;
 /** Maximum number of workloads whose Pods are checked at once. The message explains only one object. */
 const MAX_EXPLAINED = 3;
@@ -31,9 +31,9 @@ const MAX_PODS = 50;
 
 /** Inputs of a health check. */
 interface HealthReading {
-  /** Acts as the extension's ServiceAccount. */
+  /** Client with the identity of the extension's ServiceAccount. */
   client: Pick<Client, "get" | "list">;
-  /** Objects that were read or written in this reconcile, and are not read again. */
+  /** Objects that this reconcile has already read or written. They are not read again. */
   live: LiveObjects;
   /** Whether to check the Pods of unhealthy workloads. */
   explain: boolean;
@@ -43,9 +43,9 @@ interface HealthReading {
 }
 
 /**
- * Returns the health of the objects in `objects` that have one, in their order, with the Pod problems of unhealthy
- * workloads. Objects that cannot be read have state unknown.
- * @param objects as they were released.
+ * Returns the health of those `objects` whose kind has a health, in the same order, with the Pod problems of unhealthy workloads. An object that
+ * cannot be read has state unknown.
+ * @param objects the objects of the release.
  * @throws the signal's reason if it aborts, and nothing else.
  */
 async function readHealth(objects: readonly KubeObject[], reading: HealthReading): Promise<ObjectHealth[]> {
@@ -84,10 +84,7 @@ function toHealth(err: unknown): Health {
   return createHealth("unknown", "ReadFailed", `cannot read it: ${getErrorMessage(err)}`);
 }
 
-/**
- * Returns the worst Pod problem of a workload; undefined if Pods cannot be listed, because then the workload's own
- * status suffices.
- */
+/** Returns the worst Pod problem of a workload. Undefined if Pods cannot be listed: in this case, the workload's own status is reported. */
 async function explain(workload: KubeObject, { client, now, signal }: HealthReading): Promise<ReturnType<typeof findWorstPod>> {
   const labelSelector = getPodSelector(workload);
   const { namespace } = workload.metadata;
@@ -104,7 +101,7 @@ async function explain(workload: KubeObject, { client, now, signal }: HealthRead
 /** Dependencies of the health check. */
 export type HealthServices = Pick<Services, "releases" | "memory" | "now" | "requeueAfter" | "minuteMs">;
 
-/** Delay after the first check that finds an unhealthy release. Doubles with each check up to the maximum. */
+/** Delay in milliseconds after the first check that finds an unhealthy release. Doubles with each check, up to the maximum. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 15_000;
 
@@ -156,7 +153,7 @@ async function readAvailability(
 ): Promise<CachedHealth> {
   const { live = new Map() } = changes;
   const before = deps.memory.of(extension).health;
-  const explain = changes.deployed === undefined; // Pods of a release that was just applied have no problems yet
+  const explain = changes.deployed === undefined; // right after an apply, Pods have no problems yet
   const objects = await readHealth(release.objects, { client, live, explain, now: deps.now(), signal });
   const availability = computeAvailability(objects, { rolledOut: release.rolledOutAt !== undefined });
   const found = { release: release.version, availability, readAt: deps.now() };
@@ -166,10 +163,7 @@ async function readAvailability(
   return { ...found, checks: checks + 1, dueAt: found.readAt + pause };
 }
 
-/**
- * Records that a release was rolled out. Only logs errors: the next reconcile retries, and only the deadline depends on
- * the record.
- */
+/** Records that a release was rolled out. Only logs errors, because the next reconcile retries and only the deadline depends on the record. */
 async function recordRolledOut(
   deps: HealthServices,
   { extension, changes }: ActingPhase,
@@ -184,7 +178,7 @@ async function recordRolledOut(
     log.info({ release: release.version }, "release rolled out");
   } catch (err) {
     signal.throwIfAborted();
-    log.warn({ release: release.version, reason: getErrorMessage(err) }, "release not recorded as rolled out");
+    log.warn({ release: release.version, reason: getErrorMessage(err) }, "cannot record that the release was rolled out");
   }
 }
 

@@ -17,7 +17,7 @@ const apiService = (version: string, ...kinds: string[]): KubeObject => ({
 
 // Source: D-32 (installed objects of an extension, and the APIs that it provides).
 describe("status of a release", () => {
-  test("buildInventory lists objects in their order, with group and namespace if they have one", () => {
+  test("buildInventory lists objects in order, with group and namespace if they have one", () => {
     const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "r" } };
     expect(buildInventory([configMap("a", "ns"), role])).toEqual({
       count: 2,

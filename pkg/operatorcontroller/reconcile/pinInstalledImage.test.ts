@@ -77,7 +77,7 @@ test.for<
   expect(bundle).toMatchObject(CHOSEN);
   if (!isReported) return expect(changed).toBeUndefined();
   return expect(changed).toBe(
-    `catalog "c" now names image "${named.image}" for bundle "p.v1.0.0": the controller keeps the content of "${image}", because it does not replace content of the same version`,
+    `catalog "c" now has image "${named.image}" for bundle "p.v1.0.0": the controller keeps the content of "${image}" because it never replaces the content of an installed version`,
   );
 });
 
@@ -125,6 +125,6 @@ test("pinInstalledImage records one Event when the catalog has other content for
   const given: Given = { resolved: { image: "quay.io/p:2" }, installed: INSTALLED };
   const { problems } = await pass(given);
   await pass(given);
-  expect(problems).toEqual([expect.stringContaining('names image "quay.io/p:2"')]);
+  expect(problems).toEqual([expect.stringContaining('has image "quay.io/p:2"')]);
   expect(events.seen).toEqual([`Warning BundleContentChanged: ${problems[0]}`]);
 });

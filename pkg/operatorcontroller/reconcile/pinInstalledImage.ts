@@ -10,15 +10,15 @@ import type { Services } from "./services.ts";
 /** The bundle to install, and a message about a changed image in its catalog. */
 export interface PinnedImage {
   readonly bundle: ResolvedBundle;
-  /** Set if the catalog names other content for the installed bundle. */
+  /** Set if the catalog has an image with different content for the installed bundle. */
   readonly changed?: string;
 }
 
 /**
  * Returns the image to use for a resolved bundle. An installed version keeps its content, even if the catalog changes:
  *
- * | the catalog names                         | pulls                                             |
- * | another bundle, or nothing is installed   | the named image                                   |
+ * | image in the catalog                      | the controller pulls                              |
+ * | of another bundle, or nothing installed   | the image in the catalog                          |
  * | the reference that was installed          | the digest that was pulled, even if the tag moved |
  * | the same digest in another repository     | that digest from that repository                  |
  * | any other image                           | the installed image, and reports the change       |
@@ -38,13 +38,13 @@ export function keepInstalledImage(resolved: ResolvedBundle, installed: Installe
   const where = resolved.catalog === undefined ? "the catalog" : `catalog ${goQuote(resolved.catalog)}`;
   return {
     bundle: { ...bundle, offered: resolved.image },
-    changed: `${where} now names image ${quoteReference(resolved.image)} for bundle ${goQuote(resolved.name)}: the controller keeps the content of ${quoteReference(installed.image)}, because it does not replace content of the same version`,
+    changed: `${where} now has image ${quoteReference(resolved.image)} for bundle ${goQuote(resolved.name)}: the controller keeps the content of ${quoteReference(installed.image)} because it never replaces the content of an installed version`,
   };
 }
 
 /**
- * Keeps the content of the installed bundle. Reports, once, a changed image in the catalog and ignored constraints of
- * the choice.
+ * Keeps the content of the installed bundle. Reports a changed image in the catalog, and upgrade constraints that
+ * resolution ignored, once each.
  */
 export function pinInstalledImage({ events, memory }: Pick<Services, "events" | "memory">): ReconcileStep<Resolved> {
   return {
@@ -75,7 +75,7 @@ function isSameBundle(a: InstalledBundle, b: InstalledBundle): boolean {
   return a.packageName === b.packageName && a.name === b.name && isSameVersion(a, b);
 }
 
-/** Quotes a reference; truncates it because a catalog may contain one of any length. */
+/** Quotes a reference. Truncates it, because references in a catalog can have any length. */
 function quoteReference(reference: string): string {
   return goQuote(truncate(reference, NAME_LENGTH));
 }
@@ -85,7 +85,7 @@ function getDigest(reference: string): string | undefined {
   return at < 0 ? undefined : reference.slice(at + 1);
 }
 
-/** Returns `reference` with `digest`; unchanged if it is malformed, because the pull reports that. */
+/** Returns `reference` with `digest`. Returns a malformed reference unchanged, because the pull reports the error. */
 function toDigestReference(reference: string, digest: string | undefined): string {
   const parsed = parse(reference);
   return digest === undefined || typeof parsed === "string" ? reference : formatCanonical(parsed, digest);

@@ -6,7 +6,7 @@ import type { BundleHold } from "../state/clusterChanges.ts";
 import { hasBundle, hasClient, type Phase } from "../state/phases.ts";
 import type { ConditionVerdict } from "./clusterUpgradeCondition.ts";
 
-/** Problem types of errors that have a reason but no problem. */
+/** Problem types for errors that have a reason but no problem, by reason. */
 const REASON_TYPES: Readonly<Partial<Record<string, ProblemType>>> = {
   [Reason.AwaitingApproval]: "AwaitingApproval",
   [Reason.ConversionNeeded]: "ConversionNeeded",
@@ -18,8 +18,8 @@ const REASON_TYPES: Readonly<Partial<Record<string, ProblemType>>> = {
 };
 
 /**
- * Returns the problems for `status.problems`, unbounded and unsorted: those of the error, then of the steps, then of
- * the conditions.
+ * Returns the problems for `status.problems`, without limit and unsorted: problems of the error, then of the steps,
+ * then of the conditions.
  * @param error error that ended the reconcile early, if any.
  */
 export function collectProblems(phase: Phase, error: unknown, available: ConditionVerdict): Problem[] {
@@ -38,13 +38,19 @@ export function collectProblems(phase: Phase, error: unknown, available: Conditi
   return found;
 }
 
-/** Returns why a bundle that was rolled back now or earlier is skipped. Undefined if it is not. */
+/**
+ * Returns why the controller skips a bundle that was rolled back in this or an earlier reconcile. Undefined if no
+ * bundle is skipped.
+ */
 export function findHold(phase: Phase): BundleHold | undefined {
   if (!hasClient(phase)) return undefined;
   return phase.changes.held ?? (hasBundle(phase) ? phase.held : undefined);
 }
 
-/** Returns the problems of an error. If it has none: one for its reason, or ReconcileFailed. */
+/**
+ * Returns the problems of an error. If the error has none, returns one with the type for its reason, or
+ * ReconcileFailed.
+ */
 function toProblems(error: unknown): readonly Problem[] {
   if (error === undefined) return [];
   const own = getProblems(error);

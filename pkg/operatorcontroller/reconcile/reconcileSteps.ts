@@ -13,7 +13,7 @@ import { pinRevision, skipRolledBackBundle } from "./rollback.ts";
 import type { Services } from "./services.ts";
 import { unpackBundle } from "./unpack.ts";
 
-/** Returns the steps of the reconcile of one extension, in their order. */
+/** Returns the steps that reconcile an extension, in order. */
 export function reconcileSteps(services: Services): StepSequence<Started, Applied, Phase> {
   return StepSequence.from<Started, Phase>()
     .step(handleDeletion(services))

@@ -165,7 +165,7 @@ test("a reconcile keeps the previous error in the condition while an image is pu
   expect([result, written, events]).toEqual([{ requeueAfterMs: RESYNC, isPending: true }, [], []]);
 });
 
-test("a reconcile appends an error of maintaining the installed bundle to the first error and keeps its kind", async () => {
+test("a reconcile appends the error when maintaining the installed bundle fails to the first error, and keeps the kind of the first error", async () => {
   const installed = { ...RESOLVED, name: "p.v0.9.0" };
   const step = (x: ClusterExtension) =>
     fail<Phase>(buildObserved(x, { releases: { installed } }), new TerminalError("InvalidConfiguration", "bad"));
@@ -181,7 +181,7 @@ test("a reconcile writes nothing and maintains nothing when it is aborted", asyn
   expect([error?.message, written, kept]).toEqual(["stopped", [], 0]);
 });
 
-test("a reconcile writes no status when a step leaves", async () => {
+test("a reconcile writes no status when a step stops without a status", async () => {
   const step = (x: ClusterExtension) => stopWithoutStatus<Phase>(buildStarted(x), { requeueAfterMs: 20 });
   const { result, written } = await pass({ step });
   expect([result, written]).toEqual([{ requeueAfterMs: 20 }, []]);
@@ -190,7 +190,7 @@ test("a reconcile writes no status when a step leaves", async () => {
 test.for<[why: string, Pick<Given, "patchFails" | "isRecreated">]>([
   ["was deleted", { patchFails: [refusal(404, "NotFound")] }],
   ["was recreated", { patchFails: [refusal(422, "Invalid", "testing value /metadata/uid failed")], isRecreated: true }],
-])("a reconcile requeues without an Event when the extension %s meanwhile", async ([, given]) => {
+])("a reconcile requeues without an Event when the extension %s during the reconcile", async ([, given]) => {
   const { result, error, events } = await pass(given);
   expect([result, error, events]).toEqual([{ requeueAfterMs: 20 }, undefined, []]);
 });
@@ -220,7 +220,7 @@ const LIMITED = {
   labels: { "olm.operatorframework.io/bundle-name": "p.v1.0.0", "olm.operatorframework.io/bundle-version": "1.0.0" },
   annotations: { "olm.properties": '[{"type":"olm.maxOpenShiftVersion","value":"4.18"}]' },
 };
-const BLOCKS = 'bundle "p.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.18, which keeps the cluster from being upgraded to 4.19';
+const BLOCKS = 'bundle "p.v1.0.0" (version 1.0.0) has olm.maxOpenShiftVersion 4.18, which blocks an upgrade of the cluster to 4.19';
 
 test("a reconcile records an Event when an extension starts or stops blocking cluster upgrades", async () => {
   const releases =
@@ -232,11 +232,11 @@ test("a reconcile records an Event when an extension starts or stops blocking cl
   const blocked = { ...X, status: began.written[0]?.status ?? {} };
   expect((await pass({ extension: blocked, cluster: "4.18.3", step: releases(LIMITED) })).events).toEqual([]);
   expect((await pass({ extension: blocked, cluster: "4.17.1", step: releases(LIMITED) })).events).toEqual([
-    'Normal ClusterUpgradeUnblocked: bundle "p.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.18: the cluster may be upgraded to 4.18',
+    'Normal ClusterUpgradeUnblocked: bundle "p.v1.0.0" (version 1.0.0) has olm.maxOpenShiftVersion 4.18: the cluster can be upgraded up to 4.18',
   ]);
   const unlimited = { ...LIMITED, annotations: {} };
   expect((await pass({ extension: blocked, cluster: "4.18.3", step: releases(unlimited) })).events).toEqual([
-    "Normal ClusterUpgradeUnblocked: no bundle of this extension limits the cluster's version",
+    "Normal ClusterUpgradeUnblocked: no installed bundle of this extension limits the cluster version",
   ]);
   expect((await pass({ cluster: "4.17.1", step: releases(LIMITED) })).events).toEqual([]);
 });

@@ -22,20 +22,20 @@ export interface ReconcilerOptions
   checkHealth: (phase: Phase, context: StepContext) => Promise<void>;
   /** Called at the end of every reconcile that was not aborted. */
   onEnd?: (phase: Phase, hasFailed: boolean) => void;
-  /** Records an Event if the reconcile chose another bundle than the last one. */
+  /** Records an Event if the reconcile chose a bundle other than the last chosen bundle. */
   recordChoice?: (phase: Phase) => void;
 }
 
 /** Delay until the next reconcile, and a check that ends it early. */
 export type ReconcileResult = (StepResult & { awaits?: UnblockCheck }) | undefined;
 
-/** A phase, and the error of the reconcile as the conditions show it. */
+/** A phase, and the error of the reconcile as reported in the conditions. */
 interface Finished {
   readonly phase: Phase;
   readonly error: unknown;
 }
 
-/** Runs the steps for one extension, then writes its status if it changed. */
+/** Runs the steps for one extension, and then writes its status if it has changed. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
 
@@ -43,7 +43,7 @@ export class Reconciler {
     this.#options = options;
   }
 
-  /** @throws the error of the steps, after the conditions show it. */
+  /** @throws the error of the steps, after it was written to the conditions. */
   async reconcile(extension: Readonly<ClusterExtension>, log: Logger, signal: AbortSignal): Promise<ReconcileResult> {
     const { steps, metrics } = this.#options;
     const started = newStarted(extension, this.#options.clusterVersion(), this.#options.clusterProxy());
@@ -71,9 +71,9 @@ export class Reconciler {
   }
 
   /**
-   * Maintains the installed bundle while another one is pulled.
-   * @returns the error for the conditions: that of the previous pull until the current one ends; undefined if there was
-   * none.
+   * Maintains the installed bundle while another bundle is pulled.
+   * @returns the error for the conditions: the error of the previous pull until the current pull ends; undefined if
+   * there was none.
    */
   async #whileUnpacking(phase: Unpacking, context: StepContext): Promise<Finished> {
     if (phase.lastError !== undefined) return { phase, error: await this.#failure(phase, phase.lastError, context) };
@@ -110,7 +110,7 @@ export class Reconciler {
   }
 }
 
-/** Returns `err` with another line in its message, and the same kind and reason. */
+/** Returns `err` with another line in its message. Kind and reason do not change. */
 function appendLine(err: unknown, line: string): ReconcileError {
   const text = `${getErrorMessage(err)}\n${line}`;
   const terminal = findTerminalError(err);

@@ -67,13 +67,13 @@ test.for([
   ["in build metadata", { name: "p.v1.0.0+2" }, { version: "1.0.0+2" }],
   ["separately", { name: "p.a", version: "1.0.0", release: "2" }, { version: "1.0.0", release: "2" }],
   ["separately and empty", { name: "p.a", version: "1.0.0+git", release: "" }, { version: "1.0.0+git", release: "" }],
-] as const)("resolveBundle keeps the form of a release that is stated %s", async ([, bundle, want]) => {
+] as const)("resolveBundle keeps the form of a release that the bundle has %s", async ([, bundle, want]) => {
   const { next } = await pass({ catalog: SERVED, content: contentFrom({ bundles: [bundle] }, "p") });
   const { version, release } = next?.bundle ?? {};
   expect({ version, ...(release === undefined ? {} : { release }) }).toEqual(want);
 });
 
-test("resolveBundle returns the installed bundle when no other is better", async () => {
+test("resolveBundle returns the installed bundle when no other bundle is better", async () => {
   const newest = { ...INSTALLED, name: "p.v1.1.0", version: "1.1.0" };
   expect((await pass({ installed: newest, catalog: SERVED })).next?.bundle).toMatchObject({ name: "p.v1.1.0", edge: "stay" });
 });
@@ -155,7 +155,7 @@ test.for<[why: string, given: Given, outcome: string]>([
   expect(next).toBeUndefined();
 });
 
-test("resolveBundle truncates a problem to 2,000 characters and names the command for the full text", async () => {
+test("resolveBundle truncates a problem to 2,000 characters and mentions the command that prints the full text", async () => {
   const channels = Array.from({ length: 256 }, (_, i) => `${"c".repeat(200)}${i}`);
   const { error } = await pass({ catalog: SERVED, source: { channels } });
   expect(error?.message.startsWith('no bundles found for package "p" in channels [cc')).toBe(true);
@@ -229,7 +229,7 @@ test("resolveBundle fails with Blocked when spec.source.catalog is missing", asy
   expect((await runStep(step, buildAuthenticated(bare))).error).toMatchObject({ retry: false, reason: "Blocked" });
 });
 
-test("resolveBundle keeps the installed bundle and names the catalog when that catalog cannot be read", async () => {
+test("resolveBundle keeps the installed bundle and reports the catalog when the catalog cannot be read", async () => {
   const { phase, next, error } = await pass({ installed: INSTALLED, catalog: SERVED, content: "unreadable" });
   expect(error).toBeUndefined();
   expect(next?.bundle).toMatchObject({ ...INSTALLED });
@@ -238,7 +238,10 @@ test("resolveBundle keeps the installed bundle and names the catalog when that c
   ]);
 });
 
-/** Runs the step with catalogs and their content of package p; catalogs that `packages` lacks cannot be read. */
+/**
+ * Runs the step with these catalogs and their content of package p. Catalogs without an entry in `packages` cannot be
+ * read.
+ */
 async function passAmong(
   catalogs: readonly ClusterCatalog[],
   packages: CannedPackages,
@@ -284,7 +287,7 @@ test("resolveBundle reports an error when the requested channels do not contain 
   });
 });
 
-test("resolveBundle returns a check that reports when an unavailable catalog is available", async () => {
+test("resolveBundle returns a check that is true when an unavailable catalog is available again", async () => {
   const answers = new Map<string, PackageContent>();
   const { phase } = await passAmong([createCatalog("c", SERVED)], new CannedPackages(answers));
   expect(await phase.report.awaits?.(AbortSignal.timeout(5_000))).toBe(false);

@@ -83,8 +83,8 @@ function toCatalog({ catalog, error }: UnresolvedDetails["unavailable"][number])
 }
 
 /**
- * Resolves the bundle in three stages: selects catalogs and filters their candidates, chooses the best candidate, and
- * decides what a failure means. After a failure, the first matching row decides:
+ * Resolves the bundle in three stages: selects catalogs and filters their candidates, chooses the best candidate, and decides what a failure means.
+ * After a failure, the first matching row decides:
  *
  * | nothing is installed, or the selector is invalid        | fails                      |
  * | `version` does not contain the installed version        | fails                      |
@@ -92,10 +92,9 @@ function toCatalog({ catalog, error }: UnresolvedDetails["unavailable"][number])
  * | a ClusterCatalog matches the selector                   | fails                      |
  * | no ClusterCatalog matches the selector                  | keeps the installed bundle |
  *
- * After a failure the controller still maintains the installed bundle, and the error says so.
- * A pinned release keeps its bundle. Catalogs are then only read for deprecations and updates, and failures are logged.
- * @see operator-controller df2c201d internal/operator-controller/controllers/clusterextension_reconcile_steps.go
- * handleResolutionError
+ * After a failure, the controller still maintains the installed bundle, as the error message explains. A pinned release keeps its bundle. In this
+ * case, catalogs are only read for deprecations and updates, and failures are only logged.
+ * @see operator-controller df2c201d internal/operator-controller/controllers/clusterextension_reconcile_steps.go handleResolutionError
  */
 export function resolveBundle(services: ResolveServices): ReconcileStep<Authenticated, Resolved> {
   return {
@@ -125,9 +124,9 @@ export function resolveBundle(services: ResolveServices): ReconcileStep<Authenti
 interface FoundBundle {
   readonly bundle: ResolvedBundle;
   readonly pending?: PendingDependencies;
-  /** Problems about the choice. */
+  /** Problems with the choice of the bundle. */
   readonly problems: readonly Problem[];
-  /** Whether the installed bundle is kept because no other can be resolved. */
+  /** Whether the installed bundle is kept because no other bundle can be resolved. */
   readonly isKept?: boolean;
 }
 
@@ -137,7 +136,7 @@ async function findBundle(services: ResolveServices, phase: Authenticated, signa
   const { installed } = releases;
   const { catalog: source } = extension.spec.source;
   if (!source) {
-    const message = "spec.source.catalog is missing: name the package to install in spec.source.catalog.packageName";
+    const message = "spec.source.catalog is missing: set spec.source.catalog.packageName to the package to install";
     throw new TerminalError(Reason.Blocked, message, { problems: [newProblem("InvalidSpec", { message })] });
   }
   const request = { source, installed, installedFrom: findInstalledCatalog(phase), cluster: phase.clusterVersion };
@@ -184,7 +183,7 @@ export async function readCandidates(
 }
 
 /**
- * Chooses the best candidate that can be installed; the best of all if the extension ignores dependencies.
+ * Chooses the best candidate whose dependencies are satisfied; the best candidate of all if the extension ignores dependencies.
  * @param selected the catalogs that the extension selects. @throws as `DependencyChoice.choose`.
  */
 export async function chooseInstallable(
@@ -252,8 +251,8 @@ function keepInstalled(
 }
 
 /**
- * Reports whether `version` allows the installed bundle, by the rule of the filter. As in Go, the text of its own
- * version always does.
+ * Reports whether `version` allows the installed bundle, according to the filter. As in Go, the exact text of the installed version is always
+ * allowed.
  */
 function allowsInstalledVersion({ source, filtered }: Unresolved, installed: InstalledBundle): boolean {
   if (source.version === installed.version) return true;
@@ -269,7 +268,7 @@ function isOutsideChannels({ catalogs, query }: FilteredCatalogs, { name }: Inst
   return having.length > 0 && !having.some((content) => listEntryNames(getRequestedChannels(content, query)).has(name));
 }
 
-/** Returns a check whether an unavailable catalog is available again or no longer selected. */
+/** Returns a check that is true when an unavailable catalog is available again or no longer selected. */
 function checkAvailableAgain(
   { catalogs, contents }: Pick<Services, "catalogs" | "contents">,
   source: CatalogSource,
@@ -294,9 +293,7 @@ function createUnresolvedError(failed: Unresolved, { extension, releases }: Auth
   return new UnresolvedError(failed, truncateForCondition(text, extension.metadata.name));
 }
 
-/**
- * Returns the error for unsatisfied dependencies, and checks them until another bundle is installed, served or updated.
- */
+/** Returns the error for unsatisfied dependencies. The controller retries when the conflict has changed. */
 function listUnsatisfiedDependencies(
   failed: Unresolved,
   { bundle, clauses, isOver }: RejectedBundle,
@@ -324,8 +321,8 @@ function resolvedFrom(resolution: Resolution, source: CatalogSource): ResolvedBu
 }
 
 /**
- * Returns version and release as a release records them. A separate release of the bundle stays separate; one in build
- * metadata stays part of the version.
+ * Returns version and release in the form in which a release record contains them. A separate release of the bundle stays separate. A release in the
+ * build metadata stays part of the version.
  */
 function formatVersions({ bundle, version }: Resolution): Pick<InstalledBundle, "version" | "release"> {
   const release = getStatedRelease(bundle);
@@ -333,8 +330,8 @@ function formatVersions({ bundle, version }: Resolution): Pick<InstalledBundle, 
 }
 
 /**
- * Records whether a selected catalog was unavailable although the reconcile succeeded. Such an extension is reconciled
- * again soon, because no event reports that a server responds again.
+ * Records whether a selected catalog was unavailable although the reconcile succeeded. Such an extension is reconciled again soon, because no event
+ * reports that a catalog server has recovered.
  */
 export function trackUnavailableCatalogs({ memory }: Pick<Services, "memory">): ReconcileStep<Resolved> {
   return {
@@ -348,8 +345,8 @@ export function trackUnavailableCatalogs({ memory }: Pick<Services, "memory">): 
 }
 
 /**
- * Returns a function that records an Event when resolution chooses another bundle than before; after a start, another
- * than the installed one. Condition Progressing and its Event report failures.
+ * Returns a function that records an Event when resolution chooses a different bundle than before or, after a start, than the installed bundle.
+ * Failures are reported in condition Progressing and its Event.
  */
 export function createChoiceRecorder({ events, memory }: Pick<Services, "events" | "memory">): (phase: Phase) => void {
   return (phase) => {

@@ -66,7 +66,7 @@ test("retrieveReleases fails when a release cannot be read, and keeps the other 
   const known = getReleases(phase);
   expect(error).toMatchObject({
     message:
-      'retrying to get installed bundle; release secret "copy" cannot be read: damaged. Restore or delete that Secret; until then, the controller neither changes nor removes the extension',
+      'retrying to get installed bundle; release secret "copy" cannot be read: damaged. Restore or delete this Secret; until then, the controller does not change or uninstall the extension',
     retry: true,
   });
   expect([known.installed?.version, known.unreadable]).toEqual(["1.0.0+2", ['release secret "copy" cannot be read: damaged']]);
@@ -78,6 +78,6 @@ test("retrieveReleases reports a missing release when the status names an instal
   const lost = { ...X, status: { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } } };
   const reading = { releases: new MemoryReleases(), memory: new ExtensionCache() };
   const { next } = await runStep(retrieveReleases(reading), buildStarted(lost));
-  const text = 'its status names bundle "p.v1.0.0" as installed, but the system namespace contains no release of it';
+  const text = 'status.install lists bundle "p.v1.0.0", but the system namespace contains no release of this bundle';
   expect([next?.releases.unreadable, next?.releases.unknownBecause]).toEqual([[text], text]);
 });

@@ -40,7 +40,7 @@ export async function readReleases(
 }
 
 /**
- * Determines the installed bundle: that of the newest release that was deployed completely. Fails with RetryableError
+ * Determines the installed bundle: the bundle of the newest completely deployed release. Fails with RetryableError
  * Retrying if any release cannot be read, which ends the reconcile before anything is written.
  */
 export function retrieveReleases(services: Pick<Services, "releases" | "memory">): ReconcileStep<Started, Observed> {

@@ -85,7 +85,9 @@ class FakeCluster {
   }
 }
 
-/** Returns objects as a release of the extension contains them; a string is the name of a ConfigMap. */
+/**
+ * Returns objects in the form in which a release of the extension contains them. A string is the name of a ConfigMap.
+ */
 function prepared(objects: readonly (string | KubeObject)[]): KubeObject[] {
   const owner = { apiVersion: X.apiVersion, kind: X.kind, name: "x", uid: "u" };
   const all = objects.map((object) => (typeof object === "string" ? configMap(object) : object));
@@ -134,7 +136,7 @@ const V1 = (status: ReleaseRecord["status"], parts: Partial<ReleaseRecord> = {})
   release(1, "1.0.0", status, ["a"], parts);
 const OVERDUE = "Revision has not rolled out for 10 minute(s).";
 
-test("rollBackOverdue deploys a new release and marks the overdue one as failed", async () => {
+test("rollBackOverdue deploys a new release and marks the overdue release as failed", async () => {
   const { cluster, releases, deps, phase, context, events } = start(
     V1("superseded", { rolledOutAt: "2026-01-01T00:00:00Z" }),
     release(2, "2.0.0", "deployed", ["b"]),
@@ -149,12 +151,12 @@ test("rollBackOverdue deploys a new release and marks the overdue one as failed"
     "ProgressDeadlineExceeded",
   ]);
   expect(phase.changes.held?.message).toBe(
-    `${OVERDUE}; rolled back to bundle "p.v1.0.0"; bundle "p.v2.0.0" is retried after 2026-01-02T00:10:00Z, or as soon as spec, bundle or catalog change`,
+    `${OVERDUE}; rolled back to bundle "p.v1.0.0"; the controller retries bundle "p.v2.0.0" after 2026-01-02T00:10:00Z, or as soon as the spec, bundle or catalog changes`,
   );
   expect(events.seen).toEqual(['Normal RolledBack: rolled back to bundle "p.v1.0.0" from "p.v2.0.0": 1 created']);
 });
 
-test("rollBackOverdue restores the newest release that was rolled out, and counts attempts of the failed one", async () => {
+test("rollBackOverdue restores the newest release that was rolled out, and counts attempts to apply the failed release", async () => {
   const { releases, deps, phase, context } = start(
     V1("superseded", { rolledOutAt: "2026-01-01T00:00:00Z" }),
     release(2, "2.0.0", "failed", ["b"]),
@@ -238,7 +240,7 @@ test.for<[why: string, object: KubeObject, undone: boolean, unreadable?: boolean
   expect(releases.state.length).toBe(undone ? 3 : 2);
 });
 
-test("undoFailedUpgrade throws both causes when restoring fails too", async () => {
+test("undoFailedUpgrade throws both causes when restoring fails, too", async () => {
   const { deps, phase, context, cluster, releases } = failedUpgrade([configMap("b")]);
   cluster.refused.add("a");
   await expect(undoFailedUpgrade(deps, phase, context, new Error("refused"))).rejects.toThrow(
@@ -296,7 +298,7 @@ function pinnedTo(revision: string): ClusterExtension {
   return { ...X, metadata: { ...X.metadata, annotations: { [ANNOTATION_ROLLBACK_TO]: revision } } };
 }
 
-test("pinRevision pins the bundle of a revision when the annotation names it", async () => {
+test("pinRevision pins the bundle of the revision in the annotation", async () => {
   const releases = new MemoryReleases(
     releaseRecord(1, "superseded", { labels: toReleaseLabels(bundle("1.0.0")) }),
     releaseRecord(2, "deployed", { labels: toReleaseLabels(bundle("2.0.0")) }),
@@ -305,7 +307,7 @@ test("pinRevision pins the bundle of a revision when the annotation names it", a
     runStep(pinRevision({ releases }), buildAuthenticated(extension, { releases: { history: releases.now() } }));
   const { phase, next } = await run(pinnedTo("1"));
   expect([next?.pinned?.revision, next?.pinned?.bundle.name, problemTexts(phase).length]).toEqual([1, "p.v1.0.0", 1]);
-  expect(problemTexts(phase)[0]).toContain('keeps bundle "p.v1.0.0" of revision 1');
+  expect(problemTexts(phase)[0]).toContain('pins bundle "p.v1.0.0" of revision 1');
   expect(problemTexts((await run(X)).phase)).toEqual([]);
   for (const revision of ["7", "one", "-1"])
     expect((await run(pinnedTo(revision))).error).toMatchObject({ reason: "Blocked", retry: false });

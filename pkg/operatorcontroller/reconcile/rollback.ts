@@ -41,11 +41,11 @@ import { computeInputDigest } from "./unpack.ts";
 export type RollbackServices = ApplyServices & Pick<Services, "catalogContent" | "releases">;
 
 /**
- * Restores the last deployed release after an upgrade was rejected midway. Does not if a Pod of the upgrade may be
- * ready, because then the new version already works. After errors other than a rejection, the next reconcile continues
- * the upgrade.
- * @returns whether the release is restored; `phase.changes` lists the changes then.
- * @throws RetryableError with both causes if it cannot be restored. The next reconcile continues.
+ * Restores the last deployed release after an upgrade was rejected midway. Does nothing if a Pod of the new version may
+ * be ready, because the new version already works in this case. After transient errors, the next reconcile continues
+ * the upgrade instead.
+ * @returns whether the release was restored. If so, `phase.changes` contains the changes.
+ * @throws RetryableError with both causes if the release cannot be restored. The next reconcile continues.
  */
 export async function undoFailedUpgrade(deps: RollbackServices, phase: Unpacked, context: StepContext, cause: unknown): Promise<boolean> {
   const { releases, changes: done } = phase;
@@ -55,11 +55,11 @@ export async function undoFailedUpgrade(deps: RollbackServices, phase: Unpacked,
   if (!failed || !base || isRollback(failed.release) || context.signal.aborted) return false;
   const { release, applied } = failed;
   if (isPassing(cause)) {
-    context.log.info({ release: release.version }, "failed upgrade not undone: nothing was rejected");
+    context.log.info({ release: release.version }, "failed upgrade not rolled back: the error is transient");
     return false;
   }
   if (await newPodsMayWork(failed, phase, context)) {
-    context.log.warn({ release: release.version }, "failed upgrade not undone: one of its Pods may be ready");
+    context.log.warn({ release: release.version }, "failed upgrade not rolled back: a Pod of the new release may be ready");
     return false;
   }
   const attempt = describeAttempt(deps, phase, release, { reason: "Retrying", message: getErrorMessage(cause), before: base.rolledBack });
@@ -76,8 +76,8 @@ export async function undoFailedUpgrade(deps: RollbackServices, phase: Unpacked,
 }
 
 /**
- * Rolls back to the previous release if the rollout missed its deadline and `spec.install.onFailure` is Rollback. Adds
- * the error to the deadline's message if that fails; the next reconcile retries.
+ * Rolls back to the previous release if the rollout missed its deadline and `spec.install.onFailure` is Rollback. If
+ * the rollback fails, adds the error to the deadline's message, and the next reconcile retries.
  * @returns whether another release is deployed now.
  */
 export async function rollBackOverdue(deps: RollbackServices, phase: Phase, context: StepContext): Promise<boolean> {
@@ -149,7 +149,7 @@ function toHold(attempt: RolledBack, restored: string): BundleHold {
     attempt.reason === "Retrying"
       ? [`error for resolved bundle "${attempt.bundle}" with version "${attempt.version}": `, `bundle "${restored}" was restored`]
       : ["", `rolled back to bundle "${restored}"`];
-  const retry = `bundle "${attempt.bundle}" is retried after ${until}, or as soon as spec, bundle or catalog change`;
+  const retry = `the controller retries bundle "${attempt.bundle}" after ${until}, or as soon as the spec, bundle or catalog changes`;
   return { reason: attempt.reason, message: `${prefix}${attempt.message}; ${outcome}; ${retry}` };
 }
 
@@ -210,8 +210,8 @@ function describeAttempt(
 }
 
 /**
- * Returns the newest earlier release that was rolled out; the newest that was applied completely if none is recorded as
- * rolled out.
+ * Returns the newest earlier release that was rolled out. If no release is recorded as rolled out, returns the newest
+ * completely applied release.
  */
 async function findPreviousRelease(
   { releases: store }: Pick<RollbackServices, "releases">,
@@ -229,7 +229,7 @@ async function findPreviousRelease(
   return newest;
 }
 
-/** Reports whether a Pod of the failed release may be ready. True if that cannot be read. */
+/** Reports whether a Pod of the failed release may be ready. True if the workloads cannot be read. */
 async function newPodsMayWork(failed: FailedRelease, { client }: ActingPhase, { log, signal }: StepContext): Promise<boolean> {
   const applier = new Applier(client, log, signal);
   const written = new Set(
@@ -275,7 +275,7 @@ export function skipRolledBackBundle({
 /**
  * Pins an extension to the release in annotation `olm.operatorframework.io/rollback-to` while it is set. Later steps
  * keep that release. Catalogs are still read for deprecations.
- * @throws TerminalError Blocked if the annotation does not name a release that can be rolled back to.
+ * @throws TerminalError Blocked if the annotation does not contain the revision of a release that can be restored.
  */
 export function pinRevision({ releases: store }: Pick<Services, "releases">): ReconcileStep<Authenticated> {
   return {
@@ -285,14 +285,17 @@ export function pinRevision({ releases: store }: Pick<Services, "releases">): Re
       if (text === undefined) return phase;
       const { revision, release } = await findPinned(store, phase, text, signal);
       const bundle = readInstalledBundle(release);
-      const explanation = `annotation ${ANNOTATION_ROLLBACK_TO} keeps bundle "${bundle.name}" of revision ${revision}; remove it to follow the catalogs again`;
+      const explanation = `annotation ${ANNOTATION_ROLLBACK_TO} pins bundle "${bundle.name}" of revision ${revision}; remove the annotation to follow the catalogs again`;
       phase.report.problems.push(newProblem("RevisionPinned", { message: explanation }));
       return { ...phase, pinned: { revision, release, bundle: { ...bundle, explanation } } };
     },
   };
 }
 
-/** Returns the release that was applied for the annotation, or the release that it names. */
+/**
+ * Returns the release that was already applied for the annotation, otherwise the release with the revision in the
+ * annotation.
+ */
 async function findPinned(
   store: Services["releases"],
   { releases: { history }, extension }: Authenticated,

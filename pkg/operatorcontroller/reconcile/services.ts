@@ -24,7 +24,8 @@ import type { SourceWatches } from "../watches/sourceWatches.ts";
  */
 export interface Services extends ApplyServices {
   /**
-   * Acts as the controller, for the ClusterExtension itself. Objects of a bundle are written as its ServiceAccount.
+   * Client with the controller's identity, for the ClusterExtension itself. Bundle objects are written as the
+   * extension's ServiceAccount.
    */
   client: Pick<Client, "patch">;
   events: EventSink;
@@ -36,7 +37,7 @@ export interface Services extends ApplyServices {
   choice: Pick<DependencyChoice, "choose" | "findConflict">;
   /** The ClusterExtensions that `spec.dependencies.policy: Install` creates. */
   created: Pick<DependencyExtensions, "ensure" | "waitingFor" | "release">;
-  /** Lists the extensions that depend on another one. */
+  /** Lists the extensions that depend on another extension. */
   dependents: Pick<Dependents, "of">;
   /** The APIs that the cluster serves. */
   apis: Pick<ClusterApis, "resources" | "version">;
@@ -44,23 +45,23 @@ export interface Services extends ApplyServices {
   bundles: Pick<BundleCache, "load">;
   providers: Pick<CertificateProviders, "choose" | "isOutdated">;
   releases: Pick<ReleaseStore, "create" | "history" | "read" | "remove" | "update">;
-  /** Watches the objects that `spec.config.valuesFrom` names. */
+  /** Watches the objects in `spec.config.valuesFrom`. */
   sources: Pick<SourceWatches, "follow" | "unwatched" | "forget">;
-  /** Returns the digest of a catalog's content; empty if there is no catalog of that name. */
+  /** Returns the digest of a catalog's content; empty if there is no catalog with this name. */
   catalogContent: (name: string | undefined) => string;
-  /** Queues an extension again after a delay in milliseconds. */
+  /** Enqueues an extension again after a delay in milliseconds. */
   requeueAfter: (extension: string, afterMs: number) => void;
   /** Removes everything that the controller keeps in memory and on disk for a deleted extension. */
   forget: (extension: string) => Promise<void>;
   /** Writes the status of ClusterExtensions and records Events about changes. */
   statuses: Pick<StatusWriter<ClusterExtension>, "write">;
   metrics: Pick<ExtensionMetrics, "countCorrections" | "report" | "recordStep">;
-  /** Returns the currently known version of the OpenShift cluster. */
+  /** Returns the last known version of the OpenShift cluster. */
   clusterVersion: () => ClusterVersion;
-  /** Returns the currently known proxy for installed operators. */
+  /** Returns the last known proxy for installed operators. */
   clusterProxy: () => ClusterProxy;
-  /** Returns the delay in milliseconds until the next reconcile of an extension without any event. */
+  /** Returns the delay in milliseconds until an extension is reconciled if there is no event. */
   resyncMs: (extension: Readonly<ClusterExtension>) => number;
-  /** The length of a minute of `spec.progressDeadlineMinutes`, in milliseconds: 60,000 except in tests. */
+  /** Length of a minute in `spec.progressDeadlineMinutes`, in milliseconds: 60,000 except in tests. */
   minuteMs: number;
 }

@@ -64,12 +64,12 @@ interface StatusCase extends CaseHead {
   reached: Reached;
   error?: { kind: "retryable" | "terminal"; reason?: string; message: string };
   want: Record<string, [Condition["status"], string, string]>;
-  /** All of `status.problems`, if the case is about them. */
+  /** The complete `status.problems`, if the case checks them. */
   problems?: unknown[];
   install?: unknown;
 }
 
-/** Returns a release as a reconcile reads it. */
+/** Returns a release in the form in which a reconcile reads it. */
 function releaseFrom({ bundle, version, properties, max }: NonNullable<StatusCase["active"]>[number]) {
   const stated = max === undefined ? properties : JSON.stringify([{ type: "olm.maxOpenShiftVersion", value: max }]);
   const labels = { "olm.operatorframework.io/bundle-name": bundle, "olm.operatorframework.io/bundle-version": version };
@@ -98,7 +98,7 @@ test.for(loadCases<StatusCase>("status"))("$name", ({ channels, catalog, reached
   if (problems) expect(status.problems ?? []).toEqual(problems);
 });
 
-test("statusFrom keeps the status of an equal reconcile, and updates the transition time of a changed condition", () => {
+test("statusFrom returns an equal status after an equal reconcile, and updates the transition time of a changed condition", () => {
   const extension = createExtension("x", { packageName: "p" });
   const first = statusFrom(buildStarted(extension), undefined, NOW);
   const again = statusFrom(buildStarted({ ...extension, status: first }), undefined, "2026-01-02T00:00:00Z");
@@ -136,7 +136,7 @@ test.for<[when: string, chosen: Partial<ResolvedBundle> | undefined, before: [bu
     ["another bundle was installed before", undefined, ["p.v0.9.0", "old"], undefined],
     ["nothing is installed according to the status", undefined, undefined, undefined],
   ],
-)("statusFrom names the catalog of the installed bundle when %s", ([, chosen, before, want]) => {
+)("statusFrom reports the catalog of the installed bundle when %s", ([, chosen, before, want]) => {
   const installed = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "registry.example/p" };
   const made = createExtension("x", { packageName: "p" });
   const install = before && { bundle: { name: before[0], version: before[0].slice(3) }, catalog: before[1] };

@@ -70,7 +70,7 @@ interface CrdSpec {
 type UpdateStatus = Pick<ClusterExtensionStatus, "availableUpdates" | "blockedUpdate">;
 
 /**
- * Returns the available updates of the bundle that is installed at the end of the reconcile. If the reconcile did not
+ * Returns the available updates for the bundle that is installed at the end of the reconcile. If the reconcile did not
  * read the catalogs, keeps the known updates of the same bundle.
  */
 function updateStatus(phase: Phase): UpdateStatus {
@@ -92,8 +92,8 @@ function updateStatus(phase: Phase): UpdateStatus {
 }
 
 /**
- * Applies the filters of this reconcile, such as dependencies, to the candidates after an upgrade. They are still valid
- * to the extent known.
+ * Applies the filters of this reconcile, such as dependencies, to the candidates after an upgrade. The results of these
+ * filters are assumed to be still valid.
  */
 function withLaterFilters(considered: FilteredCatalogs, before: FilteredCatalogs | undefined): FilteredCatalogs {
   const results = considered.results.map((found) => {
@@ -118,8 +118,8 @@ function readKnownUpdates({ status }: Readonly<ClusterExtension>, { name, versio
 }
 
 /**
- * Reasons of errors that end when something outside of the extension changes: Progressing is False, although the
- * extension itself does not fail.
+ * Reasons of errors that end when something outside of the extension changes. Progressing is False although the error
+ * is retryable.
  */
 const EXTERNAL_REASONS: ReadonlySet<string> = new Set([Reason.RequirementsNotMet, Reason.RequiredByOthers, Reason.ConversionNeeded]);
 const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
@@ -156,8 +156,8 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
 }
 
 /**
- * Returns the last known installed bundle and objects. They stay in the status while releases cannot be read or found,
- * because nothing else shows that something is installed.
+ * Returns the last known installed bundle and objects. They are kept in the status while releases cannot be read or
+ * found, because nothing else shows that a bundle is installed.
  */
 function installBefore({ status }: Readonly<ClusterExtension>): Partial<ClusterExtensionStatus> {
   const { install, inventory, providedAPIs, keptCRDs } = status ?? {};
@@ -184,8 +184,8 @@ function contentStatus(phase: Phase): Pick<ClusterExtensionStatus, "inventory" |
 }
 
 /**
- * Returns the last handled request to reconcile. A reconcile handles it even if it fails, because it is retried anyway;
- * a pull must end first.
+ * Returns the last handled reconcile request. A request counts as handled even if the reconcile fails, because the
+ * reconcile is retried anyway, but not before a running pull has ended.
  */
 function handledRequest({ phase, extension }: Phase): Pick<ClusterExtensionStatus, "lastHandledReconcileAt"> {
   const handled =
@@ -259,7 +259,7 @@ function computeFailure(error: unknown): Omit<ConditionVerdict, "type"> {
  * | is being uninstalled    | False / Uninstalling   |
  * | has nothing installed   | False / Absent         |
  * | cannot be read          | Unknown / Unknown      |
- * | is installed            | that of its objects    |
+ * | is installed            | state of its objects   |
  */
 function availableVerdict(phase: Phase): ConditionVerdict {
   const type = ConditionType.Available;
@@ -277,8 +277,8 @@ function availableVerdict(phase: Phase): ConditionVerdict {
 }
 
 /**
- * Returns condition Ready: True if the other three are as desired. Otherwise it has the reason and message of the first
- * that is not; Progressing comes first.
+ * Returns condition Ready: True if Progressing, Installed and Available have the desired state. Otherwise Ready has the
+ * reason and message of the first condition, in this order, that has not.
  */
 function readyVerdict(
   phase: Phase,
@@ -302,7 +302,7 @@ function readyVerdict(
     return notReady({
       ...progressing,
       reason: Reason.RollingOut,
-      message: `bundle "${bundle.name}" is installed, "${resolved.name}" is desired`,
+      message: `bundle "${bundle.name}" is installed, but bundle "${resolved.name}" is desired`,
     });
   }
   if (available.status !== "True") return notReady(available);

@@ -8,8 +8,8 @@ import { type StatusEvent, StatusWriter } from "../../controller/statusWriter.ts
 import type { Client } from "../../kube/client.ts";
 
 /**
- * Returns the writer of the status of extensions. If the API server rejects a status because of the bundle's name or
- * version, it writes the status without `install`, so that its conditions are visible.
+ * Returns the writer of extension statuses. If the API server rejects a status because of the bundle's name or version,
+ * the writer omits `install`, because the conditions must be visible.
  */
 export function createExtensionStatusWriter(client: Pick<Client, "get" | "patch">, events: EventSink): StatusWriter<ClusterExtension> {
   return new StatusWriter({
@@ -21,8 +21,8 @@ export function createExtensionStatusWriter(client: Pick<Client, "get" | "patch"
 }
 
 /**
- * Returns the Events about a changed status of an extension. Pure. The steps themselves record their actions, such as
- * `Installed`.
+ * Returns the Events for a changed status of an extension. Pure. The steps themselves record Events for their actions,
+ * such as `Installed`.
  *
  * | what changed                                       | Event                             |
  * | Progressing: the reason was Suspended              | Normal Resumed                    |
@@ -47,7 +47,7 @@ function progressEvents(
   { problems }: ClusterExtensionStatus,
 ): StatusEvent[] {
   if (reason === Reason.Suspended) return [{ reason: "Suspended", message }];
-  const resumed: StatusEvent = { reason: "Resumed", message: "reconciliation resumed: spec.suspend is not true" };
+  const resumed: StatusEvent = { reason: "Resumed", message: "reconciliation resumed because spec.suspend is no longer true" };
   const failed = reason === Reason.Retrying || status === "False";
   return [
     ...(before?.reason === Reason.Suspended ? [resumed] : []),
@@ -65,7 +65,7 @@ function blockEvents(before: ClusterExtensionStatus | undefined, after: ClusterE
   const block = findCondition(after.conditions, ConditionType.ClusterUpgradeBlocked);
   const isBlocked = block?.status === "True";
   if (isBlocked && !wasBlocked) return [{ reason: "ClusterUpgradeBlocked", message: block.message }];
-  const message = block?.message ?? "no bundle of this extension limits the cluster's version";
+  const message = block?.message ?? "no installed bundle of this extension limits the cluster version";
   return wasBlocked && !isBlocked ? [{ reason: "ClusterUpgradeUnblocked", message }] : [];
 }
 

@@ -87,7 +87,7 @@ test.for<[what: string, extension: ClusterExtension, buildResolved: ResolvedBund
   expect(computeInputDigest(resolvedPhase(extension, buildResolved)) === before).toBe(same);
 });
 
-test("computeInputDigest ignores the order of members in the configuration, but not that of lists", () => {
+test("computeInputDigest ignores the order of members in the configuration, but not the order of lists", () => {
   const digest = (inline: Record<string, unknown>): string => computeInputDigest(resolvedPhase(configured(inline), RESOLVED));
   expect(digest({ a: 1, b: { c: 2, d: 3 } })).toBe(digest({ b: { d: 3, c: 2 }, a: 1 }));
   expect(digest({ a: [1, 2] })).not.toBe(digest({ a: [2, 1] }));
@@ -182,7 +182,7 @@ test.for<[what: string, latest: ReleaseRecord, isAdopted: boolean]>([
   expect(problemTexts(phase)).toEqual([expect.stringMatching(/^cannot pull (bundle )?image quay.io.p@sha256:1/)]);
 });
 
-test("unpackBundle throws the reason of an abort, not an error of the pull", async () => {
+test("unpackBundle throws the abort reason instead of the pull error when the signal aborts", async () => {
   const stopping = new AbortController();
   const images = {
     cancel: () => Promise.resolve(),

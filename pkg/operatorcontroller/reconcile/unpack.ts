@@ -19,7 +19,10 @@ import {
 import { chooseProxyVariables, type ProxyInputs } from "../state/proxyVariables.ts";
 import type { Services } from "./services.ts";
 
-/** Increase it when rendering changes the objects of the same input, so that installed bundles are rendered again. */
+/**
+ * Increase this number when a code change renders different objects for the same input. Installed bundles are then
+ * rendered again.
+ */
 const RENDERING = "1";
 
 /**
@@ -83,8 +86,8 @@ async function pullBundle(
 }
 
 /**
- * Returns the image that the catalog names now, as a replacement for an image that the Go operator-controller installed
- * and that no longer exists. The bundle could not be adopted without it.
+ * Returns the current image in the catalog as a substitute if the image that the Go operator-controller installed no
+ * longer exists. Without it, the bundle could not be adopted.
  */
 function substituteImage({ bundle, releases }: Resolved): string | undefined {
   const base = findLastDeployed(releases.history.current);
@@ -108,8 +111,8 @@ export function getPullReference({ image, pullFrom }: ResolvedBundle): string {
 
 /**
  * Returns the SHA-256 of everything that determines the applied objects, in hexadecimal: bundle, namespace,
- * configuration, proxy if there is one, and the extension that owns them. An extension that was recreated under its
- * name must mark the objects as its own.
+ * configuration, proxy if there is one, and the extension that owns them. The digest includes the extension's uid,
+ * because an extension that was recreated with the same name must take over the objects.
  */
 export function computeInputDigest(inputs: ProxyInputs): string {
   const { extension, bundle, sourcedConfig } = inputs;
@@ -124,7 +127,7 @@ export function computeInputDigest(inputs: ProxyInputs): string {
     release: bundle.release ?? null,
     namespace,
     config: getConfiguration(inputs) ?? null,
-    // Plans show this digest. It contains uids that only readers of the sources know, so that values cannot be guessed.
+    // Plans show this digest. It includes uids that only clients with access to the sources know; otherwise values could be guessed from the digest.
     ...(sourcedConfig ? { sources: sourcedConfig.identities } : {}),
     ...(install?.userRoles === "Aggregate" ? { userRoles: install.userRoles } : {}),
     ...(proxy === undefined ? {} : { proxy }),

@@ -19,7 +19,7 @@ const bundle = (version: string): InstalledBundle => ({ packageName: "p", name: 
 const EXTENSION = createExtension("x", { packageName: "p" });
 const LATER = { version: "1.2.0", bundle: "p.v1.2.0", catalog: "c", edge: "replaces", channel: "stable", deprecated: false } as const;
 
-/** Returns a reconcile that resolved from `before`, with `installed` at its end. */
+/** Returns the phase of a reconcile that resolved an upgrade from `before` and ended with `installed`. */
 function passed(before: InstalledBundle, installed: InstalledBundle | undefined, fixture: CatalogFixture = CATALOG): Authenticated {
   const catalogs = catalogsFrom({ c: fixture }, "p");
   const filtered = filterCandidates({ source: { packageName: "p" }, catalogs, installed: before });
@@ -36,7 +36,7 @@ function updatesIn(phase: Authenticated, status?: ClusterExtensionStatus): unkno
 }
 
 // Source: D-03, D-25.
-test("statusFrom lists available updates and the newest blocked one", () => {
+test("statusFrom lists available updates and the newest blocked update", () => {
   const installed = bundle("1.0.0");
   expect(updatesIn(passed(installed, installed))).toEqual([["1.1.0"], "1.2.0"]);
 });

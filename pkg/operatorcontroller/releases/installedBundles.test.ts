@@ -81,7 +81,7 @@ class InstalledFixture {
   }
 }
 
-test("InstalledBundles lists the bundle of each extension's last deployed release, in order of name", async () => {
+test("InstalledBundles lists the bundle of each extension's last deployed release, sorted by name", async () => {
   const world = new InstalledFixture("b", "a", "none");
   world.release("b", 1, "superseded");
   world.release("b", 2, "deployed");
@@ -138,5 +138,5 @@ test("InstalledBundles reports the reason when the permission to read releases i
   const world = new InstalledFixture("a");
   world.secrets.refusal = refusal(403, "Forbidden", "secrets is forbidden");
   expect(await world.listed()).toEqual([]);
-  expect([...world.bundles.unreadable()]).toEqual([["a", "list release secrets: secrets is forbidden"]]);
+  expect([...world.bundles.unreadable()]).toEqual([["a", "cannot list release secrets: secrets is forbidden"]]);
 });

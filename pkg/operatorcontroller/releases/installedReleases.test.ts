@@ -23,7 +23,7 @@ const record = (version: number): ReleaseRecord =>
     annotations: { "olm.properties": `[{"type":"olm.maxOpenShiftVersion","value":4.${version}}]` },
   });
 
-/** Records by number: an Error is unreadable, a missing one is incomplete. */
+/** Records by number: an Error means unreadable, a missing record means incomplete. */
 class StoredRecords {
   readonly records = new Map<number, ReleaseRecord | UnreadableRelease | Error>();
   readonly reads: number[] = [];
@@ -58,7 +58,7 @@ function start() {
       },
     });
   };
-  /** The active releases, after everything readable has been read. */
+  /** Returns the active releases after all readable releases have been read. */
   const listCounted = async (later = 1_000): Promise<string[] | undefined> => {
     await flushPromises();
     releases.listActive([X]);
@@ -70,7 +70,7 @@ function start() {
 }
 
 // Source: G-02 and G-08.
-test("InstalledReleases counts the last deployed release and later attempts, and reads each once", async () => {
+test("InstalledReleases counts the last deployed release and later attempts, and reads each release once", async () => {
   const { store, release, counting: listCounted } = start();
   release(1, "superseded");
   release(2, "deployed");
@@ -101,7 +101,7 @@ test("InstalledReleases does not read a release when this process wrote it", asy
   expect(store.reads).toEqual([]);
 });
 
-test("InstalledReleases does not read a release that this process wrote when the cache learns of it before or after the watch", async () => {
+test("InstalledReleases does not read a release that this process wrote when it is cached before or after the watch event", async () => {
   const { store, cache, clock, releases, release } = start();
   const first = release(1, "pending-install");
   await flushPromises();
@@ -119,7 +119,7 @@ test("InstalledReleases does not read a release that this process wrote when the
   expect(store.reads).toEqual([]);
 });
 
-test("InstalledReleases counts orphaned releases, and those of an earlier extension of the name while the status names no other bundle", async () => {
+test("InstalledReleases counts orphaned releases, and releases of an earlier extension with the same name while the status contains no other bundle", async () => {
   const { releases, release, counting: listCounted } = start();
   release(1, "deployed", "uid-of-another");
   expect(await listCounted()).toEqual(["x.v1"]);
@@ -131,7 +131,7 @@ test("InstalledReleases counts orphaned releases, and those of an earlier extens
   expect(releases.getInstalled(X)).toMatchObject({ kind: "installed" });
 });
 
-test("InstalledReleases blocks when the status names an installed bundle and no release exists, unless the extension is deleted", async () => {
+test("InstalledReleases reports a missing release when the status contains an installed bundle, unless the extension is deleted", async () => {
   const { releases, release, counting: listCounted } = start();
   const installed = { name: "x.v1", version: "1" };
   await flushPromises();
@@ -143,7 +143,7 @@ test("InstalledReleases blocks when the status names an installed bundle and no 
   expect(releases.listActive([{ ...X, installed }])).toEqual([{ extension: "x", reason: because }]);
 });
 
-test("InstalledReleases reports an unreadable older release when it is deployed too", async () => {
+test("InstalledReleases reports an unreadable older release when it is deployed, too", async () => {
   const { store, release, counting: listCounted } = start();
   store.records.set(1, { kind: "unreadable", secret: getReleaseKey("x", 1), reason: "damaged" });
   release(1, "deployed");
@@ -192,20 +192,17 @@ test.for<[version: string, because: string]>([
   ["-1", 'its label version "-1" is not a positive integer'],
   ["01", 'its label version "01" is not a positive integer'],
   ["", 'its label version "" is not a positive integer'],
-])(
-  "InstalledReleases reports a Secret with label version %j next to a healthy release, and reads only the healthy one",
-  async ([version, because]) => {
-    const { secrets, releases, release, counting: listCounted } = start();
-    const labels = { name: "x", owner: "operator-controller", type: "index", status: "deployed", version };
-    secrets.put({ metadata: { name: getReleaseKey("x", 1), namespace: "system", labels } });
-    release(2, "deployed");
-    const text = `release secret "sh.helm.release.v1.x.v1" cannot be read: ${because}`;
-    expect((await listCounted())?.toSorted()).toEqual([text, "x.v2"]);
-    expect(releases.getInstalled(X)).toEqual({ kind: "unknown", reason: text });
-    secrets.remove(getReleaseKey("x", 1));
-    expect(await listCounted()).toEqual(["x.v2"]);
-  },
-);
+])("InstalledReleases reports a Secret with label version %j, and reads only the readable release", async ([version, because]) => {
+  const { secrets, releases, release, counting: listCounted } = start();
+  const labels = { name: "x", owner: "operator-controller", type: "index", status: "deployed", version };
+  secrets.put({ metadata: { name: getReleaseKey("x", 1), namespace: "system", labels } });
+  release(2, "deployed");
+  const text = `release secret "sh.helm.release.v1.x.v1" cannot be read: ${because}`;
+  expect((await listCounted())?.toSorted()).toEqual([text, "x.v2"]);
+  expect(releases.getInstalled(X)).toEqual({ kind: "unknown", reason: text });
+  secrets.remove(getReleaseKey("x", 1));
+  expect(await listCounted()).toEqual(["x.v2"]);
+});
 
 test("InstalledReleases returns a bundle once when several releases contain it", async () => {
   const { store, release, counting: listCounted } = start();

@@ -27,11 +27,11 @@ export interface InstalledReleasesOptions {
   clock?: Clock;
 }
 
-/** An extension whose releases the cluster upgrade gate requests. */
+/** An extension of which the cluster upgrade gate requests the releases. */
 export interface ReleasesQuery extends ReleaseOwner {
-  /** The installed bundle in its status. */
+  /** The installed bundle in the extension's status. */
   readonly installed?: { readonly name: string; readonly version: string } | undefined;
-  /** It is being deleted, so it may have no releases although its status names a bundle. */
+  /** Whether the extension is being deleted. If so, it may have no releases although its status contains a bundle. */
   readonly isDeleted?: boolean;
 }
 
@@ -39,20 +39,20 @@ export interface ReleasesQuery extends ReleaseOwner {
 export type InstalledState =
   | { readonly kind: "installed"; readonly bundle: ProvidedBundle }
   | { readonly kind: "absent" }
-  /** `because` is absent while it is being read. */
+  /** `reason` is absent while the release is being read. */
   | { readonly kind: "unknown"; readonly reason?: string };
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 const BY_EXTENSION = "extension";
 
-/** Follows the releases of all extensions: watches the metadata of their Secrets, and reads the content of each release once. */
+/** Tracks the releases of all extensions: watches the metadata of their Secrets, and reads the content of each release once. */
 export class InstalledReleases {
   readonly #secrets: Informer;
   readonly #reader: ReleaseReader;
   readonly #systemNamespace: string;
   readonly #handlers: ((extension?: string) => void)[] = [];
   readonly #secretHandlers: ((extension: string) => void)[] = [];
-  /** Extensions by the uid of their Secrets. */
+  /** Extension names by Secret uid. */
   readonly #extensions = new Map<string, string>();
   /** The Secrets of an extension and the last result of `listActive` for it, until one of its Secrets changes. */
   readonly #kept = new Map<string, { uid: string; found: FoundReleases; result?: CachedResult }>();
@@ -67,7 +67,7 @@ export class InstalledReleases {
     const selection = { namespace: systemNamespace, labelSelector: `owner=${RELEASE_OWNER},type=index`, metadataOnly: true };
     const onList = (): void => this.#setRefusal(undefined);
     const onError = (err: unknown, during: "list" | "watch"): void => {
-      if (during === "list" && isForbidden(err)) this.#setRefusal(`list release secrets: ${getErrorMessage(err)}`);
+      if (during === "list" && isForbidden(err)) this.#setRefusal(`cannot list release secrets: ${getErrorMessage(err)}`);
     };
     this.#secrets = new Informer(client, SECRET, { ...selection, transform: withoutBulk, clock, onList, onError }, log);
     this.#secrets.addIndex(BY_EXTENSION, ({ metadata }) => [metadata.labels?.["name"] ?? ""]);
@@ -78,23 +78,26 @@ export class InstalledReleases {
       else if (uid !== undefined) this.#reader.forget(uid);
       if (uid !== undefined && type === "delete") this.#extensions.delete(uid);
       else if (uid !== undefined) this.#extensions.set(uid, extension);
-      // The label with the extension may have changed.
+      // The label that contains the extension name may have changed.
       this.#changed(old && old.metadata.labels?.["name"] !== extension ? undefined : extension);
       for (const handler of this.#secretHandlers) handler(extension);
     });
     this.#reader.onChange((extension) => this.#changed(extension));
     cache.onChange((secret) => {
       const extension = this.#extensions.get(secret);
-      if (extension !== undefined) this.#changed(extension); // otherwise the watch has not seen its Secret yet
+      if (extension !== undefined) this.#changed(extension); // otherwise the watch has not reported the Secret yet
     });
   }
 
-  /** Resolves when the release Secrets are listed completely for the first time, or the list is denied. Never resolves if stopped before. */
+  /** Resolves when the release Secrets were completely listed for the first time, or listing them was denied. Never resolves if stopped before. */
   get synced(): Promise<void> {
     return this.#firstSync.promise;
   }
 
-  /** Calls `handler` when the results of `listActive` and `getInstalled` may have changed: for one extension, or without a name for all. */
+  /**
+   * Calls `handler` with the name of an extension when its results of `listActive` and `getInstalled` may have changed; without a name if this
+   * applies to all extensions.
+   */
   onChange(handler: (extension?: string) => void): void {
     this.#handlers.push(handler);
   }
@@ -104,17 +107,17 @@ export class InstalledReleases {
     this.#secretHandlers.push(handler);
   }
 
-  /** Follows the Secrets until `signal` aborts; never throws. Call once. */
+  /** Watches the Secrets until `signal` aborts; never throws. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     this.#reader.start(signal);
     await this.#secrets.run(signal);
   }
 
   /**
-   * Returns the active releases of each extension: the last deployed one and every attempt after it, without incomplete records. Returns a bundle
-   * once if several releases contain it. Includes an entry for each unreadable Secret, and for an extension without releases whose status names an
-   * installed bundle. While their Secrets exist, releases that refer to another extension of the same name count too, unless the status names
-   * another bundle.
+   * Returns the active releases of each extension: the last deployed release and all later attempts, without incomplete records. Returns a bundle
+   * only once if several releases contain it. Includes an entry for each unreadable Secret, and for each extension without releases whose status
+   * contains an installed bundle. While their Secrets exist, releases of an earlier extension with the same name count, too, unless the status
+   * contains a different bundle.
    * @returns undefined while some of them are still being read.
    */
   listActive(extensions: readonly ReleasesQuery[]): Releases | undefined {
@@ -126,7 +129,7 @@ export class InstalledReleases {
 
   /**
    * Returns the bundle of the last deployed release of an extension, with its provided APIs.
-   * @returns `absent` without such a release; `unknown` while it is being read, or with the reason if it cannot be read.
+   * @returns `absent` if there is no such release; `unknown` while the release is being read, and with a reason if it cannot be read.
    */
   getInstalled({ name, uid }: ReleaseOwner): InstalledState {
     if (this.#refusal !== undefined) return { kind: "unknown", reason: this.#refusal };
@@ -176,7 +179,7 @@ export class InstalledReleases {
     return [...found.values()];
   }
 
-  /** Returns the Secrets of an extension by their metadata; `foreign` ones refer to another extension of the same name. */
+  /** Returns the metadata of an extension's Secrets. Those in `foreign` refer to another extension with the same name. */
   #found({ name, uid }: ReleaseOwner): FoundReleases {
     const kept = this.#kept.get(name);
     if (kept?.uid === uid) return kept.found;
@@ -226,7 +229,7 @@ interface CachedResult {
   readonly releases: Releases;
 }
 
-/** Reports whether a release contains the bundle that a status names. */
+/** Reports whether a release contains the bundle in a status. */
 function matchesInstalled({ name, version }: NonNullable<ReleasesQuery["installed"]>, facts: InstalledSummary): boolean {
   return facts.bundle === name && facts.version === version;
 }
@@ -244,26 +247,26 @@ export interface InstalledBundlesOptions {
   clock?: Clock;
 }
 
-/** Changes within this time cause one notification, in milliseconds. */
+/** Several changes within this time cause only one notification, in milliseconds. */
 const COALESCE_MS = 200;
 
 /**
- * The installed bundles of all extensions: for each, the bundle of its last deployed release. Uses the releases that the controller has cached, so
- * that reading it needs no request. After a change, reads only the changed extension again.
+ * The installed bundles of all extensions: for each extension, the bundle of its last deployed release. Uses releases that the controller has cached,
+ * and sends no requests. After a change, reads only the changed extension again.
  */
 export class InstalledBundles {
   readonly #options: InstalledBundlesOptions;
   readonly #clock: Clock;
   readonly #handlers: (() => void)[] = [];
-  /** By name of the extension. The last known bundle stays while a newer version of its Secret is being read. */
+  /** By extension name. The last known bundle is kept while a newer version of its Secret is being read. */
   readonly #known = new Map<string, { uid: string; provider: InstalledProvider }>();
   /** Uids of all extensions, by name. */
   #extensions = new Map<string, string>();
   readonly #unread = new Set<string>();
   readonly #unreadable = new Map<string, string>();
-  /** Names of the changed extensions; undefined: all of them. */
+  /** Names of the changed extensions; undefined means all extensions. */
   #outdated: Set<string> | undefined;
-  /** The values of `#known`, by name; undefined after a change. */
+  /** The values of `#known`, sorted by name; undefined after a change. */
   #list: readonly InstalledProvider[] | undefined = [];
   #isNotified = true;
 
@@ -279,7 +282,7 @@ export class InstalledBundles {
     });
   }
 
-  /** Calls `handler` shortly after the results of the other methods change; once for changes at the same time. */
+  /** Calls `handler` shortly after the results of the other methods change, and only once for changes at the same time. */
   onChange(handler: () => void): void {
     this.#handlers.push(handler);
   }
@@ -290,7 +293,7 @@ export class InstalledBundles {
     return (this.#list ??= [...this.#known].sort(([a], [b]) => compareText(a, b)).map(([, { provider }]) => provider));
   }
 
-  /** Returns the names of extensions whose releases are being read for the first time, so that `list` does not contain their bundles yet. */
+  /** Returns the names of extensions whose releases are being read for the first time. `list` does not contain their bundles yet. */
   unread(): readonly string[] {
     this.#refresh();
     return [...this.#unread].sort();

@@ -29,7 +29,7 @@ async function begin(
 const record = (version: number, status: ReleaseStatus, objects: string[] = ["a"]): ReleaseRecord =>
   releaseRecord(version, status, { objects, labels: LABELS });
 
-test("ReleaseJournal stores a release as pending, then as deployed, and supersedes the previous one", async () => {
+test("ReleaseJournal stores a release as pending, then as deployed, and supersedes the previous release", async () => {
   const store = new MemoryReleases();
   const [first, installed] = await begin(store, ["a"]);
   expect(store.state).toEqual(["v1 pending-install"]);
@@ -48,7 +48,7 @@ test.for<[why: string, latest: ReleaseRecord, names: string[], labels: Record<st
   ["it failed and another bundle has the same objects", record(2, "failed"), ["a"], { bundle: "p.v1.2.0" }, 3],
   ["it is superseded and is the newest", record(2, "superseded"), ["a"], LABELS, 3],
   ["it is being uninstalled", record(2, "uninstalling"), ["a"], LABELS, 3],
-])("ReleaseJournal continues the newest release or begins another one when %s", async ([, latest, names, labels, version]) => {
+])("ReleaseJournal continues the newest release or begins a new release when %s", async ([, latest, names, labels, version]) => {
   const store = new MemoryReleases(latest);
   const [, begun] = await begin(store, names, labels);
   expect(begun.version).toBe(version);
@@ -56,7 +56,7 @@ test.for<[why: string, latest: ReleaseRecord, names: string[], labels: Record<st
   expect(store.records.get(version)?.status).toBe("pending-install");
 });
 
-test("ReleaseJournal does not reuse numbers of attempts, of incomplete records and of an earlier extension", async () => {
+test("ReleaseJournal does not reuse revisions of attempts, incomplete records or an earlier extension", async () => {
   const store = new MemoryReleases(record(3, "deployed"));
   store.unfinished.push(4);
   const [, begun] = await begin(store, ["b"]);
@@ -64,7 +64,7 @@ test("ReleaseJournal does not reuse numbers of attempts, of incomplete records a
   expect(store.calls).toEqual(["remove v4", "create v5 pending-upgrade"]);
 });
 
-test("ReleaseJournal records a failure with a bounded description, and does not throw when that fails", async () => {
+test("ReleaseJournal records a failure with a bounded description, and does not throw when recording fails", async () => {
   const store = new MemoryReleases();
   const [journal, begun] = await begin(store, ["a"]);
   await journal.markFailed(begun, `no: ${"x".repeat(5_000)}`);
@@ -83,7 +83,7 @@ test("ReleaseJournal keeps one record when the same failure repeats", async () =
   expect(store.state).toEqual(["v1 deployed", "v2 failed"]);
 });
 
-test("ReleaseJournal keeps ten different failures, and every record that is the only one with an object on the cluster", async () => {
+test("ReleaseJournal keeps ten different failures, and every record that is the only record of an object in the cluster", async () => {
   const store = new MemoryReleases(record(1, "deployed"));
   for (let i = 0; i < 30; i++) {
     const [journal, begun] = await begin(store, i === 3 ? ["a", "leftover"] : ["a"], { bundle: `p.v${i}` });
@@ -99,7 +99,7 @@ test("ReleaseJournal keeps ten different failures, and every record that is the 
   expect(store.state.filter((line) => line.endsWith("deployed"))).toEqual([`v${begun.version} deployed`]);
 });
 
-test("ReleaseJournal settles older releases after a crash, in the next release or in a reconcile without one", async () => {
+test("ReleaseJournal updates older releases after a crash, in the next release or in a reconcile without a release", async () => {
   const leftBehind = (): MemoryReleases => new MemoryReleases(record(1, "deployed"), record(2, "pending-upgrade"), record(3, "deployed"));
   const store = leftBehind();
   const journal = newJournal(store);
@@ -121,11 +121,11 @@ test("ReleaseJournal adds owner references to orphaned releases when an extensio
   expect(store.calls).toEqual(["update v3 failed", "update v2 deployed"]);
 });
 
-test("ReleaseJournal throws and leaves the release pending when it cannot store the success", async () => {
+test("ReleaseJournal throws and keeps the release pending when it cannot store the success", async () => {
   const store = new MemoryReleases();
   const [journal, begun] = await begin(store, ["a"]);
   store.failures.update = new Error("connection refused");
-  await expect(journal.markDeployed(begun)).rejects.toThrow("store release v1 as deployed: connection refused");
+  await expect(journal.markDeployed(begun)).rejects.toThrow("cannot store release v1 as deployed: connection refused");
   expect(store.state).toEqual(["v1 pending-install"]);
 });
 

@@ -47,12 +47,12 @@ export interface JournalOptions {
   log: Logger;
 }
 
-/** Longest description of a release, in characters. */
+/** Maximum length of a release description, in characters. */
 const MAX_DESCRIPTION = 1_024;
 
 /**
- * Records the release of one reconcile: pending before the first object is written, deployed after the last one, failed after a failure.
- * If the same content is applied again, an interrupted or failed release continues under its number, so that retries do not create more records.
+ * Records the release of one reconcile: pending before the first object is written, deployed after the last one, failed after a failure. If the same
+ * content is applied again, an interrupted or failed release continues with the same number. Retries therefore do not create more records.
  */
 export class ReleaseJournal {
   readonly #options: JournalOptions;
@@ -66,7 +66,7 @@ export class ReleaseJournal {
   /**
    * Stores that a release begins.
    * @returns the record for `markDeployed` or `markFailed`.
-   * @throws ReleaseUnreadable if a release cannot be read: it may own objects that this one would overwrite or prune.
+   * @throws ReleaseUnreadable if a release cannot be read: it may contain objects that the new release would overwrite or prune.
    */
   async begin(content: ReleaseContent, state: ReleaseState): Promise<ReleaseRecord> {
     const { store, owner, history, now } = this.#options;
@@ -92,7 +92,7 @@ export class ReleaseJournal {
   }
 
   /**
-   * Stores that a release is completely on the cluster, and then settles the other releases.
+   * Stores that a release is deployed completely, and then updates the other releases.
    * @returns the stored record. If no object of the release has a health status, its rollout is complete at once.
    */
   async markDeployed(record: ReleaseRecord): Promise<ReleaseRecord> {
@@ -103,7 +103,7 @@ export class ReleaseJournal {
     return deployed;
   }
 
-  /** Stores that a release failed. Only logs its own errors, so that they do not hide the failure. @returns the stored record. */
+  /** Stores that a release failed. Only logs errors while storing, because they must not hide the failure. @returns the stored record. */
   async markFailed(record: ReleaseRecord, description: string): Promise<ReleaseRecord> {
     const { store, owner, history, log } = this.#options;
     const failed: ReleaseRecord = { ...record, status: "failed", description: description.slice(0, MAX_DESCRIPTION) };
@@ -113,15 +113,15 @@ export class ReleaseJournal {
     } catch (err) {
       log.warn(
         { release: record.version, reason: getErrorMessage(err) },
-        "cannot record that the release failed; it counts as interrupted",
+        "cannot record that the release failed; the next reconcile treats the release as interrupted",
       );
     }
     return failed;
   }
 
   /**
-   * Stores the new input digest of an unchanged release, so that the next reconcile need not render it again. Adds properties and requirements of
-   * its bundle if the record lacks them.
+   * Stores the new input digest of an unchanged release. The next reconcile then need not render it again. Adds properties and requirements of the
+   * bundle if the record does not contain them.
    * @returns the stored record, on which later updates in this reconcile must be based.
    */
   async renew(
@@ -147,7 +147,8 @@ export class ReleaseJournal {
   }
 
   /**
-   * Stores which objects a release leaves on the cluster. Reads the record again, because an earlier step of the reconcile may have renewed it.
+   * Stores the objects that are kept although the release does not contain them. Reads the record again, because an earlier step of the reconcile may
+   * have updated it.
    * @returns the stored record.
    */
   async storeLeft(release: ReleaseRecord, left: readonly LeftObject[]): Promise<ReleaseRecord> {
@@ -181,7 +182,7 @@ export class ReleaseJournal {
     }
   }
 
-  /** Whether releases other than the newest are still deployed or pending, are unfinished, or have no owner reference. */
+  /** Whether releases other than the newest release are still deployed, pending or unfinished, or have no owner reference. */
   get isUnsettled(): boolean {
     const { history } = this.#options;
     const [, ...others] = history.current;
@@ -199,7 +200,10 @@ export class ReleaseJournal {
     for (const version of [...history.unfinished, ...removable]) await store.remove(owner.name, version, this.#calls);
   }
 
-  /** Returns a check for attempts with objects that `known` do not contain. Their records must stay, or these objects would never be pruned. */
+  /**
+   * Returns a check whether a failed attempt has objects that the releases in `known` do not contain. The records of such attempts must be kept;
+   * otherwise their objects would never be pruned.
+   */
   #hasOtherObjects(known: readonly ReleaseRecord[]): (version: number) => boolean {
     const named = new Set(known.flatMap(({ objects }) => objects.map(getObjectKey)));
     const { current } = this.#options.history;
@@ -215,7 +219,7 @@ function getInitialStatus({ rolledBack, pinnedTo }: ReleaseContent, isUpgrade: b
   return { status: "pending-install", description: "initial install underway" };
 }
 
-/** Returns the final status of a release. A release that was rolled back has failed, although it was deployed. */
+/** Returns the final status of an earlier release: `failed` if it was rolled back, although it was deployed. */
 function getFinalStatus(version: number, status: ReleaseStatus, newest: ReleaseRecord): Pick<ReleaseRecord, "status" | "description"> {
   if (newest.rolledBack?.release !== version) return { status, description: `followed by release v${newest.version}` };
   return {
@@ -228,7 +232,7 @@ async function wrapStoreError({ version, status }: ReleaseRecord, work: Promise<
   try {
     await work;
   } catch (err) {
-    throw wrapError(`store release v${version} as ${status}: `, err);
+    throw wrapError(`cannot store release v${version} as ${status}: `, err);
   }
 }
 

@@ -30,13 +30,13 @@ test("summarizeRelease keeps two maxima when there are more, because two are alr
 });
 
 test.for([
-  ["does not decode", `[]${" ".repeat(20_000)}!`],
-  ["states olm.maxOpenShiftVersion with", `[{"type":"olm.maxOpenShiftVersion","value":"${"4".repeat(20_000)}"}]`],
+  ["cannot decode annotation", `[]${" ".repeat(20_000)}!`],
+  ["is too long: ", `[{"type":"olm.maxOpenShiftVersion","value":"${"4".repeat(20_000)}"}]`],
 ] as const)("summarizeRelease fails when the properties are too long: it %s", ([message, text]) => {
   expect(() => summarizeRelease(withProperties(text))).toThrow(message);
 });
 
-test("InstalledSummaryCache returns facts only for the exact version of the Secret", () => {
+test("InstalledSummaryCache returns a summary only for the exact version of the Secret", () => {
   const cache = new InstalledSummaryCache();
   const noted: string[] = [];
   cache.onChange((uid) => void noted.push(uid));

@@ -12,14 +12,14 @@ import { formatUnreadable, parseReleaseIndex } from "../../release/storage/decod
 import type { Logger } from "../../telemetry/log.ts";
 import type { ReleaseStore } from "./releaseStore.ts";
 
-/** Longest properties of a release, in characters; a maximum OpenShift version needs a few dozen. */
+/** Maximum length of the properties of a release, in characters. A maximum OpenShift version needs a few dozen. */
 const MAX_PROPERTIES = 16_384;
 
-/** The cached part of a release: what decides about cluster upgrades, and what other extensions may depend on. */
+/** The cached part of a release: properties that affect cluster upgrades, and what the bundle provides to other extensions. */
 export interface InstalledSummary {
   readonly bundle: string;
   readonly version: string;
-  /** Annotation olm.properties, with only the properties that affect cluster upgrades; undefined if the annotation is absent. */
+  /** Value of annotation olm.properties, reduced to properties that affect cluster upgrades; undefined if the annotation does not exist. */
   readonly properties: string | undefined;
   readonly provided: ProvidedBundle;
 }
@@ -28,8 +28,8 @@ export interface InstalledSummary {
 export type NotedRelease = Pick<ReleaseRecord, "labels" | "annotations" | "properties" | "objects">;
 
 /**
- * Extracts the facts of a release.
- * @throws Error if its properties do not decode and are too long to show unchanged.
+ * Extracts the cached part of a release.
+ * @throws Error if the properties cannot be decoded and are too long to keep unchanged.
  */
 export function summarizeRelease(release: NotedRelease): InstalledSummary {
   const { labels, annotations } = release;
@@ -42,7 +42,10 @@ export function summarizeRelease(release: NotedRelease): InstalledSummary {
   };
 }
 
-/** Returns the maximum OpenShift versions, at most two, because a second one is already an error. Keeps an invalid text for its error. */
+/**
+ * Returns at most two maximum OpenShift versions, because a second one is already an error. Returns malformed properties unchanged, because the error
+ * quotes them.
+ */
 function keepMaximums(text: string): string {
   let kept: string;
   try {
@@ -51,32 +54,34 @@ function keepMaximums(text: string): string {
     kept = `[${members.join(",")}]`;
   } catch (err) {
     if (text.length > MAX_PROPERTIES)
-      throw new Error(`annotation ${ANNOTATION_PROPERTIES} does not decode: ${getErrorMessage(err)}`, { cause: err });
+      throw new Error(`cannot decode annotation ${ANNOTATION_PROPERTIES}: ${getErrorMessage(err)}`, { cause: err });
     return text;
   }
   if (kept.length > MAX_PROPERTIES)
-    throw new Error(`annotation ${ANNOTATION_PROPERTIES} states ${MAX_OPENSHIFT_VERSION} with ${kept.length} characters`);
-  return Buffer.from(kept).toString(); // a copy, because a substring keeps the whole text in memory
+    throw new Error(
+      `${MAX_OPENSHIFT_VERSION} in annotation ${ANNOTATION_PROPERTIES} is too long: ${kept.length} characters, maximum ${MAX_PROPERTIES}`,
+    );
+  return Buffer.from(kept).toString(); // a copy, because a substring keeps the complete original in memory
 }
 
-/** Caches the facts of releases by Secret and resourceVersion, shared between everything that reads or writes releases. */
+/** Caches summaries of releases by Secret and resourceVersion. Shared by all code that reads or writes releases. */
 export class InstalledSummaryCache {
   /** Evicts the least recently used entries. */
   readonly #known: LRUCache<string, { resourceVersion: string; facts: InstalledSummary }>;
   readonly #handlers: ((uid: string) => void)[] = [];
 
-  /** @param maxEntries default: more than the releases of any cluster. */
+  /** @param maxEntries maximum number of entries. The default exceeds the number of releases in any cluster. */
   constructor(maxEntries = 20_000) {
-    // Limits the size, because with `max` the cache would allocate all slots at once.
+    // Uses `maxSize`, because with `max` the cache would allocate all slots immediately.
     this.#known = new LRUCache({ maxSize: maxEntries, sizeCalculation: () => 1 });
   }
 
-  /** Calls `handler` with the uid of a Secret whenever its facts change. */
+  /** Calls `handler` with the uid of a Secret whenever its cached summary changes. */
   onChange(handler: (uid: string) => void): void {
     this.#handlers.push(handler);
   }
 
-  /** Caches the facts of a release in one version of its Secret. */
+  /** Caches the summary of a release for one version of its Secret. */
   note({ uid, resourceVersion }: SecretVersion, record: NotedRelease): void {
     if (uid === undefined || resourceVersion === undefined || this.#known.peek(uid)?.resourceVersion === resourceVersion) return;
     let facts: InstalledSummary;
@@ -89,7 +94,7 @@ export class InstalledSummaryCache {
     for (const handler of this.#handlers) handler(uid);
   }
 
-  /** Returns the facts for that version of a Secret; undefined if they are not cached. */
+  /** Returns the cached summary for this version of a Secret; undefined if it is not cached. */
   get({ uid, resourceVersion }: SecretVersion): InstalledSummary | undefined {
     const known = uid === undefined ? undefined : this.#known.get(uid);
     return known?.resourceVersion === resourceVersion ? known?.facts : undefined;
@@ -110,7 +115,7 @@ export interface SecretVersion {
 /** The result of reading a release. */
 export type ReadOutcome =
   | { readonly kind: "read"; readonly facts: InstalledSummary }
-  /** Its record was not stored completely, so nothing was applied from it; or it no longer exists. */
+  /** The record was not stored completely, so none of its objects were applied; or the release no longer exists. */
   | { readonly kind: "unfinished" }
   | { readonly kind: "unreadable"; readonly reason: string };
 
@@ -129,7 +134,7 @@ interface ReleaseRead {
   cancel: () => void;
 }
 
-/** Delay before a release is read, in milliseconds: if this process wrote the release, its facts are cached by then. */
+/** Delay before a release is read, in milliseconds. If this process wrote the release, its summary is cached by then and need not be read. */
 const GRACE_MS = 100;
 const CONCURRENCY = 4;
 const READ_TIMEOUT_MS = 20_000;
@@ -138,8 +143,8 @@ const MAX_BACKOFF_MS = 60_000;
 const MAX_CAUSE = 1_024;
 
 /**
- * Reads the releases that this process has neither read nor written yet: each version of a Secret once, a few in parallel.
- * Retries unreadable and incomplete releases with backoff.
+ * Reads releases unless this process has already read or written them: each version of a Secret once, a few in parallel. Retries unreadable and
+ * incomplete releases with backoff.
  */
 export class ReleaseReader {
   readonly #options: ReleaseReaderOptions;
@@ -169,7 +174,7 @@ export class ReleaseReader {
     this.#handlers.push(handler);
   }
 
-  /** Returns the result for the release in that index Secret; undefined while it is being read. */
+  /** Returns the result for the release in this index Secret; undefined while it is being read. */
   getOutcome(index: ObjectMeta): ReadOutcome | undefined {
     const { uid, resourceVersion } = index;
     const facts = this.#options.cache.get(index);
@@ -184,7 +189,7 @@ export class ReleaseReader {
     return undefined;
   }
 
-  /** Notes the current version of a Secret. If its facts are cached, stops reading an earlier version. */
+  /** Records the current version of a Secret. If its summary is cached, stops reading an earlier version. */
   noteVersion(index: ObjectMeta): void {
     if (index.uid !== undefined && this.#options.cache.get(index)) this.#drop(index.uid);
   }
@@ -236,7 +241,7 @@ export class ReleaseReader {
       const retryAfterMs = reading.backoff.next();
       this.#schedule(reading, index, retryAfterMs);
       if (outcome.kind === "unreadable" && before?.kind !== "unreadable")
-        this.#options.log.warn({ secret: index.name, reason: outcome.reason, retryAfterMs }, "release cannot be read");
+        this.#options.log.warn({ secret: index.name, reason: outcome.reason, retryAfterMs }, "cannot read release");
     }
     for (const handler of this.#handlers) handler(index.labels?.["name"] ?? "");
   }

@@ -12,7 +12,7 @@ import { StreamingCodec } from "./releaseStore.ts";
 const WHERE = { systemNamespace: "olmv1-system", owner: { name: "x", uid: "11111111-2222-3333-4444-555555555555" } };
 const MIB = 1024 * 1024;
 
-/** A release with `count` ConfigMaps, each with a text of that length, and other objects. */
+/** A release with `count` ConfigMaps that each contain a text of this length, and other objects. */
 function newLargeRelease(count: number, characters: number, others: readonly KubeObject[] = []): ReleaseRecord {
   const objects = Array.from({ length: count }, (_, i) => configMap(`c${i}`, "x", { a: `${i}${"x <\u2028".repeat(characters / 4)}` }));
   return releaseRecord(1, "deployed", { objects: [...objects, ...others] });
@@ -30,13 +30,13 @@ function withPayload(payload: string): KubeObject {
   return { ...index, data: { ...(index["data"] as object), chunk: gzipSync(payload).toString("base64") } };
 }
 
-/** Values that a usual JSON round trip would change. */
+/** Values that `JSON.parse` and `JSON.stringify` would change. */
 const UNUSUAL: KubeObject = { apiVersion: "v1", kind: "A", metadata: { name: "u" }, big: 9_007_199_254_740_993n, zero: -0 };
 const SURROGATE = JSON.stringify(`${JSON.stringify({ apiVersion: "v1", kind: "A", metadata: { name: "s" } })}\n`).replace(
   '"s\\"',
   '"\ud800\\"',
 );
-/** Members of that many bytes that Go ignores. */
+/** Members with this many bytes that the Go implementation ignores. */
 const newPadding = (bytes: number): string => `"other":"${"x".repeat(bytes)}"`;
 
 test.for<[what: string, record: ReleaseRecord]>([
@@ -44,7 +44,7 @@ test.for<[what: string, record: ReleaseRecord]>([
   ["a release whose payload has more than 1 MiB", newLargeRelease(20, 40_000)],
   ["integers that JSON would round", newLargeRelease(20, 40_000, [UNUSUAL])],
   ["many small objects, one of them twice", newLargeRelease(2_000, 40, [configMap("c0", "x"), configMap("c0", "x")])],
-])("StreamingCodec encodes and decodes %s as encodeRelease and decodeRelease do", async ([, record]) => {
+])("StreamingCodec encodes and decodes %s like encodeRelease and decodeRelease", async ([, record]) => {
   const codec = new StreamingCodec();
   const { index, chunks } = encodeIndex(record);
   expect(await codec.encode(record, WHERE)).toEqual([index, ...chunks]);
@@ -64,7 +64,7 @@ test.for<[what: string, payload: string]>([
     `{"labels":{${Array.from({ length: PAYLOAD_LIMITS.values }, (_, i) => `"k${i}":""`).join(",")}}}`,
   ],
   ["more values than a release may hold", `[${"1,".repeat(PAYLOAD_LIMITS.separators)}1]`],
-])("StreamingCodec decodes as decodeRelease does when a payload holds %s", async ([, payload]) => {
+])("StreamingCodec decodes like decodeRelease when a payload contains %s", async ([, payload]) => {
   const index = withPayload(payload);
   expect(await new StreamingCodec().decode(index, [])).toEqual(decodeRelease(index, []));
 });
@@ -74,7 +74,7 @@ test.for<[what: string, change: (data: Buffer) => Buffer]>([
   ["have another checksum", (data) => Buffer.concat([data.subarray(0, -8), Buffer.alloc(8)])],
   ["are not compressed", () => Buffer.from("{}")],
   ["are empty", () => Buffer.alloc(0)],
-])("StreamingCodec decodes as decodeRelease does when the data %s", async ([, change]) => {
+])("StreamingCodec decodes like decodeRelease when the data %s", async ([, change]) => {
   const { index, chunks } = encodeIndex(releaseRecord(1, "deployed"));
   const data = index["data"] as Record<string, string>;
   const chunk = change(Buffer.from(data["chunk"] ?? "", "base64")).toString("base64");

@@ -37,10 +37,10 @@ import {
 import { PayloadReader } from "../../release/storage/payloadReader.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
-/** Attempts to read a history that changes while it is read. */
+/** Maximum number of attempts to read a history that changes at the same time. */
 const MAX_READS = 5;
 
-/** The extension that releases are for. */
+/** The extension that owns releases. */
 export interface ReleaseOwner {
   name: string;
   uid: string;
@@ -48,19 +48,21 @@ export interface ReleaseOwner {
 
 /** The releases of one extension, each list newest first. */
 export interface ReleaseHistory {
-  /** The last deployed release and every attempt after it; all releases if none was ever deployed. */
+  /** The last deployed release and all later attempts; all releases if none was ever deployed. */
   current: ReleaseRecord[];
   /** The earlier releases, without content. */
   older: ReleaseSummary[];
-  /** Releases whose writer stopped before all of the record was stored; nothing was applied from them. */
+  /** Releases whose record was not stored completely. None of their objects were applied. */
   unfinished: number[];
-  /** The highest number in use, including releases of an earlier extension of this name that await garbage collection; 0 without releases. */
+  /**
+   * The highest revision in use, including releases of an earlier extension with this name that are not garbage-collected yet; 0 without releases.
+   */
   highest: number;
-  /** Some releases have no owner: the extension, or an earlier one of its name, was deleted with --cascade=orphan. */
+  /** Whether some releases have no owner, because the extension or an earlier extension with this name was deleted with --cascade=orphan. */
   orphaned: boolean;
   /** Unreadable Secrets that may contain a current or deployed release of the extension. While one exists, nothing may be written. */
   unreadable: readonly UnreadableRelease[];
-  /** Releases that refer to another extension of the same name, without content: the garbage collector removes them. */
+  /** Releases of another extension with the same name, without content. The garbage collector removes them. */
   foreign: ReleaseSummary[];
 }
 
@@ -69,23 +71,23 @@ export function newReleaseHistory(): ReleaseHistory {
   return { current: [], older: [], unfinished: [], highest: 0, orphaned: false, unreadable: [], foreign: [] };
 }
 
-/** Returns a history with `release` in place of the current release that has its number. */
+/** Returns a history in which `release` replaces the current release with the same revision. */
 export function replaceCurrent(history: ReleaseHistory, release: ReleaseRecord): ReleaseHistory {
   return { ...history, current: history.current.map((one) => (one.version === release.version ? release : one)) };
 }
 
-/** The error for a release that cannot be read. A retry succeeds when its Secret has been restored or deleted. */
+/** Thrown if a release cannot be read. A retry succeeds when the Secret has been restored or deleted. */
 export class ReleaseUnreadable extends RetryableError {
   readonly releases: readonly UnreadableRelease[];
 
-  /** @param parts.doing the failed action, with ": " or "; " after it; `parts.effect` says what is blocked until the Secret is restored. */
+  /** @param parts.doing the failed action, followed by ": " or "; "; `parts.effect` describes what is blocked until the Secret is restored. */
   constructor(
     releases: readonly [UnreadableRelease, ...UnreadableRelease[]],
     { doing = "", effect = "" }: { doing?: string | undefined; effect?: string } = {},
   ) {
     const [first, ...others] = releases;
-    const more = others.length === 0 ? "" : `; ${others.length} more cannot be read either`;
-    super("Retrying", `${doing}${formatUnreadable(first)}${more}. Restore or delete that Secret${effect}`);
+    const more = others.length === 0 ? "" : `; ${others.length} more releases cannot be read`;
+    super("Retrying", `${doing}${formatUnreadable(first)}${more}. Restore or delete this Secret${effect}`);
     this.releases = releases;
   }
 }
@@ -98,7 +100,7 @@ export function requireReadable({ unreadable: [first, ...others] }: Pick<Release
   if (first)
     throw new ReleaseUnreadable([first, ...others], {
       doing,
-      effect: "; until then, the controller neither changes nor removes the extension",
+      effect: "; until then, the controller does not change or uninstall the extension",
     });
 }
 
@@ -122,13 +124,13 @@ export interface ReleaseObserver {
   note(index: ObjectMeta, record: ReleaseRecord): void;
 }
 
-/** The error if a Secret was written between two reads that belong together. */
+/** Thrown if a Secret was written between two reads that must be consistent. */
 class ChangedMeanwhile extends RetryableError {}
 
 /**
- * Stores the numbered releases of extensions as chunked Secrets in the system namespace, with the controller's own permissions.
- * A reader sees either the old release or the new one: chunks are named by content, new chunks exist before the index names them, and stale chunks
- * are deleted after it. A reader that is overtaken by a writer reads again.
+ * Stores the numbered releases of extensions as chunked Secrets in the system namespace, with the controller's own permissions. A reader sees either
+ * the old release or the new one: chunk names depend on the content, new chunks are created before the index refers to them, and stale chunks are
+ * deleted after the index is updated. If a release is written while it is read, the reader reads it again.
  * @see helm-operator-plugins v0.9.1 pkg/storage/chunked.go
  */
 export class ReleaseStore {
@@ -137,7 +139,7 @@ export class ReleaseStore {
   readonly #observer: ReleaseObserver | undefined;
   readonly #codec: ReleaseCodec;
 
-  /** @param codec for a process that must stay responsive; default: a synchronous codec. */
+  /** @param codec set it in a process that must stay responsive. Default: a synchronous codec. */
   constructor(
     client: Client,
     systemNamespace: string,
@@ -151,9 +153,9 @@ export class ReleaseStore {
   }
 
   /**
-   * Reads the releases of an extension; only current and deployed releases completely.
-   * Releases that refer to an earlier extension of the same name do not belong to it: they await garbage collection.
-   * @throws RetryableError Retrying if the Secrets keep changing; KubeError if the API server denies or fails the request.
+   * Reads the releases of an extension. Reads only current and deployed releases completely. Omits releases of an earlier extension with the same
+   * name, which the garbage collector will delete.
+   * @throws RetryableError Retrying if the Secrets keep changing; KubeError if a request fails or is denied.
    */
   async history(owner: ReleaseOwner, options: CallOptions = {}): Promise<ReleaseHistory> {
     for (let read = 1; ; read++) {
@@ -166,8 +168,8 @@ export class ReleaseStore {
   }
 
   /**
-   * Stores a new release. Its number protects against a second controller: only one of them can create it.
-   * @throws RetryableError Retrying if that number already exists.
+   * Stores a new release. The revision protects against a second controller, because only one of them can create it.
+   * @throws RetryableError Retrying if the revision already exists.
    */
   async create(record: ReleaseRecord, owner: ReleaseOwner, options: CallOptions = {}): Promise<void> {
     const { index, chunks } = await this.#encode(record, owner);
@@ -257,7 +259,7 @@ export class ReleaseStore {
 
   async #record({ key }: ReleaseIndex, options: CallOptions): Promise<DecodedRelease> {
     const index = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
-    if (!index) throw new ChangedMeanwhile("Retrying", `release secret "${key}" was removed while it was read`);
+    if (!index) throw new ChangedMeanwhile("Retrying", `release secret "${key}" was deleted during the read`);
     return this.#decode(index, options);
   }
 
@@ -269,7 +271,7 @@ export class ReleaseStore {
     if (names.every((desired) => chunks.some((chunk) => chunk.metadata.name === desired))) return this.#decoded(index, chunks);
     const now = await this.#client.get({ ...SECRET, name, namespace: this.#systemNamespace }, { ...options, metadataOnly: true });
     if (now?.metadata.resourceVersion !== resourceVersion)
-      throw new ChangedMeanwhile("Retrying", `release secret "${name}" was written while it was read`);
+      throw new ChangedMeanwhile("Retrying", `release secret "${name}" changed during the read`);
     return await this.#codec.decode(index, chunks);
   }
 
@@ -281,7 +283,7 @@ export class ReleaseStore {
 
   async #encode(record: ReleaseRecord, owner: ReleaseOwner): Promise<{ index: KubeObject; chunks: KubeObject[] }> {
     const [index, ...chunks] = await this.#codec.encode(record, { systemNamespace: this.#systemNamespace, owner });
-    if (!index) throw new Error(`release ${record.name} v${record.version} has no index Secret`);
+    if (!index) throw new Error(`release "${record.name}" v${record.version} has no index Secret`);
     return { index, chunks };
   }
 
@@ -302,7 +304,7 @@ export class ReleaseStore {
   }
 }
 
-/** Marks an index whose chunks are not stored yet. Nothing is applied from such a release. */
+/** Marks an index whose chunks are not stored yet. Objects of such a release are not applied. */
 function withIncompleteMark(index: KubeObject): KubeObject {
   const { metadata } = index;
   return { ...index, metadata: { ...metadata, annotations: { ...metadata.annotations, [ANNOTATION_INCOMPLETE]: "true" } } };
@@ -314,13 +316,13 @@ function withoutIncompleteMark(index: KubeObject): KubeObject {
   return { ...index, metadata: { ...metadata, ...(Object.keys(others).length > 0 ? { annotations: others } : {}) } };
 }
 
-/** Bytes of a payload that are in memory at once, before and after zlib. */
+/** Number of bytes of a payload that are in memory at the same time, before and after zlib. */
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Encodes and decodes releases like `encodeRelease` and `decodeRelease`, but neither blocks the event loop nor keeps a whole payload in memory: zlib
- * runs in its own threads with chunks of 64 KiB, and the rest runs in short turns. Processes one release at a time, in the order of the calls.
- * Does not use a worker thread: Node.js aborts when a thread ends while it creates a zlib stream, and a thread needs 20 MB.
+ * Encodes and decodes releases like `encodeRelease` and `decodeRelease`, but does not block the event loop or keep a complete payload in memory: zlib
+ * runs in its own threads with chunks of 64 KiB, and the rest runs in short turns. Processes one release at a time, in the order of the calls. Does
+ * not use a worker thread: Node.js aborts when a thread ends while it creates a zlib stream, and a thread needs 20 MB.
  */
 export class StreamingCodec implements ReleaseCodec {
   #last: Promise<unknown> = Promise.resolve();
@@ -357,7 +359,7 @@ async function compressRecord(record: ReleaseRecord): Promise<Buffer> {
   return Buffer.concat(compressed);
 }
 
-/** Yields a payload with its small pieces joined, because each chunk for zlib costs a switch of threads. */
+/** Yields a payload with small pieces joined, because each chunk for zlib costs a thread switch. */
 async function* joinPieces(record: ReleaseRecord): AsyncGenerator<Buffer> {
   const turns = new Turns();
   let kept: Buffer[] = [];

@@ -1,17 +1,17 @@
 import { type Clock, Deadline, sleep, systemClock } from "../../async/clock.ts";
 import { type ReconcileErrorOptions, RetryableError } from "../../errors/errors.ts";
 
-/** Checks with one request whether a cause has ended or changed. An error counts as a change. */
+/** Checks with one request whether the cause of an error has ended or changed. A failed check counts as a change. */
 export type UnblockCheck = (signal: AbortSignal) => Promise<boolean>;
 
-/** Returns a check that is over as soon as one of two is. */
+/** Returns a check that is true if at least one of two checks is true. */
 export function combineUnblockChecks(one: UnblockCheck | undefined, other: UnblockCheck): UnblockCheck {
   return one ? async (signal) => (await one(signal)) || other(signal) : other;
 }
 
 /**
- * Thrown if a change on the cluster is needed before a retry can succeed, such as a permission, a ServiceAccount or a
- * served kind. The controller polls `isOver` instead of running reconciles that fail.
+ * Thrown if a change in the cluster is needed before a retry can succeed, such as a permission, a ServiceAccount or a
+ * served kind. The controller polls `isOver` instead of repeating failing reconciles.
  */
 export class WaitingError extends RetryableError {
   readonly isOver: UnblockCheck;
@@ -31,7 +31,7 @@ export class WaitingError extends RetryableError {
 
 /** Thrown if permissions, quotas or admission policies reject the objects, and nothing has been written. */
 export class DeniedError extends WaitingError {
-  /** The message of the API server, or the one expected from it. */
+  /** The message of the API server, or the message that it would return. */
   readonly apiMessage: string;
 
   constructor(apiMessage: string, options: ErrorOptions & { isOver: UnblockCheck }) {
@@ -50,12 +50,12 @@ export function findWaitingError(err: unknown): WaitingError | undefined {
 export interface ConditionPollerOptions {
   /** Maximum polling interval for each extension, in milliseconds. */
   intervalMs: number;
-  /** Called once when the wait of an extension is over, or may be. */
+  /** Called once when the wait of an extension is over or may be over. */
   onOver: (extension: string) => void;
   clock?: Clock;
 }
 
-/** Delay before the first poll. Doubles with each poll, up to the interval. */
+/** Delay before the first poll, in milliseconds. Doubles with each poll, up to the interval. */
 const FIRST_POLL_MS = 1_000;
 const POLL_TIMEOUT_MS = 30_000;
 /** Minimum average time between polls of all extensions with a shorter interval. */
@@ -80,8 +80,9 @@ export class ConditionPoller {
   }
 
   /**
-   * Starts polling `isOver`, instead of the extension's previous check.
-   * @param everyMs maximum polling interval while few extensions wait; limited by the interval of all.
+   * Starts polling `isOver` instead of the extension's previous check.
+   * @param everyMs maximum polling interval in milliseconds while few extensions wait; limited by the interval for all
+   * extensions.
    */
   begin(extension: string, isOver: UnblockCheck, everyMs?: number): void {
     this.end(extension);

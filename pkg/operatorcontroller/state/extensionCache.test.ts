@@ -26,7 +26,7 @@ test("ExtensionCache returns an empty entry when an extension was recreated", ()
   expect(memory.size).toBe(0);
 });
 
-test("ExtensionCache schedules a check of certificates within five seconds when an extension has any", () => {
+test("ExtensionCache schedules a check within five seconds when an extension has certificates", () => {
   const memory = new ExtensionCache();
   expect(memory.certificatesChanged("x", 1_000)).toBeUndefined();
   const { certificates } = memory.of(withUid("1"));
@@ -37,7 +37,7 @@ test("ExtensionCache schedules a check of certificates within five seconds when 
   expect(memory.certificatesChanged("x", 9_000)).toBe(0);
 });
 
-test("ExtensionCache records each object once, and replaces or keeps earlier ones", () => {
+test("ExtensionCache records each object once, and replaces or keeps earlier objects", () => {
   const memory = new ExtensionCache();
   const release = (...objects: string[]) => releaseRecord(1, "deployed", { objects });
   memory.record(withUid("1"), [release("a", "b"), release("b", "c")]);
@@ -48,7 +48,7 @@ test("ExtensionCache records each object once, and replaces or keeps earlier one
   expect(names(memory, "1")).toEqual(["d"]);
 });
 
-test("ExtensionCache keeps recorded objects when the newest release is deleted first, until a newer one is recorded", () => {
+test("ExtensionCache keeps recorded objects when the newest release is deleted first, until a newer release is recorded", () => {
   const memory = new ExtensionCache();
   const [first, second, third] = [1, 2, 3].map((version) => releaseRecord(version, "deployed", { objects: [`of ${version}`] }));
   memory.record(withUid("1"), [first!, second!]);
@@ -60,7 +60,7 @@ test("ExtensionCache keeps recorded objects when the newest release is deleted f
   expect(names(memory, "1")).toEqual(["of 3"]);
 });
 
-test("ObjectLocks allow one writer of an object, and a rejected claim locks nothing", () => {
+test("ObjectLocks allow one writer per object, and lock nothing when the lock is rejected", () => {
   const locks = new ObjectLocks();
   const done = locks.lock("one", ["/ConfigMap/n/a", "/ConfigMap/n/b"]);
   expect(() => locks.lock("two", ["/ConfigMap/n/c", "/ConfigMap/n/b"])).toThrow(

@@ -8,10 +8,13 @@ import { getObjectKey } from "../../release/identity.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { HiddenTexts } from "../../render/redaction.ts";
 
-/** Minimum time between health checks that status changes trigger. */
+/** Minimum time in milliseconds between health checks that status changes trigger. */
 const HEALTHY_PAUSE_MS = 5_000;
 const UNHEALTHY_PAUSE_MS = 1_000;
-/** Delay from a change of the CAs that webhooks trust to the check, because such a change may take several writes. */
+/**
+ * Delay in milliseconds between a change of the CAs that webhooks trust and the check, because such a change may
+ * consist of several writes.
+ */
 const CERTIFICATES_PAUSE_MS = 5_000;
 
 /** Result of the last health check of a release. */
@@ -92,8 +95,8 @@ export interface ExtensionCacheEntry {
    */
   awaitsReleases?: boolean;
   /**
-   * Objects of the last known releases. A deletion in the foreground makes the garbage collector delete the releases
-   * immediately, and only this list then contains the CustomResourceDefinitions to handle.
+   * Objects of the last known releases. With foreground deletion, the garbage collector deletes the releases
+   * immediately. Afterwards, only this list contains the CustomResourceDefinitions to delete.
    */
   recorded: readonly LeftObject[];
   /** The highest revision in `recorded`; 0 before the first. */
@@ -125,8 +128,8 @@ export class ExtensionCache {
 
   /**
    * Records the objects of these releases. Replaces the recorded objects, unless `keep` is set or the newest known
-   * release is missing from `releases`. The controller only deletes older ones, so the garbage collector is deleting
-   * them, possibly before the controller knows that the extension is deleted.
+   * release is missing from `releases`. The controller itself never deletes the newest release. If it is missing, the
+   * garbage collector is deleting the releases, possibly before the controller knows that the extension was deleted.
    */
   record(extension: Readonly<ClusterExtension>, releases: readonly ReleaseRecord[], { keep = false }: { keep?: boolean } = {}): void {
     const remembered = this.of(extension);

@@ -15,32 +15,32 @@ export class ExtensionMetrics {
     this.#info = new SeriesByExtension(
       metrics.gauge({
         name: "extension_info",
-        help: "1 for each ClusterExtension, with its installed bundle; bundle and version are empty if none is installed",
+        help: "Installed bundle of each ClusterExtension, always 1; labels bundle and version are empty if no bundle is installed",
         labels: ["extension", "package", "bundle", "version"],
       }),
     );
     this.#conditions = new SeriesByExtension(
       metrics.gauge({
         name: "extension_condition",
-        help: "1 for the current status (True, False or Unknown) of each condition of a ClusterExtension",
+        help: "Current status (True, False or Unknown) of each ClusterExtension condition, always 1",
         labels: ["extension", "condition", "status"],
       }),
     );
     this.#updates = new SeriesByExtension(
       metrics.gauge({
         name: "extension_update_available",
-        help: "1 for each ClusterExtension whose package has a higher version in its catalog, with that version",
+        help: "Available update of each ClusterExtension, always 1; label version is the highest version of the package in its catalog",
         labels: ["extension", "installed", "version"],
       }),
     );
     this.#corrections = metrics.counter({
       name: "drift_corrections_total",
-      help: "Objects that the controller restored after they were deleted or changed",
+      help: "Number of installed objects that the controller restored after they were deleted or changed",
       labels: ["extension"],
     });
     this.#steps = metrics.histogram({
       name: "step_duration_seconds",
-      help: "Duration of each step of a reconcile of a ClusterExtension, such as ResolveBundle or ApplyBundle",
+      help: "Duration of each step, such as ResolveBundle or ApplyBundle, when a ClusterExtension is reconciled",
       labels: ["step", "result"],
     });
   }
@@ -101,7 +101,7 @@ function isHigher(newest: VersionRelease, version: string, release: string | und
   }
 }
 
-/** The series of one gauge by extension. */
+/** The series of a gauge, by extension. */
 class SeriesByExtension {
   readonly #gauge: GaugeMetric;
   readonly #series = new Map<string, Labels[]>();

@@ -13,7 +13,7 @@ export function hasSpec(extension: { readonly spec?: unknown }): boolean {
   return extension.spec !== undefined && extension.spec !== null;
 }
 
-/** Inputs of the configuration: the spec, and the sources once they are read. */
+/** Inputs for the configuration: the spec, and the sources after they were read. */
 export interface ConfigInputs {
   readonly extension: Readonly<ClusterExtension>;
   readonly sourcedConfig?: SourcedConfig;
@@ -25,7 +25,8 @@ export function getConfiguration({ extension, sourcedConfig }: ConfigInputs): Js
 }
 
 /**
- * Returns the value that requests a full comparison, as the status reports it afterwards; undefined without a request.
+ * Returns the value of the reconcile request annotation, which the status reports afterwards; undefined without a
+ * request.
  */
 export function readReconcileRequest({ metadata }: Readonly<ClusterExtension>): string | undefined {
   return metadata.annotations?.[ANNOTATION_RECONCILE_REQUESTED_AT]?.slice(0, RECONCILE_REQUEST_MAX);

@@ -10,7 +10,7 @@ import type { WithReleases } from "./phases.ts";
 const MAX_CAUSES = 20;
 
 /**
- * Hides source values in the current releases, except those that are public anyway: names in the extension and its
+ * Hides values from configuration sources in the current releases, except public values: names in the extension and its
  * namespaces.
  */
 export function hideSourced({ extension, releases, hidden }: Pick<WithReleases, "extension" | "releases" | "hidden">): void {
@@ -23,12 +23,12 @@ export function hideSourced({ extension, releases, hidden }: Pick<WithReleases, 
   hidden.reveal(extension.metadata.name, namespace, serviceAccount?.name ?? "", source.catalog?.packageName ?? "");
 }
 
-/** Reveals the namespaces of objects, which are public. A watch namespace may come from a source. */
+/** Stops hiding the namespaces of objects, which are public. A watch namespace may come from a source. */
 export function revealNamespaces(hidden: HiddenTexts, objects: readonly KubeObject[]): void {
   hidden.reveal(...new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? [])));
 }
 
-/** Returns the hidden texts that objects contain as values, which the release must record. */
+/** Returns the hidden values that objects contain. The release must record them. */
 export function findSourcedTexts(hidden: HiddenTexts, objects: readonly KubeObject[]): string[] {
   const texts = hidden.texts;
   if (texts.length === 0) return [];
@@ -37,8 +37,8 @@ export function findSourcedTexts(hidden: HiddenTexts, objects: readonly KubeObje
 }
 
 /**
- * Hides values in the message and stack of an error and its causes. Changes them in place, because the error objects
- * themselves control the reconcile.
+ * Hides values in the message and stack of an error and its causes. Changes the errors in place, because the reconcile
+ * depends on their identity and type.
  */
 export function hideInError(err: unknown, hidden: HiddenTexts): void {
   let next = err;
@@ -66,7 +66,7 @@ export function createHidingLog(log: Logger, hidden: HiddenTexts): Logger {
   );
 }
 
-/** Returns an EventSink that hides the values of the extension in its messages. */
+/** Returns an EventSink that hides the extension's values in messages. */
 export function createHidingEvents(events: EventSink, memory: Pick<ExtensionCache, "hiddenOf">): EventSink {
   return {
     record: (object, type, reason, message) => events.record(object, type, reason, memory.hiddenOf(object)?.hide(message) ?? message),

@@ -10,7 +10,7 @@ export interface ObjectAction {
   labelsOnly?: boolean;
 }
 
-/** Maximum number of objects that an Event names. */
+/** Maximum number of objects that an Event lists. */
 const MAX_NAMED = 5;
 
 /**
@@ -31,7 +31,7 @@ export function formatActions(actions: readonly ObjectAction[]): string {
   return formatFirst(actions.map(({ verb, ref }) => `${describeObject(ref)} (${verb})`));
 }
 
-/** Formats the first five texts and the number of the others. */
+/** Formats the first five texts and the number of omitted texts. */
 export function formatFirst(texts: readonly string[]): string {
   return formatList(texts, { max: MAX_NAMED });
 }

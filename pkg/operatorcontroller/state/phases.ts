@@ -22,7 +22,7 @@ export interface WithExtension {
   /** Proxy for installed operators at the start of the reconcile. */
   readonly clusterProxy: ClusterProxy;
   /**
-   * Values that no log, Event or status may show: those of objects that `spec.config.valuesFrom` names, now or for a
+   * Values that logs, Events and status must not contain: values from objects in `spec.config.valuesFrom`, now or for a
    * current release.
    */
   readonly hidden: HiddenTexts;
@@ -36,7 +36,7 @@ export interface WithReleases extends WithExtension {
 
 /** Data of a reconcile that acts as the extension's ServiceAccount. */
 export interface WithClient extends WithReleases {
-  /** Acts as the ServiceAccount in `spec.serviceAccount`. */
+  /** Client with the identity of the ServiceAccount in `spec.serviceAccount`. */
   readonly client: Client;
   /** Written by the apply code; also available after a failure. */
   readonly changes: ClusterChanges;
@@ -62,17 +62,17 @@ export interface WithBundle extends WithClient {
 
 /** Data of a reconcile that has pulled the bundle, or keeps the installed objects without it. */
 export interface WithContent extends WithBundle {
-  /** Absent if the image is not needed or could not be pulled. The installed objects are kept then. */
+  /** Absent if the image is not needed or could not be pulled. In this case, the installed objects are kept. */
   readonly content?: RenderableBundle;
   /**
    * Issues certificates for the bundle's webhooks and API services; absent if it has none, or there is no provider.
    */
   readonly certProvider?: CertificateProvider | undefined;
-  /** Mistakes of the bundle's author that do not stop its installation, a sentence each. */
+  /** Mistakes in the bundle that do not prevent its installation, one sentence each. */
   readonly flaws?: readonly string[];
 }
 
-/** Before the first step. */
+/** The phase before the first step. */
 export interface Started extends WithExtension {
   readonly phase: "started";
 }
@@ -105,7 +105,7 @@ export interface Applied extends WithContent {
 /** Ended by `handleDeletion`: the extension is being deleted. */
 export interface Deleting extends WithReleases {
   readonly phase: "deleting";
-  /** Progress of the uninstall: the message of conditions. */
+  /** Progress of the uninstall, for condition messages. */
   readonly progress: string;
 }
 
@@ -123,7 +123,7 @@ export interface Unpacking extends WithBundle {
   readonly lastError: unknown;
 }
 
-/** All phases that a reconcile can end in. Code after the steps narrows on `phase`. */
+/** All phases in which a reconcile can end. Code after the steps narrows the type by `phase`. */
 export type Phase = Started | Observed | Authenticated | Resolved | Unpacked | Applied | Deleting | Suspended | Unpacking;
 
 /** A phase in which the reconcile can act as the extension's ServiceAccount. */
@@ -141,7 +141,7 @@ export function newStarted(
   return { phase: "started", extension, clusterVersion, clusterProxy, hidden: new HiddenTexts(), report: newReport() };
 }
 
-/** Returns the known releases in a phase; none before they are read. */
+/** Returns the known releases in a phase; no releases before they are read. */
 export function getReleases(phase: Phase): KnownReleases {
   return phase.phase === "started" ? createUnknownReleases() : phase.releases;
 }
@@ -156,7 +156,7 @@ export function hasBundle(phase: Phase): phase is Extract<Phase, WithBundle> {
   return "bundle" in phase;
 }
 
-/** Reports whether the reconcile restores or keeps an earlier release, which was on this cluster before. */
+/** Reports whether the reconcile restores or keeps an earlier release, which was already deployed in this cluster. */
 export function keepsEarlierRelease({ pinned, held }: Pick<WithBundle, "pinned" | "held">): boolean {
   return pinned !== undefined || held !== undefined;
 }
@@ -168,29 +168,29 @@ export function isInstalled({ bundle, releases: { installed } }: Pick<WithBundle
 
 /** The bundle that a reconcile installs or keeps. */
 export interface ResolvedBundle extends InstalledBundle {
-  /** Reason for this choice, one sentence. */
+  /** Why this bundle was chosen, in one sentence. */
   explanation: string;
   /** Absent if the installed bundle is kept because no catalog is selected. */
   catalog?: string;
-  /** The image that the catalog names now, if its content differs from the installed `image`. */
+  /** The current image in the catalog, if its content differs from the installed `image`. */
   offered?: string;
-  /** Reference to pull the image from, if it is not `image`: with the installed digest. */
+  /** Reference to pull instead of `image`. Contains the installed digest. */
   pullFrom?: string;
-  /** The upgrade edge that leads to it. */
+  /** The upgrade edge that leads to the bundle. */
   edge?: string;
 }
 
-/** The release that an annotation pins an extension to. */
+/** The release to which an annotation pins an extension. */
 export interface PinnedRevision {
   /** Revision in the annotation. */
   readonly revision: number;
-  /** The release with this revision, or the one that was applied for the annotation. */
+  /** The release with this revision, or the release that was applied for the annotation. */
   readonly release: ReleaseRecord;
   /** The bundle of that release. */
   readonly bundle: ResolvedBundle;
 }
 
-/** `spec.config` merged with the objects that it names. */
+/** `spec.config` merged with the objects in `valuesFrom`. */
 export interface SourcedConfig {
   readonly config: JsonObject;
   /** The uids of the objects. */
@@ -208,6 +208,6 @@ export interface DependencyNeed {
 export interface PendingDependencies {
   /** At least one, sorted by package name. */
   readonly needs: readonly DependencyNeed[];
-  /** Reports whether the missing dependencies have changed. */
+  /** Returns whether the missing dependencies have changed. */
   readonly isOver: UnblockCheck;
 }

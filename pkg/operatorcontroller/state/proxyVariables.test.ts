@@ -60,7 +60,7 @@ test.for<[why: string, given: Given, variables: object | undefined, note: string
   else expect(describeProxyMismatch(phase)).toContain(note);
 });
 
-test("computeInputDigest depends on the proxy variables in use only", () => {
+test("computeInputDigest depends only on the proxy variables in use", () => {
   const digest = (given: Given): string => computeInputDigest(phaseOf(given));
   const without = digest({ proxy: { kind: "none" } });
   expect(digest({ proxy: UNKNOWN })).toBe(without);

@@ -13,9 +13,9 @@ export type ProxyInputs = Pick<WithBundle, "extension" | "sourcedConfig" | "clus
  * | yes                  | any                 | any                             | none                    |
  * | no                   | unknown             | any                             | its current ones        |
  * | no                   | known, or none      | the same bundle, adopted        | its current ones: none  |
- * | no                   | known, or none      | any other                       | those of the cluster    |
+ * | no                   | known, or none      | any other                       | the cluster's proxy     |
  *
- * An adopted release does not change until it is upgraded, so that its Pods are not replaced only to add a proxy.
+ * An adopted release does not change until it is upgraded, because its Pods should not be replaced only to add a proxy.
  */
 export function chooseProxyVariables(inputs: ProxyInputs): ProxyVariables | undefined {
   const { clusterProxy } = inputs;
@@ -24,13 +24,15 @@ export function chooseProxyVariables(inputs: ProxyInputs): ProxyVariables | unde
   return clusterProxy.kind === "known" ? clusterProxy.variables : undefined;
 }
 
-/** Returns why Deployments do not have the proxy of the cluster; undefined if they have it or must not have it. */
+/** Returns why Deployments do not use the cluster proxy; undefined if they use it or must not use it. */
 export function describeProxyMismatch(inputs: ProxyInputs): string | undefined {
   const { clusterProxy } = inputs;
   if (clusterProxy.kind === "none" || overridesProxy(getConfiguration(inputs))) return undefined;
   if (clusterProxy.kind === "known")
-    return isAdopted(inputs) ? "its adopted Deployments have no proxy variables; the next upgrade adds those of the cluster" : undefined;
-  return `the proxy of the cluster is unknown (${clusterProxy.reason}): existing Deployments keep their proxy variables, new Deployments get none`;
+    return isAdopted(inputs)
+      ? "the adopted Deployments have no proxy variables; the next upgrade adds the proxy variables of the cluster"
+      : undefined;
+  return `the cluster proxy is unknown (${clusterProxy.reason}): existing Deployments keep their proxy variables, new Deployments get none`;
 }
 
 function isAdopted(inputs: ProxyInputs): boolean {

@@ -36,7 +36,7 @@ export interface Report {
   availability?: Availability;
   /** Text of condition Progressing if the rollout exceeds `spec.progressDeadlineMinutes`. */
   overdue?: string;
-  /** Reports whether to reconcile again, because the cluster changed. */
+  /** Returns whether to reconcile again because the cluster has changed. */
   awaits?: UnblockCheck;
 }
 

@@ -46,7 +46,7 @@ test("FollowedObject delays the next comparison by five seconds after a change w
   expect(changed(object, 20, 2_000, "same")).toBe(6_000);
 });
 
-test("FollowedObject stays failed until a comparison succeeds, and events add at most one in five seconds", () => {
+test("FollowedObject stays failed until a comparison succeeds, and events cause at most one comparison in five seconds", () => {
   const object = new FollowedObject(ref);
   object.recordComparison({ ref, mark: undefined, outcome: "failed" }, 1_000);
   expect([object.isFailed, object.dueAt]).toEqual([true, undefined]);
@@ -68,7 +68,7 @@ test("FollowedObject is due after any change of an object with uncorrected drift
   expect(object.dueAt).toBe(1_000);
 });
 
-test("FollowedObject reports new changes by others once, and whether the generation changed", () => {
+test("FollowedObject reports each change by another client once, and whether the generation has changed", () => {
   const object = new FollowedObject(ref);
   object.recordComparison(compared("same", "10", 1), 0);
   const observe = (seen: Observation): unknown => {

@@ -5,12 +5,12 @@ import { getObjectKey } from "../../release/identity.ts";
 import { getAppliedFields } from "../../release/managedFields.ts";
 import type { WatchIdentity } from "./streamPool.ts";
 
-/** State of an object when it was last found correct, to detect drift from its metadata. */
+/** State of an object when it was last found correct. Used to detect drift from the object's metadata. */
 interface CorrectState {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly generation: number | undefined;
-  /** Digest of the fields that our apply owns; undefined if the API server has not recorded any. */
+  /** Digest of the fields that the controller's apply owns; undefined if the API server has recorded none. */
   readonly fields: string | undefined;
 }
 
@@ -53,8 +53,8 @@ export function mayBeDrift(seen: Observation, mark: CorrectState | undefined): b
 }
 
 /**
- * Compares resourceVersions: decimal numbers by value, as the API server guarantees since 1.35 and ensured before;
- * others are newer if they differ.
+ * Compares resourceVersions: decimal numbers by value, which the API server has guaranteed since 1.35 and already
+ * supported before. A resourceVersion in another format counts as newer if it differs.
  */
 export function isNewer(a: string, b: string): boolean {
   if (!isDecimal(a) || !isDecimal(b)) return a !== b;
@@ -96,7 +96,7 @@ export class FollowedObject {
   stream: string | undefined;
   #mark: CorrectState | undefined;
   #outcome: Compared["outcome"] = "same";
-  /** The last observation that was not evaluated because the object was being written. */
+  /** The last observation, if it was not evaluated yet because the object was being written. */
   #pending: Observation | undefined;
   #dueAt: number | undefined;
   #notBefore = Number.NEGATIVE_INFINITY;
@@ -218,7 +218,8 @@ export class FollowedExtension {
   }
 
   /**
-   * Records what a stream reported about its objects. @param find returns undefined for objects that it did not report.
+   * Records what a stream reported about its objects. @param find returns undefined for objects that the stream did not
+   * report.
    */
   observe(stream: string, find: (key: string) => Observation | undefined): void {
     for (const [key, object] of this.#objects) {

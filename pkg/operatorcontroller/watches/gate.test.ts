@@ -3,7 +3,7 @@ import { Semaphore } from "./metadataStream.ts";
 
 const { signal } = new AbortController();
 
-test("Semaphore limits concurrent holders and serves waiting callers in their order", async () => {
+test("Semaphore limits concurrent holders and admits waiting callers in order", async () => {
   const gate = new Semaphore(1);
   const seen: string[] = [];
   const acquire = async (name: string): Promise<() => void> => {
@@ -25,7 +25,7 @@ test("Semaphore limits concurrent holders and serves waiting callers in their or
   expect(seen).toEqual(["a", "b", "c", "d"]);
 });
 
-test("Semaphore gives no place to a caller that stopped waiting", async () => {
+test("Semaphore does not admit a caller that has stopped waiting", async () => {
   const gate = new Semaphore(1);
   const release = await gate.enter(signal);
   const stop = new AbortController();

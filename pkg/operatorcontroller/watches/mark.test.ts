@@ -40,7 +40,7 @@ test.for<[name: string, seen: Observation, desired: Partial<ObjectMeta> | undefi
   expect(mayBeDrift(seen, desired && createMark(meta(desired)))).toBe(want);
 });
 
-test("isNewer compares decimal resource versions by value, and others for equality", () => {
+test("isNewer compares decimal resource versions by value, and other resource versions for equality", () => {
   expect([isNewer("100", "99"), isNewer("99", "100"), isNewer("9007199254740993", "9007199254740992"), isNewer("7", "7")]).toEqual([
     true,
     false,

@@ -10,8 +10,8 @@ import { getObjectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
 /**
- * Objects that one stream watches: one object by name, or all labelled objects of a kind in a namespace (without one:
- * in all).
+ * Objects that one stream watches: one object by name, or all objects of a kind with a label in one namespace or,
+ * without a namespace, in all namespaces.
  */
 export interface StreamSpec {
   readonly apiVersion: string;
@@ -24,7 +24,10 @@ export interface StreamSpec {
 /** The identity that watches, and what is known about its permissions. */
 export interface PlanContext {
   readonly extension: string;
-  /** Whether the identity also watches other extensions. Streams by label then serve all of them. */
+  /**
+   * Whether the identity also watches objects of other extensions. If so, streams by label serve all of these
+   * extensions.
+   */
   readonly isShared: boolean;
   /** Whether this is the controller's own identity, which may watch all namespaces with one stream per kind. */
   readonly isController: boolean;
@@ -34,7 +37,7 @@ export interface PlanContext {
 
 /**
  * Returns the stream for each object, by objectKey: by label if that saves streams and was not denied, otherwise by
- * name. Secrets are always watched by name, so that permission for one does not reveal the names of others.
+ * name. Secrets are always watched by name, because permission for one Secret must not reveal the names of others.
  */
 export function planStreams(objects: readonly ObjectRef[], context: PlanContext): Map<string, StreamSpec> {
   const groups = Map.groupBy(objects, ({ apiVersion, kind, namespace }) => JSON.stringify([apiVersion, kind, namespace ?? ""]));
@@ -56,7 +59,7 @@ export function getStreamKey({ apiVersion, kind, namespace, name, labelSelector 
 
 /** Describes the watched objects for messages, such as `ConfigMap "a" in namespace "b"`. */
 export function describeSpec({ kind, name, namespace }: StreamSpec): string {
-  const objects = name === undefined ? `objects of kind ${kind}` : `${kind} "${name}"`;
+  const objects = name === undefined ? `${kind} objects` : `${kind} "${name}"`;
   return namespace ? `${objects} in namespace "${namespace}"` : objects;
 }
 
@@ -108,15 +111,15 @@ const BASE_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 60_000;
 const REFUSED_BACKOFF_MS = 5_000;
 /**
- * An API server that has just started denies everything until it has loaded the roles. So many consecutive denials do
- * not count for a stream that was open before.
+ * Number of consecutive denials that are ignored for a stream that was open before, because an API server that has just
+ * started denies all requests until it has loaded the roles.
  */
 const IGNORED_REFUSALS = 3;
-/** A watch that ends earlier without an event counts as failed, to avoid a busy loop. */
+/** A watch that ends within this time without an event counts as failed, to avoid a busy loop. */
 const SHORT_WATCH_MS = 1_000;
 /**
- * Longer than the five minutes of client-go, because each end costs a request and there may be thousands of streams.
- * Revoked permissions are noticed at the end of a watch.
+ * Timeout of a watch, in seconds. Longer than the five minutes of client-go, because each end of a watch costs a
+ * request and there may be thousands of streams. Revoked permissions are noticed when a watch ends.
  */
 const WATCH_SECONDS = 900;
 
@@ -138,9 +141,12 @@ export class MetadataStream {
   #wasOpen = false;
   /** Number of consecutive denials. */
   #refusals = 0;
-  /** Where to start the watch; undefined if a list must come first. */
+  /** resourceVersion at which the watch starts; undefined if the objects must be listed first. */
   #resourceVersion: string | undefined;
-  /** Whether the watch continues an earlier one. Its resourceVersion, that of the last event, may have expired. */
+  /**
+   * Whether the watch continues an earlier watch. If so, its resourceVersion, taken from the last event, may have
+   * expired.
+   */
   #isResumed = false;
 
   constructor(client: MetadataClient, spec: StreamSpec, listener: StreamListener, options: StreamOptions) {
@@ -189,7 +195,7 @@ export class MetadataStream {
     try {
       this.#isResumed = this.#resourceVersion !== undefined;
       const from = this.#resourceVersion ?? (await this.#list(signal));
-      if (signal.aborted) return; // the list of an aborted attempt may be older than the reason to abort it
+      if (signal.aborted) return; // the list of an aborted attempt may be older than the event that caused the abort
       this.#resourceVersion = from;
       const opened = (): void => {
         release();
@@ -200,8 +206,8 @@ export class MetadataStream {
         this.#setState({ kind: "open" });
       };
       const timeoutSeconds = Math.ceil(WATCH_SECONDS * (1 + Math.random()));
-      // Without bookmarks: one a minute for thousands of streams would use 1 % of a core; an expired resourceVersion
-      // costs one list.
+      // Without bookmarks: one bookmark per minute for thousands of streams would use 1 % of a core, but an expired
+      // resourceVersion costs only one list.
       const options = { ...this.#selection, resourceVersion: from, bookmarks: false, timeoutSeconds, opened, signal };
       for await (const { type, object } of this.#client.watch(this.#spec, options)) {
         if (signal.aborted) return;
@@ -216,7 +222,7 @@ export class MetadataStream {
     }
     if (signal.aborted) return;
     if (events === 0 && (openedAt === undefined || clock.now() - openedAt < SHORT_WATCH_MS))
-      throw new Error("the server ended the watch immediately");
+      throw new Error("the API server ended the watch immediately");
     this.#backoff.reset();
   }
 
@@ -250,7 +256,7 @@ export class MetadataStream {
     const level = suppressed === undefined ? "debug" : "warn";
     log[level](
       { reason: getErrorMessage(err), watching: describeSpec(this.#spec), attempt: this.#backoff.attempts, retryInMs, suppressed },
-      "watch of objects interrupted",
+      "object watch interrupted",
     );
     this.#setState(refused ? { kind: "refused", message: getErrorMessage(err) } : { kind: "broken" });
     await sleep(clock, retryInMs, signal);

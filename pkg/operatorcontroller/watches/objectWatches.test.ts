@@ -94,7 +94,7 @@ test("ObjectWatches ignores the controller's own writes, before and after the re
   await expect.poll(() => suspects(), SOON).toEqual(["a"]);
 });
 
-test("ObjectWatches evaluates changes by others during a write when it ends", async () => {
+test("ObjectWatches evaluates changes by other clients during a write after the write has ended", async () => {
   const { server, follow, suspects, isOpen, watches } = start();
   const a = server.put(map("a"));
   follow("x", [a]);
@@ -108,7 +108,7 @@ test("ObjectWatches evaluates changes by others during a write when it ends", as
   await expect.poll(() => suspects(), SOON).toEqual(["a"]);
 });
 
-test("ObjectWatches notices changes before the watch was open", async () => {
+test("ObjectWatches notices changes that happened before the watch was open", async () => {
   const { server, follow, suspects, isOpen } = start();
   const [a, b] = ["a", "b"].map((name) => server.put(map(name)));
   server.delete(a!);
@@ -145,7 +145,7 @@ test("ObjectWatches watches by name when a watch by label is denied, and does no
   expect(server.calls.filter((call) => call.includes("owner-"))).toHaveLength(1);
 });
 
-test("ObjectWatches reports unwatched objects when watches by name are denied, and requeues when that changes", async () => {
+test("ObjectWatches reports unwatched objects when watches by name are denied, and requeues when they are allowed", async () => {
   const { server, clock, requeued, follow, isOpen, watches } = start();
   server.refuses = () => true;
   const a = server.put(map("a"));
@@ -201,7 +201,7 @@ test("ObjectWatches lists again immediately when the resourceVersion expired bef
   server.cut(refusal(410, "Expired"));
   await expect.poll(() => server.calls.map((call) => call.split(" ")[0]), SOON).toEqual(["list", "watch", "watch", "list", "watch"]);
   expect([suspects(), watches.states.open]).toEqual([["a"], 1]);
-  expect(lines.filter(({ msg }) => msg === "watch of objects interrupted")).toEqual([]);
+  expect(lines.filter(({ msg }) => msg === "object watch interrupted")).toEqual([]);
 });
 
 test("ObjectWatches logs one warning when many streams cannot connect", async () => {
@@ -212,13 +212,13 @@ test("ObjectWatches logs one warning when many streams cannot connect", async ()
   server.failure = new Error("connect ECONNREFUSED");
   server.cut(new Error("other side closed"));
   const interrupted = (level: number): unknown[] =>
-    lines.filter((line) => line["msg"] === "watch of objects interrupted" && line["level"] === level);
+    lines.filter((line) => line["msg"] === "object watch interrupted" && line["level"] === level);
   await expect.poll(() => (clock.advance(1_000), interrupted(20).length), SOON).toBeGreaterThan(8);
   expect(interrupted(40)).toHaveLength(1);
   expect(watches.states.broken).toBe(3);
 });
 
-test("ObjectWatches ignores the first denials of an open stream, and accepts lasting ones", async () => {
+test("ObjectWatches ignores the first denials of an open stream, but not repeated denials", async () => {
   const { server, clock, requeued, follow, suspects, isOpen, watches } = start();
   const [a, b] = ["a", "b"].map((name) => server.put(map(name)));
   follow("x", [a!, b!]);
@@ -243,7 +243,7 @@ test("ObjectWatches ignores the first denials of an open stream, and accepts las
   expect(requeued.length).toBeGreaterThan(0);
 });
 
-test("ObjectWatches shares a stream between extensions of a ServiceAccount until the last one ends", async () => {
+test("ObjectWatches shares a stream between extensions with the same ServiceAccount until the last extension is forgotten", async () => {
   const { server, follow, suspects, isOpen, watches } = start();
   const one = ["a", "b"].map((name) => server.put(map(name, "x")));
   const two = ["c", "d"].map((name) => server.put(map(name, "y")));
@@ -283,7 +283,7 @@ test("ObjectWatches reports unwatched objects when the limit of streams is reach
   const objects = [server.put(map("a", "x", "n1")), server.put(map("b", "x", "n2"))];
   follow("x", objects);
   await isOpen(1);
-  expect(watches.unwatched("x")).toEqual([{ ref: toObjectRef(objects[1]!), reason: "the limit of watched objects is reached" }]);
+  expect(watches.unwatched("x")).toEqual([{ ref: toObjectRef(objects[1]!), reason: "the limit of object watches is reached" }]);
 });
 
 test("ObjectWatches uses the shared identity for all extensions, except for Secrets and denied kinds", async () => {

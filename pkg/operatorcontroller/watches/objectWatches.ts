@@ -47,8 +47,8 @@ class Connector {
 
   /**
    * Assigns a stream to every object, and releases streams that are no longer needed.
-   * @param fresh keys of objects whose earlier events an open stream may already have delivered. The stream lists
-   * again.
+   * @param fresh keys of objects whose earlier events an open stream may already have delivered. The stream therefore
+   * lists its objects again.
    * @param left keys of the extension's streams so far.
    */
   connect(extension: string, { identity, objects }: FollowedExtension, fresh: ReadonlySet<string>, current: ReadonlySet<string>): void {
@@ -150,7 +150,7 @@ export interface Unwatched {
 export function formatUnwatched(unwatched: readonly Unwatched[], intervalMs: number): string {
   const minutes = Math.max(1, Math.round(intervalMs / 60_000));
   const objects = formatFirst(unwatched.map(({ ref }) => describeObject(ref)));
-  return `cannot watch ${objects}, so the controller notices changes within ${formatCount(minutes, "minute")} only: ${unwatched[0]?.reason ?? ""}`;
+  return `cannot watch ${objects}, so the controller can take up to ${formatCount(minutes, "minute")} to notice changes: ${unwatched[0]?.reason ?? ""}`;
 }
 
 const MAX_STREAMS = 4_000;
@@ -241,7 +241,7 @@ export class ObjectWatches {
     const objects = [...(this.#following.get(extension)?.objects.values() ?? [])];
     return objects.flatMap(({ ref, stream }): Unwatched[] => {
       const state = stream === undefined ? undefined : this.#pool.get(stream)?.state;
-      if (!state) return [{ ref, reason: "the limit of watched objects is reached" }];
+      if (!state) return [{ ref, reason: "the limit of object watches is reached" }];
       if (state.kind === "open") return [];
       return [state.kind === "refused" ? { ref, reason: state.message } : { ref }];
     });
@@ -305,8 +305,8 @@ export class ObjectWatches {
   }
 
   /**
-   * Replaces a denied stream by label with streams by name. The object of a denied stream by name is only compared,
-   * which the extension reports.
+   * Replaces a denied stream by label with streams by name. If a stream by name is denied, its object is only compared
+   * at intervals, and the extension reports this.
    */
   #handleStateChange(key: string, state: StreamState, before: StreamState): void {
     const stream = this.#pool.get(key);
@@ -317,7 +317,7 @@ export class ObjectWatches {
   }
 
   #followByName({ spec, identity, users }: SharedStream): void {
-    this.#log.debug({ watching: describeSpec(spec), identity }, "not permitted to watch by label, watching by name");
+    this.#log.debug({ watching: describeSpec(spec), identity }, "watching by label is forbidden, watching by name instead");
     this.#connector.refuse(identity, spec);
     for (const extension of users) {
       const following = this.#following.get(extension);

@@ -32,8 +32,8 @@ const CONNECTING = 16;
 const SETTLE_MS = 100;
 
 /**
- * Watches the metadata of objects in `spec.config.valuesFrom`, each by its name and as the extension's own identity.
- * Triggers a reconcile when one differs from what was read.
+ * Watches the metadata of objects in `spec.config.valuesFrom`, each by name and with the extension's own identity.
+ * Triggers a reconcile when an object differs from the version that was read.
  */
 export class SourceWatches {
   readonly #requeueAfter: SourceWatchesOptions["requeueAfter"];
@@ -79,7 +79,7 @@ export class SourceWatches {
   unwatched(extension: string): Unwatched[] {
     return (this.#watched.get(extension) ?? []).flatMap(({ ref, stream }): Unwatched[] => {
       const state = stream === undefined ? undefined : this.#pool.get(stream)?.state;
-      if (!state) return [{ ref, reason: "the limit of watched objects is reached" }];
+      if (!state) return [{ ref, reason: "the limit of object watches is reached" }];
       return state.kind === "refused" ? [{ ref, reason: state.message }] : [];
     });
   }

@@ -18,7 +18,9 @@ export interface WatchIdentity {
   /** The controller's own identity. */
   readonly isController: boolean;
   readonly client: MetadataClient;
-  /** Reports whether it may open a stream by label; absent if unknown, then the stream is attempted. */
+  /**
+   * Reports whether the identity may open a stream by label. Absent if unknown: in this case, the stream is attempted.
+   */
   readonly mayWatchAll?: (spec: StreamSpec) => boolean;
 }
 
@@ -37,7 +39,7 @@ type Opened = SharedStream & { readonly stream: MetadataStream };
 /** Minimum time between two log lines about interruptions. */
 const QUIET_MS = 60_000;
 
-/** Streams by identity and watched objects. Each exists once, while an extension uses it. */
+/** Streams by identity and watched objects. Each stream exists only once, and only while an extension uses it. */
 export class StreamPool {
   readonly #options: StreamOptions;
   readonly #max: number;
@@ -104,7 +106,7 @@ export class StreamPool {
       refresh: () => stream.refresh(),
     };
     this.#open.set(key, opened);
-    stream.run().catch((err: unknown) => this.#options.log.error({ reason: getErrorMessage(err) }, "watch of objects ended"));
+    stream.run().catch((err: unknown) => this.#options.log.error({ reason: getErrorMessage(err) }, "object watch ended unexpectedly"));
     return opened;
   }
 
@@ -127,7 +129,7 @@ export class StreamPool {
 export function registerWatchMetrics(metrics: Metrics, states: () => readonly Record<StreamState["kind"], number>[]): void {
   metrics.gauge({
     name: "object_watches",
-    help: "Watches of objects of extensions and of their configuration sources, by state; denied ones are replaced by watches by name or by comparisons",
+    help: "Number of watches of installed objects and configuration sources, by state; a denied watch is replaced by watches by name or by periodic comparisons",
     labels: ["state"],
     collect: (gauge) => {
       const counts = new Map<string, number>();

@@ -49,7 +49,7 @@ export function computeAvailability(objects: readonly ObjectHealth[], { rolledOu
   return { status: "False", reason: "Unhealthy", message, unhealthy: ill };
 }
 
-/** Adds a problem of its Pods to the `health` of a workload. A workload fails if its missing Pods fail. */
+/** Adds a problem of the Pods to the `health` of their workload. The workload counts as failed if the problem makes its Pods fail. */
 export function withPodProblem(health: Health, problem: PodProblem | undefined): Health {
   if (!problem) return health;
   return {

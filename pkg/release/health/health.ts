@@ -5,10 +5,10 @@ import { formatCount, formatList } from "../../text/lists.ts";
 import { createHealth, getListAt, getMemberAt, getNumberAt, getTextAt, HEALTHY, type Health, readConditions } from "./healthState.ts";
 import { computePodHealth } from "./pods.ts";
 
-/** The value of `progressDeadlineSeconds` for "no deadline" in the Deployment controller; such a Deployment has no condition Progressing. */
+/** The value of `progressDeadlineSeconds` that means no deadline for the Deployment controller. Such a Deployment has no condition Progressing. */
 const NO_DEADLINE = 2 ** 31 - 1;
 
-/** A row of a table: if the first number is smaller, use this reason and wording. */
+/** A check: if `have` is less than `want`, the health has this reason and wording. */
 type HealthRow = readonly [reason: string, have: number, want: number, words: string];
 
 function firstShort(rows: readonly HealthRow[]): Health | undefined {
@@ -24,7 +24,7 @@ function formatPendingTermination(have: number, want: number): Health | undefine
   return createHealth("progressing", "ExtraPods", `${formatCount(extra, "extra Pod")} ${extra === 1 ? "is" : "are"} not deleted yet`);
 }
 
-/** Deployment: all replicas are updated and available, and no old ones are left. */
+/** Deployment: all replicas are updated and available, and no old replicas exist. */
 function computeDeploymentHealth(object: KubeObject): Health {
   const conditions = readConditions(object);
   const find = (desired: string): (typeof conditions)[number] | undefined => conditions.find(({ type }) => type === desired);
@@ -55,7 +55,7 @@ function computeDeploymentHealth(object: KubeObject): Health {
   return HEALTHY;
 }
 
-/** ReplicaSet: all replicas are labelled, available and ready, and none is excess. */
+/** ReplicaSet: all replicas are labelled, available and ready, and there are no extra ones. */
 function computeReplicaSetHealth(object: KubeObject): Health {
   const failure = readConditions(object).find(({ type, status }) => type === "ReplicaFailure" && status === "True");
   if (failure) return createHealth("progressing", "ReplicaFailure", explainDeniedCreate(failure.message));
@@ -70,8 +70,8 @@ function computeReplicaSetHealth(object: KubeObject): Health {
 }
 
 /**
- * StatefulSet: all replicas are ready and of one revision, or as many are updated as its partition requires. With update strategy OnDelete, it
- * is always healthy.
+ * StatefulSet: all replicas are ready, and either all have the same revision or as many are updated as its partition requires. Always healthy with
+ * update strategy OnDelete.
  */
 function computeStatefulSetHealth(object: KubeObject): Health {
   if (getTextAt(object, "spec.updateStrategy.type") === "OnDelete") return HEALTHY;
@@ -129,8 +129,8 @@ function isInjected(object: KubeObject): boolean {
 }
 
 /**
- * Webhook configuration, CustomResourceDefinition with a conversion webhook, or APIService that waits for its CA: the API server cannot call its
- * server before. Whether the server works is the health of its workload, which is also an object of the bundle.
+ * Webhook configuration, CustomResourceDefinition with a conversion webhook, or APIService: its CA is injected, because the API server cannot call
+ * the webhook or API service without it. The health of the server itself is that of its workload, which is also an object of the bundle.
  */
 function computeInjectionHealth(object: KubeObject): Health {
   const annotation = getAnnotation(object);
@@ -168,7 +168,7 @@ function computeServiceHealth(object: KubeObject): Health {
   return waits ? createHealth("progressing", "NoIPAssigned", "it has no cluster IP yet") : HEALTHY;
 }
 
-/** Job: started and not failed; it need not have completed. */
+/** Job: started and not failed. It does not need to be complete. */
 function computeJobHealth(object: KubeObject): Health {
   const isTrue = (desired: string): boolean => readConditions(object).some(({ type, status }) => type === desired && status === "True");
   if (isTrue("Failed")) {
@@ -232,7 +232,7 @@ export function hasHealth(object: KubeObject): boolean {
   return mayHaveHealth(object);
 }
 
-/** Reports whether objects of the kind may have a health. */
+/** Reports whether there is a health check for the kind. */
 export function mayHaveHealth(kind: GroupVersionKind): boolean {
   const group = getGroup(kind.apiVersion);
   return kindKey(kind) in BY_KIND || (group.includes(".") && !group.endsWith(".k8s.io") && !group.endsWith(".openshift.io"));
@@ -257,14 +257,14 @@ function computeCommonHealth(object: KubeObject): Health | undefined {
   return undefined;
 }
 
-/** Returns the health of an unknown kind: healthy unless its condition Ready is not true. */
+/** Returns the health of a kind without own rules: healthy unless it has a condition Ready that is not True. */
 function computeGenericHealth(object: KubeObject): Health {
   const ready = readConditions(object).find(({ type }) => type === "Ready");
   if (ready === undefined || ready.status === "True") return computeInjectionHealth(object);
   return createHealth("progressing", ready.reason || "NotReady", describeCondition("Ready", ready));
 }
 
-/** Returns the health of a kind whose controller always writes this condition eventually. */
+/** Returns the health of a kind whose controller eventually always writes this condition. */
 function computeConditionHealth(object: KubeObject, type: string): Health {
   const condition = readConditions(object).find((other) => other.type === type);
   if (condition?.status === "True") return HEALTHY;
@@ -272,7 +272,9 @@ function computeConditionHealth(object: KubeObject, type: string): Health {
   return createHealth("progressing", condition.reason || `Not${type}`, describeCondition(type, condition));
 }
 
-/** Without its CA the API server does not call the service, and its condition gives a misleading reason. */
+/**
+ * An APIService without CA is reported as such, because the API server does not call the service and its condition Available has a misleading reason.
+ */
 function computeApiServiceHealth(object: KubeObject): Health {
   const injection = computeInjectionHealth(object);
   return injection === HEALTHY ? computeConditionHealth(object, "Available") : injection;

@@ -5,7 +5,7 @@ import { truncate } from "../../text/truncate.ts";
 /**
  * The health of an object:
  * - healthy: it works
- * - progressing: it does not work yet, or no longer, but may recover without a change
+ * - progressing: it does not work yet, or no longer works, but may recover without a change
  * - failed: it cannot recover without a change
  * - unknown: its health could not be determined
  */
@@ -21,7 +21,9 @@ export interface Health {
 /** The health of an object without problems. */
 export const HEALTHY: Health = { state: "healthy", reason: "Healthy", message: "" };
 
-/** Maximum length of a text about one object, in characters. Other controllers write it, and a condition contains several. */
+/**
+ * Maximum length of a text about one object, in characters. Limited because other controllers write it, and a condition contains several such texts.
+ */
 const MAX_TEXT = 1_024;
 
 /** Returns a health with a truncated message. */
@@ -38,7 +40,7 @@ export function truncateText(text: string): string {
   return truncate(line, MAX_TEXT);
 }
 
-/** A condition of any controller: every field may be missing. */
+/** A condition written by any controller. Missing fields are empty. */
 export interface LooseCondition {
   type: string;
   status: string;

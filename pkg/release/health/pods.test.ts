@@ -97,7 +97,7 @@ test("findWorstPod returns the most explanatory problem and the number of other 
   expect(findWorstPod([leaving], NOW)).toBeUndefined();
 });
 
-test("withPodProblem marks a workload as failed when its Pods fail, not when they are slow", () => {
+test("withPodProblem marks a workload as failed when its Pods fail, but not when they are slow", () => {
   const waits = createHealth("progressing", "LessAvailable", "0 of 1 replicas are available");
   const crash = { pod: "a", text: "Pod a: crash", isFailing: true, rank: 3 };
   expect(withPodProblem(waits, crash)).toEqual({ ...waits, state: "failed", message: "0 of 1 replicas are available; Pod a: crash" });

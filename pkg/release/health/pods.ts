@@ -14,12 +14,12 @@ import {
   truncateText,
 } from "./healthState.ts";
 
-/** How long a Pod may be without a node before it counts as unschedulable. */
+/** Time that a Pod may have no node before it counts as unschedulable. */
 const SCHEDULE_WINDOW_MS = 15_000;
 /** Waiting reasons of a normal start. */
 const NORMAL_WAITS: readonly string[] = ["ContainerCreating", "PodInitializing"];
 
-/** A problem of a Pod. `isFailing`: waiting does not help. `rank`: a higher rank explains more. */
+/** A problem of a Pod. `isFailing`: the Pod will not become ready without a change. `rank`: the problem with the highest rank is reported. */
 export interface PodProblem {
   pod: string;
   text: string;
@@ -121,13 +121,13 @@ function getWaitingReason(status: JsonObject): string {
 
 const KINDS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "StatefulSet"]);
 
-/** Reports whether an object replaces its Pods when it changes. */
+/** Reports whether a change of the object replaces its Pods. */
 export function replacesPods({ apiVersion, kind }: KubeObject): boolean {
   return getGroup(apiVersion) === "apps" && KINDS.has(kind);
 }
 
 /**
- * Reports whether a Pod of a workload's latest version is certainly ready: it has more ready Pods than Pods of earlier versions.
+ * Reports whether at least one Pod of a workload's latest version must be ready: the workload has more ready Pods than Pods of earlier versions.
  * @param workload as the API server returns it
  */
 export function hasReadyNewPod(workload: KubeObject): boolean {

@@ -7,7 +7,7 @@ import { isPending, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus, ty
 import { getReleaseKey, MAX_CHUNKS, PAYLOAD_LIMITS } from "./encode.ts";
 import { formatDecodeFailure, PayloadReader } from "./payloadReader.ts";
 
-/** Annotation of an index Secret until its writer has stored the other chunks; the release is not applied before it is removed. */
+/** Annotation of an index Secret until its writer has stored the other chunks. The release is only applied after the annotation was removed. */
 export const ANNOTATION_INCOMPLETE = "olm.operatorframework.io/incomplete";
 
 /** One release, from the metadata of its index Secret. */
@@ -24,11 +24,11 @@ export interface UnreadableRelease {
   readonly kind: "unreadable";
   /** The Secret's name. */
   readonly secret: string;
-  /** Why it cannot be decoded, at most 1,024 characters; contains no value of the release. */
+  /** Why the release cannot be decoded, at most 1,024 characters. Does not contain values of the release. */
   readonly reason: string;
 }
 
-/** The content of an index Secret and its chunks: a release, an incomplete one from which nothing was applied, or an unreadable one. */
+/** The content of an index Secret and its chunks: a release, an incomplete release of which no object was applied, or an unreadable release. */
 export type DecodedRelease =
   | { readonly kind: "readable"; readonly record: ReleaseRecord }
   | { readonly kind: "unfinished" }
@@ -78,8 +78,8 @@ export interface CompressedRelease {
 }
 
 /**
- * Decodes the release in `index` and its chunks, of this or the Go operator-controller. Unreadable if encoding/json would reject it, or if it
- * contradicts the labels of its Secret in name, version or status.
+ * Decodes the release in `index` and its chunks, of this or the Go operator-controller. Unreadable if Go's encoding/json would reject it, or if its
+ * name, version or status differ from the labels of its Secret.
  * @param chunks in any order; those of other releases are ignored
  */
 export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]): DecodedRelease {
@@ -94,7 +94,7 @@ export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]):
   }
 }
 
-/** Returns the release, or unreadable if it contradicts the labels of its Secret. */
+/** Returns the release, or unreadable if it differs from the labels of its Secret. */
 export function readRelease({ index }: CompressedRelease, record: ReleaseRecord): DecodedRelease {
   const contradiction = findContradiction(record, index);
   return contradiction === undefined ? { kind: "readable", record } : markUnreadable(index.key, contradiction);
@@ -155,7 +155,10 @@ export function formatUnreadable({ secret, reason: because }: UnreadableRelease)
   return `release secret ${goQuote(secret)} cannot be read: ${because}`;
 }
 
-/** Returns how the payload contradicts the labels of the Secret; a reader that only sees the labels would use another release. */
+/**
+ * Returns how the payload differs from the labels of the Secret. Such a release must not be used, because readers that only see the labels would use
+ * another release.
+ */
 function findContradiction(record: ReleaseRecord, { key, version, status }: ReleaseIndex): string | undefined {
   if (getReleaseKey(record.name, record.version) !== key) return "its payload contains a different release than its labels";
   if (record.version !== version) return `its payload has version ${record.version}, but its label has ${version}`;

@@ -48,21 +48,20 @@ function base32(hash: bigint): string {
  */
 export const PAYLOAD_LIMITS = {
   bytes: 96 * 1024 * 1024,
-  /** Characters that separate values: an upper bound for the number of values, known before parsing. */
+  /** Maximum number of characters that separate values. It bounds the number of values before parsing. */
   separators: 2_000_000,
-  /** Members and list items other than the objects. A bundle has at most 20,000 annotation names, and needs some objects. */
+  /** Maximum number of members and list items outside the objects. A bundle has at most 20,000 annotation names. */
   values: 100_000,
 } as const;
 
-/** Length of a piece of a long text, in characters or bytes; a multiple of 3, so that base64 pieces can be joined. */
+/** Length of a piece of a long text, in characters or bytes. A multiple of 3, so that base64 pieces can be concatenated. */
 const PIECE = 3 * 65_536;
 
 /**
- * Yields a release as Helm's JSON with a trailing newline, members in Go's order. The manifest contains one object per line; the chart contains
- * each rendered object with a template that prints it.
- * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`, `rolledOutAt`, `rolledBack`, `pinnedTo`,
- * `takenOver`, `sourced` and `left` are our own members, which Go ignores. A piece takes no longer than one object, and may be empty. Objects
- * are serialized twice to save memory.
+ * Yields a release as Helm's JSON with a trailing newline, members in Go's order. The manifest contains one object per line; the chart contains each
+ * rendered object with a template that prints it. `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`,
+ * `rolledOutAt`, `rolledBack`, `pinnedTo`, `takenOver`, `sourced` and `left` are our own members, which Go ignores. Encoding a piece takes at most as
+ * long as encoding one object. Pieces may be empty. Objects are serialized twice to save memory.
  * @see helm.sh/helm/v3 v3.21.3 pkg/release/release.go
  */
 function* writePayload(record: ReleaseRecord): Generator<string> {
@@ -192,7 +191,7 @@ export function getReleaseKey(name: string, version: number): string {
 }
 
 /**
- * Returns the value of the label `key` on all Secrets of a release: the key, or its beginning and hash if it exceeds a label. The Go
+ * Returns the value of the label `key` on all Secrets of a release: the key, or its beginning and a hash if it is too long for a label. The Go
  * operator-controller does not shorten it, so it cannot install extensions with such names.
  */
 export function getKeyLabel(key: string): string {
@@ -202,8 +201,8 @@ export function getKeyLabel(key: string): string {
 }
 
 /**
- * Encodes `record` as Secrets, the index first; deterministic. `createdAt` is the record's last deployment. Chunk Secrets need an ownerReference
- * to the index Secret after it has a uid.
+ * Encodes `record` as Secrets, the index first; deterministic. `createdAt` is the record's last deployment. The caller adds an ownerReference to the
+ * index Secret to the chunk Secrets, once the index Secret has a uid.
  * @throws TerminalError Blocked if the record needs more than eleven chunks, or exceeds `PAYLOAD_LIMITS`
  * @see helm-operator-plugins v0.9.1 pkg/storage/chunked.go
  */

@@ -84,7 +84,7 @@ describeWithData("releases of the Go operator-controller", (folder) => {
     }
   });
 
-  test("determineOwnership finds the objects of a Go release to be ours when the uid matches, and foreign otherwise", () => {
+  test("determineOwnership treats the objects of a Go release as ours when the uid matches, and as foreign otherwise", () => {
     const objects = read("live-objects.json");
     expect(objects.length).toBe(9);
     for (const object of objects) {

@@ -59,20 +59,20 @@ function isEscapedNewline(escape: Uint8Array): boolean {
   return Buffer.from(escape).toString("latin1").toLowerCase() === ESCAPED_NEWLINE;
 }
 
-/** Thrown if a payload is not a release. The message names the member but quotes no value, because a release may contain Secrets. */
+/** Thrown if a payload is not a release. The message contains the path of the member but no value, because a release may contain Secrets. */
 class PayloadFault extends Error {}
 
 /** The origin of a payload. */
 export interface PayloadSource {
   /** The bundle's labels if the payload has none. */
   readonly labels: Readonly<Record<string, string>>;
-  /** The index, whose key is used in messages. */
+  /** The index. Messages contain its key. */
   readonly index: { readonly key: string };
 }
 
 /**
- * Reads a payload in pieces like Go's decoder, from `payloadPieces` or the Go operator-controller. Keeps the objects and one line of the
- * manifest at a time, never the whole payload.
+ * Reads a payload in pieces, with the rules of Go's decoder. Accepts payloads of this and of the Go operator-controller. Keeps only the objects and
+ * one line of the manifest in memory, never the whole payload.
  */
 export class PayloadReader {
   readonly #source: PayloadSource;
@@ -91,7 +91,7 @@ export class PayloadReader {
     });
   }
 
-  /** Reads the next bytes, which must not change afterwards. Errors are thrown by `end`. */
+  /** Reads the next bytes, which must not change afterwards. Errors are thrown later, by `end`. */
   add(bytes: Uint8Array): void {
     if (this.#separators > PAYLOAD_LIMITS.separators) return;
     this.#separators += countSeparators(bytes);

@@ -71,7 +71,7 @@ const HOOKS: GoShape = {
 
 /**
  * The type of a stored release: Helm's, with the bundle's labels as helm-operator-plugins stores them, and our own members. Unused members are
- * checked but not kept, because they may be most of a release.
+ * checked but not kept, because they may be the largest part of a release.
  * @see https://github.com/helm/helm/blob/v3.20.2/pkg/release/release.go
  * @see https://github.com/helm/helm/blob/v3.20.2/pkg/chart/metadata.go
  */

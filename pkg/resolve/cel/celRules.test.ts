@@ -27,7 +27,7 @@ describe.for(loadCases<RuleCase>("cel"))("$name", ({ properties = [], rules }) =
   });
 });
 
-describe("rules that would take long end", () => {
+describe("rules that would take too long are stopped", () => {
   const many = Array.from({ length: 1_000 }, (_, i) => ({ type: `t${i}`, value: { a: i, text: "ab".repeat(500), list: [1, 2, 3] } }));
   const tooMuch = { holds: false, steps: MOST + 1, failure: "the rule exceeds its step limit" };
   /** Nests `seed` in `form` repeatedly, in place of `#`. */
@@ -114,7 +114,7 @@ describe("CelRules rejects rules that are too large", () => {
   });
 });
 
-test("a comparison costs as much as the smaller value, and so does computing its cost", () => {
+test("a comparison costs as much as visiting the smaller value, and so does computing that cost", () => {
   const large = celList(Array.from({ length: 10_000 }, (_, i) => i));
   const text = "x".repeat(6_400);
   expect(computeComparisonCost(large, celList([1, 2]), 50_000)).toBe(1);
@@ -146,7 +146,7 @@ test("CelRules compiles a rule once and caches its result for the same propertie
   expect(rule.holds([...properties])).toBe(false);
 });
 
-test("CelRules drops the least recently used rule when it holds more than 256", () => {
+test("CelRules drops the least recently used rule when more than 256 are cached", () => {
   const cel = new CelRules();
   const [first, second] = [cel.compiled("true && true"), cel.compiled("true || true")];
   for (let i = 0; i < 254; i++) cel.compiled(`${i} == 1`);
@@ -156,7 +156,7 @@ test("CelRules drops the least recently used rule when it holds more than 256", 
   expect(cel.compiled("true || true")).not.toBe(second);
 });
 
-test("CelRules treats a number that kept its text as a number", () => {
+test("CelRules treats a number with preserved text as a number", () => {
   const text = '{"properties": [{"type": "olm.maxOpenShiftVersion", "value": 4.10}]}';
   const { properties } = keepNumberTokens(JSON.parse(text), text) as { properties: Property[] };
   expect(new CelRules().compile("properties[0].value == 4.1")(properties)).toBe(true);

@@ -54,9 +54,9 @@ function toCelInput(properties: readonly Property[]): CelList {
 /** The result of a rule for the properties of one bundle. */
 interface Evaluation {
   readonly holds: boolean;
-  /** One more than the limit if the evaluation ran out of steps. */
+  /** Exceeds the limit by one if the evaluation ran out of steps. */
   readonly steps: number;
-  /** Why there is no result: the rule fails for these properties, does not return a bool, or exceeds its steps. */
+  /** Why there is no result: the rule fails for these properties, does not return a bool, or exceeds its step limit. */
   readonly failure?: string;
 }
 
@@ -75,7 +75,9 @@ class CompiledRule {
     this.#meter = meter;
   }
 
-  /** Reports whether the rule is true of `properties`, which must not change. False if there is no result or the meter admits no evaluation. */
+  /**
+   * Reports whether the rule is true for `properties`, which must not change. False if there is no result, or if the meter rejects the evaluation.
+   */
   holds(properties: readonly Property[]): boolean {
     const known = this.#known.get(properties);
     if (known !== undefined) return known;
@@ -118,7 +120,10 @@ function createVariables(properties: readonly Property[], meter: Meter): Record<
 const MAX_RULE = 1_024;
 /** Maximum nesting of brackets, including those in string literals. */
 const MAX_BRACKETS = 64;
-/** Limit for each bundle: a thousand properties iterated three times, or fifty iterated for each of fifty others; about ten milliseconds. */
+/**
+ * Maximum number of steps for one bundle, about ten milliseconds: enough for three loops over a thousand properties, or for two nested loops over
+ * fifty.
+ */
 const MAX_STEPS = 50_000;
 /** Maximum number of cached rules. */
 const MAX_KEPT = 256;
@@ -127,8 +132,8 @@ const MAX_KEPT = 256;
 type CompiledOrFault = { readonly rule: CompiledRule } | { readonly fault: string };
 
 /**
- * Compiles and caches CEL rules. Rules come from catalogs, which are not trusted: their length, size and nesting are limited, and each
- * evaluation has a step limit. A loop is charged before it begins, a function by the size of its arguments. The variable `properties` is the
+ * Compiles and caches CEL rules. Rules come from catalogs, which are not trusted: their length, size and nesting are limited, and each evaluation has
+ * a step limit. The steps of a loop are counted before it begins, those of a function by the size of its arguments. The variable `properties` is the
  * list of a bundle's properties, maps with `type` and `value`.
  * @see https://github.com/operator-framework/api/blob/v0.34.0/pkg/constraints/cel.go
  */
@@ -137,7 +142,7 @@ export class CelRules implements CelCompiler {
   readonly #env: CelEnv;
   readonly #kept = new LRUCache<string, CompiledOrFault>({ max: MAX_KEPT });
 
-  /** @param most maximum steps of one evaluation */
+  /** @param most maximum number of steps of one evaluation */
   constructor(most = MAX_STEPS) {
     this.#meter = new Meter(most);
     this.#env = celEnv({ funcs: createMeteredFunctions(this.#meter) });

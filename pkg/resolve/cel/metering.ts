@@ -17,8 +17,8 @@ import {
 import { compareVersions, parseOperatorVersion, parseVersion, type Version } from "../../version/version.ts";
 
 /**
- * Counts the steps of each evaluation and ends one that exceeds its limit. A step is about the cost of visiting one node of a rule: 0.1 to 1
- * microseconds.
+ * Counts the steps of each evaluation, and ends an evaluation that exceeds the limit. A step is about the cost of visiting one node of a rule: 0.1 to
+ * 1 microseconds.
  */
 export class Meter {
   readonly #most: number;
@@ -28,12 +28,12 @@ export class Meter {
   #allowance = Number.POSITIVE_INFINITY;
   #wasRefused = false;
 
-  /** @param most maximum steps of one evaluation */
+  /** @param most maximum number of steps of one evaluation */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Steps since the last `reset`; one more than the limit after they have run out. */
+  /** Steps since the last `reset`. Exceeds the limit by one when the steps have run out. */
   get spent(): number {
     return this.#spent;
   }
@@ -104,7 +104,7 @@ function isContainer(value: unknown): value is CelList | CelMap {
 }
 
 /**
- * Returns the cost, in steps, of visiting `value` and everything in it. A value that is reachable in several ways counts each time.
+ * Returns the cost, in steps, of visiting `value` and everything in it. A value that occurs several times is counted each time.
  * @param most counting stops at this limit
  */
 export function computeDeepCost(value: CelValue, most: number): number {
@@ -114,8 +114,8 @@ export function computeDeepCost(value: CelValue, most: number): number {
 }
 
 /**
- * Returns the cost of comparing two values. A comparison ends at the first difference, or when the smaller value has been read, so both are
- * counted alternately.
+ * Returns the cost of comparing two values. Counts both alternately, because a comparison ends at the first difference or at the end of the smaller
+ * value.
  */
 export function computeComparisonCost(left: CelValue, right: CelValue, most: number): number {
   if (!isContainer(left) || !isContainer(right)) return Math.min(getSize(left), getSize(right)) / TEXT_STEP;
@@ -190,7 +190,7 @@ const COSTS: Readonly<Record<string, Cost>> = {
   "_+_": computeTextCost,
   size: ([value]) => (typeof value === "string" ? value.length / 8 : 0),
   "@in": computeMembershipCost,
-  // A search may compare every position with every character of the searched part.
+  // A search may compare every position with every character of the search string.
   contains: ([text, part]) => (getSize(text) * getSize(part)) / TEXT_STEP,
   startsWith: ([, part]) => getSize(part) / TEXT_STEP,
   endsWith: ([, part]) => getSize(part) / TEXT_STEP,
@@ -204,8 +204,8 @@ const COSTS: Readonly<Record<string, Cost>> = {
 };
 
 /**
- * Returns the functions that rules may call, by name: the CEL standard library without times and durations, and `semver_compare(a, b)`, which
- * OLM v0 adds. Each charges `meter` before it works.
+ * Returns the functions that rules may call, by name: the CEL standard library without times and durations, and `semver_compare(a, b)`, which OLM v0
+ * adds. Each function counts its steps in `meter` before it runs.
  */
 export function createMeteredFunctions(meter: Meter): CelFunc[] {
   const standard = [...celEnv().funcs].filter(({ name }) => !LEFT_OUT.test(name));

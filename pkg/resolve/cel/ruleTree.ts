@@ -9,7 +9,7 @@ type Comprehension = Extract<Expr["exprKind"], { case: "comprehensionExpr" }>["v
 type Call = Extract<Expr["exprKind"], { case: "callExpr" }>["value"];
 type Kind = "bool" | "dyn" | "other";
 
-/** A variable that each loop reads before each value; it ends the evaluation if no steps are left. */
+/** A variable that every loop reads before each value. Reading it ends the evaluation if no steps are left. */
 export const ALIVE = "@alive";
 const MAX_NODES = 500;
 const MAX_DEPTH = 64;
@@ -53,7 +53,7 @@ export class RuleTree {
       case "identExpr":
         return this.#declared(exprKind.value.name, names);
       case "selectExpr":
-        // The library tries a chain of names as one name first, then as shorter ones.
+        // The library first looks up the whole chain `a.b.c` as one name, then shorter prefixes.
         return chainLength(expr) + inner(exprKind.value.operand);
       case "callExpr":
         return this.#weighCall(exprKind.value, inner);

@@ -119,7 +119,7 @@ describeWithData("real catalogs", (data) => {
   });
 });
 
-test("formatError names the bundle, the path and who must fix it, however long the quoted text", () => {
+test("formatError reports the bundle, the path and who must correct the constraint, even when the quoted text is long", () => {
   const fault = { bundle: "red.v1.0.0", property: 3, type: "olm.constraint", path: "all.constraints[1].package", reason: "must be set" };
   expect(formatError(fault)).toBe(
     'bundle "red.v1.0.0" declares an invalid constraint, which the catalog author must correct: ' +
@@ -135,7 +135,7 @@ describe("limits", () => {
   const read = (...values: unknown[]): ReturnType<typeof parseConstraints> =>
     parseConstraints({ name: "red", properties: values.map((value) => ({ type: "olm.constraint", value })) }, cel);
 
-  test("parseConstraints limits nesting", () => {
+  test("parseConstraints rejects constraints that are nested too deep", () => {
     expect(read(nested(16)).faults).toEqual([]);
     expect(read(nested(17)).faults).toMatchObject([{ reason: "constraints are nested deeper than 16 levels" }]);
     expect(read(nested(900)).faults).toHaveLength(1);
@@ -262,14 +262,14 @@ describe("laws", () => {
     fc.assert(property);
   });
 
-  test("holds stays true for a constraint without not when a bundle is added", () => {
+  test("holds stays true for a constraint without `not` when a bundle is added", () => {
     const property = fc.property(positive, providers, provider, served, (asked, set, more, apis) => {
       if (isSatisfied(asked, set, apis)) expect(isSatisfied(asked, [...set, more], apis)).toBe(true);
     });
     fc.assert(property);
   });
 
-  test("findUnmet returns something exactly when a constraint is not met", () => {
+  test("findUnmet returns unmet parts exactly when a constraint is not met", () => {
     const property = fc.property(constraint, providers, served, (asked, set, apis) => {
       const parts = findUnmet(asked, set, apis);
       expect(parts.length === 0).toBe(isSatisfied(asked, set, apis));

@@ -15,11 +15,11 @@ interface ConstraintBase {
   readonly failureMessage?: string | undefined;
 }
 
-/** Requires a bundle of the package with a version in the range. */
+/** Requires a bundle of the package whose version is in the range. */
 export interface PackageConstraint extends ConstraintBase {
   readonly kind: "package";
   readonly packageName: string;
-  /** As written, and parsed. */
+  /** The range as text, and parsed. */
   readonly range: { readonly text: string; readonly versions: Range };
 }
 
@@ -34,7 +34,7 @@ export interface CelConstraint extends ConstraintBase {
   readonly kind: "cel";
   /** As written. */
   readonly rule: string;
-  /** Also false if the rule fails for these properties or exceeds its steps. */
+  /** Also false if the rule fails for these properties or exceeds its step limit. */
   readonly holds: (properties: readonly Property[]) => boolean;
 }
 
@@ -45,23 +45,23 @@ export interface CompoundConstraint extends ConstraintBase {
   readonly constraints: readonly BundleConstraint[];
 }
 
-/** A constraint that one bundle can make true on its own. */
+/** A constraint without members, which a single bundle can satisfy. */
 export type LeafConstraint = PackageConstraint | GvkConstraint | CelConstraint;
 
-/** A condition of a bundle on the set of bundles that it is installed with. */
+/** A condition that a bundle places on the bundles installed with it. */
 export type BundleConstraint = LeafConstraint | CompoundConstraint;
 
 /** The parts of a bundle that constraints refer to. */
 export interface Provider {
   readonly packageName: string;
-  /** Undefined if the bundle has no valid version: it is in no range. */
+  /** Undefined if the bundle has no valid version, so that no range contains it. */
   readonly version: VersionRelease | undefined;
   /** The APIs that the bundle provides. */
   readonly apis: readonly Gvk[];
   readonly properties: readonly Property[];
 }
 
-/** Reports whether a rule is true of the properties of one bundle; also false if it fails for them or exceeds its steps. */
+/** Reports whether a rule is true for the properties of one bundle. False if the rule fails or exceeds its step limit. */
 export type CelRule = (properties: readonly Property[]) => boolean;
 
 /**
@@ -71,13 +71,13 @@ export type CelRule = (properties: readonly Property[]) => boolean;
 export interface CelCompiler {
   /** @throws Error if the text is not a valid rule or exceeds a limit; the message is for the catalog's author */
   compile(rule: string): CelRule;
-  /** Sets how many steps all rules may take together from now on. A million steps take about a second. Cached results take none. */
+  /** Sets the number of steps that all further evaluations may take in total. A million steps take about a second. Cached results take none. */
   grant(steps: number): void;
-  /** True if rules needed more steps since the last grant; those rules count as false without being evaluated. */
+  /** True if the steps granted last did not suffice. Rules that were not evaluated for that reason count as false. */
   readonly wasRefused: boolean;
 }
 
-/** Reports whether the properties may contain a CEL rule; never false if they do. */
+/** Reports whether the properties may contain a CEL rule. May be true although they contain none. */
 export function usesCel(properties: readonly Property[]): boolean {
   const left: unknown[] = properties.filter(({ type }) => type === "olm.constraint").map(({ value }) => value);
   for (let value = left.pop(); value !== undefined || left.length > 0; value = left.pop()) {

@@ -3,11 +3,11 @@ import { truncate } from "../../text/truncate.ts";
 import type { BundleConstraint, Gvk, LeafConstraint, Provider } from "./constraint.ts";
 
 /**
- * Reports whether `constraint` is true of a set of bundles on a cluster. The order of bundles and APIs does not matter.
+ * Reports whether a set of bundles on a cluster satisfies `constraint`. The order of bundles and APIs does not matter.
  * - `gvk`: a bundle provides the API, or the cluster serves it.
  * - `package`: a bundle is of that package and in the range.
  * - `cel`: the properties of a single bundle make the rule true.
- * - `all`, `any`, `not`: every member, at least one, or none is true, each possibly by a different bundle.
+ * - `all`, `any`, `not`: every member, at least one, or none is true. Different bundles may satisfy different members.
  * @param served APIs of the cluster that none of the bundles provides
  */
 export function isSatisfied(constraint: BundleConstraint, providers: readonly Provider[], served: readonly Gvk[]): boolean {
@@ -20,7 +20,7 @@ export function isSatisfied(constraint: BundleConstraint, providers: readonly Pr
   return providers.some((provider) => meets(provider, constraint));
 }
 
-/** Reports whether this bundle makes the constraint true. */
+/** Reports whether this bundle satisfies the constraint. */
 export function meets(provider: Provider, constraint: LeafConstraint): boolean {
   if (constraint.kind === "gvk") return provider.apis.some((gvk) => sameGvk(gvk, constraint.gvk));
   if (constraint.kind === "cel") return constraint.holds(provider.properties);

@@ -47,7 +47,7 @@ export interface ConstraintFault {
   readonly reason: string;
 }
 
-/** Formats the error as one sentence that says who must correct it; at most about 1,000 characters. */
+/** Formats the error as one sentence, including who must correct it. At most about 1,000 characters. */
 export function formatError({ bundle, property, type, path, reason }: ConstraintFault): string {
   const where = `properties[${property}] of type ${goQuote(truncateExcerpt(type))}${path === "" ? "" : `, at ${truncateExcerpt(path)}`}`;
   return `bundle ${goQuote(truncateExcerpt(bundle))} declares an invalid constraint, which the catalog author must correct: ${where}: ${truncateExcerpt(reason)}`;
@@ -97,8 +97,8 @@ function readText(members: ConstraintFields, key: string, path: string): string 
 const GVK_KEYS = ["group", "version", "kind"];
 
 /**
- * Parses an API as `olm.gvk`, `olm.gvk.required` and the constraint `gvk` state it: all three fields are set, in the formats of Kubernetes.
- * @throws ReadFault if one is missing or malformed, because no such API can be served
+ * Parses the API of `olm.gvk`, `olm.gvk.required` or a constraint `gvk`: group, version and kind, all set and valid in Kubernetes.
+ * @throws ReadFault if one of them is missing or malformed
  */
 function gvkFrom(members: ConstraintFields, path: string): Gvk {
   const [group = "", version = "", kind = ""] = GVK_KEYS.map((key) => readText(members, key, path));
@@ -107,7 +107,7 @@ function gvkFrom(members: ConstraintFields, path: string): Gvk {
   return { group, version, kind };
 }
 
-/** The members of a required package, in all their spellings. */
+/** The members of a required package, with their synonyms. */
 const PACKAGE_KEYS = ["packageName", "versionRange", "name", "version"];
 /** Maximum length of a range; the longest in public catalogs has about 40 characters. */
 const MAX_RANGE = 1_024;
@@ -116,7 +116,7 @@ const MAX_NAME = 512;
 
 /**
  * Parses a required package: its name under `packageName` or `name`, its version range (syntax of blang) under `versionRange` or `version`.
- * @throws ReadFault if one of the two is missing, has two spellings that differ, or is not a range
+ * @throws ReadFault if name or range is missing or has two different values, or if the range is invalid
  */
 function packageFrom(members: ConstraintFields, path: string): Omit<PackageConstraint, "failureMessage"> {
   const packageName = spelt(members, path, "packageName", "name");
@@ -236,7 +236,7 @@ function onOneLine(message: string): string {
   );
 }
 
-/** Returns the one kind that the members state, and its key. */
+/** Returns the kind of the constraint, and its key. */
 function kindFrom(members: ConstraintFields, path: string): [Kind, string] {
   const kinds = KINDS.filter((kind) => members.has(kind));
   const key = kinds[0];
@@ -258,9 +258,9 @@ export interface DeclaredConstraints {
 const MAX_FAULTS = 20;
 
 /**
- * Parses the properties `olm.package.required`, `olm.gvk.required` and `olm.constraint` of a bundle; others are ignored. The effort is bounded
- * by the size of the properties and by 512 constraints.
- * @param cel used only if there is a CEL rule, see `mentionsCel`
+ * Parses the properties `olm.package.required`, `olm.gvk.required` and `olm.constraint` of a bundle; others are ignored. The effort is bounded by the
+ * size of the properties and by 512 constraints.
+ * @param cel used only if there is a CEL rule, see `usesCel`
  */
 export function parseConstraints(
   bundle: { readonly name: string; readonly properties: readonly Property[] },

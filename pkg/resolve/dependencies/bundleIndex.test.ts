@@ -23,7 +23,7 @@ test("BundleIndex looks up bundles by package and packages by API", () => {
   expect(index.bundlesOf("none")).toEqual([]);
 });
 
-test("BundleIndex is the same without manifests when built from the metas of a catalog", () => {
+test("BundleIndex from the metas of a catalog is the same with and without manifests", () => {
   const properties = [gvk("Thing"), { type: "olm.bundle.object", value: { data: "e30=" } }, { type: "olm.csv.metadata", value: {} }];
   const index = indexOf(
     { schema: "olm.package", name: "a" },

@@ -4,10 +4,10 @@ import { isObject } from "../../golang/members.ts";
 import { type Gvk, usesCel } from "../constraint/constraint.ts";
 import { getGvkKey } from "../constraint/parse.ts";
 
-/** A bundle of a catalog with the properties that a dependency solver needs: all but manifests. Bundles share equal properties. */
+/** A bundle of a catalog with the properties that the dependency solver needs: all except manifests. Bundles share equal property objects. */
 export type AvailableBundle = Readonly<Pick<FbcBundle, "package" | "name" | "properties">>;
 
-/** Properties that contain manifests; constraints never refer to them, and they are most of a catalog. */
+/** Properties that contain manifests. Constraints never refer to them, and they are the largest part of a catalog. */
 const MANIFESTS: ReadonlySet<unknown> = new Set(["olm.bundle.object", "olm.csv.metadata"]);
 
 /** Returns a line of the properties endpoint, or a meta of schema olm.bundle, with only the fields that `BundleIndexBuilder.add` reads. */
@@ -60,7 +60,7 @@ export class BundleIndexBuilder {
   readonly #limits: IndexLimits;
   readonly #bundles = new Map<string, AvailableBundle[]>();
   readonly #providers = new Map<string, Set<string>>();
-  /** By their JSON, because most bundles of a package have the same properties. */
+  /** Properties by their JSON, because most bundles of a package have the same properties. */
   readonly #properties = new Map<string, Property>();
   #bundleCount = 0;
   #characters = 0;

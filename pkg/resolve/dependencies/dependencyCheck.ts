@@ -15,7 +15,7 @@ export interface InstalledPeer {
   readonly declared: DeclaredConstraints;
 }
 
-/** The installed bundles and served APIs among which a bundle is installed. */
+/** The installed bundles and served APIs on the cluster where a bundle is installed. */
 export interface InstallContext {
   /** The installed bundles of all other extensions, by name of extension. */
   readonly peers: readonly InstalledPeer[];
@@ -25,13 +25,13 @@ export interface InstallContext {
   readonly served: readonly ServedApi[];
 }
 
-/** Why a bundle cannot be installed: its own dependencies, or those of installed bundles on the bundle that it replaces. */
+/** Why a bundle cannot be installed: its own dependencies are not met, or installed bundles depend on the bundle that it would replace. */
 export type DependencyConflict =
-  /** Its constraints cannot be parsed, which the catalog's author must correct. */
+  /** Its constraints cannot be parsed. The catalog author must correct them. */
   | { readonly kind: "faulty"; readonly faults: readonly ConstraintFault[] }
-  /** Its own constraints that are not met. */
+  /** Some of its own constraints are not met. */
   | { readonly kind: "unmet"; readonly constraints: readonly BundleConstraint[]; readonly reason: readonly string[] }
-  /** Installed bundles whose constraints would no longer be met. */
+  /** Constraints of these installed bundles would no longer be met. */
   | { readonly kind: "breaks"; readonly dependents: readonly BrokenDependent[] };
 
 /** An installed bundle and the dependencies that it would lose. */
@@ -49,7 +49,7 @@ export interface CheckedBundle {
 }
 
 /**
- * Returns why a bundle cannot be installed in its context in place of the extension's installed bundle; undefined if it can. Ignores constraints
+ * Returns why the bundle cannot replace the extension's installed bundle, or be installed if there is none; undefined if it can. Ignores constraints
  * of peers that are already unmet, so that they do not block the installation.
  */
 export function findDependencyConflict({ provider, declared }: CheckedBundle, context: InstallContext): DependencyConflict | undefined {
@@ -71,7 +71,7 @@ export function findDependencyConflict({ provider, declared }: CheckedBundle, co
   return dependents.length > 0 ? { kind: "breaks", dependents } : undefined;
 }
 
-/** Reports whether only one of the two bundles meets a part of the constraint; otherwise its result cannot change. */
+/** Reports whether only one of the two bundles meets a part of the constraint. If not, replacing one with the other cannot change the result. */
 function isConcerned(constraint: BundleConstraint, before: Provider | undefined, after: Provider): boolean {
   if ("constraints" in constraint) return constraint.constraints.some((member) => isConcerned(member, before, after));
   return (before !== undefined && meets(before, constraint)) !== meets(after, constraint);

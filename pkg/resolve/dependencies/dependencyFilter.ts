@@ -11,9 +11,9 @@ const ASKS = "whose dependencies can be met";
 /** Returns why a bundle cannot be installed, as a clause; undefined if it can. */
 export type DependencyCheck = (candidate: Candidate, result: FilterResult) => string | undefined;
 
-/** Maximum number of checked candidates of one catalog; bundles of similar versions rarely differ in their dependencies. */
+/** Maximum number of candidates checked per catalog. Bundles of similar versions rarely differ in their dependencies. */
 const MAX_CHECKED = 50;
-/** Maximum number of reported reasons if nothing is left. */
+/** Maximum number of reported reasons if no candidate is left. */
 const MAX_NEAR = 3;
 
 /**
@@ -42,8 +42,8 @@ export interface RejectedCandidate {
 }
 
 /**
- * Returns the best removed candidate that would have been preferred to the chosen one. Considers the catalog of the choice, or all catalogs, by
- * priority, if nothing was chosen.
+ * Returns the best removed candidate that would have been preferred to the chosen one. Considers only the catalog of the chosen candidate. If none
+ * was chosen, considers all catalogs by priority.
  */
 export function findBestRejected(resolution: Resolution, results: readonly FilterResult[]): RejectedCandidate | undefined {
   const removed = results
@@ -58,7 +58,7 @@ export interface Rejection {
   readonly remedy: string;
 }
 
-/** Also removes these candidates, even if the filter did not check them. */
+/** Also removes candidates that were rejected by other checks, even if the filter did not check them. */
 export function rejectCandidates(result: FilterResult, rejections: ReadonlyMap<Candidate, Rejection>): FilterResult {
   const ours = new Set(result.all);
   const reported = [...rejections].filter(([candidate]) => ours.has(candidate));

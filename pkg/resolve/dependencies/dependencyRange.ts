@@ -11,7 +11,7 @@ import type { SolverBundle } from "../solver/problem.ts";
 export interface DependencyRequest {
   /** The bundle that the solver chose. */
   readonly bundle: SolverBundle;
-  /** All other bundles that are then present. */
+  /** All other bundles that are installed at that time. */
   readonly others: readonly Provider[];
   readonly served: readonly Gvk[];
   /** All constraints that it must meet: those of the other bundles and its own. */
@@ -24,8 +24,8 @@ export interface DependencyRequest {
 const MAX_RANGE = 64;
 
 /**
- * Returns the value of `spec.source.catalog.version` for an extension that is created as a dependency, so that its resolution satisfies the
- * dependents and later updates continue: empty, or the range that the dependents require; if neither is sure to work, the chosen version.
+ * Returns `spec.source.catalog.version` for an extension that is created as a dependency. If resolution within the ranges that the dependents require
+ * satisfies the dependents, returns these ranges (empty if there are none), so that the extension gets updates. Otherwise returns the chosen version.
  */
 export function computeDependencyRange(request: DependencyRequest): string {
   const { bundle, constraints } = request;
@@ -37,7 +37,7 @@ export function computeDependencyRange(request: DependencyRequest): string {
   return bundle.version ? formatVersion(bundle.version.version) : "";
 }
 
-/** Returns the required ranges of the package that contain the bundle, as written. */
+/** Returns the text of the required ranges of the package that contain the bundle. */
 function listRanges(constraint: BundleConstraint, bundle: SolverBundle): string[] {
   if (constraint.kind === "all" || constraint.kind === "any") return constraint.constraints.flatMap((member) => listRanges(member, bundle));
   return constraint.kind === "package" && isMetBy(constraint, bundle) ? [constraint.range.text] : [];

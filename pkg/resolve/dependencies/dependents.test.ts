@@ -118,7 +118,7 @@ test("findDependents returns exactly the extensions that break when another is r
   );
 });
 
-test("findDependents protects everything that stays, and allows removing everything at once", () => {
+test("findDependents protects the dependencies of extensions that stay, and allows removing all extensions at once", () => {
   fc.assert(
     fc.property(members, served, some, (installed, apis, going) => {
       const held = Object.keys(heldAmong(installed, going, apis));

@@ -17,7 +17,7 @@ export interface InstalledMember {
 export interface Removal {
   /** The extension to remove. */
   readonly leaving: string;
-  /** Other extensions that are being removed too, and therefore block nothing. */
+  /** Other extensions that are being removed too, and therefore do not block the removal. */
   readonly going?: ReadonlySet<string>;
   /** All installed bundles, in any order. */
   readonly installed: readonly InstalledMember[];
@@ -34,11 +34,10 @@ export interface Dependent {
 }
 
 /**
- * Returns the installed bundles with a constraint that is met now and would not be met without the leaving extension, by name of extension.
- * The APIs that it provides count as removed even if their definitions stay, because no controller would serve them. A constraint that is not
- * met now blocks nothing.
- * Extensions that leave at the same time are processed in the order of their names, and each counts as removed unless it is blocked itself. If
- * one of two must stay, the first may be removed; if both must stay, neither may.
+ * Returns the installed bundles with a constraint that is met now and would not be met without the leaving extension, by name of extension. The APIs
+ * that it provides count as removed even if their CRDs stay, because no controller would reconcile them. A constraint that is already unmet does not
+ * block the removal. Extensions that leave at the same time are processed in the order of their names, and each counts as removed unless it is
+ * blocked itself. If one of two must stay, the first may be removed; if both must stay, neither may.
  */
 export function findDependents({ leaving, going = new Set(), installed, served }: Removal): Dependent[] {
   if (!installed.some(({ extension }) => extension === leaving)) return [];

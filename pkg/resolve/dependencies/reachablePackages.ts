@@ -19,16 +19,16 @@ export interface ReachablePackages {
   readonly isComplete: boolean;
 }
 
-/** Maximum number of packages, and of their bundles together, in one search; public catalogs reach a few dozen. */
+/** Maximum number of packages, and of their bundles in total, in one search. In public catalogs, a search finds a few dozen packages. */
 const MAX_PACKAGES = 500;
 const MAX_BUNDLES = 20_000;
-/** Maximum number of bundles tried by all CEL rules of one search together. */
+/** Maximum number of evaluations of CEL rules on bundles in one search. */
 const MAX_TRIED = 100_000;
 
 /**
- * Finds the packages that could meet one of the constraints, or a constraint of their bundles, and so on. Bundles in `settled` are given and not
- * searched further. Searches breadth first, so that the nearest packages are included if there are too many; otherwise the order of constraints
- * and catalogs does not matter. Yields before it tries a CEL rule on a bundle or parses the constraints of one, which may take about ten
+ * Finds the packages that could meet one of the constraints, and transitively the constraints of their bundles. Excludes packages in `settled`, whose
+ * bundles are fixed. Searches breadth first, so that the nearest packages are included if there are too many; otherwise the order of constraints and
+ * catalogs does not matter. Yields before it evaluates a CEL rule on a bundle or parses the constraints of a bundle, each of which may take about ten
  * milliseconds.
  */
 export function* findReachablePackages(
@@ -66,12 +66,12 @@ export function* findReachablePackages(
 /** The state of one search. */
 interface SearchState {
   readonly catalogs: readonly IndexedCatalog[];
-  /** Rules that were already tried. */
+  /** CEL rules that were already evaluated. */
   readonly seen: Set<string>;
   readonly budget: { tried: number };
 }
 
-/** Yields the packages with a bundle that may meet a part of the constraint, without those that a `not` excludes. */
+/** Yields the packages with a bundle that may meet a part of the constraint, except parts that a `not` excludes. */
 function* findPackages(constraint: BundleConstraint, asking: SearchState): Generator<void, string[]> {
   if (constraint.kind === "package") return [constraint.packageName];
   if (constraint.kind === "gvk") return asking.catalogs.flatMap(({ index }) => index.packagesProviding(constraint.gvk));

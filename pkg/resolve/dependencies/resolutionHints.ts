@@ -8,11 +8,11 @@ import { buildProblem, type CatalogIndex } from "./solverProblem.ts";
 
 /** A change that would allow installing a bundle whose dependencies are not met. */
 export type ResolutionHint =
-  /** Installing these bundles of the catalogs is sufficient. */
+  /** It would suffice to install these bundles from the catalogs. */
   | { readonly kind: "offered"; readonly bundles: readonly SolverBundle[] }
-  /** Other extensions must be at these bundles too; `first` are those that can be updated on their own. */
+  /** Other extensions must be updated to these bundles. `first` contains the updates that are possible on their own. */
   | { readonly kind: "moves"; readonly moves: readonly Move[]; readonly first: readonly Move[] }
-  /** No bundles of the catalogs are sufficient; one sentence for each reason. */
+  /** No bundles from the catalogs would suffice; one sentence for each reason. */
   | { readonly kind: "none"; readonly sentences: readonly string[] }
   /** The search did not finish. */
   | { readonly kind: "undecided"; readonly reason: string };
@@ -33,8 +33,8 @@ export interface UnavailableCatalog {
 const MAX_SENTENCES = 5;
 
 /**
- * Formats why a bundle cannot be installed, and what to do about it or why nothing can be done, as clauses.
- * @param hint undefined if no search was made, because only the author of the catalog can help
+ * Formats the reason why a bundle cannot be installed, followed by a suggested change or the reason why none exists, as clauses.
+ * @param hint undefined if there was no search, because only the catalog author can fix the problem
  */
 export function formatHint(
   conflict: DependencyConflict,
@@ -65,7 +65,7 @@ function moves({ moves: all, first }: ResolutionHint & { kind: "moves" }): strin
   return `version deadlock: it can only be installed together with an update of ${text(all)}, and each requires the other first; to update one of them first, set its spec.dependencies.policy to Ignore`;
 }
 
-/** Limit of one search: about 30 ms, during which nothing else runs. Real catalogs take several thousand. */
+/** Maximum number of steps of one search: about 30 ms, during which the thread is blocked. Real catalogs need several thousand steps. */
 const MAX_STEPS = 300_000;
 
 /**
@@ -99,7 +99,7 @@ function failed(solution: Exclude<Solution, { kind: "solved" }>): ResolutionHint
   return { kind: "undecided", reason: `the search exceeded ${solution.steps} steps` };
 }
 
-/** Returns the other extensions that must be at other versions; undefined if that would not help. */
+/** Returns the other extensions that must be updated; undefined if updates would not help. */
 function movesFor(
   bundle: SolverBundle,
   context: InstallContext,

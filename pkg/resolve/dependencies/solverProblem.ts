@@ -8,7 +8,7 @@ import type { AvailableBundle } from "./bundleIndex.ts";
 import type { InstallContext, InstalledPeer } from "./dependencyCheck.ts";
 import type { IndexedCatalog, ReadConstraints } from "./reachablePackages.ts";
 
-/** Returns a package of a catalog without its bundles; undefined if it is not known. */
+/** Returns a package of a catalog without its bundles; undefined if the catalog does not contain the package. */
 type FindPackage = (catalog: string, packageName: string) => PackageContent | undefined;
 
 /** The catalogs and how to read them. */
@@ -18,16 +18,16 @@ export interface CatalogIndex {
   readonly read: ReadConstraints;
 }
 
-/** A request for one of these bundles of the package, the first that is possible. */
+/** A request for the first of these bundles of the package that can be installed. */
 export interface RequestedPackage {
   readonly packageName: string;
   readonly candidates: readonly SolverBundle[];
 }
 
 /**
- * Builds the problem of installing one of the candidates in a context, with the bundles of `packages` as available dependencies.
- * Installed bundles stay, unless their package is in `movable`: then a catalog's bundles may replace them. If several extensions install the
- * same package, the first by name represents it, and the others own their APIs. Constraints that are already unmet may stay unmet.
+ * Builds the problem of installing one of the candidates in a context, with the bundles of `packages` as available dependencies. Installed bundles
+ * stay, unless their package is in `movable`: then a catalog's bundles may replace them. If several extensions install the same package, the first by
+ * name represents it in the problem, and the APIs of the others count as owned. Constraints that are already unmet are omitted.
  */
 export function buildProblem(
   desired: RequestedPackage,
@@ -125,7 +125,7 @@ function installedBundle({ bundle, provider, declared }: InstalledPeer, apis: re
   };
 }
 
-/** Returns those of `apis` that are not yet claimed, and claims them. */
+/** Returns the entries of `apis` that no bundle has claimed yet, and claims them. */
 function claimApis(apis: readonly Gvk[], claimed: Set<string>): Gvk[] {
   return apis.filter((gvk) => {
     const key = getGvkKey(gvk);

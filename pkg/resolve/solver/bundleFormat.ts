@@ -15,7 +15,7 @@ export function formatPackageName(name: string): string {
   return /^[-.0-9A-Za-z]+\u2026?$/.test(short) ? short : goQuote(short);
 }
 
-/** Formats `a, b and c`; lists at most four and the number of the others. */
+/** Formats a list such as `a, b and c`: at most four items, followed by the number of omitted items. */
 export function formatConjunction(items: readonly string[], conjunction: "and" | "or" = "and"): string {
   const more = items.length - MAX_LISTED;
   const shownItems = more > 0 ? [...items.slice(0, MAX_LISTED), `${more} more`] : items;

@@ -7,7 +7,7 @@ import { type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } fr
 /** Whether a constraint must be true or false. */
 export type Side = "holds" | "fails";
 
-/** The condition for a compound to be on a side: all of its members, or at least one, are on `side`. */
+/** The condition for a compound to be true or false: all members, or at least one member, must be on `side`. */
 export interface MemberCondition {
   readonly quantity: "each" | "one";
   readonly side: Side;
@@ -37,24 +37,24 @@ export function isOnSide(constraint: BundleConstraint, side: Side, isMet: (leaf:
   return members.quantity === "each" ? constraint.constraints.every(isMemberOn) : constraint.constraints.some(isMemberOn);
 }
 
-/** A constraint that must be true, extracted from the `all` around it. */
+/** A constraint that must be true. Members of an `all` are separate requirements. */
 export interface Requirement {
   readonly constraint: BundleConstraint;
-  /** The author's messages of the constraints around it. */
+  /** The author's messages of the constraints that contain it. */
   readonly above: readonly string[];
 }
 
-/** A reason for the absence of a solution that an explanation may name. */
+/** A reason why there is no solution, for an explanation. */
 export type Fact =
-  /** A wanted or installed package has one of its candidates. */
+  /** The wanted or installed package must have one of its candidates. */
   | { readonly kind: "unit"; readonly unit: Unit }
-  /** The bundle requires this. */
+  /** The bundle has this requirement. */
   | { readonly kind: "requirement"; readonly bundle: SolverBundle; readonly requirement: Requirement }
-  /** Only the bundles of the problem meet the leaf. */
+  /** No bundle outside the problem meets the leaf. */
   | { readonly kind: "offer"; readonly leaf: LeafConstraint }
   /** A bundle outside the problem owns the API. */
   | { readonly kind: "owned"; readonly gvk: Gvk }
-  /** Two packages do not provide the same API. */
+  /** At most one package may provide the API. */
   | { readonly kind: "exclusive"; readonly gvk: Gvk };
 
 /** Splits a constraint into the parts that must all be true. */
@@ -84,7 +84,7 @@ export function* listLeaves({ constraint, above }: Requirement, side: Side = "ho
       yield* listLeaves({ constraint: member, above: messages }, getMemberCondition(constraint, side).side);
 }
 
-/** Returns the key of a fact; facts with the same key make one sentence, such as bundles of a package with the same requirement. */
+/** Returns the key of a fact. Facts with the same key are reported in one sentence, such as bundles of a package with the same requirement. */
 export function getSentenceKey(fact: Fact): string {
   if (fact.kind === "unit") return getUnitKey(fact.unit.packageName);
   if (fact.kind === "offer") return getOfferKey(fact.leaf);
@@ -98,12 +98,12 @@ export function getUnitKey(packageName: string): string {
   return `unit ${packageName}`;
 }
 
-/** Returns the key of the fact that nothing else meets the leaf. */
+/** Returns the key of the fact that no bundle outside the problem meets the leaf. */
 export function getOfferKey(leaf: LeafConstraint): string {
   return leaf.kind === "package" ? getPackageOfferKey(leaf.packageName) : `offer of ${getLeafKey(leaf)}`;
 }
 
-/** Returns the key of the fact that a package has no other bundles. */
+/** Returns the key of the fact that a package has no bundles outside the problem. */
 export function getPackageOfferKey(packageName: string): string {
   return `package offered ${packageName}`;
 }

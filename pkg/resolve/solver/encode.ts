@@ -23,7 +23,7 @@ export class ClauseEncoding {
   readonly #true: Literal;
   readonly #written: SolverBundle[] = [];
 
-  /** @param labelOf returns the literal that enables a fact; a fact without one is always enabled */
+  /** @param labelOf returns the literal that enables a fact; a fact without a literal is always enabled */
   constructor(offer: Offer, search: Search, labelOf: (fact: Fact) => Literal | undefined = () => undefined) {
     this.#search = search;
     this.#offer = offer;
@@ -40,7 +40,7 @@ export class ClauseEncoding {
     }
   }
 
-  /** The bundles whose constraints were written, in order; no other bundles influenced the result. */
+  /** The bundles whose constraints were encoded, in order. No other bundles influenced the result. */
   get written(): readonly SolverBundle[] {
     return this.#written;
   }
@@ -75,7 +75,7 @@ export class ClauseEncoding {
     return this.#offer.meeting(leaf).toSorted((a, b) => comparePreference(a, b, catalog));
   }
 
-  /** Writes the constraints of a chosen bundle. */
+  /** Adds the clauses for the constraints of a chosen bundle. */
   write(bundle: SolverBundle): void {
     this.#written.push(bundle);
     const not = negate(this.literalOf(bundle));
@@ -138,7 +138,7 @@ export class ClauseEncoding {
     return literal;
   }
 
-  /** Writes one variable for each package that provides the API, and that at most one of them is true. */
+  /** Adds one variable for each package that provides the API, and a clause that at most one of them is true. */
   #writeExclusive(gvk: Gvk): void {
     const key = getGvkKey(gvk);
     if (this.#exclusive.has(key)) return;

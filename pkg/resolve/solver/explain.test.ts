@@ -21,7 +21,7 @@ function explained(problem: SolverProblem): Sentence[] {
   return search.conflictOf([]) ? explain(problem, offer, encoding.written, STEPS) : [];
 }
 
-test("explain returns sentences that together leave no solution, and of which none is redundant", () => {
+test("explain returns sentences that together exclude every solution, and none of them is redundant", () => {
   let count = 0;
   assert(
     property(smallProblems, (problem) => {

@@ -27,15 +27,15 @@ import { type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } fr
 import { OutOfSteps, Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
 
-/** Search steps that take as long as continuing with a label. */
+/** Cost, in search steps, of one label in a search. */
 const STEPS_OF_LABEL = 20;
 
-/** Facts that make one sentence. */
+/** Facts that are reported in one sentence. */
 type FactGroup = readonly Fact[];
 
 /**
- * Returns a minimal set of fact groups without a solution; slightly larger if minimizing takes more than `maxSteps`. Drops the facts that are
- * furthest from the wanted package first.
+ * Returns a minimal set of fact groups without a solution; slightly larger if minimizing takes more than `maxSteps`. First drops the facts that are
+ * furthest from the wanted package.
  * @param offer offer of the problem
  * @param bundles bundles whose constraints, together with the units, leave no solution
  * @returns the groups by the key of their sentence
@@ -135,7 +135,7 @@ class FactText {
     return `${subject} ${isOneInText(bundles) ? "requires" : "require"} ${describeConstraint(requirement.constraint)}${this.#messages(requirement)}${this.#excluded(requirement)}`;
   }
 
-  /** Formats that nothing meets the leaf; undefined if something does but cannot be chosen, or if the package has bundles. */
+  /** Formats that no bundle meets the leaf. Undefined if a bundle meets it but cannot be chosen, or if the package has bundles. */
   lack(leaf: LeafConstraint): string | undefined {
     if (leaf.kind === "package") {
       const isThere = (this.#offer.units.get(leaf.packageName)?.candidates.length ?? 0) > 0;
@@ -182,7 +182,7 @@ class FactText {
     return quoted.length === 0 ? "" : ` (${quoted.join("; ")})`;
   }
 
-  /** Formats what the constraint excludes but is present. */
+  /** Formats the bundles and APIs that are present although the constraint excludes them. */
   #excluded(requirement: Requirement): string {
     const parts: string[] = [];
     for (const { leaf, side } of listLeaves(requirement)) {
@@ -198,7 +198,7 @@ class FactText {
     return this.#offer.meeting(leaf).filter(({ packageName }) => this.#packages.has(packageName));
   }
 
-  /** Formats presence, such as `b 1.0.0 provides API g/v1 K`; empty if no bundle meets the leaf. */
+  /** Formats the bundles that meet the leaf, such as `b 1.0.0 provides API g/v1 K`; empty if no bundle does. */
   #presence(leaf: LeafConstraint): string[] {
     const concerned = this.#concerned(leaf);
     if (concerned.length === 0) return [];
@@ -233,10 +233,10 @@ const MAX_SENTENCES = 12;
 const MAX_LENGTH = 400;
 
 /**
- * Explains why a problem has no solution: sentences from the wanted package to the missing dependency, of which none is redundant.
+ * Explains why a problem has no solution: sentences from the wanted package to the missing dependency, without redundant ones.
  * @param offer offer of the problem
  * @param bundles bundles whose constraints, together with the units, leave no solution
- * @param maxSteps limit of the effort; if it is too low, a sentence may be redundant
+ * @param maxSteps maximum number of search steps; if it is too low, some sentences may be redundant
  */
 export function explain(problem: SolverProblem, offer: Offer, bundles: readonly SolverBundle[], maxSteps: number): Sentence[] {
   const groups = findConflictingFacts(problem, offer, bundles, maxSteps);
@@ -244,7 +244,7 @@ export function explain(problem: SolverProblem, offer: Offer, bundles: readonly 
   return new Explanation(problem, offer, groups).build();
 }
 
-/** Returns at most twelve texts of at most 400 characters; the last one gives the number of omitted sentences. */
+/** Returns at most twelve texts of at most 400 characters; the last one contains the number of omitted sentences. */
 export function formatSentences(sentences: readonly Sentence[]): string[] {
   const texts = sentences.map(({ text }) => truncate(text.trim(), MAX_LENGTH));
   if (texts.length <= MAX_SENTENCES) return texts;
@@ -255,7 +255,7 @@ class Explanation {
   readonly #units: readonly Unit[];
   readonly #offer: Offer;
   readonly #text: FactText;
-  /** Groups without a sentence yet. */
+  /** Groups that are not reported yet. */
   readonly #left: Map<string, FactGroup>;
   /** Number of requirement groups that only this offer could meet. */
   readonly #uses = new Map<string, number>();
@@ -326,7 +326,10 @@ class Explanation {
     return [...meeting, ...leaves.flatMap((other) => (other.kind === "package" ? [other.packageName] : []))];
   }
 
-  /** Explains what meets a leaf. For a wanted or installed package, this lists its possible versions, which also says that it is present. */
+  /**
+   * Explains which bundles meet a leaf. For a wanted or installed package, the sentence lists its possible versions, which implies that it is
+   * present.
+   */
   #explainOffer(leaf: LeafConstraint): void {
     const facts = this.#take(getOfferKey(leaf));
     const standing = facts.length > 0 && leaf.kind === "package" ? this.#take(getUnitKey(leaf.packageName)) : [];

@@ -4,7 +4,7 @@ import { meets } from "../constraint/evaluate.ts";
 import { getGvkKey } from "../constraint/parse.ts";
 import { comparePreference, type ServedApi, type SolverBundle, type SolverProblem, type Unit } from "./problem.ts";
 
-/** Returns a key for a leaf; the same bundles meet leaves with the same key. */
+/** Returns a key for a leaf. Leaves with the same key are met by the same bundles. */
 export function getLeafKey(leaf: LeafConstraint): string {
   if (leaf.kind === "package") return `package ${JSON.stringify([leaf.packageName, leaf.range.text])}`;
   return leaf.kind === "gvk" ? `gvk ${getGvkKey(leaf.gvk)}` : `cel ${leaf.rule}`;
@@ -12,12 +12,12 @@ export function getLeafKey(leaf: LeafConstraint): string {
 
 const STEPS_OF_RULE = 300;
 
-/** All bundles of a problem, indexed by package, API and rule. Tries each rule on each bundle once. */
+/** All bundles of a problem, indexed by package, API and rule. Evaluates each rule on each bundle once. */
 export class Offer {
   readonly units: ReadonlyMap<string, Unit>;
   readonly #served: ReadonlyMap<string, ServedApi>;
   readonly #meeting = new Map<string, readonly SolverBundle[]>();
-  /** Called before work is done; set by the search. Counts steps of the search; trying a rule on a bundle takes some hundreds. */
+  /** Set by the search, and called before work is done, to count search steps. Evaluating a rule on a bundle counts as some hundred steps. */
   spend: (steps: number) => void;
   #byApi: ReadonlyMap<string, readonly SolverBundle[]> | undefined;
 
@@ -28,7 +28,7 @@ export class Offer {
     this.spend = spend;
   }
 
-  /** Returns the API as the cluster already serves it, apart from what the units provide. */
+  /** Returns the API if the cluster serves it independently of the units. */
   servedAs(gvk: Gvk): ServedApi | undefined {
     return this.#served.get(getGvkKey(gvk));
   }

@@ -5,7 +5,7 @@ import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.t
 /** A bundle that may be part of a solution. */
 export interface SolverBundle extends Provider {
   readonly name: string;
-  /** Name of the catalog that offers it; undefined for an installed bundle that comes from no searched catalog. */
+  /** Name of the catalog that contains the bundle; undefined for an installed bundle that is not from a searched catalog. */
   readonly catalog: string | undefined;
   /** The priority of that catalog. */
   readonly priority: number;
@@ -17,10 +17,10 @@ export interface SolverBundle extends Provider {
 }
 
 /**
- * A package of which a solution contains at most one bundle.
+ * A package. A solution contains at most one of its bundles.
  * - `wanted`: the solution contains the first possible candidate.
  * - `installed`: the same; the first candidate is the installed bundle.
- * - `offered`: the solution contains a candidate only if something needs it; candidates come in any order.
+ * - `offered`: the solution contains a candidate only if a constraint needs it. The candidates may be in any order.
  */
 export interface Unit {
   readonly kind: "wanted" | "installed" | "offered";
@@ -31,7 +31,7 @@ export interface Unit {
 /** An API that the cluster serves and none of the units provides. */
 export interface ServedApi {
   readonly gvk: Gvk;
-  /** Its owner; undefined if any bundle may take it over. No bundle of a solution may provide an owned API. */
+  /** The owner of the API; undefined if any bundle may take it over. A solution must not contain a bundle that provides an API with an owner. */
   readonly owner: string | undefined;
 }
 

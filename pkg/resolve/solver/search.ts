@@ -7,8 +7,8 @@ function* listCauses(implied: Literal, reason: Antecedent): Generator<Literal> {
 }
 
 /**
- * Derives a clause from a conflict at the current level. Its first literal is of that level, the others are of earlier levels, the latest of
- * them second. It follows from all clauses; after backtracking to the second literal's level it makes the first one true.
+ * Derives a clause from a conflict at the current level. Its first literal was assigned at that level, its second at the latest of the earlier
+ * levels. The clause follows from all clauses. After backtracking to the level of the second literal, it makes the first one true.
  * @param conflict a clause whose literals are all false, at least two of them at the current level
  */
 function learnClause(conflict: Clause, trail: Trail): Literal[] {
@@ -34,7 +34,7 @@ function learnClause(conflict: Clause, trail: Trail): Literal[] {
   }
 }
 
-/** Removes literals that follow from others among them. */
+/** Removes literals that follow from other literals in the list. */
 function shortened(literals: readonly Literal[], seen: ReadonlySet<number>, trail: Trail): Literal[] {
   return literals.filter((literal) => {
     const reason = trail.reasonOf(literal);
@@ -78,7 +78,7 @@ export class OutOfSteps extends Error {
   }
 }
 
-/** Scanning a list takes as many steps as it has items, shifted right by this, because that is cheaper than visiting a clause. */
+/** The number of steps for scanning a list is its length shifted right by this number, because scanning is cheaper than visiting a clause. */
 const SCAN = 2;
 /** Initial limit of learned clauses; when it is reached, the longer half is dropped and the limit grows by a tenth. */
 const LEARNED = 4_000;
@@ -95,9 +95,9 @@ export class Search {
   /** Adds the meaning of a variable with `addClause`, `addOptions` and the like; called once for each variable that becomes true. */
   readonly #explained: boolean[] = [];
   readonly #meaning: (() => void)[] = [];
-  /** By variable: literals of which at least one is true if it is, best first. */
+  /** By variable: if the variable is true, at least one of these literals must be true. Best literal first. */
   readonly #options: (Literal[] | undefined)[] = [];
-  /** How much of the trail is explained, and how much has its required options. */
+  /** Lengths of the explained part of the trail, and of the part whose options are fulfilled. */
   #explainedTo = 0;
   #fulfilledTo = 0;
   /** By level: `#fulfilledTo` at its start. */
@@ -131,18 +131,18 @@ export class Search {
     return variable * 2;
   }
 
-  /** Adds that at most one of the literals is true; all must be positive and new. */
+  /** Adds a constraint: at most one of the literals is true. All must be positive and new. */
   addAtMostOne(literals: readonly Literal[]): void {
     this.#propagation.addGroup(literals.map(getVariable));
   }
 
-  /** Adds that one of `options` is true if `literal` is, the first possible one unless something else decides. */
+  /** Adds a clause: if `literal` is true, one of `options` must be true. Prefers the first possible one. */
   addOptions(literal: Literal, options: readonly Literal[]): void {
     this.#options[getVariable(literal)] = [...options];
     this.addClause([negate(literal), ...options]);
   }
 
-  /** Adds that one of the literals is true. They may already be assigned: if all are false, it backtracks until one is not. */
+  /** Adds a clause: one of the literals is true. They may already be assigned: if all are false, backtracks until one is not. */
   addClause(given: readonly Literal[]): void {
     const trail = this.#trail;
     const literals = [...new Set(given)];
@@ -200,7 +200,7 @@ export class Search {
     return this.#trail.literals.filter(isPositive);
   }
 
-  /** Reports, without searching, whether the literal is false in every assignment in which `decisions` are true. */
+  /** Reports, without a search, whether `decisions` imply that the literal is false. */
   excludes(literal: Literal, decisions: ReadonlySet<Literal>): boolean {
     if (!this.#trail.isFalse(literal)) return false;
     this.#spent += this.#trail.literals.length >> SCAN;
@@ -221,7 +221,7 @@ export class Search {
     return false;
   }
 
-  /** Returns the first assumption that is not yet true; true ones get a level each. */
+  /** Returns the first assumption that is not yet true, and adds one level for each assumption that is. */
   #nextAssumption(): Literal | undefined {
     for (;;) {
       const assumption = this.#assumptions[this.#trail.level];

@@ -116,7 +116,7 @@ test("solve includes offered bundles only when something needs them", () => {
   );
 });
 
-test("solve gives up when the rule exceeds its step limit", () => {
+test("solve stops when the search exceeds its step limit", () => {
   const problem = pigeons(9);
   expect(solve(problem, { maxSteps: 100_000 })).toEqual({ kind: "undecided", steps: expect.any(Number) as number });
   expect(solve(pigeons(4)).kind).toBe("unsolvable");

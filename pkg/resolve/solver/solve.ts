@@ -8,10 +8,10 @@ import { OutOfSteps, Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
 
 /**
- * Makes the choices of a solution one after the other, each the best that still leaves a solution. First each wanted package in the given order,
- * then each installed one by name, takes its first possible candidate. Then the constraints of the chosen bundles are fulfilled in that order
- * and in the author's order, followed by those of added bundles: a constraint that no chosen bundle meets takes the best possible bundle; an
- * `any` takes its first possible member, preferably one that needs nothing new.
+ * Chooses bundles one after the other, each time the best one that still leaves a solution. First each wanted package in the given order, then each
+ * installed one by name, takes its first possible candidate. Then the constraints of the chosen bundles are fulfilled in that order and in the
+ * author's order, followed by those of added bundles: a constraint that no chosen bundle meets takes the best possible bundle; an `any` takes its
+ * first possible member, preferably one that needs no additional bundle.
  */
 class CandidateChoice {
   readonly #offer: Offer;
@@ -66,7 +66,7 @@ class CandidateChoice {
     this.#chosen.add(first);
   }
 
-  /** Decides the literal if that leaves a solution. */
+  /** Makes the literal true if that still leaves a solution. */
   #decide(literal: Literal): boolean {
     if (!this.#assignment.has(literal)) {
       if (this.#search.excludes(literal, this.#decided)) return false;
@@ -113,17 +113,17 @@ function pruneChosen({ units, served }: SolverProblem, chosen: readonly SolverBu
 
 /** Limits of a search. */
 export interface SolveOptions {
-  /** Step limit; about fifty million steps take a second. The explanation may take as many steps again. */
+  /** Step limit; about fifty million steps take a second. The explanation may take the same number of steps in addition. */
   readonly maxSteps?: number;
 }
 
 const MAX_STEPS = 50_000_000;
 
 /**
- * Finds the best set of bundles that contains everything wanted and installed, and in which all constraints of all bundles are met. See `CandidateChoice`
- * and `pruneChosen` for the meaning of "best".
- * The result does not depend on the order of offered units, offered candidates and installed units. Unrelated units change nothing and cost
- * almost nothing. An unmet constraint of an installed bundle makes every problem unsolvable; to tolerate it, omit it from the problem.
+ * Finds the best set of bundles that contains all wanted and installed packages and meets all constraints of its bundles. See `CandidateChoice` and
+ * `pruneChosen` for the meaning of "best". The result does not depend on the order of offered units, offered candidates and installed units.
+ * Unrelated units do not change the result and cost almost nothing. An unmet constraint of an installed bundle makes every problem unsolvable; to
+ * tolerate it, omit it from the problem.
  */
 export function solve(problem: SolverProblem, { maxSteps = MAX_STEPS }: SolveOptions = {}): Solution {
   const search = new Search(maxSteps);

@@ -1,14 +1,14 @@
-/** A true variable `v` is written `2 * v`, a false one `2 * v + 1`. */
+/** A literal: `2 * v` for variable `v`, and `2 * v + 1` for its negation. */
 export type Literal = number;
 
-/** At least one of the literals is true. The first two are watched: the clause is visited only if one of them becomes false. */
+/** A clause: at least one of the literals must be true. The first two are watched: the clause is visited only if one of them becomes false. */
 export interface Clause {
   readonly literals: Literal[];
   /** Removed from the search; watchers skip it. */
   dropped: boolean;
 }
 
-/** Why a literal is true: a clause in which all others are false, or the one literal that excludes its opposite. */
+/** Why a literal is true: a clause whose other literals are all false, or a true literal that excludes the negation. */
 export type Antecedent = Clause | Literal;
 
 /** Returns the opposite literal. */
@@ -27,13 +27,13 @@ export function isPositive(literal: Literal): boolean {
 }
 
 /**
- * The assignments in chronological order. Each decision begins a level. A literal is of the level of the latest decision that it follows from,
- * even if it comes later, and of level 0 if it follows from none.
+ * The assignments in chronological order. Each decision begins a level. The level of a literal is that of the latest decision that it follows from,
+ * even if it was assigned at a later level, and 0 if it does not depend on a decision.
  */
 export class Trail {
   /** All true literals. */
   readonly literals: Literal[] = [];
-  /** By literal: 1 true, -1 false, 0 neither. */
+  /** By literal: 1 if true, -1 if false, 0 if unassigned. */
   readonly #values: number[] = [];
   /** By variable. */
   readonly #levels: number[] = [];
@@ -110,7 +110,7 @@ export class Trail {
   }
 }
 
-/** The constraints: clauses, and groups of variables of which at most one is true. Derives consequences of assignments. */
+/** The clauses, and groups of variables of which at most one may be true. Derives the consequences of assignments. */
 export class Propagation {
   readonly #trail: Trail;
   /** By literal: clauses that watch it. */
@@ -132,7 +132,7 @@ export class Propagation {
     this.#groups.push([]);
   }
 
-  /** Tells it the length of the unchanged part of the trail. */
+  /** Sets the length of the unchanged part of the trail after backtracking. */
   rewind(kept: number): void {
     this.#head = Math.min(this.#head, kept);
   }

@@ -27,7 +27,7 @@ class Tally {
     throw err;
   }
 
-  /** Returns the responses received in this time. */
+  /** Counts the responses that arrive within this time. */
   async during(seconds: number): Promise<LoadResult> {
     this.#answers = 0;
     this.#bodyBytes = 0;

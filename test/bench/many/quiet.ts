@@ -7,7 +7,7 @@ import { readProcessUse } from "../processUse.ts";
 export interface Busy {
   /** Time from the start until the last activity. */
   readonly seconds: number;
-  /** CPU time of each process until then, in their order. */
+  /** CPU time of each process until then, in the order of the processes. */
   readonly cpuSeconds: readonly number[];
 }
 
@@ -17,8 +17,8 @@ const IDLE_CPU_SECONDS = 0.02;
 const QUIET_SAMPLES = 10;
 
 /**
- * Waits until all processes have been idle for a second: at most two hundredths of a second of CPU time in each tenth.
- * @param isDone whether their work is done; idle time before that does not count.
+ * Waits until all processes have been idle for a second: at most 0.02 s of CPU time in each 0.1 s.
+ * @param isDone whether the processes have done their work; idle time before that does not count.
  * @throws Error after a timeout.
  */
 export async function waitUntilQuiet(
@@ -33,7 +33,7 @@ export async function waitUntilQuiet(
   let lastBusy = { at: started, cpu: first };
   let done = false;
   for (let quiet = 0; quiet < QUIET_SAMPLES; ) {
-    if (performance.now() - started > timeoutMs) throw new Error(`the servers were not quiet within ${timeoutMs / 1_000} s`);
+    if (performance.now() - started > timeoutMs) throw new Error(`the servers were not idle within ${timeoutMs / 1_000} s`);
     await sleep(SAMPLE_MS);
     const now = await read();
     const isBusy = !done || now.some((cpu, i) => cpu - (before[i] ?? cpu) > IDLE_CPU_SECONDS);

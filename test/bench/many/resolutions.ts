@@ -24,7 +24,7 @@ interface Wanted {
   readonly installed: BundleMetadata | undefined;
 }
 
-/** A thousand extensions of the packages of one catalog, with five equal catalogs of different priority. */
+/** A thousand extensions that install the packages of one catalog. Five catalogs with different priorities contain these packages. */
 export class ManyResolutions {
   readonly #extensions: readonly Wanted[];
   readonly #packages: LoadedCatalog;

@@ -17,7 +17,7 @@ const SIZES = [1, 200, 2_000] as const;
 export const catalogGrowthMeasurement: Measurement = {
   name: "catalogd-growth",
   group: "catalogd",
-  title: "made-up catalogs of 1, 200 and 2,000 packages: time for each package, and memory",
+  title: "generated catalogs of 1, 200 and 2,000 packages: time per package, and memory",
   figures: ["growth.1", "growth.1-peak", "growth.200", "growth.200-peak", "growth.2000", "growth.2000-peak"],
   async *run(context) {
     await using cluster = await BenchCluster.start(context);
@@ -38,7 +38,7 @@ export const catalogGrowthMeasurement: Measurement = {
         context.say(`${packages} packages, run ${run}: ${seconds.toFixed(2)} s`);
         await world.removed("ClusterCatalog", NAME);
       }
-      const note = `${(catalog.bytes / 1e6).toFixed(1)} MB, in all ${totals.join(", ")} s`;
+      const note = `${(catalog.bytes / 1e6).toFixed(1)} MB, total time ${totals.join(", ")} s`;
       yield { id: `growth.${packages}`, samples: perPackage, note };
       yield { id: `growth.${packages}-peak`, samples: peaks };
     }

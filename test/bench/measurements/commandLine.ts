@@ -11,7 +11,7 @@ const run = promisify(execFile);
 /** Runs the command line as a process: the cost of every command, and of one that reads a small catalog. */
 export const commandLineMeasurement: Measurement = {
   name: "command-line",
-  title: "olmv1, from its start to its end",
+  title: "run time of olmv1 processes",
   figures: ["command-line.start", "command-line.complete", "command-line.resolve"],
   async *run(context) {
     const program = join(await context.programs(), "olmv1.js");
@@ -23,7 +23,7 @@ export const commandLineMeasurement: Measurement = {
 
 async function measureCommand(id: FigureId, { runs = RUNS, say }: BenchContext, program: string, args: readonly string[]): Promise<Figure> {
   const samples: number[] = [];
-  await run(process.execPath, [program, ...args]); // files are read from the disk once
+  await run(process.execPath, [program, ...args]); // reads the files from disk, so that they are cached for the measured runs
   for (let i = 0; i < runs; i++) {
     const began = performance.now();
     await run(process.execPath, [program, ...args]);

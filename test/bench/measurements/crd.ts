@@ -10,7 +10,7 @@ const RUNS = 5;
 /** Compares two decoded CRDs. */
 export const crdMeasurement: Measurement = {
   name: "crd",
-  title: "real upgrades of CRDs, from two objects to findings",
+  title: "upgrade checks of real CRDs",
   figures: ["crd-upgrade"],
   async *run(context) {
     const upgrades = await listUpgrades(join(dataFolder(context), "crd-upgrade"));

@@ -22,7 +22,7 @@ const { name: NAME, firstVersion, lastVersion } = EXTENSION;
 /** Installs, upgrades and removes the sample operator several times. Every install pulls its bundle again. */
 export const installMeasurement: Measurement = {
   name: "install",
-  title: "the sample operator installed and upgraded, and the operator-controller's memory",
+  title: "time to install and upgrade the sample operator, and operator-controller memory",
   figures: ["install", "upgrade", "install.memory"],
   async *run(context) {
     await using cluster = await BenchCluster.start(context);

@@ -22,7 +22,7 @@ const NAME = "large";
 export const largeCatalogMeasurement: Measurement = {
   name: "large-catalog",
   group: "catalogd",
-  title: "a catalog of 539 MB, from ClusterCatalog applied to Serving, its memory, and requests for one package",
+  title: "a catalog of 539 MB: time from ClusterCatalog applied to Serving, memory, and requests for one package",
   figures: ["unpack-large.time", "unpack-large.peak", "unpack-large.compressed", "unpack-large.compressed-peak", "http.package-large"],
   async *run(context) {
     const folder = join(dataFolder(context), "fbc");
@@ -51,7 +51,7 @@ export const largeCatalogMeasurement: Measurement = {
       `${world.installation.catalogs.replace("http:", "https:")}/catalogs/${NAME}/api/v1/all`,
       cert,
     );
-    yield { id: "unpack-large.compressed", samples: [seconds + compressed], note: "from ClusterCatalog applied on" };
+    yield { id: "unpack-large.compressed", samples: [seconds + compressed], note: "starting when the ClusterCatalog is applied" };
     yield { id: "unpack-large.compressed-peak", samples: [(await readProcessUse(pid)).peakRssBytes] };
     const base = `${world.installation.catalogs.replace("http:", "https:")}/catalogs/${NAME}/api/v1`;
     const path = `metas?package=${encodeURIComponent(findPackage(catalog, ANSWER_BYTES))}`;

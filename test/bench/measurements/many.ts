@@ -16,7 +16,7 @@ const QUIET_TIMEOUT_MS = 120_000;
  */
 export const manyMeasurement: Measurement = {
   name: "many-extensions",
-  title: "100 small extensions applied at once (--extensions); then a change of their catalog until the servers are idle",
+  title: "100 small extensions (--extensions) applied at once; then catalog changes, each until the servers are idle",
   figures: ["many.time", "many.cpu", "many.memory", "many.quiet", "many.quiet-cpu"],
   async *run(context) {
     await using cluster = await BenchCluster.start(context);
@@ -50,13 +50,13 @@ async function* changes(
   say: (line: string) => void,
 ): AsyncGenerator<Figure> {
   const { catalogd, "operator-controller": controller } = world.installation.servers;
-  say("waiting for the servers to come to rest");
+  say("waiting until the servers are idle");
   await waitUntilQuiet([controller.pid, catalogd.pid], QUIET_TIMEOUT_MS);
   const changes: CatalogChange[] = [];
   for (let edition = 1; edition <= runs; edition++) {
     const change = await changeCatalog(tiny, cluster, world, edition);
     changes.push(change);
-    say(`change ${edition} of ${runs}: quiet after ${change.seconds.toFixed(2)} s, ${change.requests.length} requests to the API server`);
+    say(`change ${edition} of ${runs}: idle after ${change.seconds.toFixed(2)} s, ${change.requests.length} requests to the API server`);
   }
   const note = `requests to the API server: ${changes.map(({ requests }) => requests.length).join(", ")}`;
   yield { id: "many.quiet", samples: changes.map(({ seconds }) => seconds), note };

@@ -12,10 +12,10 @@ import { catalogInMemory, dataFolder } from "../realData.ts";
 const EXTENSIONS = 100;
 const TIMEOUT_MS = 600_000;
 
-/** Installs many small extensions whose packages are also looked up in real catalogs, one of the largest size. */
+/** Installs many small extensions. The controller also searches real catalogs for their packages; one is as large as the largest known catalog. */
 export const manyCatalogsMeasurement: Measurement = {
   name: "many-catalogs",
-  title: "the memory of 100 small extensions (--extensions) with 4 catalogs, one of 539 MB",
+  title: "operator-controller memory with 100 small extensions (--extensions) and 4 catalogs, one of 539 MB",
   figures: ["many-catalogs.memory"],
   async *run(context) {
     await using cluster = await BenchCluster.start(context);

@@ -14,7 +14,7 @@ const NAMESPACE = "operators";
 /** Renders bundles from their folders: reading cached files, parsing YAML, validation and rendering. */
 export const renderMeasurement: Measurement = {
   name: "render",
-  title: "real bundles from their files to their objects",
+  title: "rendering of real bundles from their files",
   figures: ["render"],
   async *run(context) {
     const root = join(dataFolder(context), "bundles");
@@ -33,8 +33,8 @@ export const renderMeasurement: Measurement = {
     const slowest = times.at(-1);
     const at = (share: number): string => milliseconds(times[Math.floor(share * (times.length - 1))]?.seconds ?? 0);
     const note =
-      `mean of ${bundles.length} bundles (${megabytes.toFixed(0)} MB, ${first.objects} objects, ${first.refused} rejected); half of them ${at(0.5)}, ` +
-      `99 of 100 ${at(0.99)}, slowest ${at(1)} (${relative(root, slowest?.folder ?? "")}); ` +
+      `mean of ${bundles.length} bundles (${megabytes.toFixed(0)} MB, ${first.objects} objects, ${first.refused} rejected); median ${at(0.5)}, ` +
+      `99th percentile ${at(0.99)}, slowest ${at(1)} (${relative(root, slowest?.folder ?? "")}); ` +
       `in a new process: ${milliseconds(first.seconds / bundles.length)}`;
     yield { id: "render", samples, note };
   },

@@ -9,14 +9,14 @@ import type { Measurement } from "../measurement.ts";
 import { dataFolder } from "../realData.ts";
 
 const RUNS = 7;
-/** Iterations over all cases in one run, so that a run takes some tenths of a second. */
+/** Iterations over all cases in one run. A run takes a few tenths of a second. */
 const PASSES = 5;
 const SLOWEST_OF = 5;
 
 /** Measures resolution only: catalogs are in memory, as in operator-controller. */
 export const resolveMeasurement: Measurement = {
   name: "resolve",
-  title: "resolutions of real packages on real catalogs, in memory",
+  title: "resolutions of real packages in real catalogs, in memory",
   figures: ["resolve", "resolve.slowest", "resolve.many", "resolve.many-reads"],
   async *run(context) {
     const folder = dataFolder(context);
@@ -33,7 +33,11 @@ export const resolveMeasurement: Measurement = {
     }
     context.say(`${runs} runs of ${PASSES} × ${requests.length} resolutions`);
     yield { id: "resolve", samples, note: `mean of ${requests.length} resolutions, ${resolved} find a bundle` };
-    yield { id: "resolve.slowest", samples: [Math.max(...requests.map(measureFastest))], note: `each one's best of ${SLOWEST_OF}` };
+    yield {
+      id: "resolve.slowest",
+      samples: [Math.max(...requests.map(measureFastest))],
+      note: `fastest of ${SLOWEST_OF} runs of each resolution`,
+    };
     const many = new ManyResolutions(await cache.load(join(folder, "fbc/certified-v4.14")));
     const first = await many.first();
     context.say(`1,000 extensions from scratch: ${first.reads} packages read, ${(first.seconds * 1_000).toFixed(0)} ms`);

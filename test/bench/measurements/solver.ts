@@ -51,7 +51,7 @@ function describeSolution(solution: Solution): string {
   return solution.kind === "unsolvable" ? `${solution.sentences.length} sentences` : `undecided after ${solution.steps} steps`;
 }
 
-/** Returns the problem in which bundles of the first wanted package depend on these packages. */
+/** Makes every bundle of the first wanted package depend on these packages. */
 function addRequirements({ units: [first, ...others], served }: SolverProblem, packages: readonly string[]): SolverProblem {
   if (!first) throw new Error("the problem has no package");
   const constraints = packages.map((packageName) => ({
@@ -64,8 +64,8 @@ function addRequirements({ units: [first, ...others], served }: SolverProblem, p
 }
 
 /**
- * Returns the problem with wanted packages fixed to its solution, without so many of the last chosen packages that it
- * has no solution.
+ * Returns a problem without a solution: fixes the wanted packages to the bundles of the solution, then removes the last chosen packages until nothing
+ * solves the problem.
  */
 function addContradiction(problem: SolverProblem): SolverProblem {
   const solution = solve(problem);

@@ -18,8 +18,7 @@ const QUIET_TIMEOUT_MS = 300_000;
  */
 export const steadyStateMeasurement: Measurement = {
   name: "steady-state",
-  title:
-    "300 small extensions (--extensions) at rest: 2 minutes (--settle), then 5 measured minutes (--rest); then changes of their catalog",
+  title: "300 small extensions (--extensions) at rest: 2 minutes (--settle), then 5 measured minutes (--rest); then catalog changes",
   figures: ["steady.memory", "steady.cpu", "steady.lists", "steady.requests", "steady.quiet", "steady.resolutions", "steady.fetches"],
   async *run(context) {
     await using cluster = await BenchCluster.start(context);
@@ -71,7 +70,7 @@ async function* changes(
       fetches: after.fetches - before.fetches,
       notModified: after.notModified - before.notModified,
     });
-    say(`change ${edition} of ${runs}: quiet after ${seconds.toFixed(2)} s`);
+    say(`change ${edition} of ${runs}: idle after ${seconds.toFixed(2)} s`);
   }
   yield { id: "steady.quiet", samples: changes.map(({ seconds }) => seconds), note: describe(changes[0]?.requests ?? []) };
   yield { id: "steady.resolutions", samples: changes.map(({ resolutions }) => resolutions) };

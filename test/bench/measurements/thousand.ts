@@ -8,7 +8,7 @@ import { type ProcessUse, readProcessUse } from "../processUse.ts";
 
 const FEW = 100;
 const MANY = 1_000;
-/** Time until V8's garbage collection after so much work has ended. */
+/** Time until V8 has finished garbage collection after this much work. */
 const SETTLE_SECONDS = 30;
 const REST_SECONDS = 60;
 const QUIET_TIMEOUT_MS = 600_000;
@@ -16,7 +16,8 @@ const QUIET_TIMEOUT_MS = 600_000;
 /** Installs 100 and then 1,000 small extensions, each with a new process, and compares the cost per extension. */
 export const thousandMeasurement: Measurement = {
   name: "thousand-extensions",
-  title: "1,000 small extensions (--extensions) applied at once, 60 s of rest, one change of their catalog; cost of each against 100",
+  title:
+    "1,000 small extensions (--extensions) applied at once, 60 s at rest, one catalog change; cost per extension compared with 100 extensions",
   figures: [
     "thousand.time",
     "thousand.cpu",

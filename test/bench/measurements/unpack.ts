@@ -19,7 +19,7 @@ const REPOSITORY = "bench/certified";
 export const unpackMeasurement: Measurement = {
   name: "catalog-unpack",
   group: "catalogd",
-  title: "a real catalog of 57 MB from ClusterCatalog applied to Serving, and its memory",
+  title: "a real catalog of 57 MB: time from ClusterCatalog applied to Serving, and memory",
   figures: ["unpack.time", "unpack.peak"],
   async *run(context) {
     const files = await catalogInMemory(join(dataFolder(context), "fbc/certified-v4.14"));

@@ -14,10 +14,10 @@ const QUIET_TIMEOUT_MS = 120_000;
 const AT_ONCE = 16;
 const REPAIRS = 10;
 
-/** Measures many extensions whose objects are watched one by one, as permissions by name require: the cost at rest. */
+/** Measures the cost at rest of many extensions whose objects are watched one by one, as permissions by name require. */
 export const watchesMeasurement: Measurement = {
   name: "watches",
-  title: "100 small extensions installed (--extensions) and watched: a minute of rest; then single objects are deleted",
+  title: "100 small extensions (--extensions), all watched: a minute at rest; then single objects are deleted",
   figures: ["watches.memory", "watches.streams", "watches.cpu", "watches.requests", "watches.repair"],
   async *run(context) {
     await using cluster = await BenchCluster.start(context);
@@ -52,7 +52,7 @@ async function* rest(
   const after = await readProcessUse(pid);
   const requests = await requestsSince(cluster.auditLog, since);
   const each = Math.round((after.rssBytes - unwatched.rssBytes) / streams / 1_024);
-  const note = `${extensions} extensions; ${Math.round(unwatched.rssBytes / 1e6)} MB before watching, ${each} KiB more a stream; peak ${Math.round(after.peakRssBytes / 1e6)} MB`;
+  const note = `${extensions} extensions; ${Math.round(unwatched.rssBytes / 1e6)} MB before watching, ${each} KiB per stream; peak ${Math.round(after.peakRssBytes / 1e6)} MB`;
   yield { id: "watches.memory", samples: [after.rssBytes], note };
   yield { id: "watches.streams", samples: [streams] };
   yield { id: "watches.cpu", samples: [after.cpuSeconds - before.cpuSeconds] };

@@ -10,9 +10,9 @@ import { hasMembers, type Topic } from "../topic.ts";
 /** A range, and the versions in `versions.json` that it contains, or an error. */
 export interface RangeCase {
   range: string;
-  /** Default: the one in the file name. */
+  /** Syntax of the range. Default: the one in the file name. */
   dialect?: string;
-  /** Default: those in `versions.json` in the folder of the file. */
+  /** Versions to try. Default: those in `versions.json` in the folder of the file. */
   versions?: string[];
   matches?: string[];
   error?: string;

@@ -78,7 +78,7 @@ export function rendered({ namespace, certProvider, config }: RenderCase, files:
 
 /**
  * Returns lines about differences; none if the result is as expected. Ignores the order of objects, and CRDs if `objectsExceptCRDs` is given.
- * Our error must start with the expected one, and be terminal if that is.
+ * Our error must start with the expected one, and must be terminal if the expected one is.
  */
 export function compareRender(expected: RenderCase, actual: Rendered): string[] {
   if (expected.error !== undefined) return compareError(expected.error, actual);
@@ -125,8 +125,8 @@ function identity(object: JsonObject | KubeObject): string {
 }
 
 /**
- * Formats JSON like for the digests in cases: without spaces or unneeded escapes, and with fields in order of code points. A JavaScript object would
- * order numeric names first.
+ * Formats JSON as for the digests in cases: without spaces or unneeded escapes, and with fields in order of code points, because a JavaScript object
+ * orders numeric names first.
  */
 function sortedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;

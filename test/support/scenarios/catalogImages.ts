@@ -54,7 +54,7 @@ export class CatalogImages {
     await this.#world.apply({ apiVersion: API_VERSION, kind: "ClusterCatalog", metadata, spec: { source: { type: "Image", image } } });
   }
 
-  /** Requests a poll of the tag now, with a change of the interval. */
+  /** Changes the poll interval, so that catalogd polls the tag immediately. */
   async poll(name: string): Promise<void> {
     const pollIntervalMinutes = POLL_MINUTES + ++this.#polls;
     const patch = { spec: { source: { image: { pollIntervalMinutes } } } };

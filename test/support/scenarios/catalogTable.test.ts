@@ -25,7 +25,7 @@ test("parseCatalogTable returns packages with channels and bundles", () => {
 });
 
 test.for([
-  ["package | version\np | 1.0.0", "begins with the line package | version | channel | replaces | contents"],
+  ["package | version\np | 1.0.0", "must begin with the line package | version | channel | replaces | contents"],
   ["package | version | channel | replaces | contents\np | 1.0.0 | alpha | CRD", "p | 1.0.0 | alpha | CRD"],
   ["package | version | channel | replaces | contents\np | | alpha | | CRD", "p |  | alpha |  | CRD"],
 ])("parseCatalogTable rejects %j", ([text, message]) => {

@@ -34,7 +34,7 @@ export function readCatalogTable(text: string): CatalogTable {
     .map((line) => line.trim())
     .filter((line) => line !== "")
     .map(splitCells);
-  if (head?.join() !== COLUMNS.join()) throw new Error(`a catalog table begins with the line ${COLUMNS.join(" | ")}`);
+  if (head?.join() !== COLUMNS.join()) throw new Error(`a catalog table must begin with the line ${COLUMNS.join(" | ")}`);
   const bundles = new Map<string, TableBundle>();
   const entries: TableEntry[] = [];
   for (const row of rows) {

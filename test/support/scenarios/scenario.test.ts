@@ -29,12 +29,12 @@ test.for<[why: string, change: object, message: string]>([
   [
     "a sentence without given, when, then or and",
     { steps: ["the extension is applied"] },
-    "a step begins with given, when, then or and: the extension is applied",
+    "a step must begin with given, when, then or and: the extension is applied",
   ],
   ["a sentence without its argument", { steps: ["then it is rolled out as"] }, '"then it is rolled out as": '],
-  ["two sentences in one step", { steps: [{ "when a": 1, "then b": 2 }] }, "a step is a sentence, or a sentence with an argument"],
+  ["two sentences in one step", { steps: [{ "when a": 1, "then b": 2 }] }, "a step must be a sentence, or a sentence with an argument"],
   ["another member", { given: [] }, "given"],
-  ["an invalid table", { catalogs: { c: "s | 1.0.0" } }, "a catalog table begins with the line"],
+  ["an invalid table", { catalogs: { c: "s | 1.0.0" } }, "a catalog table must begin with the line"],
 ])("loadScenarios rejects %s", ([, change, message]) => {
   expect(() => load({ ...SCENARIO, ...change })).toThrow(message);
 });

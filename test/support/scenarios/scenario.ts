@@ -61,8 +61,8 @@ function scenarioFrom(document: { name: string }): Scenario {
 function stepFrom(step: string | Record<string, unknown>): Step {
   const [phrase = "", argument, ...more] = typeof step === "string" ? [step] : Object.entries(step).flat();
   if (typeof phrase !== "string" || more.length > 0)
-    throw new Error(`a step is a sentence, or a sentence with an argument: ${JSON.stringify(step)}`);
-  if (!STEP_KIND.test(phrase)) throw new Error(`a step begins with given, when, then or and: ${phrase}`);
+    throw new Error(`a step must be a sentence, or a sentence with an argument: ${JSON.stringify(step)}`);
+  if (!STEP_KIND.test(phrase)) throw new Error(`a step must begin with given, when, then or and: ${phrase}`);
   const word = VOCABULARY[phrase.replace(STEP_KIND, "")];
   if (!word) throw new Error(`"${phrase}" is not in the vocabulary:\n${Object.keys(VOCABULARY).join("\n")}`);
   const parsed = word.argument.safeParse(argument);

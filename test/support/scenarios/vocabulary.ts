@@ -50,10 +50,10 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
   }),
   "the extension is applied without its namespace": word(Nothing, (run) => run.applyExtension({})),
   "the extension is changed": word(Anything, (run, patch) => run.applyExtension(patch)),
-  "a reconcile of the extension is asked for": word(Nothing, (run) => run.askForReconcile()),
+  "a reconcile of the extension is requested": word(Nothing, (run) => run.askForReconcile()),
   "the extension is deleted": word(Nothing, (run) => run.deleteExtension()),
   "a user applies an extension": word(Requester, (run, requester) => run.applyAs(requester)),
-  "a user who applies an extension is refused": word(Requester.extend({ message: z.string() }), (run, requester) =>
+  "a user who applies an extension is denied": word(Requester.extend({ message: z.string() }), (run, requester) =>
     run.refused(requester, requester.message),
   ),
 
@@ -67,7 +67,7 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
   "it is rolled out as": word(z.string(), (run, bundle) => run.checks.rolledOut(bundle)),
   condition: word(ExpectedCondition, (run, condition) => run.checks.condition(condition)),
   problem: word(ExpectedProblem, (run, problem) => run.checks.problem(problem)),
-  "no warning was given": word(Nothing, async (run) => expect(run.warnings).toEqual([])),
+  "there was no warning": word(Nothing, async (run) => expect(run.warnings).toEqual([])),
   "these objects exist": word(ObjectNames, (run, names) => run.checks.exist(names)),
   "these objects do not exist": word(ObjectNames, (run, names) => run.checks.absent(names)),
   "an object has": word(z.strictObject({ object: ObjectName, parts: Anything }), (run, { object, parts }) => run.checks.has(object, parts)),

@@ -12,7 +12,7 @@ import type { BuildOptions } from "../catalog/build.ts";
 import { printImage } from "../push.ts";
 import { formatBundleReport, hasFailed } from "./validate.ts";
 
-/** `olmv1 bundle build`. */
+/** Runs `olmv1 bundle build`. */
 export async function buildBundle(terminal: Terminal, directory: string, options: BuildOptions): Promise<void> {
   const place = parseDestination(options.tag);
   const metadata = { labels: parseKeyValues("label", options.label), annotations: parseKeyValues("annotation", options.annotation) };

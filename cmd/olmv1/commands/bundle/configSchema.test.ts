@@ -16,7 +16,7 @@ test("bundle config-schema prints the configuration members and allowed watch na
   expect(schema.properties["watchNamespace"]?.["enum"]).toEqual(["operators"]);
 });
 
-test("bundle config-schema names a source that is not a bundle", async () => {
+test("bundle config-schema reports the name of a source that is not a bundle", async () => {
   using folder = new TempFolder();
   const source = folder.write("bundle", {});
   const { code, out, err } = await olmv1("bundle", "config-schema", source);
@@ -24,7 +24,7 @@ test("bundle config-schema names a source that is not a bundle", async () => {
   expect(err).toMatch(new RegExp(`^olmv1: ${source}: `));
 });
 
-test("bundle render reports configuration without effect", async () => {
+test("bundle render reports configuration fields that have no effect", async () => {
   using folder = new TempFolder();
   const source = folder.write("bundle", tinyBundle("1.0.0"));
   const config = JSON.stringify({ deploymentConfig: { selector: { matchLabels: { app: "other" } }, env: [{ name: "A", valu: "b" }] } });
@@ -32,7 +32,7 @@ test("bundle render reports configuration without effect", async () => {
   const { code, err } = await olmv1("bundle", "render", source, "--config", path);
   expect([code, err]).toEqual([
     0,
-    "olmv1: deploymentConfig.selector of the configuration has no effect: it matches no Deployment of the bundle, which has tiny (app=tiny)\n" +
-      'olmv1: field "deploymentConfig.env.0.valu" of the configuration is ignored, because Kubernetes does not know it, did you mean "value"?\n',
+    "olmv1: deploymentConfig.selector in the configuration has no effect: it matches no Deployment in the bundle; existing: tiny (app=tiny)\n" +
+      'olmv1: field "deploymentConfig.env.0.valu" in the configuration is ignored: Kubernetes has no such field, did you mean "value"?\n',
   ]);
 });

@@ -9,7 +9,7 @@ export interface SchemaOptions extends ReaderOptions {
   namespace?: string;
 }
 
-/** `olmv1 bundle config-schema`. */
+/** Runs `olmv1 bundle config-schema`. */
 export async function showConfigSchema(terminal: Terminal, source: string, options: SchemaOptions): Promise<void> {
   const { csv } = await withReader(options, (reader) => reader.bundle(source), terminal.signal).catch((err: unknown) => {
     throw wrapError(`${source}: `, err);

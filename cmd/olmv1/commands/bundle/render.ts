@@ -22,7 +22,7 @@ export interface BundleRenderOptions extends ReaderOptions, ProxyOptions {
   output: "yaml" | "json";
 }
 
-/** `olmv1 bundle render`. */
+/** Runs `olmv1 bundle render`. */
 export async function printRenderedBundle(terminal: Terminal, source: string, options: BundleRenderOptions): Promise<void> {
   const { namespace, certProvider, aggregateUserRoles = false, output } = options;
   const proxy = readProxyVariables(parseProxySettings(options).given);

@@ -15,8 +15,8 @@ import type { Terminal } from "../../cli/terminal.ts";
 const NOTHING_FOUND = "All validation tests have completed successfully";
 
 /**
- * Returns the findings of bundles as JSON: `passed`, the numbers of `errors`, `warnings` and `infos`, and `bundles` in the given order, each with its
- * source, its name if known, and its findings, errors first.
+ * Returns the findings about bundles as JSON: `passed`, the number of `errors`, `warnings` and `infos`, and `bundles` in the given order. Each bundle
+ * has its source, its name if known, and its findings, errors first.
  */
 export function buildBundleReport(bundles: readonly CheckedSource[]): object {
   const findings = bundles.flatMap((bundle) => bundle.findings);
@@ -69,7 +69,7 @@ function formatBundle({ source, findings }: CheckedSource, isOneOfSeveral: boole
 /** Options of `olmv1 bundle validate`. */
 export interface BundleValidateOptions extends FindingOptions, ReaderOptions {}
 
-/** `olmv1 bundle validate`. */
+/** Runs `olmv1 bundle validate`. */
 export async function validateBundles(terminal: Terminal, sources: readonly string[], options: BundleValidateOptions): Promise<void> {
   const { output, failOn, severity, ignore } = options;
   const checked = await withReader(options, (reader) => checkSources(sources, { severity, ignore }, reader), terminal.signal);

@@ -37,7 +37,7 @@ test("buildBundleReport contains all bundles", () => {
   expect(buildBundleReport([bundle("x")])).toMatchObject({ passed: true, errors: 0 });
 });
 
-test("fails is true for findings of at least the given severity", () => {
+test("fails returns true when a finding has at least the given severity", () => {
   expect([
     hasFailed([bundle("x", INFO)], "warning"),
     hasFailed([bundle("x", INFO)], "info"),

@@ -28,7 +28,7 @@ export interface AddOptions extends ClusterOptions {
 
 const POLL_MS = 500;
 
-/** `olmv1 catalog add`. */
+/** Runs `olmv1 catalog add`. */
 export async function add(terminal: Terminal, name: string, image: string, options: AddOptions): Promise<void> {
   const { pollInterval, priority, label: labels, dryRun } = options;
   const object = buildClusterCatalog({ name, image, pollInterval, priority, labels });
@@ -63,8 +63,8 @@ async function create(client: Client, object: ClusterCatalog, dryRun: boolean, s
 }
 
 /**
- * Waits until the catalog is served, or has an error that retries cannot fix. Prints each retried error when it changes.
- * @returns the reason why it is not served, with a remedy if known.
+ * Waits until the catalog is served, or has an error that retries cannot fix. Prints a retried error whenever it changes.
+ * @returns why the catalog is not served, with a suggested fix if known.
  */
 export async function waitUntilServed(
   terminal: Terminal,

@@ -18,7 +18,7 @@ export interface AddBundleOptions extends EditOptions, EdgeOptions, ReaderOption
   migrateLevel?: string;
 }
 
-/** `olmv1 catalog add-bundle`. */
+/** Runs `olmv1 catalog add-bundle`. */
 export async function runAddBundle(terminal: Terminal, root: string, source: string, options: AddBundleOptions): Promise<void> {
   const { image } = options;
   const formatImage = image === undefined ? undefined : parseImageTemplate(image);

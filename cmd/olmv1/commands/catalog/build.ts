@@ -18,7 +18,7 @@ export interface BuildOptions extends ImageOptions {
   force?: boolean;
 }
 
-/** `olmv1 catalog build`. */
+/** Runs `olmv1 catalog build`. */
 export async function buildCatalog(terminal: Terminal, directory: string, options: BuildOptions): Promise<void> {
   const place = parseDestination(options.tag);
   const metadata = { labels: parseKeyValues("label", options.label), annotations: parseKeyValues("annotation", options.annotation) };

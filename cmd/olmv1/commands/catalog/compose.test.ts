@@ -30,12 +30,12 @@ beforeEach(async () => {
 
 const compose = (...args: string[]) =>
   runCli(["catalog", "compose", "-f", join(author.folder, "catalog.yaml"), ...args, ...author.options]);
-/** The test's folder, which differs each time, has a name of its own in golden files. */
+/** Placeholder in golden files for the test's temporary folder. */
 const shown = (command: string, ended: Parameters<typeof shownRun>[1]) => shownRun(command, ended).replaceAll(author.folder, "…");
 
 // Source: S3-38.
 describe("olmv1 catalog compose", () => {
-  test("combines an image and a folder in one catalog", async () => {
+  test("catalog compose combines an image and a folder to one catalog", async () => {
     await author.push("index", "v1", { "configs/etcd/catalog.yaml": buildCatalog("etcd") }, CONFIGS);
     await mkdir(join(author.folder, "own"));
     await author.write("own/all.yaml", buildCatalog("gadget") + "---\n" + buildCatalog("widget"));
@@ -64,7 +64,7 @@ references:
     expect(published).toEqual({ code: 0, out: Object.values(files).join(""), err: "" });
   });
 
-  test("rejects a package in two references and names both", async () => {
+  test("catalog compose rejects a package in two references and reports both", async () => {
     await author.push("index", "v1", { "configs/catalog.yaml": buildCatalog("etcd") }, CONFIGS);
     await mkdir(join(author.folder, "own"));
     await author.write("own/all.yaml", buildCatalog("etcd"));
@@ -76,7 +76,7 @@ references:
     await expect(author.read("out")).rejects.toThrow("ENOENT");
   });
 
-  test("writes nothing if the result is invalid", async () => {
+  test("catalog compose writes nothing when the result is invalid", async () => {
     await author.write("broken.yaml", buildCatalog("etcd", "etcd.v9"));
     await mkdir(join(author.folder, "own"));
     await author.write("own/all.yaml", buildCatalog("etcd", "etcd.v9"));
@@ -88,7 +88,7 @@ references:
     await expect(author.read("out")).rejects.toThrow("ENOENT");
   });
 
-  test("keeps a folder in use without --force, and checks kept files with it", async () => {
+  test("catalog compose does not change a non-empty folder without --force, and checks kept files with --force", async () => {
     await mkdir(join(author.folder, "own"));
     await mkdir(join(author.folder, "out"));
     await author.write("own/all.yaml", buildCatalog("gadget"));
@@ -135,7 +135,7 @@ references:
     expect(await compose()).toMatchObject({ code: 2, out: "", err: `olmv1: ${file}: ${error}\n` });
   });
 
-  test("rejects a package that a reference does not contain", async () => {
+  test("catalog compose rejects a package that a reference does not contain", async () => {
     await mkdir(join(author.folder, "own"));
     await author.write("own/all.yaml", buildCatalog("gadget"));
     await author.write("catalog.yaml", "name: a\nreferences: [{name: own, path: own, packages: [etcd]}]\n");
@@ -146,7 +146,7 @@ references:
 describe("olmv1 catalog dockerfile", () => {
   const dockerfile = (...args: string[]) => runCli(["catalog", "dockerfile", ...args]);
 
-  test("writes the file next to the folder, and does not overwrite it", async () => {
+  test("catalog dockerfile writes the file next to the folder, and does not overwrite an existing file", async () => {
     const folder = join(author.folder, "catalog");
     await mkdir(folder);
     const written = await dockerfile(`${folder}/`, "-i", "scratch", "-l", "vendor=example,release=3");

@@ -40,8 +40,9 @@ export interface ComposeOptions extends ReaderOptions {
 }
 
 /**
- * Runs `olmv1 catalog compose`: writes the catalogs of a references file into one catalog, one folder each. Exits with 1 if they cannot be combined.
- * @throws Error for an invalid references file, a reference that cannot be rendered, or a folder in use.
+ * Runs `olmv1 catalog compose`: writes the catalogs in a references file to one catalog, with a folder for each. Exits with 1 if they cannot be
+ * combined.
+ * @throws Error for an invalid references file, a reference that cannot be rendered, or a non-empty folder.
  */
 export async function compose(terminal: Terminal, options: ComposeOptions): Promise<void> {
   const level = parseLevelOptions(options);
@@ -96,13 +97,13 @@ async function renderReference(
 ): Promise<ComposedPart> {
   const { source, name } = reference;
   const ref = "image" in source ? source.image : resolve(here, source.path);
-  // An image reference wins over a folder with the same name.
+  // An image reference takes precedence over a folder with the same name.
   const { metas, warnings } = "image" in source ? await renderer.renderImage(ref) : await renderer.render(ref);
   warn(terminal, name, warnings);
   return { reference, metas: selectMetas(reference, metas) };
 }
 
-/** Returns the files in `root` that are kept. @throws Error for a folder in use without --force. */
+/** Returns the files in `root` to keep. @throws Error for a non-empty folder without --force. */
 async function listKeptFiles(root: string, written: ReadonlyMap<string, string>, force: boolean): Promise<string[]> {
   if (!(await stat(root).catch(() => undefined))) return [];
   const paths = [...findCatalogFiles(root, CONTENT_LIMITS)].map(({ path }) => path);

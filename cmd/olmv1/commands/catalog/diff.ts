@@ -24,7 +24,7 @@ export interface DiffOptions extends ReaderOptions {
 const SIGNS = { added: "+", removed: "-", changed: "~" } as const;
 const MOODS = { added: "good", removed: "bad", changed: "warning" } as const;
 
-/** `olmv1 catalog diff`. */
+/** Runs `olmv1 catalog diff`. */
 export async function diff(terminal: Terminal, before: string, after: string, options: DiffOptions): Promise<void> {
   const found = await withReader(options, (reader) =>
     withProgress(terminal, "reading the catalogs", async (progress) => {

@@ -16,7 +16,7 @@ export interface EditOptions {
   output: Output;
 }
 
-/** Edits a package of the catalog in a folder, or prints the change. @throws EditError if the edit is not possible; nothing is changed then. */
+/** Edits a package of the catalog in a folder, or prints the change. @throws EditError if the edit is not possible; no file is changed. */
 export async function editFolder(
   terminal: Terminal,
   root: string,
@@ -86,7 +86,7 @@ export interface DeprecateOptions extends EditOptions {
   undo?: boolean;
 }
 
-/** `olmv1 catalog deprecate`. */
+/** Runs `olmv1 catalog deprecate`. */
 export async function runDeprecate(terminal: Terminal, root: string, packageName: string, options: DeprecateOptions): Promise<void> {
   const { channel, bundle, message = "", undo = false } = options;
   if (channel !== undefined && bundle !== undefined) throw new EditError("--channel and --bundle cannot be given together");
@@ -102,7 +102,7 @@ export async function runDeprecate(terminal: Terminal, root: string, packageName
   );
 }
 
-/** `olmv1 catalog promote`. */
+/** Runs `olmv1 catalog promote`. */
 export async function runPromote(
   terminal: Terminal,
   where: { root: string; package: string; bundle: string; channel: string },
@@ -112,7 +112,7 @@ export async function runPromote(
   await editFolder(terminal, where.root, where.package, options, (edit) => promote(edit, where.bundle, placement));
 }
 
-/** `olmv1 catalog set-default-channel`. */
+/** Runs `olmv1 catalog set-default-channel`. */
 export async function runSetDefaultChannel(
   terminal: Terminal,
   where: { root: string; package: string; channel: string },
@@ -129,7 +129,7 @@ export interface AddEdgeOptions extends EditOptions {
   skipRange?: string;
 }
 
-/** `olmv1 catalog edge add`. */
+/** Runs `olmv1 catalog edge add`. */
 export async function runAddEdge(terminal: Terminal, root: string, packageName: string, options: AddEdgeOptions): Promise<void> {
   const { from, to, channel, type, skipRange } = options;
   if ((from === undefined) === (skipRange === undefined))
@@ -147,7 +147,7 @@ export interface RemoveEdgeOptions extends EditOptions {
   skipRange?: boolean;
 }
 
-/** `olmv1 catalog edge remove`. */
+/** Runs `olmv1 catalog edge remove`. */
 export async function runRemoveEdge(terminal: Terminal, root: string, packageName: string, options: RemoveEdgeOptions): Promise<void> {
   const { from, to, channel, skipRange = false } = options;
   if ((from !== undefined) === skipRange) throw new EditError("use either --from or --skip-range");
@@ -157,7 +157,7 @@ export async function runRemoveEdge(terminal: Terminal, root: string, packageNam
   });
 }
 
-/** `olmv1 catalog skip`. */
+/** Runs `olmv1 catalog skip`. */
 export async function runSkip(
   terminal: Terminal,
   where: { root: string; package: string; bundle: string },
@@ -166,7 +166,7 @@ export async function runSkip(
   await editFolder(terminal, where.root, where.package, options, (edit) => skip(edit, where.bundle, options.by, options.channel));
 }
 
-/** `olmv1 catalog zstream`. */
+/** Runs `olmv1 catalog zstream`. */
 export async function runZstream(
   terminal: Terminal,
   root: string,

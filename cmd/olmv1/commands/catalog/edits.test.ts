@@ -9,7 +9,7 @@ const CATALOG = join(ROOT, "test/cases/fbc-edit/catalog");
 const BUNDLE = join(ROOT, "test/goldens/bundles/scoped");
 const golden = (name: string): string => join(ROOT, "test/goldens/cli", `${name}.txt`);
 
-/** What runs of the command line came to in a catalog of their own, as a person sees them. */
+/** Records commands that edit a catalog, with their output as a terminal shows it. */
 class Session {
   readonly catalog: string;
   readonly #folder: TempFolder;
@@ -108,7 +108,7 @@ test("extract writes a valid catalog, images lists its images, and diff lists re
   await expect(session.text).toMatchFileSnapshot(golden("catalog-extract"));
 });
 
-test("image tables are not truncated at 200 columns", async () => {
+test("catalog images does not truncate names at 200 columns", async () => {
   using folder = new TempFolder();
   const session = new Session(folder, 200);
   await session.run("images", session.catalog);

@@ -18,7 +18,7 @@ export interface ExtractOptions extends EditOptions, ReaderOptions {
   defaultChannel?: string;
 }
 
-/** `olmv1 catalog extract`. */
+/** Runs `olmv1 catalog extract`. */
 export async function runExtract(terminal: Terminal, source: string, target: string, options: ExtractOptions): Promise<void> {
   if (existsSync(target) && readdirSync(target).length > 0) throw new EditError(`output dir ${goQuote(target)} must be empty`);
   const texts = await withReader(options, (reader) =>

@@ -72,7 +72,7 @@ function wideCells(catalog: ClusterCatalog, now: number): Cell[] {
   ];
 }
 
-/** Returns the address of the page on which catalogd shows its catalogs; undefined if the catalog is not served. */
+/** Returns the URL of catalogd's page that lists its catalogs; undefined if the catalog is not served. */
 function getPageAddress({ status }: Pick<ClusterCatalog, "status">): string | undefined {
   const base = status?.urls?.base;
   return base !== undefined && URL.canParse(base) ? new URL("/ui", base).href : undefined;
@@ -96,7 +96,7 @@ function listLabels({ metadata }: ClusterCatalog): string[] {
   return Object.entries(metadata.labels ?? {}).flatMap(([key, value]) => (key === LABEL_METADATA_NAME ? [] : [`${key}=${value}`]));
 }
 
-/** `olmv1 catalog list`. */
+/** Runs `olmv1 catalog list`. */
 export async function listCatalogs(terminal: Terminal, options: ClusterOptions & ObjectOutputOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const { items } = await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { signal: terminal.signal });
@@ -114,7 +114,7 @@ export async function listCatalogs(terminal: Terminal, options: ClusterOptions &
   });
 }
 
-/** `olmv1 catalog get`. */
+/** Runs `olmv1 catalog get`. */
 export async function getCatalog(terminal: Terminal, name: string, options: ClusterOptions & ObjectOutputOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const catalog = await readCatalog(client, name, terminal.signal);

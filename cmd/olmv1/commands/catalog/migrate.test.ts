@@ -35,7 +35,7 @@ async function writePackage(folder: string, manifest = MANIFEST): Promise<void> 
 }
 
 describe("olmv1 catalog migrate", () => {
-  test("converts package manifests to a catalog and bundles", async () => {
+  test("catalog migrate converts package manifests to a catalog and bundles", async () => {
     await writePackage("gadget");
     const args = ["--bundle-image-template", TEMPLATE, "--bundles-dir", at("bundles"), "--migrate"];
     const ended = await migrate(at("gadget"), at("catalog"), ...args);
@@ -60,7 +60,7 @@ describe("olmv1 catalog migrate", () => {
     expect(catalog["gadget/catalog.yaml"]?.endsWith(rendered.out)).toBe(true);
   });
 
-  test("converts several packages in one folder, and warns about bundles without images", async () => {
+  test("catalog migrate converts several packages in one folder, and warns about bundles without images", async () => {
     await writePackage("all/gadget");
     await writePackage("all/other", MANIFEST.replace("packageName: gadget", "packageName: other"));
     const { code, out, err } = await migrate(at("all"), at("catalog"), "-o", "json");
@@ -70,7 +70,7 @@ describe("olmv1 catalog migrate", () => {
     expect(err).toContain("the bundles have no image");
   });
 
-  test("reports all errors at once and writes nothing", async () => {
+  test("catalog migrate reports all errors at once and writes nothing", async () => {
     await writePackage(
       "gadget",
       "packageName: gadget\nchannels: [{name: a, currentCSV: gadget.v2.0.0}, {name: b, currentCSV: gadget.v1.1.0}]\n",
@@ -84,7 +84,7 @@ describe("olmv1 catalog migrate", () => {
     await expect(author.read("catalog")).rejects.toThrow("ENOENT");
   });
 
-  test("writes nothing if the catalog would be invalid", async () => {
+  test("catalog migrate writes nothing when the catalog would be invalid", async () => {
     await writePackage("gadget");
     const csv = authoredBundle("gadget", "1.0.0")["manifests/csv.yaml"] ?? "";
     await author.write(
@@ -96,7 +96,7 @@ describe("olmv1 catalog migrate", () => {
     expect(err).toContain("no channel head found in graph");
   });
 
-  test("rewrites a catalog image with a file per package", async () => {
+  test("catalog migrate rewrites a catalog image with a file per package", async () => {
     const files = {
       "configs/all.json":
         '{"schema": "olm.package", "name": "b", "defaultChannel": "x"}{"schema": "olm.channel", "package": "b", "name": "x", "entries": [{"name": "b.v1"}]}{"schema": "olm.bundle", "package": "b", "name": "b.v1", "image": "quay.io/example/b", "properties": [{"type": "olm.package", "value": {"packageName": "b", "version": "1.0.0"}}]}',
@@ -106,14 +106,14 @@ describe("olmv1 catalog migrate", () => {
     expect(Object.keys(await author.read("catalog"))).toEqual(["b/catalog.json"]);
   });
 
-  test("rejects a target folder that is not empty", async () => {
+  test("catalog migrate rejects a non-empty target folder", async () => {
     expect(await migrate(at("gadget"), author.folder)).toMatchObject({
       code: 2,
       err: `olmv1: output dir "${author.folder}" must be empty\n`,
     });
   });
 
-  test("rejects a source without a catalog", async () => {
+  test("catalog migrate rejects a source without a catalog", async () => {
     const { code, err } = await migrate(await author.push("bundle", "v1", { a: "b" }, {}), at("catalog"));
     expect(code).toBe(2);
     expect(err).toMatch(/^olmv1: render catalog image: render reference "quay\.io\/example\/bundle:v1": /);

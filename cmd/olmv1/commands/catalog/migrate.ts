@@ -43,9 +43,9 @@ interface Migration {
 }
 
 /**
- * Runs `olmv1 catalog migrate`: writes package manifests or a catalog as a file-based catalog with a file per package. Writes nothing and exits with 1
- * if that is not possible.
- * @throws Error for a source that cannot be read, or a folder that is not empty.
+ * Runs `olmv1 catalog migrate`: writes package manifests or a catalog as a file-based catalog with a file per package. If the conversion fails,
+ * writes nothing and exits with 1.
+ * @throws Error for a source that cannot be read, or a non-empty folder.
  */
 export async function migrate(terminal: Terminal, source: string, target: string, options: CatalogMigrateOptions): Promise<void> {
   const level = parseLevelOptions(options);
@@ -105,7 +105,7 @@ function withPathPrefix(path: string, result: MigratedPackage): MigratedPackage 
 
 /** Files such as `etcd/0.9.2/manifests/csv.yaml`. */
 function bundleFiles({ name, bundles }: MigratedPackage): [string, Uint8Array][] {
-  if (!isPathElement(name)) return []; // rejected with the files of the catalog
+  if (!isPathElement(name)) return []; // the check of the catalog's files rejects it
   return [...bundles].flatMap(([folder, files]) =>
     [...files].map(([path, content]): [string, Uint8Array] => [`${name}/${folder}/${path}`, content]),
   );

@@ -25,7 +25,7 @@ export interface CatalogMirrorOptions extends ReaderOptions, ImageOptions {
   parallel: number;
 }
 
-/** `olmv1 catalog mirror`. */
+/** Runs `olmv1 catalog mirror`. */
 export async function mirror(terminal: Terminal, source: string, target: string, options: CatalogMirrorOptions): Promise<void> {
   const { output, name, toDir, manifestsOnly, dryRun, continueOnError = false, blockSources = false, insecure = false, parallel } = options;
   const until = dryRun ? "planned" : manifestsOnly ? "written" : "copied";

@@ -89,7 +89,7 @@ test("catalog mirror through a layout copies the same images, digests and signat
   }
 });
 
-test("catalog mirror reads the archive of a layout, and a part of its catalog", async () => {
+test("catalog mirror reads a layout in an archive, and mirrors a part of its catalog", async () => {
   await runMirror(catalog, disk());
   await source.stop();
   const archive = join(dir, "disk.tar");

@@ -17,7 +17,7 @@ export interface RemoveOptions extends Omit<CatalogReadOptions, "catalog" | "cat
   output: Output;
 }
 
-/** `olmv1 catalog remove`. */
+/** Runs `olmv1 catalog remove`. */
 export async function remove(terminal: Terminal, name: string, options: RemoveOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const { signal } = terminal;
@@ -39,15 +39,15 @@ export async function remove(terminal: Terminal, name: string, options: RemoveOp
   });
 }
 
-/** Extensions installed from the catalog. `unknown` is the reason if some cannot be determined. */
+/** Extensions installed from the catalog. If the list is incomplete, `unknown` contains the reason. */
 interface Consequence {
   readonly extensions: readonly InstalledExtension[];
   readonly unknown?: string;
 }
 
 /**
- * Returns the extensions whose status names the catalog as the source of the installed bundle. Of those whose status names none, it returns those
- * whose bundle the catalog has; only for them the content of the catalog is read.
+ * Returns the extensions that were installed from the catalog, according to their status. If the status of an extension contains no catalog, checks
+ * whether the catalog contains the installed bundle; the content of the catalog is read only in this case.
  */
 async function findInstalledFrom(terminal: Terminal, client: Client, name: string, options: RemoveOptions): Promise<Consequence> {
   const installed = await listInstalledExtensions(client, terminal.signal);

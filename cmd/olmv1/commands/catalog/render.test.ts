@@ -16,7 +16,7 @@ beforeEach(async () => {
 const render = (...args: string[]) => runCli(["catalog", "render", ...args, ...author.options]);
 
 describe("olmv1 catalog render", () => {
-  test("prints a bundle image as YAML with metadata of its ClusterServiceVersion", async () => {
+  test("catalog render prints a bundle image as YAML with ClusterServiceVersion metadata", async () => {
     const image = await author.pushBundle("gadget", "1.0.0");
     const args = [image, "-o", "yaml", "--migrate-level", METADATA];
     await expect(shownRun(`catalog render ${args.join(" ")}`, await render(...args))).toMatchFileSnapshot(
@@ -24,14 +24,14 @@ describe("olmv1 catalog render", () => {
     );
   });
 
-  test("prints a bundle folder as JSON with its manifests and the image of a template", async () => {
+  test("catalog render prints a bundle folder as JSON with its manifests and an image from the template", async () => {
     const args = ["test/goldens/bundles/scoped", "--alpha-image-ref-template", "quay.io/example/{{.Package}}-bundle:v{{.Version}}"];
     await expect(shownRun(`catalog render ${args.join(" ")}`, await render(...args))).toMatchFileSnapshot(
       join(GOLDENS, "catalog-render-folder.txt"),
     );
   });
 
-  test("prints several catalogs and bundles in the order of opm", async () => {
+  test("catalog render prints several catalogs and bundles in the order of opm", async () => {
     await mkdir(join(author.folder, "catalog"));
     await author.write(
       "catalog/b.yaml",
@@ -52,7 +52,7 @@ describe("olmv1 catalog render", () => {
     ).toEqual(["olm.package a", "olm.package b", "olm.bundle b.v1.0.0", "example.com.note undefined"]);
   });
 
-  test("warns about ignored content", async () => {
+  test("catalog render warns about ignored content", async () => {
     await mkdir(join(author.folder, "bundle/metadata"), { recursive: true });
     await mkdir(join(author.folder, "bundle/manifests"));
     await author.write("bundle/metadata/annotations.yaml", "annotations: {operators.operatorframework.io.bundle.package.v1: a}\n");
@@ -66,7 +66,7 @@ describe("olmv1 catalog render", () => {
     ]);
   });
 
-  test("stops a pull on Ctrl-C and leaves no files", async () => {
+  test("catalog render stops a pull on Ctrl-C and leaves no files", async () => {
     const image = await author.pushBundle("gadget", "1.0.0");
     const interrupt = new AbortController();
     author.holdBlobs(() => interrupt.abort());
@@ -96,7 +96,7 @@ describe("olmv1 catalog render", () => {
     expect([code, err]).toEqual([2, `olmv1: render reference "quay.io/example/image:v1": ${error}\n`]);
   });
 
-  test("rejects a catalog with an object without schema", async () => {
+  test("catalog render rejects a catalog that contains an object without schema", async () => {
     await author.write("a.yaml", "schema: olm.package\nname: a\n---\nname: b\n");
     const { code, err } = await render(dirname(await author.write("b.yaml", "")));
     expect(code).toBe(2);

@@ -38,7 +38,7 @@ const template = (stdin: string, ...args: string[]) =>
   runCli(["catalog", "template", ...args, ...(args[0] === "convert" ? [] : author.options)], { stdin });
 
 describe("olmv1 catalog template", () => {
-  test("derives channels from versions", async () => {
+  test("catalog template derives channels from versions", async () => {
     for (const version of ["1.0.0", "1.0.1", "1.1.0"]) await author.pushBundle("gadget", version);
     const args = ["semver", "-", "-o", "yaml", "--migrate"];
     await expect(shownRun(`catalog template ${args.join(" ")}`, await template(SEMVER, ...args))).toMatchFileSnapshot(
@@ -48,7 +48,7 @@ describe("olmv1 catalog template", () => {
     await expect(shownRun("catalog template -o mermaid", drawn)).toMatchFileSnapshot(join(GOLDENS, "catalog-template-mermaid.txt"));
   });
 
-  test("renders a basic template, and converts the catalog back", async () => {
+  test("catalog template renders a basic template, and converts the catalog back to the template", async () => {
     await author.pushBundle("gadget", "1.0.0");
     const file = await author.write("template.yaml", BASIC);
     const { code, out } = await template("", file);

@@ -99,7 +99,7 @@ async function renderTemplate(type: TemplateType, text: string, render: Render):
   return renderSemver(read, new Map(bundles.map((bundle, i) => [images[i] ?? "", bundle])));
 }
 
-/** Renders substitutions one by one, so that an error names its substitution. */
+/** Renders substitutions one by one, so that an error contains the name of its substitution. */
 async function renderSubstitutions(runTemplate: SubstitutesTemplate, render: Render): Promise<Meta[]> {
   const bundles: (Meta | undefined)[] = [];
   for (const substitution of runTemplate.substitutions) {

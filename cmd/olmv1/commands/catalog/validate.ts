@@ -32,7 +32,7 @@ export interface CatalogReport {
   readonly checkedImages?: number | undefined;
 }
 
-/** Returns the findings of opm and the format for a catalog, without lints. */
+/** Returns the findings about a catalog that opm and the format define, without lints. */
 export function buildReport(checked: CheckedCatalog): CatalogReport {
   return {
     checked,
@@ -44,8 +44,8 @@ export function buildReport(checked: CheckedCatalog): CatalogReport {
 const MAX_OF_RULE = 50;
 
 /**
- * Returns the findings of a catalog as JSON, errors first: `passed` and `error` like opm, `counts`, the numbers of `errors`, `warnings` and `infos`,
- * with --check-images `imagesAsked`, and `findings` in the format of catalogd's endpoint. Unreadable files have `rule: unreadable`.
+ * Returns the findings about a catalog as JSON: `passed` and `error` like opm, `counts`, the number of `errors`, `warnings` and `infos`,
+ * `imagesAsked` with --check-images, and `findings` in the format of catalogd's endpoint, errors first. Unreadable files have `rule: unreadable`.
  * @see operator-registry cmd/opm/validate
  */
 export function buildCatalogReport(report: CatalogReport): object {
@@ -131,7 +131,7 @@ export interface CatalogValidateOptions extends FindingOptions, ReaderOptions {
   checkImages?: boolean;
 }
 
-/** `olmv1 catalog validate`. */
+/** Runs `olmv1 catalog validate`. */
 export async function validateCatalog(terminal: Terminal, source: string, options: CatalogValidateOptions): Promise<void> {
   const { output, failOn, severity, ignore } = options;
   requireIgnorable(ignore, CATALOG_RULES, "opm rejects a catalog that violates it");

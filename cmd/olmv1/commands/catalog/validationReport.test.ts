@@ -47,7 +47,7 @@ describe("formatCatalogReport", () => {
 });
 
 describe("buildCatalogReport", () => {
-  test("returns the members of opm and the findings", async () => {
+  test("buildCatalogReport returns the members of opm and the findings", async () => {
     expect(buildCatalogReport(await check(BROKEN))).toEqual({
       passed: false,
       error: { message: 'no olm.bundle blobs found in package "foo" for olm.channel entries [foo.v1]' },
@@ -76,7 +76,7 @@ describe("buildCatalogReport", () => {
   });
 });
 
-test("formatCatalogReport prints at most fifty findings of a rule, with their lines", async () => {
+test("formatCatalogReport prints at most fifty findings per rule, with line numbers", async () => {
   const many = Array.from({ length: 60 }, (_, i) => BUNDLE.replaceAll("v1", `v${i}`).replace("1.0.0", `1.0.${i}`));
   const entries = many.map((_, i) => `{ name: foo.v${i}${i > 0 ? `, replaces: foo.v${i - 1}` : ""} }`).join(", ");
   const files = { "foo/catalog.yaml": [PACKAGE, CHANNEL.replace("{ name: foo.v1 }", entries), ...many].join("---\n") };
@@ -95,7 +95,7 @@ test("formatCatalogReport prints at most fifty findings of a rule, with their li
   expect(buildCatalogReport(report)).toMatchObject({ passed: true, warnings: 59, infos: 120, findings: { length: 179 } });
 });
 
-test("toSarifFindings returns the place of each finding", async () => {
+test("toSarifFindings returns the location of each finding", async () => {
   expect(toSarifFindings(await check(BROKEN), (file) => `catalogs/${file}`)).toEqual([
     {
       rule: "entry-without-bundle",
@@ -109,7 +109,7 @@ test("toSarifFindings returns the place of each finding", async () => {
 });
 
 describe("olmv1 catalog validate", () => {
-  test("exits with 0 without errors, 1 with errors and 2 without a catalog", async () => {
+  test("catalog validate exits with 0 without errors, with 1 for errors, and with 2 without a catalog", async () => {
     using folder = new TempFolder();
     const validate = (...args: string[]): Promise<Ended> => runCli(["catalog", "validate", ...args]);
     expect(await validate(folder.write("warned", WARNED))).toMatchObject({ code: 0, err: "" });

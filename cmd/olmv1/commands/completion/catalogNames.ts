@@ -14,7 +14,7 @@ const SCHEMAS: Partial<Record<NameKind, string>> = {
   catalogBundle: Schema.bundle,
 };
 
-/** Returns names in the catalog of a folder, of one package if given, sorted. Incomplete after two seconds or an error. */
+/** Returns sorted names from the catalog in a folder, optionally only from one package. The list is incomplete after two seconds or an error. */
 export async function listCatalogNames(kind: NameKind, folder: string, packageName: string | undefined): Promise<string[]> {
   const schema = SCHEMAS[kind];
   const names = new Set<string>();
@@ -27,7 +27,7 @@ export async function listCatalogNames(kind: NameKind, folder: string, packageNa
       }
     }
   } catch {
-    // Return the names so far.
+    // Returns the names found so far.
   }
   return [...names].sort(compareText);
 }

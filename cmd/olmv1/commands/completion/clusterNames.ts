@@ -17,7 +17,7 @@ const LISTS: Partial<Record<NameKind, GroupVersionKind>> = {
 };
 const NAMESPACED: ReadonlySet<NameKind> = new Set(["serviceAccount", "subscription"]);
 
-/** Returns names of a kind in the cluster or the kubeconfig, sorted; empty if the cluster does not respond within two seconds. */
+/** Returns sorted names of a kind from the cluster or the kubeconfig; empty if the cluster does not respond within two seconds. */
 export async function listClusterNames(kind: NameKind, options: ClusterOptions & { namespace?: string }): Promise<string[]> {
   try {
     return (await readNames(kind, options)).sort(compareText);

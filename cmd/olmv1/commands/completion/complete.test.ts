@@ -68,7 +68,7 @@ test("__complete accepts words instead of a line, for other shells and kubectl",
   expect((await runCli(["__complete", ""])).out).toContain("resolve\t");
 });
 
-test("__complete proposes no names if the cluster does not respond", async () => {
+test("__complete proposes no names when the cluster does not respond", async () => {
   expect(await words("tree ")).toEqual([NO_FILES]);
 });
 

@@ -32,7 +32,7 @@ export function splitLine(line: string): string[] {
   return [...words, word];
 }
 
-/** Returns the length of the prefix that bash keeps: up to the last character at which it breaks words. */
+/** Returns the length of the prefix that bash keeps: up to the last character at which bash breaks words. */
 export function getKeptLength(word: string, breaks: string): number {
   const at = Array.from(breaks)
     .filter((char) => !/\s/.test(char))
@@ -52,7 +52,7 @@ type Position = {
 } & (
   | { readonly kind: "word"; readonly argument: Argument | undefined; readonly index: number }
   | { readonly kind: "option" }
-  /** `glue` is the prefix of the value in the same word, such as `--output=`. */
+  /** `glue` is the part of the word before the value, such as `--output=`. */
   | { readonly kind: "value"; readonly option: Option; readonly glue: string }
 );
 
@@ -119,7 +119,7 @@ interface Proposal {
   readonly help?: string;
 }
 
-/** Completions: known words, and a kind of names to look up. */
+/** Completions: known words, and the kind of names to look up. */
 interface Proposals {
   readonly proposals: readonly Proposal[];
   readonly kind: NameKind;
@@ -195,7 +195,9 @@ export async function complete(
   terminal.out([...lines, `:${directiveFor(kind, matching)}`, ""].join("\n"));
 }
 
-/** Names without special meaning in a shell and that are not options. Only these are proposed, because the shell inserts them unchanged. */
+/**
+ * Matches names that are not options and have no special meaning in a shell. Other names are not proposed, because the shell inserts names unchanged.
+ */
 const PLAIN = /^[\w.:@/+][\w.:@/+-]*$/;
 /** Kinds that are looked up in a folder. */
 const IN_FOLDER = new Set<NameKind>(["catalogPackage", "catalogChannel", "catalogBundle"]);

@@ -1,4 +1,4 @@
-/** Kind of a word in the command line. The shell completes `file` and `folder`; `free` has no completions. */
+/** Kind of a word on the command line. The shell completes `file` and `folder`; `free` has no completions. */
 export type NameKind =
   | "extension"
   | "catalog"
@@ -7,7 +7,7 @@ export type NameKind =
   | "serviceAccount"
   | "subscription"
   | "context"
-  /** Names in the catalog of the folder in the first argument; the second argument is the package. */
+  /** Names from the catalog in the folder that is the first argument; the second argument is the package. */
   | "catalogPackage"
   | "catalogChannel"
   | "catalogBundle"

@@ -16,7 +16,7 @@ export interface CompletionCatalogs {
 const TIMEOUT_MS = 2_000;
 const DIGEST = /@([a-z0-9]+:[0-9a-f]+)$/;
 
-/** Returns the package names of cached catalogs, sorted. It pulls no images, because that would take too long. */
+/** Returns sorted package names from cached catalogs. Pulls no images, because that would take too long. */
 export async function listCachedPackageNames(
   env: Terminal["env"],
   { kubeconfig, context, catalogDir }: CompletionCatalogs,

@@ -16,7 +16,7 @@ export interface BatchLine {
   readonly kind: "done" | "ready" | "passed" | "left" | "failed";
 }
 
-/** The results of a batch, and the reason of an interruption. */
+/** The results of a batch, and the reason if it was interrupted. */
 export interface Batch {
   readonly lines: readonly BatchLine[];
   readonly interrupted?: unknown;
@@ -32,7 +32,7 @@ const MOODS: Readonly<Record<BatchLine["kind"], Mood>> = { done: "good", ready: 
 const HEAD = ["NAMESPACE", "SUBSCRIPTION", "RESULT", "DETAIL"];
 
 /**
- * Runs `work` for one item after another. It stops at the first failure unless `keepGoing`, and at an interruption.
+ * Runs `work` for one item after another. Stops at an interruption and, unless `keepGoing` is set, at the first failure.
  * @param work returns the result of an item.
  */
 export async function runBatch<Item extends BatchItem>(
@@ -75,7 +75,7 @@ export function formatBatch(terminal: Pick<Terminal, "width" | "colour">, lines:
 /**
  * Prints a batch. The exit code is 1 if an item is left or failed.
  * @param next the next step, for the text format; may be empty.
- * @throws the reason of an interruption.
+ * @throws the reason if the batch was interrupted.
  */
 export async function showBatch(terminal: Terminal, output: Output, { lines, interrupted }: Batch, next: string): Promise<void> {
   await print(terminal, output, {

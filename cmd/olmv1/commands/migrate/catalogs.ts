@@ -13,17 +13,17 @@ import type { Terminal } from "../../cli/terminal.ts";
 import { waitUntilServed } from "../catalog/add.ts";
 import type { CatalogsOptions } from "./migrateOptions.ts";
 
-/** The result of a converted CatalogSource. */
+/** The result for one CatalogSource. */
 interface CreatedCatalogs {
   readonly isServed: boolean;
-  /** The reason why it is not served. */
+  /** Why the catalog is not served. */
   readonly because?: string | undefined;
 }
 
 const HEAD = ["NAMESPACE", "CATALOGSOURCE", "STATE", "CLUSTERCATALOG"];
 const MOODS: Readonly<Record<SurveyedSource["state"], Mood>> = { Convertible: "good", Present: "faint", Conflict: "bad", Refused: "bad" };
 
-/** `olmv1 migrate catalogs`. */
+/** Runs `olmv1 migrate catalogs`. */
 export async function showCatalogs(terminal: Terminal, names: readonly string[], options: CatalogsOptions): Promise<void> {
   const { namespace, output, yes = false, timeout, name: catalogName } = options;
   const { signal } = terminal;

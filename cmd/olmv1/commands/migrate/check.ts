@@ -70,14 +70,14 @@ function detail(
       : [];
   const lines = [
     `${namespace}/${name}: ${formatStyled(terminal, { text: state, mood: MOODS[state] })}`,
-    ...reasons.flatMap(({ text, next }) => [...wrap(text), `    next: ${toOneLine(next)}`]), // commands are not wrapped
+    ...reasons.flatMap(({ text, next }) => [...wrap(text), `    next: ${toOneLine(next)}`]), // not wrapped, so that users can copy commands
     ...remarks.flatMap(({ text, next }) => [...wrap(`note: ${text}`), ...wrap(next, "    ")]),
     ...becomes,
   ];
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** `olmv1 migrate check`. */
+/** Runs `olmv1 migrate check`. */
 export async function showCheck(terminal: Terminal, names: readonly string[], options: MigrateCheckOptions): Promise<void> {
   const { namespace, catalogDir, output } = options;
   const { signal } = terminal;

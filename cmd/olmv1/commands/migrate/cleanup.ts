@@ -9,7 +9,7 @@ import type { Terminal } from "../../cli/terminal.ts";
 import { type BatchLine, requireOneOrAll, runBatch, showBatch } from "./batch.ts";
 import type { CleanupOptions } from "./migrateOptions.ts";
 
-/** `olmv1 migrate cleanup`. */
+/** Runs `olmv1 migrate cleanup`. */
 export async function showCleanup(terminal: Terminal, name: string | undefined, options: CleanupOptions): Promise<void> {
   requireOneOrAll("cleanup", name, options.all);
   if (name === undefined) return cleanupAll(terminal, options);

@@ -64,13 +64,13 @@ interface Session {
   readonly progress: Progress;
 }
 
-/** @throws Error for two options with a ServiceAccount. */
+/** @throws Error if both --service-account and --create-service-account are set. */
 function requireOneAccount({ serviceAccount, createServiceAccount }: MigrateConvertOptions): void {
   if (serviceAccount !== undefined && createServiceAccount !== undefined)
     throw new Error("use either --service-account or --create-service-account");
 }
 
-/** Returns whether the options name a ServiceAccount. */
+/** Returns whether an option sets or creates a ServiceAccount. */
 function hasAccount({ serviceAccount, createServiceAccount }: MigrateConvertOptions): boolean {
   return serviceAccount !== undefined || createServiceAccount !== undefined;
 }
@@ -105,9 +105,9 @@ interface PlannedConversion {
 }
 
 /**
- * Plans the conversion of a Subscription that has not been started.
- * @param known content of catalogs; without it, the catalogs are read.
- * @throws Error if no Subscription or several have the name.
+ * Plans a conversion that has not started.
+ * @param known content of catalogs; if absent, the catalogs are read.
+ * @throws Error unless exactly one Subscription has the name.
  */
 async function planNewConversion(
   { terminal, options, client, reader, progress }: Session,
@@ -141,8 +141,8 @@ function requireOne(found: readonly SurveyedSubscription[], name: string): Surve
 }
 
 /**
- * Plans the rest of a conversion that was started. The backup determines the settings, not the command line.
- * @throws Error if the Subscription or ClusterServiceVersion is missing without a backup, or no ClusterCatalog contains the bundle.
+ * Plans the remaining steps of a conversion that has started. The settings come from the backup, not from the command line.
+ * @throws Error if the Subscription or ClusterServiceVersion is missing and has no backup, or no ClusterCatalog contains the bundle.
  */
 async function planResumedConversion(session: Session, begun: MigratedExtension): Promise<Conversion> {
   const { terminal, options, client, reader, progress } = session;
@@ -171,7 +171,7 @@ async function readSource(client: Client, { extension, subscription, group, back
   return { subscription, csv, group, extension: { ...extension, apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, offer: { image: "" } };
 }
 
-/** Returns whether the conversion created the ServiceAccount, or has yet to create it. */
+/** Returns whether the conversion has created or will create the ServiceAccount. */
 async function ownsAccount(client: Client, { extension }: MigratedExtension): Promise<boolean> {
   const { namespace, serviceAccount } = extension.spec;
   const found = await client.get(
@@ -184,8 +184,8 @@ async function ownsAccount(client: Client, { extension }: MigratedExtension): Pr
 type Line = Omit<BatchLine, "namespace" | "name">;
 
 /**
- * Runs `olmv1 migrate convert --all`, sorted by namespace and name. The order does not matter, because Subscriptions with dependencies or dependents
- * are not eligible. Each is checked again before its conversion, because earlier conversions may affect it.
+ * Runs `olmv1 migrate convert --all`, sorted by namespace and name. Any order is possible, because Subscriptions with dependencies or dependents are
+ * not eligible. Checks each Subscription again before its conversion, because earlier conversions may affect it.
  */
 async function convertAll(session: Session): Promise<void> {
   const { terminal, options, client, reader, progress } = session;
@@ -217,7 +217,7 @@ async function convertAll(session: Session): Promise<void> {
   await showBatch(terminal, options.output, batch, next);
 }
 
-/** Flags for the backup file: the first backup creates it, and it must not exist; others append. */
+/** Flags for opening the backup file: the first backup creates the file, which must not exist; later backups append to it. */
 class BackupFlag {
   #isBegun = false;
 
@@ -280,7 +280,7 @@ function summarizeConversion({ source, objects }: Conversion): string {
   return `becomes ${CLUSTER_EXTENSION} ${source.extension.metadata.name}: ${parts.join(", ")}`;
 }
 
-/** `olmv1 migrate convert`. */
+/** Runs `olmv1 migrate convert`. */
 export async function showConvert(terminal: Terminal, name: string | undefined, options: MigrateConvertOptions): Promise<void> {
   requireOneOrAll("convert", name, options.all);
   requireOneAccount(options);
@@ -322,7 +322,7 @@ async function run(session: Session, name: string): Promise<void> {
   return runConversionSteps(session, conversion);
 }
 
-/** Continues a conversion that was started, or prints how. */
+/** Continues a conversion that has started or, without --yes, prints the command to continue. */
 async function resume(session: Session, begun: MigratedExtension): Promise<void> {
   const { terminal, options } = session;
   const { extension, step, from } = begun;

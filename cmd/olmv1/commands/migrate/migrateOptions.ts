@@ -25,7 +25,7 @@ export interface MigrateConvertOptions extends MigrateCheckOptions, ReleaseOptio
   keepGoing?: boolean;
   name?: string;
   serviceAccount?: string;
-  /** True without a name. */
+  /** True if the option has no value. */
   createServiceAccount?: string | true;
   yes?: boolean;
   backup?: string;

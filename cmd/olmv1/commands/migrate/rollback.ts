@@ -10,7 +10,7 @@ import type { Terminal } from "../../cli/terminal.ts";
 import { type BatchLine, requireOneOrAll, runBatch, showBatch } from "./batch.ts";
 import type { MigrateRollbackOptions } from "./migrateOptions.ts";
 
-/** `olmv1 migrate rollback`. */
+/** Runs `olmv1 migrate rollback`. */
 export async function showRollback(terminal: Terminal, name: string | undefined, options: MigrateRollbackOptions): Promise<void> {
   requireOneOrAll("rollback", name, options.all);
   if (name === undefined) return rollbackAll(terminal, options);

@@ -205,7 +205,7 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{- /* dict "root" $ "program" NAME: while nodes are drained, one stays. */}}
+{{- /* dict "root" $ "program" NAME: a PodDisruptionBudget that keeps one replica running while nodes are drained. */}}
 {{- define "olmv1.podDisruptionBudget" -}}
 {{- if .root.Values.podDisruptionBudgets.enabled }}
 ---
