@@ -247,6 +247,18 @@ export const PROBLEM_TYPES = {
     cause: "Deployments lack the proxy settings of the cluster.",
     remedy: "Follow the instructions in the message.",
   },
+  PermissionsDenied: {
+    on: EXTENSION,
+    severity: "Error",
+    cause: "The PermissionPolicy denies permissions that the bundle needs, or does not cover the extension.",
+    remedy: "Choose another version, or ask the administrator to change the PermissionPolicy.",
+  },
+  PermissionsPending: {
+    on: EXTENSION,
+    severity: "Error",
+    cause: "Permissions that the bundle needs wait for approval.",
+    remedy: "Check them in the ExtensionPermissions of the same name and approve them.",
+  },
   QuotaExceeded: {
     on: EXTENSION,
     severity: "Error",

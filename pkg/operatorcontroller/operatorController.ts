@@ -26,6 +26,7 @@ import { newExtensionReconciler } from "./extensionReconciler.ts";
 import { ClusterUpgradeGate } from "./openshift/clusterUpgradeGate.ts";
 import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
 import { getControllerWatchIdentity, Identities } from "./permissions/identity.ts";
+import { ManagedPermissions } from "./permissions/managedPermissions.ts";
 import type { Reconciler } from "./reconcile/reconciler.ts";
 import { InstalledBundles, InstalledReleases } from "./releases/installedReleases.ts";
 import { InstalledSummaryCache } from "./releases/releaseReader.ts";
@@ -56,6 +57,7 @@ export class OperatorController {
   readonly #queue: WorkQueue;
   readonly #controller: Controller;
   readonly #events: EventRecorder;
+  readonly #managed: ManagedPermissions;
   readonly #identities: Identities;
   readonly #memory = new ExtensionCache();
   readonly #handovers = new Handovers(() => this.#extensions.list());
@@ -85,7 +87,8 @@ export class OperatorController {
     this.#queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: registerQueueMetrics(metrics, NAME) });
     this.#rechecks = new ConditionPoller({ intervalMs: recheckIntervalMs, onOver: (name) => this.#queue.add(name) });
     this.#events = new EventRecorder(client, { component: "operator-controller", log });
-    this.#identities = new Identities(client, new ServiceAccountTokens(client), options.serviceAccountFallback);
+    this.#managed = new ManagedPermissions(client, options.serviceAccountFallback === "managed");
+    this.#identities = new Identities(client, new ServiceAccountTokens(client), options.serviceAccountFallback, this.#managed);
     this.#metrics = new ExtensionMetrics(metrics);
     const facts = new InstalledSummaryCache();
     this.#releases = new ReleaseStore(client, options.systemNamespace, facts, new StreamingCodec());
@@ -280,6 +283,7 @@ export class OperatorController {
       events: createHidingEvents(this.#events, this.#memory),
       images: this.#images,
       identities: this.#identities,
+      managed: this.#managed,
       memory: this.#memory,
       handovers: this.#handovers,
       metrics: this.#metrics,

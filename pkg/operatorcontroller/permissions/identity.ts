@@ -7,10 +7,11 @@ import { isForbidden, isNamespaceMissing, isNotFound, KubeError } from "../../ku
 import type { ServiceAccountTokens } from "../../kube/tokens.ts";
 import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 import type { WatchIdentity } from "../watches/streamPool.ts";
+import type { ManagedPermissions } from "./managedPermissions.ts";
 import type { MayWatchAll } from "./ownRules.ts";
 
-/** The identity for an extension without ServiceAccount: none (deny), or the controller's own identity. */
-export type ServiceAccountFallback = "deny" | "controller";
+/** The identity for an extension without ServiceAccount: none (deny), the controller's own, or one that permission-manager creates (managed). */
+export type ServiceAccountFallback = "deny" | "controller" | "managed";
 
 /** Thrown if the ServiceAccount or its namespace does not exist. */
 export class ServiceAccountMissing extends WaitingError {}
@@ -32,10 +33,17 @@ export class Identities {
   readonly #client: Client;
   readonly #tokens: ServiceAccountTokens;
   readonly #fallback: ServiceAccountFallback;
+  readonly #managed: Pick<ManagedPermissions, "covers" | "findAccount"> | undefined;
   /** By extension name. */
   readonly #scoped = new Map<string, Scoped>();
 
-  constructor(client: Client, tokens: ServiceAccountTokens, fallback: ServiceAccountFallback) {
+  constructor(
+    client: Client,
+    tokens: ServiceAccountTokens,
+    fallback: ServiceAccountFallback,
+    managed?: Pick<ManagedPermissions, "covers" | "findAccount">,
+  ) {
+    this.#managed = managed;
     this.#client = client;
     this.#tokens = tokens;
     this.#fallback = fallback;
@@ -44,14 +52,14 @@ export class Identities {
   /**
    * Returns the client with the identity of the extension's ServiceAccount, after creating its token.
    * @throws TerminalError Blocked if the extension has no ServiceAccount and the fallback is deny.
-   * @throws WaitingError Retrying if the ServiceAccount or its namespace does not exist (ServiceAccountMissing), or creating its token is denied; the
-   * signal's reason when it aborts.
+   * @throws WaitingError Retrying if the ServiceAccount or its namespace does not exist (ServiceAccountMissing), permission-manager has not created
+   * it yet, or creating its token is denied; the signal's reason when it aborts.
    */
   async clientFor(extension: Readonly<ClusterExtension>, signal: AbortSignal): Promise<Client> {
     const { namespace, serviceAccount } = extension.spec;
-    const account = serviceAccount?.name;
+    if (!serviceAccount?.name && this.#fallback === "controller") return this.#client;
+    const account = this.#managed?.covers(extension) ? (await this.#managed.findAccount(extension, signal)).name : serviceAccount?.name;
     if (!account) {
-      if (this.#fallback === "controller") return this.#client;
       const message = "spec.serviceAccount.name is empty";
       const next =
         `create a ServiceAccount in namespace "${namespace}" with permissions to manage the bundle objects: ` +

@@ -6,6 +6,7 @@ import { readConfiguration } from "./configuration.ts";
 import { handleDeletion } from "./delete.ts";
 import { checkDependencies, installDependencies } from "./dependencies.ts";
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
+import { requestPermissions } from "./permissions.ts";
 import { pinInstalledImage } from "./pinInstalledImage.ts";
 import { resolveBundle, trackUnavailableCatalogs } from "./resolve.ts";
 import { retrieveReleases } from "./retrieveReleases.ts";
@@ -37,5 +38,6 @@ export function reconcileSteps(services: Services): StepSequence<Started, Applie
     .step(checkRequirements(services))
     .step(installDependencies(services))
     .step(checkDependencies(services))
+    .step(requestPermissions(services))
     .step(applyBundle(services));
 }

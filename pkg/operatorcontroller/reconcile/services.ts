@@ -14,6 +14,7 @@ import type { DependencyExtensions } from "../dependencies/dependencyExtensions.
 import type { Dependents } from "../dependencies/installContext.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
 import type { Identities } from "../permissions/identity.ts";
+import type { ManagedPermissions } from "../permissions/managedPermissions.ts";
 import type { ReleaseStore } from "../releases/releaseStore.ts";
 import type { ExtensionMetrics } from "../state/extensionMetrics.ts";
 import type { SourceWatches } from "../watches/sourceWatches.ts";
@@ -30,6 +31,7 @@ export interface Services extends ApplyServices {
   client: Pick<Client, "patch">;
   events: EventSink;
   identities: Pick<Identities, "clientFor">;
+  managed: Pick<ManagedPermissions, "covers" | "request">;
   catalogs: CatalogLister;
   /** Reads the content of a package in the catalogs. */
   contents: Pick<CatalogPackages, "read">;

@@ -1,0 +1,20 @@
+import { formatCanonical, parsePullReference } from "../../oci/reference.ts";
+import { keepsEarlierRelease, type ReconcileStep, type Unpacked } from "../state/phases.ts";
+import type { Services } from "./services.ts";
+
+/** Requests the permissions for the bundle if permission-manager grants those of the extension, and waits for them. */
+export function requestPermissions({ managed }: Pick<Services, "managed">): ReconcileStep<Unpacked> {
+  return {
+    name: "RequestPermissions",
+    async run(phase, { signal }) {
+      const { extension, bundle, content } = phase;
+      const { imageDigest, catalog } = bundle;
+      if (!managed.covers(extension) || !content || imageDigest === undefined || catalog === undefined || keepsEarlierRelease(phase))
+        return phase;
+      const image = formatCanonical(parsePullReference(bundle.image), imageDigest);
+      const packageName = extension.spec.source.catalog?.packageName ?? "";
+      await managed.request(extension, { catalog, packageName, name: bundle.name, version: bundle.version, image }, signal);
+      return phase;
+    },
+  };
+}
