@@ -87,7 +87,7 @@ function namesHost(flags: { "serving-certificates": string; "external-address": 
   return flags["serving-certificates"] === "files" || (/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/i.test(host) && isIP(host) === 0);
 }
 
-/** Rejects plain HTTP for content on a network address unless a flag allows it. @throws Error that lists the flags to use. */
+/** Rejects flags that would serve content over plain HTTP on a non-loopback address, unless insecure-plain-http is set. @throws Error that lists the flags to use. */
 export function checkPlainHttp(
   flags: Pick<Flags, "catalogs-server-addr" | "insecure-plain-http" | "tls-cert" | "serving-certificates">,
 ): void {

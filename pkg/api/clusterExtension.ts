@@ -221,7 +221,7 @@ const uninstall = z
       .enum(["DeleteIfUnused", "Delete", "Retain"])
       .default("DeleteIfUnused")
       .describe(
-        "crdPolicy controls CustomResourceDefinitions (CRDs) when the extension is deleted, or when a newer version does not contain them: DeleteIfUnused keeps a CRD while it has custom resources, Delete deletes it with its custom resources, Retain keeps it.",
+        "crdPolicy decides what happens to a CustomResourceDefinition (CRD) when the extension is deleted, or when a newer version does not contain the CRD: DeleteIfUnused deletes it only if it has no custom resources, Delete deletes it with its custom resources, Retain keeps it.",
       ),
   })
   .describe("uninstall configures the deletion of the extension.");

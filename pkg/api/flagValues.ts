@@ -14,7 +14,7 @@ export type OperatorProxyMode = (typeof OPERATOR_PROXY_MODES)[number];
 export const OPERATOR_PROXY_HELP = {
   "operator-proxy": 'source of HTTP_PROXY, HTTPS_PROXY and NO_PROXY for installed operators: the OpenShift Proxy "cluster" (auto), or none',
   "operator-http-proxy":
-    "HTTP_PROXY for installed operators. This flag, --operator-https-proxy and --operator-no-proxy override the cluster proxy. Passwords are visible in the arguments",
+    "HTTP_PROXY for installed operators. This flag, --operator-https-proxy and --operator-no-proxy override the cluster proxy. A password in the URL is visible in the process list",
   "operator-https-proxy": "HTTPS_PROXY for installed operators",
   "operator-no-proxy": "NO_PROXY for installed operators: comma-separated hosts, domains and networks",
 } as const;

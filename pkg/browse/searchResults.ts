@@ -44,7 +44,7 @@ export interface RankedResult {
   readonly priority: number;
 }
 
-/** A search request. `words` are separate from the other filters, because they also match kinds. */
+/** A search request. Unlike `query.words`, `words` also match the kinds that a version provides. */
 export interface SearchRequest {
   readonly words: readonly string[];
   readonly query: SearchQuery;

@@ -18,7 +18,7 @@ test.for(values)("parseMaxVersion parses value $value", ({ value, max, error }) 
   else expect(found.kind === "stated" && formatMinorVersion(found.max)).toBe(max);
 });
 
-test("parseMaxVersion reads only properties of the exact type", () => {
+test("parseMaxVersion ignores a property whose type differs in letter case", () => {
   expect(parseMaxVersion([{ type: "olm.maxopenshiftversion", value: "4.18" }])).toEqual({ kind: "none" });
   expect(parseMaxVersion([])).toEqual({ kind: "none" });
 });

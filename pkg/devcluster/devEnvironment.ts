@@ -68,6 +68,7 @@ export class DevEnvironment {
   readonly #admin: Client;
   readonly #narrator: Narrator;
   readonly #signal: AbortSignal;
+  readonly #isEmbedded: boolean;
   readonly #cleanups: Cleanups;
   readonly #failure: FailureText;
 
@@ -86,6 +87,7 @@ export class DevEnvironment {
     this.#admin = admin;
     this.#narrator = options.narrator;
     this.#signal = options.signal;
+    this.#isEmbedded = options.kubeconfig === undefined;
     this.#cleanups = cleanups;
     this.#failure = failure;
   }
@@ -208,11 +210,14 @@ export class DevEnvironment {
     this.#narrator.print("catalog", `${CATALOG}: ${await countSchemas(url, this.#signal)} at ${url}`);
   }
 
+  /** Waits until a version is installed and, on the embedded control plane, ready: nodes of other clusters cannot pull the sample's image. */
   async #installed(version: string): Promise<void> {
-    await this.#until(`version ${version} of ${SAMPLE_PACKAGE} is installed and ready`, async () => {
+    const [type, text] = this.#isEmbedded ? (["Ready", "installed and ready"] as const) : (["Progressing", "installed"] as const);
+    await this.#until(`version ${version} of ${SAMPLE_PACKAGE} is ${text}`, async () => {
       const { metadata, status } = (await this.#admin.get<ClusterExtension>(this.#ref)) ?? {};
-      const ready = findCondition(status?.conditions, "Ready");
-      return status?.install?.bundle.version === version && ready?.status === "True" && ready.observedGeneration === metadata?.generation;
+      const condition = findCondition(status?.conditions, type);
+      const isCurrent = condition?.observedGeneration === metadata?.generation;
+      return status?.install?.bundle.version === version && condition?.status === "True" && isCurrent;
     });
     await this.#narrator.quiet();
   }

@@ -175,7 +175,7 @@ function checkCertificate(check: string, secret: KubeObject | undefined, place: 
 /** Returns why a server cannot use its own certificate. */
 function findServingSecretProblem(secret: KubeObject, program: CertificateRef["program"], namespace: string): string | undefined {
   const found = parseServingSecret(secret, getServingSecretName(program, namespace));
-  if (found.kind === "foreign") return `it has another owner, so ${program} does not write to it: ${found.reason}`;
+  if (found.kind === "foreign") return `${program} does not write to it, because ${found.reason}`;
   if (found.kind !== "stored") return `${program} has not written a certificate to it yet`;
   const state = assessCertificates(found.stored, listCertificateHostNames(`${program}-service.${namespace}.svc`));
   return state && "fault" in state.serving ? state.serving.fault : undefined;

@@ -10,7 +10,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
 };
 
-/** Matches texts that Go prints unchanged between the quotes, as it does for most texts. */
+/** Matches texts that need no escapes. Most texts match, so `goQuote` returns early. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 /**

@@ -87,8 +87,8 @@ export async function requireFallback(client: Pick<Client, "get">, systemNamespa
   const args = await readArgs(client, namespace, name);
   if (!args || permits(args)) return;
   throw new Error(
-    `operator-controller of this cluster does not install extensions without a ServiceAccount (Deployment ${goQuote(`${namespace}/${name}`)} has no --service-account-fallback=controller): ` +
-      "--create-service-account creates one with the permissions that the bundle needs; use config/overlays/cluster-admin only if all extensions may have full access to the cluster",
+    `operator-controller does not install extensions without a ServiceAccount: Deployment ${goQuote(`${namespace}/${name}`)} has no --service-account-fallback=controller. ` +
+      "Use --create-service-account to create a ServiceAccount with the permissions that the bundle needs. If all extensions may have full access to the cluster, install operator-controller with config/overlays/cluster-admin instead.",
   );
 }
 

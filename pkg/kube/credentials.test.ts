@@ -151,3 +151,29 @@ test("the error for an invalid kubeconfig does not quote it, because it contains
   expect(() => Credentials.fromKubeConfig(path)).toThrow(/^kubeconfig: [^\n]*\([\d:]+\)$/);
   expect(() => Credentials.fromKubeConfig(path)).not.toThrow(/hidden/);
 });
+
+test.for<[string, object, string]>([
+  [
+    "no current context",
+    { contexts: [{ name: "c", context: { cluster: "k" } }] },
+    "current-context is not set: set it with kubectl config use-context",
+  ],
+  [
+    "a current context whose cluster does not exist",
+    { "current-context": "c", contexts: [{ name: "c", context: { cluster: "gone" } }] },
+    'context "c" refers to cluster "gone", which does not exist',
+  ],
+])("Credentials reports a kubeconfig with %s", ([, members, problem]) => {
+  const path = join(folder, "broken");
+  writeFileSync(
+    path,
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name: "k", cluster: { server: "https://k" } }],
+      users: [],
+      ...members,
+    }),
+  );
+  expect(() => Credentials.fromKubeConfig(path)).toThrow(`kubeconfig: ${problem}`);
+});

@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { getErrorMessage } from "../errors/errors.ts";
+import { goQuote } from "../golang/quote.ts";
 import { parseYaml } from "../golang/yaml.ts";
 
 /** TLS material of connections to one API server. */
@@ -49,7 +50,8 @@ export class Credentials {
     this.#now = now;
     this.#config = load();
     this.#loadedAt = now();
-    if (!this.#config.getCurrentCluster()?.server) throw new Error("kubeconfig: the cluster of the current context has no server");
+    const problem = findContextProblem(this.#config);
+    if (problem !== undefined) throw new Error(`kubeconfig: ${problem}`);
   }
 
   /**
@@ -129,6 +131,17 @@ export class Credentials {
  * Removes everything after the first line of a YAML error, because it quotes the file, including
  * credentials.
  */
+/** Returns why no API server can be selected; undefined if the current context has one. */
+function findContextProblem(config: KubeConfig): string | undefined {
+  const name = config.getCurrentContext();
+  if (!name) return "current-context is not set: set it with kubectl config use-context";
+  const context = config.getContextObject(name);
+  if (!context) return `context ${goQuote(name)} does not exist`;
+  const cluster = config.getCluster(context.cluster);
+  if (!cluster) return `context ${goQuote(name)} refers to cluster ${goQuote(context.cluster)}, which does not exist`;
+  return cluster.server ? undefined : `cluster ${goQuote(context.cluster)} of context ${goQuote(name)} has no server`;
+}
+
 function readConfig(path: string | undefined): KubeConfig {
   try {
     return loadConfig(path);

@@ -22,7 +22,7 @@ const LIVE: KubeObject = {
 };
 const EXPECTED = { kind: "Subscription", namespace: "ns", name: "hello" } as const;
 
-test("createBackup keeps the fields that can be created again, and splitBackup separates the status", () => {
+test("createBackup keeps only the fields that are valid when the object is recreated, and splitBackup separates the status", () => {
   const backup = parseBackup(formatBackup(LIVE), EXPECTED);
   expect(backup).toEqual({
     ...LIVE,

@@ -35,7 +35,7 @@ test("computeGrantedRules ignores malformed rules and rejects a role with too ma
   ).toContainEqual(READS_PODS);
   const many = Array.from({ length: 400 }, (_, i) => `r${i}`);
   expect(() => computeGrantedRules([role("Role", [{ apiGroups: many, resources: many, verbs: ["get"] }])], "ns")).toThrow(
-    "Role r grants 160000 single permissions, more than the 100000 allowed",
+    "Role r grants 160000 permissions (verbs × API groups × resources × names), more than the 100000 allowed",
   );
 });
 

@@ -77,7 +77,10 @@ function readRules(role: KubeObject): PolicyRule[] {
   const read = (Array.isArray(rules) ? rules : []).map(ruleFrom);
   const count = read.reduce((sum, rule) => sum + countPermissions(rule), 0);
   if (count <= MAX_RIGHTS) return read;
-  throw new TerminalError("Blocked", `${describeObject(role)} grants ${count} single permissions, more than the ${MAX_RIGHTS} allowed`);
+  throw new TerminalError(
+    "Blocked",
+    `${describeObject(role)} grants ${count} permissions (verbs × API groups × resources × names), more than the ${MAX_RIGHTS} allowed`,
+  );
 }
 
 function ruleFrom(rule: unknown): PolicyRule {

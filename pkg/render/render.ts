@@ -57,7 +57,7 @@ function checkRendered(objects: readonly KubeObject[]): void {
     const size = jsonBytes(object);
     if (size > renderedObjectBytes)
       throw createBundleTooLargeError(
-        `its ${formatKindAndName(object)} has ${size} bytes as JSON, but an API server accepts at most ${renderedObjectBytes}`,
+        `its ${formatKindAndName(object)} is ${size} bytes as JSON, but an API server accepts at most ${renderedObjectBytes}`,
       );
     bytes += size;
     if (bytes > renderedBytes)

@@ -64,9 +64,9 @@ function findChannelExclusion(result: FilterResult, candidate: Candidate, { chan
 function findRangeExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion[] {
   if (isInRange(candidate, query)) return [];
   if (!candidate.version) return [{ rule: "versionRange", text: "it has no valid version", remedy: "no version range matches it" }];
-  const text = `spec.source.catalog.version ${goQuote(query.range?.text ?? "")} does not match it`;
+  const text = `spec.source.catalog.version ${goQuote(query.range?.text ?? "")} excludes it`;
   const version = goQuote(formatVersion(candidate.version.version));
-  return [{ rule: "versionRange", text, remedy: `change the range, for example to ${version}, or remove it` }];
+  return [{ rule: "versionRange", text, remedy: `change the range, for example to ${version}, or remove the range` }];
 }
 
 function findEdgeExclusion(result: FilterResult, candidate: Candidate, filtered: FilteredCatalogs, searched: number): Exclusion[] {

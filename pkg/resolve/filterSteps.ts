@@ -175,7 +175,7 @@ const VERSION_RANGE: Description = {
   name: "versionRange",
   asks: ({ range }) => range && `matching ${goQuote(range.text)}`,
   left: ({ inRange }) => inRange,
-  rule: ({ version }, _, { range }) => (version ? `${goQuote(range?.text ?? "")} does not match it` : "it has no valid version"),
+  rule: ({ version }, _, { range }) => (version ? `${goQuote(range?.text ?? "")} excludes it` : "it has no valid version"),
   near: suggestForRange,
 };
 const UPGRADE_EDGES: Description = {

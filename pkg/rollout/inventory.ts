@@ -89,7 +89,7 @@ async function readChildren(client: TreeClient, workload: KubeObject, now: numbe
     const own = sets.filter((set) => isOwnedBy(set, workload)).map((set) => node({ ...REPLICA_SET, ...set }, listPods(set)));
     return [...own.filter(({ children }) => children.length > 0), ...listPods(workload)];
   } catch (err) {
-    return [{ label: formatError(err), children: [] }];
+    return [{ label: `cannot list its ReplicaSets or Pods: ${getErrorMessage(err)}`, children: [] }];
   }
 }
 
@@ -105,7 +105,7 @@ function formatHealth(object: KubeObject, now: number): string {
 
 function formatError(err: unknown): string {
   if (err instanceof KindNotServed) return "its kind is not served";
-  return isForbidden(err) ? `reading it is forbidden: ${getErrorMessage(err)}` : getErrorMessage(err);
+  return `cannot read it: ${getErrorMessage(err)}`;
 }
 
 /** An installed object and its health. */

@@ -177,7 +177,7 @@ describe("modules that use much memory", () => {
 });
 
 describe("the layout", () => {
-  test("generators are not imported", () => {
+  test("no module imports a script from pkg/*/generate", () => {
     expect(offending(sources, ({ internal }) => internal.filter((target) => GENERATOR.test(target)))).toEqual([]);
   });
 

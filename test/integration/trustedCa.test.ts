@@ -142,7 +142,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
     expect(await readData(own)).toEqual(INJECTED);
   });
 
-  test("an install does not adopt a ConfigMap of another owner for certificate authorities", async () => {
+  test("an install with trustedCA.create fails and does not change a ConfigMap that already exists", async () => {
     const taken = { ...buildLabelled("authorities"), metadata: { name: "authorities", namespace: "taken-system" }, data: { a: "b" } };
     const deploymentConfig = { trustedCA: { configMapName: "authorities", create: true } };
     await world.extension("taken", {

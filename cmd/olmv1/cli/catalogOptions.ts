@@ -66,8 +66,8 @@ ClusterVersion "version".
 
 Checks dependencies as operator-controller does. Without a cluster, a missing dependency does not
 exclude a bundle: the command only lists the dependency and a bundle that provides it. With
---installed-package or --dependency-policy, the command treats only the packages in
---installed-package as installed.
+--installed-package or --dependency-policy, it checks dependencies against the packages in
+--installed-package only.
 `;
 
 /** Adds the options of ResolutionOptions. */

@@ -61,7 +61,9 @@ function nextSteps({ envFile, catalogs }: DevEnvironment, isEmbedded: boolean, e
   const { name, firstVersion } = EXTENSION;
   return [
     "",
-    `${SAMPLE_PACKAGE} ${firstVersion} is installed and ready after ${formatElapsed(elapsedMs)}.`,
+    isEmbedded
+      ? `${SAMPLE_PACKAGE} ${firstVersion} is installed and ready after ${formatElapsed(elapsedMs)}.`
+      : `${SAMPLE_PACKAGE} ${firstVersion} is installed after ${formatElapsed(elapsedMs)}. Its Pods do not start, because its image is a placeholder.`,
     "",
     "In another terminal, put olmv1 and kubectl on the PATH and select this cluster:",
     `  source ${envFile}`,

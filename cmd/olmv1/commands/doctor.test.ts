@@ -245,7 +245,7 @@ describe("doctor in a broken installation", () => {
   test("doctor reports a certificate Secret with another owner, and an empty one", () => {
     const { labels: _labels, ...metadata } = secrets.get("catalogd")!.metadata;
     expect(collectProblems(createWithCatalogd({ secret: { ...secrets.get("catalogd")!, metadata } }))[0]?.message).toContain(
-      "it has another owner, so catalogd does not write to it",
+      "catalogd does not write to it, because the Secret has no label",
     );
     const empty = { ...secrets.get("catalogd")!, data: {} };
     expect(collectProblems(createWithCatalogd({ secret: empty }))[0]?.message).toContain(

@@ -64,7 +64,7 @@ export function formatUninstall(screen: Pick<Terminal, "width">, summary: Uninst
           `ClusterExtension ${extension.metadata.name} will be deleted${bundle ? `, with ${bundle.name} and its ${formatCount(extension.status?.inventory?.count ?? 0, "object")}` : "; no bundle is installed"}`,
         ]
       : []),
-    ...lost.filter((one) => !data.includes(one)).map(({ crd }) => `  with ${describeObject(crd)}, which has no custom resources`),
+    ...lost.filter((one) => !data.includes(one)).map(({ crd }) => `  including ${describeObject(crd)} (no custom resources)`),
     ...(kept.length > 0
       ? [
           `These CustomResourceDefinitions are kept, with their custom resources (spec.uninstall.crdPolicy ${crdPolicy}):`,
@@ -72,7 +72,7 @@ export function formatUninstall(screen: Pick<Terminal, "width">, summary: Uninst
         ]
       : []),
     ...(made.length > 0
-      ? ["Then these objects will be deleted, which olmv1 install created:", ...made.map((object) => `  ${describeObject(object)}`)]
+      ? ["Then these objects, which olmv1 install created, will be deleted:", ...made.map((object) => `  ${describeObject(object)}`)]
       : []),
     ...staying,
     ...(extension && blocked.length > 0 ? ["", ...blockedLines(screen, extension, blocked)] : []),

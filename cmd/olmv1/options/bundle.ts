@@ -122,7 +122,7 @@ function parseSourceName(text: string, before: readonly SourceName[] = []): Sour
 }
 
 const RBAC_HELP = `
-Prints a ServiceAccount with the minimal roles and bindings for installing any of the bundles.
+Prints a ServiceAccount with the minimal roles and bindings to install each of the bundles.
 
 Examples:
   olmv1 rbac ./bundle --namespace argocd | kubectl apply -f -
@@ -149,7 +149,11 @@ export function addRbac(program: Command, terminal: Terminal): void {
       "namespace in spec.config.inline.watchNamespace of the ClusterExtension; repeat it for watchNamespaces",
       collect,
     )
-    .option("--trusted-ca-config-map <name>", "ConfigMap that trustedCA in spec.config.inline creates; repeatable", collect)
+    .option(
+      "--trusted-ca-config-map <name>",
+      "trustedCA.configMapName in spec.config.inline, if trustedCA.create is true; repeatable",
+      collect,
+    )
     .option(
       "--values-from <kind/name...>",
       "sources in spec.config.valuesFrom of the ClusterExtension, such as Secret/NAME",
@@ -162,7 +166,7 @@ export function addRbac(program: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         "--strategy <name>",
-        "how the ServiceAccount may create roles: escalate grants it the verbs escalate and bind, union all permissions in the roles",
+        "how the ServiceAccount may create roles; escalate: grant it the verbs escalate and bind, union: grant it all permissions in the roles",
       )
         .choices(["escalate", "union"])
         .default("escalate"),

@@ -20,11 +20,11 @@ import type { UninstallOptions } from "../commands/uninstall.ts";
 import type { UpgradeOptions } from "../commands/upgrade.ts";
 
 const INSTALL_HELP = `
-Creates the namespace, the ClusterExtension and, with --create-service-account, a ServiceAccount with
-only the permissions that the bundle needs, unless they exist. All created objects except the
-ClusterExtension have label olm.operatorframework.io/created-for, so olmv1 uninstall can remove them.
-To change an existing extension, use olmv1 upgrade. Upgrades within --version are automatic, unless
-they need more permissions.
+Creates these objects if they do not exist: the namespace, the ClusterExtension and, with
+--create-service-account, a ServiceAccount with only the permissions that the bundle needs. All created
+objects except the ClusterExtension have label olm.operatorframework.io/created-for, so olmv1 uninstall
+can remove them. To change an existing extension, use olmv1 upgrade. Upgrades within --version are
+automatic, unless they need more permissions.
 
 Examples:
   olmv1 install argocd-operator --create-service-account

@@ -145,7 +145,10 @@ function addConvert(migrate: Command, terminal: Terminal): void {
       "create a ServiceAccount with the permissions that the bundle needs (default name: <extension>-installer)",
     )
     .option("--backup <path>", "file to write the objects of OLM v0 to with --yes; must not exist")
-    .option("--unpin", "remove the version pin afterwards, unless the Subscription has manual approval");
+    .option(
+      "--unpin",
+      "afterwards remove spec.source.catalog.version, which the conversion sets to the installed version; not for Subscriptions with manual approval",
+    );
   addAll(addConfirmation(addTimeout(command)));
   addCatalogDir(addRegistryOptions(addProxyOptions(addReleaseOptions(command)))).addOption(
     new Option("--webhook-cert-provider <name>", "value of the operator-controller flag --webhook-cert-provider")

@@ -12,8 +12,8 @@ import type { WhyNotOptions } from "../commands/whyNot.ts";
 const PLAN_HELP = `
 Uses server-side dry runs and changes nothing. The ClusterExtension is in a file (-f) or on the cluster
 (NAME); --version, --any-version and --channel override the spec on the cluster. The dry runs use your
-permissions or, with --as-service-account, those of the ServiceAccount; the command then also checks
-these. Without --catalog, the command pulls the images of the ClusterCatalogs.
+permissions. With --as-service-account, they use the permissions of the ServiceAccount, and the plan
+lists missing ones. Without --catalog, the command pulls the images of the ClusterCatalogs.
 Required permissions: apply the ClusterExtension; get and list Secrets in the system namespace;
 list ClusterExtensions and ClusterCatalogs; get Proxy "cluster" on OpenShift; get and patch the
 objects of the bundle or, with --as-service-account, create serviceaccounts/token.
@@ -61,8 +61,8 @@ export function addPlan(program: Command, terminal: Terminal): void {
 
 const RESOLVE_HELP = `
 NAME is a ClusterExtension or, if none has that name, a package. A package is resolved as for a new
-installation. JSON and YAML output contains the whole record, like /debug/resolution/NAME of
-operator-controller.
+installation. JSON and YAML output is the full resolution record, the same as operator-controller
+serves at /debug/resolution/NAME.
 ${RESOLUTION_SOURCES_HELP}
 Examples:
   olmv1 resolve argocd --explain

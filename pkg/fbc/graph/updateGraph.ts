@@ -1,3 +1,4 @@
+import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { type BundleVersion, compareKnownVersions, compileRangeTest, findChannelHeads } from "../bundleOrder.ts";
 import type { ChannelEntry, FbcChannel, FbcDeprecations } from "../types.ts";
@@ -164,13 +165,13 @@ function channelGraph(
 }
 
 /** Lists all upgrade edges of a channel, including each edge of ranges. @throws GraphTooLargeError after `max` edges. */
-export function* listUpdates({ nodes, edges, ranges }: ChannelGraph, max: number = GRAPH_LIMITS.edges): Generator<Update> {
+export function* listUpdates({ name, nodes, edges, ranges }: ChannelGraph, max: number = GRAPH_LIMITS.edges): Generator<Update> {
   let left = max - edges.length;
   yield* edges;
   for (const { to, range, covers } of ranges) {
     for (const { first, last } of covers) {
       left -= last - first + 1;
-      if (left < 0) throw new GraphTooLargeError(`the channel has more than ${max} upgrade edges, too many to draw`);
+      if (left < 0) throw new GraphTooLargeError(`channel ${goQuote(name)} has more than ${max} upgrade edges, too many to draw`);
       for (const { name: from } of nodes.slice(first, last + 1)) yield { from, to, type: "skipRange", range };
     }
   }

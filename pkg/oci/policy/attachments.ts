@@ -41,8 +41,7 @@ export function formatSignatureTag(digest: string): string {
  * Yields the signatures attached to a manifest: first those at cosign's tag, then those in manifests that refer to it. Requests the referring
  * manifests only if the caller continues.
  * @param digest of the manifest
- * @throws RejectedError if the attachment cannot be read; RegistryError or Error if the registry
- * fails
+ * @throws RejectedError if the content of a signature manifest is invalid; RegistryError or Error if a request to the registry fails
  * @see https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
  */
 export async function* attachedSignatures(

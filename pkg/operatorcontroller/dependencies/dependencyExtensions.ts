@@ -217,7 +217,8 @@ export class DependencyExtensions {
 
   async #create(parent: ClusterExtension, need: DependencyNeed, signal: AbortSignal): Promise<ClusterExtension> {
     const { packageName, catalog = "" } = need.bundle;
-    for (const name of listDependencyNames(packageName)) {
+    const names = listDependencyNames(packageName);
+    for (const name of names) {
       if (this.#options.extensions.get(name)) continue;
       try {
         const created = await this.#options.client.create(buildDependencyExtension(parent, need, name), {
@@ -240,7 +241,7 @@ export class DependencyExtensions {
     }
     throw new RetryableError(
       "Retrying",
-      `cannot create a ClusterExtension for package ${goQuote(packageName)}: extensions of other packages use all candidate names`,
+      `cannot create a ClusterExtension for package ${goQuote(packageName)}: extensions of other packages use the names ${names.map(goQuote).join(" and ")}. Create a ClusterExtension for package ${goQuote(packageName)} with another name`,
     );
   }
 

@@ -78,8 +78,9 @@ test("resolveBundle returns the installed bundle when no other bundle is better"
   expect((await pass({ installed: newest, catalog: SERVED })).next?.bundle).toMatchObject({ name: "p.v1.1.0", edge: "stay" });
 });
 
-/** A failed resolution, in the order of the rows in upstream's handleResolutionError. */
-test.for<[why: string, given: Given, outcome: string]>([
+/** Failed resolutions, in the order of the rows in upstream's handleResolutionError; the outcome is the start of the error, or KEEPS. */
+const KEEPS = "keeps";
+const FAILED: [why: string, given: Given, outcome: string][] = [
   ["nothing is installed and there is no catalog", {}, 'no bundles found for package "p"'],
   [
     "nothing is installed and the catalog is not served",
@@ -131,29 +132,35 @@ test.for<[why: string, given: Given, outcome: string]>([
     { installed: INSTALLED, source: { selector: { matchLabels: { "-": "x" } } } },
     "desired catalog selector is invalid: ",
   ],
-  ["no catalog exists", { installed: INSTALLED }, "keeps"],
-  ["no catalog exists and the installed version is requested", { installed: INSTALLED, source: { version: "1.0.0" } }, "keeps"],
-  ["no catalog exists and the installed version is in the range", { installed: INSTALLED, source: { version: ">=1.0, <2" } }, "keeps"],
+  ["no catalog exists", { installed: INSTALLED }, KEEPS],
+  ["no catalog exists and the installed version is requested", { installed: INSTALLED, source: { version: "1.0.0" } }, KEEPS],
+  ["no catalog exists and the installed version is in the range", { installed: INSTALLED, source: { version: ">=1.0, <2" } }, KEEPS],
   [
     "no catalog exists and the installed release is in the range",
     { installed: { ...INSTALLED, version: "1.0.0+2" }, source: { version: "~1.0.0" } },
-    "keeps",
+    KEEPS,
   ],
-  ["no catalog exists and the version is empty", { installed: INSTALLED, source: { version: "" } }, "keeps"],
-  ["no catalog is selected", { installed: INSTALLED, catalog: SERVED, source: { selector: { matchLabels: { tier: "silver" } } } }, "keeps"],
-])("resolveBundle handles a failed resolution when %s", async ([, given, outcome]) => {
+  ["no catalog exists and the version is empty", { installed: INSTALLED, source: { version: "" } }, KEEPS],
+  ["no catalog is selected", { installed: INSTALLED, catalog: SERVED, source: { selector: { matchLabels: { tier: "silver" } } } }, KEEPS],
+];
+
+test.for(FAILED.filter(([, , outcome]) => outcome === KEEPS))("resolveBundle keeps the installed bundle when %s", async ([, given]) => {
   const { phase, next, error } = await pass(given);
-  if (outcome === "keeps") {
-    expect(error).toBeUndefined();
-    expect(next?.bundle).toMatchObject(given.installed ?? {});
-    expect(problemTexts(phase)).toEqual(["no ClusterCatalog matches: the controller keeps the installed bundle"]);
-    expect(phase.report.catalogs.deprecation).toEqual({ kind: "unknown" });
-    return;
-  }
-  expect(error).toMatchObject({ retry: true, reason: "Retrying" });
-  expect(error?.message.startsWith(outcome)).toBe(true);
-  expect(next).toBeUndefined();
+  expect(error).toBeUndefined();
+  expect(next?.bundle).toMatchObject(given.installed ?? {});
+  expect(problemTexts(phase)).toEqual(["no ClusterCatalog matches: the controller keeps the installed bundle"]);
+  expect(phase.report.catalogs.deprecation).toEqual({ kind: "unknown" });
 });
+
+test.for(FAILED.filter(([, , outcome]) => outcome !== KEEPS))(
+  "resolveBundle returns a retryable error when %s",
+  async ([, given, outcome]) => {
+    const { next, error } = await pass(given);
+    expect(error).toMatchObject({ retry: true, reason: "Retrying" });
+    expect(error?.message.startsWith(outcome)).toBe(true);
+    expect(next).toBeUndefined();
+  },
+);
 
 test("resolveBundle truncates a problem to 2,000 characters and mentions the command that prints the full text", async () => {
   const channels = Array.from({ length: 256 }, (_, i) => `${"c".repeat(200)}${i}`);

@@ -221,7 +221,7 @@ function getInitialStatus({ rolledBack, pinnedTo }: ReleaseContent, isUpgrade: b
 
 /** Returns the final status of an earlier release: `failed` if it was rolled back, although it was deployed. */
 function getFinalStatus(version: number, status: ReleaseStatus, newest: ReleaseRecord): Pick<ReleaseRecord, "status" | "description"> {
-  if (newest.rolledBack?.release !== version) return { status, description: `followed by release v${newest.version}` };
+  if (newest.rolledBack?.release !== version) return { status, description: `superseded by revision ${newest.version}` };
   return {
     status: "failed",
     description: `rolled back by release v${newest.version}: ${newest.rolledBack.message}`.slice(0, MAX_DESCRIPTION),
