@@ -16,6 +16,7 @@ import type { Client } from "../../pkg/kube/client.ts";
 import type { ClusterProxyReader } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import type { ClusterVersionReader } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
+import { PermissionManager } from "../../pkg/permissionmanager/permissionManager.ts";
 import { buildInstallerManifests } from "../../pkg/rbac/installerManifests.ts";
 import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
@@ -95,22 +96,51 @@ export class OperatorWorld implements AsyncDisposable {
   #run(client: Client): Running {
     const times = this.#times;
     const metrics = createMetrics("operator_controller");
+    const log = createLogger({
+      component: "operator-controller",
+      level: times.lines ? "debug" : "silent",
+      destination: { write: (line) => times.lines?.push(line) },
+    });
+    const puller = {
+      cached: () => Promise.resolve(undefined),
+      pull: (owner: string, ref: string, { signal }: { signal: AbortSignal }) => this.#pullAs(owner, ref, signal),
+      remove: () => Promise.resolve(),
+      resolve: (ref: string) => this.#pull(ref),
+    };
+    const packages = {
+      packageContent: async (_base: string, _ref: string, name: string) => {
+        await this.#hanging.get(name);
+        return this.#contents.get(name);
+      },
+      bundleIndex: () => indexPackages(this.#contents.values()),
+    };
+    const manager =
+      times.permissionManager &&
+      new PermissionManager({
+        client: times.permissionManager,
+        puller: {
+          ...puller,
+          pull: async (owner, ref, options) => ({
+            ...(await puller.pull(owner, ref, options)),
+            root: "",
+            labels: {},
+            modTime: new Date(0),
+          }),
+        },
+        packages,
+        systemNamespace: SYSTEM,
+        webhookCertProvider: times.webhookCertProvider ?? "auto",
+        workers: 2,
+        maxBackoffMs: times.maxBackoffMs ?? 500,
+        log,
+        metrics: createMetrics("permission_manager"),
+      });
     const controller = new OperatorController({
       client,
-      puller: {
-        cached: () => Promise.resolve(undefined),
-        pull: (owner, ref, { signal }) => this.#pullAs(owner, ref, signal),
-        remove: () => Promise.resolve(),
-      },
-      packages: {
-        packageContent: async (_base, _ref, name) => {
-          await this.#hanging.get(name);
-          return this.#contents.get(name);
-        },
-        bundleIndex: () => indexPackages(this.#contents.values()),
-      },
+      puller,
+      packages,
       systemNamespace: SYSTEM,
-      serviceAccountFallback: "deny",
+      serviceAccountFallback: times.permissionManager ? "managed" : "deny",
       clusterVersion: this.clusterVersion,
       clusterUpgrade: { mode: "off" },
       workers: 2,
@@ -122,15 +152,11 @@ export class OperatorWorld implements AsyncDisposable {
       ...(times.webhookCertProvider ? { webhookCertProvider: times.webhookCertProvider } : {}),
       ...(times.clusterProxy ? { clusterProxy: times.clusterProxy } : {}),
       ...(times.minuteMs === undefined ? {} : { deadlineMinuteMs: times.minuteMs }),
-      log: createLogger({
-        component: "operator-controller",
-        level: times.lines ? "debug" : "silent",
-        destination: { write: (line) => times.lines?.push(line) },
-      }),
+      log,
       metrics,
     });
     const stop = new AbortController();
-    const running = controller.run(stop.signal);
+    const running = Promise.all([controller.run(stop.signal), manager?.run(stop.signal)]).then(() => undefined);
     return {
       controller,
       metrics,
@@ -362,4 +388,6 @@ export interface Times {
   minuteMs?: number;
   /** Receives every log line; logging is off by default. */
   lines?: string[];
+  /** Runs permission-manager with this client; extensions then need no ServiceAccount. */
+  permissionManager?: Client;
 }

@@ -2,7 +2,6 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_APPROVE, API_VERSION, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, Reason } from "../../api/constants.ts";
 import type { ExtensionPermissions, RequestedBundle } from "../../api/extensionPermissions.ts";
 import { newProblem, type Problem } from "../../api/problems.ts";
-import { TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
@@ -54,7 +53,7 @@ export class ManagedPermissions {
 
   /**
    * Requests the permissions for a bundle.
-   * @throws WaitingError Retrying while permission-manager has not decided, or waits for an approval; TerminalError Blocked if the policy denies them
+   * @throws WaitingError Retrying while permission-manager has not decided, waits for an approval, or the policy denies them
    */
   async request(extension: Readonly<ClusterExtension>, bundle: RequestedBundle, signal: AbortSignal): Promise<void> {
     const permissions = await this.#ensure(extension, signal);
@@ -69,7 +68,7 @@ export class ManagedPermissions {
     if (!decided || observedGeneration !== decided.metadata.generation || !isSameBundle(decided.status?.bundle, bundle)) {
       const failure = decided && observedGeneration === decided.metadata.generation && state === "Failed" ? `: ${getMessage(decided)}` : "";
       const text = `waiting for permission-manager to grant the permissions for bundle ${goQuote(bundle.name)}${failure}`;
-      if (state === "Denied" && decided && observedGeneration === decided.metadata.generation) throw this.#deny(decided);
+      if (state === "Denied" && decided && observedGeneration === decided.metadata.generation) throw this.#deny(extension, decided);
       throw this.#wait(
         extension,
         text,
@@ -77,7 +76,7 @@ export class ManagedPermissions {
       );
     }
     if (state === "Granted") return;
-    if (state === "Denied") throw this.#deny(decided);
+    if (state === "Denied") throw this.#deny(extension, decided);
     const message = getMessage(decided);
     const digest = decided.status?.pendingDigest;
     const next =
@@ -88,10 +87,12 @@ export class ManagedPermissions {
     throw this.#wait(extension, message, (now) => now?.status?.state !== state, [problem]);
   }
 
-  #deny(permissions: Readonly<ExtensionPermissions>): TerminalError {
+  /** Returns the error for denied permissions; the controller retries when the policy, the version or the configuration changes the decision. */
+  #deny(extension: Readonly<ClusterExtension>, permissions: Readonly<ExtensionPermissions>): WaitingError {
     const message = getMessage(permissions);
     const next = `kubectl describe extensionpermissions ${permissions.metadata.name}`;
-    return new TerminalError(Reason.Blocked, message, { problems: [newProblem("PermissionsDenied", { message, next })] });
+    const problem = newProblem("PermissionsDenied", { message, next });
+    return this.#wait(extension, message, (now) => now?.status?.state !== "Denied", [problem]);
   }
 
   #wait(

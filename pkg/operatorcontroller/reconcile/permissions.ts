@@ -1,4 +1,3 @@
-import { formatCanonical, parsePullReference } from "../../oci/reference.ts";
 import { keepsEarlierRelease, type ReconcileStep, type Unpacked } from "../state/phases.ts";
 import type { Services } from "./services.ts";
 
@@ -7,13 +6,11 @@ export function requestPermissions({ managed }: Pick<Services, "managed">): Reco
   return {
     name: "RequestPermissions",
     async run(phase, { signal }) {
-      const { extension, bundle, content } = phase;
-      const { imageDigest, catalog } = bundle;
-      if (!managed.covers(extension) || !content || imageDigest === undefined || catalog === undefined || keepsEarlierRelease(phase))
-        return phase;
-      const image = formatCanonical(parsePullReference(bundle.image), imageDigest);
+      const { extension, bundle, pulledImage: image } = phase;
+      const { catalog, name, version } = bundle;
+      if (!managed.covers(extension) || image === undefined || catalog === undefined || keepsEarlierRelease(phase)) return phase;
       const packageName = extension.spec.source.catalog?.packageName ?? "";
-      await managed.request(extension, { catalog, packageName, name: bundle.name, version: bundle.version, image }, signal);
+      await managed.request(extension, { catalog, packageName, name, version, image }, signal);
       return phase;
     },
   };

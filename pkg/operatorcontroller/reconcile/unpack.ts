@@ -74,7 +74,7 @@ async function pullBundle(
     phase = withSubstitute(phase, pull.value);
     log.debug({ image: image.canonical }, "bundle image unpacked");
     const content = await bundles.load(image.digest, () => readBundleFiles(image.dir));
-    return { ...phase, phase: "unpacked", bundle: { ...phase.bundle, imageDigest: image.digest }, content };
+    return { ...phase, phase: "unpacked", bundle: { ...phase.bundle, imageDigest: image.digest }, content, pulledImage: image.canonical };
   } catch (err) {
     signal.throwIfAborted();
     if (!isInstalled(resolved)) return fail(phase, err);

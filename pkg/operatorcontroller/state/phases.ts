@@ -64,6 +64,8 @@ export interface WithBundle extends WithClient {
 export interface WithContent extends WithBundle {
   /** Absent if the image is not needed or could not be pulled. In this case, the installed objects are kept. */
   readonly content?: RenderableBundle;
+  /** Reference of the pulled image by digest; absent without content. */
+  readonly pulledImage?: string;
   /**
    * Issues certificates for the bundle's webhooks and API services; absent if it has none, or there is no provider.
    */
