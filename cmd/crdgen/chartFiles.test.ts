@@ -35,7 +35,7 @@ test("buildChartFiles sets the release namespace, and adds pull secrets to Servi
 
 test("buildChartFiles rejects a ServiceAccount when it cannot add pull secrets", () => {
   expect(() => buildChart({ "config/rbac/catalogd.yaml": `${ACCOUNT}automountServiceAccountToken: false\n` })).toThrow(
-    "does not end with its labels",
+    "its manifest must end with app.kubernetes.io/part-of: olm",
   );
 });
 

@@ -79,7 +79,8 @@ function keepOnUninstall(text: string): string {
 function addPullSecrets(text: string): string {
   const documents = text.split(/^---\n/m).map((document) => {
     if (!/^kind: ServiceAccount$/m.test(document)) return document;
-    if (!document.endsWith(PART_OF)) throw new Error(`a ServiceAccount does not end with its labels:\n${document}`);
+    if (!document.endsWith(PART_OF))
+      throw new Error(`cannot add imagePullSecrets to a ServiceAccount: its manifest must end with ${PART_OF.trim()}:\n${document}`);
     return `${document}{{- with .Values.imagePullSecrets }}\nimagePullSecrets:\n{{- range . }}\n  - name: {{ . }}\n{{- end }}\n{{- end }}\n`;
   });
   return documents.join("---\n");

@@ -305,9 +305,7 @@ function serverSections(servers: readonly ServerHelp[]): string[] {
   const names = new Set(shared.map(({ name }) => name));
   return [
     `## ${servers.map(({ name }) => name).join(" and ")}\n\nFlags of both servers, in addition to \`--help\`:\n\n${flagList(shared)}\n`,
-    ...servers.map(
-      ({ name, flags }) => `## ${name}\n\n${flagList(flags.filter((flag) => !names.has(flag.name)))}\n`,
-    ),
+    ...servers.map(({ name, flags }) => `## ${name}\n\n${flagList(flags.filter((flag) => !names.has(flag.name)))}\n`),
   ];
 }
 

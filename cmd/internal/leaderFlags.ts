@@ -47,7 +47,7 @@ export interface Leadership {
   readonly leading: boolean;
   /** Participates until `signal` aborts; calls `lead` for each term. */
   run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void>;
-  /** Gives up leadership if another process is ready to lead. */
+  /** Ends the current term and releases the Lease, so that another process can become the leader. */
   stepDown(why: string): void;
   /** Returns a readable description of the current leader. */
   describe(): string;

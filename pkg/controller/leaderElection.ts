@@ -26,7 +26,7 @@ export interface LeaderElectionInit {
    */
   standBackMs?: () => number;
   clock?: Clock;
-  /** Milliseconds since the epoch, for times in the record. */
+  /** Returns the current time in milliseconds since the epoch, for the times in the Lease. */
   now?: () => number;
   /** Random number from 0 up to 1. */
   random?: () => number;

@@ -124,7 +124,7 @@ export interface LeaseHoldInit {
   view: LeaseView;
   log: Logger;
   clock: Clock;
-  /** Milliseconds since the epoch, for times in the record. */
+  /** Returns the current time in milliseconds since the epoch, for the times in the Lease. */
   now: () => number;
 }
 

@@ -59,9 +59,10 @@ export function countAttempts(attempt: Pick<Attempt, "inputDigest">, before: Rol
 }
 
 /**
- * Returns the objects that a rollback applies: those of `target`, except for CustomResourceDefinitions, because reverting one can lose data.
- * CustomResourceDefinitions of `given` that were applied stay; missing ones come from `target`.
- * @param applied reports by `getObjectKey` which objects of `given` were applied
+ * Returns the objects that a rollback to `target` applies. Does not revert CustomResourceDefinitions, because that can lose data: uses those of
+ * `given` that were applied, and takes only the other ones from `target`.
+ * @param given objects of the release that is rolled back
+ * @param applied reports whether the object with this key (see `getObjectKey`) was applied
  */
 export function computeRollbackObjects(
   target: readonly KubeObject[],

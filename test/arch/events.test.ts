@@ -35,7 +35,7 @@ function isNamed(reason: string, text: string): boolean {
   return text.includes(`"${reason}"`) || new RegExp(`^ +${reason}: [{"]`, "m").test(text);
 }
 
-test("EVENTS lists only reasons that the programs record", () => {
+test("EVENTS lists only reasons that the servers record", () => {
   const text = sources();
   expect(Object.keys(EVENTS).filter((reason) => !OF_CONDITIONS.includes(reason) && !isNamed(reason, text))).toEqual([]);
   expect(isNamed("NoSuchReason", text)).toBe(false);

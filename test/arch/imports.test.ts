@@ -115,7 +115,7 @@ describe("imports point inwards", () => {
     expect(offending(sources, ({ file, internal }) => internal.filter((target) => getLayer(target) < getLayer(file)))).toEqual([]);
   });
 
-  test("only pkg/http imports undici, whose main file takes megabytes of memory", () => {
+  test("only pkg/http imports undici, because its main file uses megabytes of memory", () => {
     const isAllowed = (file: string): boolean => getPackage(file) === "pkg/http";
     expect(
       offending(sources, ({ file, external }) => (isAllowed(file) ? [] : external.filter((name) => getModule(name) === "undici"))),
@@ -130,11 +130,11 @@ describe("imports point inwards", () => {
     expect(found).toEqual([]);
   });
 
-  test("no file imports itself indirectly, not even a type", () => {
+  test("no import cycles exist, not even through type imports", () => {
     expect(cyclesIn(importsBetween((file) => file))).toEqual([]);
   });
 
-  test("packages of one layer import each other in at most one direction", () => {
+  test("two packages of the same layer import each other in at most one direction", () => {
     expect(cyclesIn(importsBetween(getPackage))).toEqual([]);
   });
 
@@ -142,12 +142,12 @@ describe("imports point inwards", () => {
     expect(cyclesIn(importsBetween(dirname))).toEqual([]);
   });
 
-  test("the servers import nothing that only catalog authors need", () => {
+  test("the servers do not import modules that only catalog authors need", () => {
     const servers = sources.filter(({ file }) => /^(cmd\/(catalogd|operator-controller)|pkg\/(catalogd|operatorcontroller))\//.test(file));
     expect(offending(servers, ({ internal }) => internal.filter((target) => target.startsWith("pkg/authoring/")))).toEqual([]);
   });
 
-  test("shipped servers do not need the development control plane", () => {
+  test("the servers do not import the development control plane", () => {
     const servers = sources.filter(({ file }) => /^cmd\/(catalogd|operator-controller)\//.test(file));
     expect(offending(servers, ({ internal }) => internal.filter((target) => getPackage(target) === DEVELOPMENT_ONLY))).toEqual([]);
   });

@@ -24,7 +24,7 @@ function deciding(text: string): string[] {
   return text.split("\n").filter((line) => DECISIONS.some((pattern) => pattern.test(line)));
 }
 
-test("no code depends on the text of a message, unless a foreign program reports no error code", () => {
+test("no code makes decisions based on message text, except in the files that ARGUED lists", () => {
   const files = globSync("{cmd,pkg}/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
   expect(files.length).toBeGreaterThan(500);
   const found = files.filter((file) => deciding(readFileSync(join(ROOT, file), "utf8")).length > 0);
@@ -37,12 +37,12 @@ test.for([
   "return QUOTA.test(message);",
   "const [, name] = NAME.exec(err.message) ?? [];",
   "if (text.endsWith(cause.message)) return;",
-])("the rule finds a decision in %s", (line) => {
+])("deciding returns the line that makes a decision based on message text: %s", (line) => {
   expect(deciding(line)).toEqual([line]);
 });
 
 test.for(['const [first] = message.split("\\n");', "log.info({ message });", "return PATTERN.test(text);"])(
-  "the rule finds no decision in %s",
+  "deciding returns nothing for a line that makes no decision based on message text: %s",
   (line) => {
     expect(deciding(line)).toEqual([]);
   },

@@ -45,7 +45,7 @@ const sources = new Map(
 describe("exported names", () => {
   const found = duplicates(sources);
 
-  test("exported names are declared once unless ARGUED lists them", () => {
+  test("each exported name is declared in one file unless ARGUED lists the name", () => {
     expect(sources.size).toBeGreaterThan(100);
     const unargued = [...found].filter(
       ([name, files]) => !ARGUED.some((rule) => rule.names.includes(name) && files.every((file) => rule.files.test(file))),
@@ -58,7 +58,7 @@ describe("exported names", () => {
     { what: "generators and constants", one: "export function* all() {}", other: "export const all = [];", expected: ["all"] },
     { what: "a declaration and its re-export", one: "export class Store {}", other: 'export { Store } from "./a.ts";', expected: [] },
     { what: "a declaration and a local one", one: "export class Store {}", other: "class Store {}", expected: [] },
-  ])("exported names are counted by their declarations when files have $what", ({ one, other, expected }) => {
+  ])("duplicates compares the exported declarations of two files when they have $what", ({ one, other, expected }) => {
     const files = new Map([
       ["a.ts", one],
       ["b.ts", other],
@@ -66,7 +66,7 @@ describe("exported names", () => {
     expect([...duplicates(files).keys()]).toEqual(expected);
   });
 
-  test("exported names are counted once when a schema and the type of its values share a name", () => {
+  test("exportedNames returns a name once when a schema and the type of its values share the name", () => {
     expect(exportedNames("export const Flags = z.object({});\nexport type Flags = z.output<typeof Flags>;")).toEqual(["Flags"]);
   });
 

@@ -49,7 +49,7 @@ function missingFrom(sources: readonly string[]): string[] {
   });
 }
 
-test("each problem type and its details are produced by a test on an API server", () => {
+test("integration or e2e tests expect each problem type, and its details if it has any", () => {
   const files = globSync("test/{integration,e2e}/**/*.ts", { cwd: ROOT });
   expect(files.length).toBeGreaterThan(100);
   expect(missingFrom(files.map((file) => readFileSync(join(ROOT, file), "utf8")))).toEqual([]);
@@ -74,7 +74,7 @@ test("expectedProblems finds every form of the call", () => {
   ]);
 });
 
-test("missingFrom returns problem types that no test expects, or only without details", () => {
+test("missingFrom returns problem types that no test expects, or that tests expect only without their details", () => {
   const missing = missingFrom([`expectProblem(x, "Suspended");\nexpectProblem(x, "Unhealthy");\n`]);
   expect(missing).toContain("RolledBack");
   expect(missing).toContain("ObjectConflict");

@@ -14,7 +14,7 @@ function metricsIn(expression: string): string[] {
 }
 
 describe("config/prometheus", () => {
-  test("the alert rules only use existing metrics", async () => {
+  test("the alert rules use only existing metrics", async () => {
     const names = await knownMetrics();
     const [document] = parseYamlDocuments(readFileSync(join(CONFIG, "rules.yaml"), "utf8"));
     const { spec } = document as { spec: { groups: { rules: { alert: string; expr: string }[] }[] } };
@@ -25,7 +25,7 @@ describe("config/prometheus", () => {
     expect(used.filter(([, name]) => !names.has(name))).toEqual([]);
   });
 
-  test("the dashboard only uses existing metrics, and its panels do not overlap", async () => {
+  test("the dashboard uses only existing metrics, and its panels do not overlap", async () => {
     const names = await knownMetrics();
     const { panels } = JSON.parse(readFileSync(join(CONFIG, "dashboard.json"), "utf8")) as {
       panels: { title: string; gridPos: { x: number; y: number; w: number; h: number }; targets: { expr: string }[] }[];

@@ -27,7 +27,7 @@ function readText(place: string): string {
     .join("\n");
 }
 
-test("every threat of the security model refers to existing tests", () => {
+test("every threat in docs/security.md refers to existing tests", () => {
   const found = references();
   expect(found.length).toBeGreaterThan(80);
   const missing = found.filter(({ place, name }) => !existsSync(join(ROOT, place)) || !readText(place).includes(name));

@@ -54,7 +54,7 @@ async function tinyReport(): Promise<{ report: Report; lines: string[] }> {
 }
 
 describe("runMeasurements and formatTable", () => {
-  test("createReport returns figures in the order of the goals, with spread and calibrated value", async () => {
+  test("createReport returns figures in the order of GOALS, with their minimum, maximum and calibrated value", async () => {
     const { report } = await tinyReport();
     expect(report.figures.map(({ id }) => id)).toEqual(["unpack.peak", "http.package", "render", "install"]);
     expect(report.figures[1]).toMatchObject({ unit: "perSecond", median: 400, calibrated: 200 });
@@ -63,7 +63,7 @@ describe("runMeasurements and formatTable", () => {
     expect(report.figures[0]?.median).toBeGreaterThan(10e6);
   });
 
-  test("runMeasurements continues after a failed or skipped measurement, and reports it", async () => {
+  test("runMeasurements continues after a failed or skipped measurement, and reports the measurement", async () => {
     const { report, lines } = await tinyReport();
     expect(report.failed).toEqual([{ name: "broken", reason: "the cable came off" }]);
     expect(report.skipped.map(({ name }) => name)).toEqual(["absent", "resolve"]);
@@ -81,7 +81,7 @@ describe("runMeasurements and formatTable", () => {
     expect(lines).toContain("skipped absent: there is no data");
   });
 
-  test("formatTable compares figures with a baseline in calibration loops", async () => {
+  test("formatTable compares the calibrated figures with those of a baseline report", async () => {
     const { report } = await tinyReport();
     const slower = { ...report, figures: report.figures.map((figure) => ({ ...figure, calibrated: 2 * (figure.calibrated ?? 1) })) };
     const row = formatTable(report, slower)
@@ -127,7 +127,7 @@ test("measurements have unique names and rows", () => {
   expect(new Set(rows).size).toBe(rows.length);
 });
 
-test("TinyPackage returns a bundle, and a catalog that changes with the edition", () => {
+test("TinyPackage returns bundle files, and different catalog content for each edition number", () => {
   const tiny = new TinyPackage(7);
   expect(tiny.name).toBe("tiny-0007");
   expect([...tiny.bundleFiles().keys()]).toContain("metadata/annotations.yaml");
@@ -142,13 +142,13 @@ describe("parseBenchArguments", () => {
   );
   const listChosen = (...args: string[]): string[] => parseBenchArguments(args, measurements, "/base").chosen.map(({ name }) => name);
 
-  test("returns the named measurements in their order, or all", () => {
+  test("parseBenchArguments returns the named measurements in the order of the arguments, or all measurements", () => {
     expect(listChosen("two", "one")).toEqual(["two", "one"]);
     expect(listChosen("--runs", "2")).toEqual(["one", "two"]);
     expect(parseBenchArguments(["--json", "x.json"], measurements, "/base").json).toBe("/base/x.json");
   });
 
-  test("returns each measurement of a group once", () => {
+  test("parseBenchArguments returns each measurement of a named group once", () => {
     const grouped = measurements.map((one) => ({ ...one, group: "pair" }));
     const names = (...args: string[]): string[] => parseBenchArguments(args, grouped, "/base").chosen.map(({ name }) => name);
     expect(names("pair")).toEqual(["one", "two"]);
@@ -166,7 +166,7 @@ describe("parseBenchArguments", () => {
     expect(parse).toThrow(message);
   });
 
-  test("the bench command lists measurements, and exits 2 for an unknown one", () => {
+  test("the bench command lists measurements with --list, and exits with 2 for an unknown measurement", () => {
     const run = (...args: string[]) => spawnSync(process.execPath, [join(import.meta.dirname, "main.ts"), ...args], { encoding: "utf8" });
     const listed = run("--list");
     expect(listed.status).toBe(0);

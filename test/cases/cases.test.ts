@@ -38,13 +38,13 @@ describeWithData("real catalogs and expected results", (data) => {
 });
 
 describe("runCases", () => {
-  test("runCases finds cases in folders, ignores other files and finds the data folder", async () => {
+  test("runCases finds case files in a folder, ignores other files, and finds the data folder", async () => {
     await expect(run(rangesTopic, [join(fixtures, "ranges")])).resolves.toEqual({ passed: 4, failed: 0, printed: [] });
     await expect(run(rangesTopic, [fixtures])).resolves.toEqual({ passed: 4, failed: 0, printed: [] });
     await expect(run(resolveTopic, [join(fixtures, "resolve/cases.jsonl")])).resolves.toEqual({ passed: 2, failed: 0, printed: [] });
   });
 
-  test("runCases prefers the given data folder, and reads an archive instead of a missing folder", async () => {
+  test("runCases uses the given data folder, and reads catalog.tar.gz when folder catalog does not exist", async () => {
     const elsewhere = join(scratch, "elsewhere");
     cpSync(join(fixtures, "fbc/small"), join(elsewhere, "fbc/small"), { recursive: true });
     expect(spawnSync("tar", ["-czf", "small.tar.gz", "small"], { cwd: join(elsewhere, "fbc") }).status).toBe(0);
@@ -55,7 +55,7 @@ describe("runCases", () => {
     await expect(run(resolveTopic, [file])).resolves.toMatchObject({ passed: 0, failed: 2 });
   });
 
-  test("runCases prints every difference in a few lines", async () => {
+  test("runCases prints the expected and the actual result of each failed case", async () => {
     const { passed, failed, printed } = await run(resolveTopic, [join(fixtures, "resolve/wrong.json")]);
     expect({ passed, failed }).toEqual({ passed: 0, failed: 6 });
     const details = printed.map((text) => text.split("\n  ").slice(1));
@@ -145,13 +145,13 @@ describe("the command", () => {
       env: { ...process.env, INIT_CWD: fixtures },
     });
 
-  test("the command exits with 0 if all cases passed, and prints time and counts last", () => {
+  test("the cases command exits with 0 if all cases passed, and prints the time and the counts last", () => {
     const { status, stdout } = command("resolve", "resolve/cases.jsonl", "--data", ".");
     expect(stdout).toMatch(/^whole run: \d+\.\d s\n2 passed, 0 failed\n$/);
     expect(status).toBe(0);
   });
 
-  test("the command exits with 1 if a case failed", () => {
+  test("the cases command exits with 1 if a case failed", () => {
     const { status, stdout } = command("resolve", "resolve");
     expect(stdout).toMatch(/\n2 passed, 6 failed\n$/);
     expect(status).toBe(1);
@@ -163,7 +163,7 @@ describe("the command", () => {
     [["resolve"], "error: no path given"],
     [["resolve", "nowhere"], "error: no such file or folder: "],
     [["resolve", "resolve", "--fast"], "error: Unknown option '--fast'"],
-  ] as [string[], string][])("the command exits with 2 for %j", ([args, message]) => {
+  ] as [string[], string][])("the cases command exits with 2 for arguments %j", ([args, message]) => {
     const { status, stderr } = command(...args);
     expect(stderr.startsWith(message), stderr).toBe(true);
     expect(stderr).toContain("usage: npm run -s cases -- TOPIC PATH...");

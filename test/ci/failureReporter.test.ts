@@ -59,7 +59,7 @@ test.for<Case>([
     files: { a: ends("SIGABRT") },
     want: { crashed: [], failed: [], others: [expect.stringContaining("SIGABRT")] },
   },
-])("failureReporter distinguishes failures: $name", async ({ files, want }) => {
+])("failureReporter lists crashed files, failed files and other errors separately when $name", async ({ files, want }) => {
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.test.js`), text);
   const reporter = join(ROOT, ".ci/failureReporter.mjs");
   const args = ["run", "--root", folder, "--globals", "--pool=forks", `--reporter=${reporter}`];

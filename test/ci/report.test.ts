@@ -172,7 +172,7 @@ test.for<AgainCase>([
   expect(found.map(({ file, why, crashed }) => `${file}: ${why}${crashed ? " (crashed)" : ""}`)).toEqual(want);
 });
 
-test("describeFailures names the files with their first errors and keeps errors that belong to no file", async () => {
+test("describeFailures lists each file with its first error, and then errors without a file", async () => {
   const { describeFailures } = (await import(PROGRAM)) as { describeFailures: (failures: object) => string[] };
   const failures = { failed: [failure("a")], crashed: [crash("b")], others: ["Worker exited unexpectedly"] };
   expect(describeFailures(failures)).toEqual(["b: SIGSEGV", "a: it waits: no", "Worker exited unexpectedly"]);

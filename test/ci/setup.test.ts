@@ -46,7 +46,7 @@ test("setup installs once and then prints nothing", async () => {
   expect(await setUp()).toEqual({ code: 0, output: "" });
 });
 
-test("setup installs once again when the lockfile is newer", async () => {
+test("setup installs again, once, when the lockfile is newer than the installation", async () => {
   await setUp();
   const later = new Date(Date.now() + 60_000);
   await utimes(join(folder, "package-lock.json"), later, later);
@@ -54,7 +54,7 @@ test("setup installs once again when the lockfile is newer", async () => {
   expect(installs((await setUp()).output)).toBe(0);
 });
 
-test("setup installs once when two run concurrently; the second waits and reports that", async () => {
+test("setup installs once when two processes run it concurrently, and the second process reports that it waits", async () => {
   const both = await Promise.all([setUp(), setUp()]);
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
   expect(both.reduce((sum, { output }) => sum + installs(output), 0)).toBe(1);

@@ -72,7 +72,7 @@ describe("texts for users", () => {
     expect(findInAll(pages.flatMap(readLines).map(({ at, text }) => ({ at, text: text.replaceAll(/`[^`]*`/g, "`x`") })))).toEqual([]);
   });
 
-  test("errors, options and descriptions of the programs contain no banned phrase", () => {
+  test("error messages, command-line options and descriptions contain no banned phrase", () => {
     const files = globSync("{cmd,pkg}/**/*.ts", { cwd: ROOT }).filter((path) => !path.endsWith(".test.ts"));
     const texts = files.flatMap(readCallTexts);
     expect(texts.length).toBeGreaterThan(1_000);
@@ -89,7 +89,7 @@ test.each([
   expect(findBannedPhrases(text)).toEqual([expect.stringContaining(finding)]);
 });
 
-test("findBannedPhrases accepts plain texts", () => {
+test("findBannedPhrases finds nothing in texts without banned phrases", () => {
   for (const text of [
     "Empty if there are none.",
     "the revision is no longer deployed",

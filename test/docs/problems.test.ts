@@ -40,12 +40,12 @@ test.each<[document: unknown, problems: unknown]>([
   expect(problems(document)).toEqual(expected);
 });
 
-test("structuralProblems requires members only in whole objects", () => {
+test("structuralProblems reports missing required members only when isPart is false", () => {
   expect(structuralProblems(SCHEMA, { spec: { namespace: "a" } }, { isPart: false })).toEqual(["spec has no source"]);
   expect(problems({ spec: { namespace: "a" } })).toEqual([]);
 });
 
-test("pageFrom parses a page", () => {
+test("pageFrom returns the code blocks, links, anchors and inline code of a page", () => {
   const text = "# A `b`, [c](d)!\n\nSee [e\nf](g.md#h) and `[no](link)`.\n\n- x\n\n  ```yaml\n  a:\n    b: 1\n  ```\n\n## A\n\n## A\n";
   const { fences, links, anchors, code } = pageFrom("x.md", text);
   expect(fences).toEqual([{ language: "yaml", line: 8, text: "a:\n  b: 1" }]);

@@ -29,18 +29,18 @@ describe("the list of requirements", () => {
     expect(CITING.flatMap((line) => idsIn(line.text).flatMap((id) => (known.has(id) ? [] : [`${at(line)}: ${id}`])))).toEqual([]);
   });
 
-  test("every id is cited by a test or case, unless a reason is listed", () => {
+  test("every id is cited by a test or case, unless UNTESTED lists the id", () => {
     const tested = new Set(CITING.filter(isTest).flatMap(({ text }) => idsIn(text)));
     expect(LISTED.filter((id) => !tested.has(id))).toEqual(listNoted(UNTESTED));
   });
 
-  test("decisions only refer to their own ids", () => {
+  test("UNTESTED and DECIDED contain only ids from the list of requirements", () => {
     expect([...listNoted(UNTESTED), ...listNoted(DECIDED)].filter((id) => !LISTED.includes(id))).toEqual([]);
   });
 });
 
 describe("citations", () => {
-  test("citations refer to public documents with a version", () => {
+  test("citations refer to public documents, and citations of Go files contain a version or commit", () => {
     expect([...CITING, ...PAGE].flatMap((line) => citationProblems(line).map((problem) => `${at(line)}: ${problem}`))).toEqual([]);
   });
 

@@ -21,7 +21,7 @@ test.each<[shows: string, script: string, commands: string[][]]>([
   expect(readScript(script).commands).toEqual(commands);
 });
 
-test("readScript does not treat a here-document as commands", () => {
+test("readScript returns the text of a here-document separately from the commands", () => {
   const { commands, documents } = readScript("kubectl apply -f - <<'EOF' && olmv1 list\nspec: it's\nEOF\nolmv1 get x\n");
   expect(commands).toEqual([
     ["kubectl", "apply", "-f", "-"],
@@ -31,7 +31,7 @@ test("readScript does not treat a here-document as commands", () => {
   expect(documents).toEqual(["spec: it's\n"]);
 });
 
-test.each(["a 'b", 'a "b', "a $(b", "a <<EOF\nb\n"])("readScript reports an unterminated part: %j", (script) => {
+test.each(["a 'b", 'a "b', "a $(b", "a <<EOF\nb\n"])("readScript throws for an unclosed quote, substitution or here-document: %j", (script) => {
   expect(() => readScript(script)).toThrow(/is not (closed|terminated)/);
 });
 

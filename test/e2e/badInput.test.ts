@@ -91,7 +91,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
   });
 
   // invalid content is rejected as a whole, and the last valid content is still served.
-  test("catalogd reports file, line and reason of a malformed document, and serves the last valid content", async () => {
+  test("catalogd reports the file and position of a malformed document, and serves the last valid content", async () => {
     const good = new Map([["shop/catalog.yaml", Buffer.from("schema: olm.package\nname: shop\ndefaultChannel: stable\n")]]);
     const broken = new Map([
       ["shop/catalog.yaml", Buffer.from("schema: olm.package\nname: shop\n---\nschema: olm.channel\nname: [stable\n")],
@@ -142,7 +142,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
     await world.removed("ClusterExtension", name);
   });
 
-  test("operator-controller reports a missing namespace and ServiceAccount, and installs after they are created", async () => {
+  test("operator-controller reports a missing namespace and ServiceAccount, and installs the bundle after both are created", async () => {
     const created = createExtension("late", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     const { namespace } = created.spec;
     await world.apply(created);
@@ -159,7 +159,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
     await world.removed("ClusterExtension", "late");
   });
 
-  test("operator-controller reports the missing field and installs nothing when no ServiceAccount is set", async () => {
+  test("operator-controller installs nothing when spec.serviceAccount is not set, and reports the missing field", async () => {
     const { serviceAccount: _, ...spec } = createExtension("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" }).spec;
     await world.apply({ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", metadata: { name: "nobody" }, spec });
     const { message, reason } = await progressing("nobody", "serviceAccount");
@@ -169,7 +169,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
     await world.removed("ClusterExtension", "nobody");
   });
 
-  test("operator-controller does not change an existing object, and installs after it is deleted", async () => {
+  test("operator-controller does not change an object that already exists, and installs the bundle after a user deletes the object", async () => {
     const created = await extension("second");
     const { namespace } = created.spec;
     const theirs = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "hello-operator-phrases", namespace }, data: { mine: "yes" } };
@@ -190,7 +190,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
     await world.removed("ClusterExtension", "second");
   });
 
-  test("operator-controller rejects a second extension of a package, and reports the first one", async () => {
+  test("operator-controller rejects a second extension of a package, and reports the first extension as the owner", async () => {
     const [one, two] = [await extension("one"), await extension("two")];
     await world.apply(one);
     await world.installed("one", "1.0.0");
@@ -206,7 +206,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
   });
 
   // uninstalling an extension must not delete user data.
-  test("operator-controller keeps a CRD with custom resources after an uninstall, and the next extension adopts it", async () => {
+  test("operator-controller keeps a CRD with custom resources after an uninstall, and the next extension adopts the CRD", async () => {
     const created = await extension("keeper");
     await world.apply(created);
     await world.installed("keeper", "1.0.0");

@@ -62,7 +62,7 @@ describeWithPrivateCluster("operator-controller on an OpenShift cluster with a p
     await world.installation.restart("operator-controller");
   };
 
-  test("operator-controller passes the cluster proxy, or the proxy in its flags, to operators and logs no password", async () => {
+  test("operator-controller sets the proxy variables of operators from the cluster proxy or from its flags, and logs no password", async () => {
     const extension = createExtension("p", { packageName: "p" });
     await grantInstaller(cluster.client, extension, renderBundle(loadBundle(FILES), { installNamespace: extension.spec.namespace }));
     await world.apply(extension);

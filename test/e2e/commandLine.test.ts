@@ -193,7 +193,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     });
   });
 
-  test("olmv1 waits for approval, and deletes custom resources when requested", async () => {
+  test("olmv1 approve starts an install with manual approval, and olmv1 uninstall --crd-policy Delete deletes custom resources", async () => {
     const args = [
       "install",
       SAMPLE_PACKAGE,

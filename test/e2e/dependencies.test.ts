@@ -71,7 +71,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     return extension;
   }
 
-  test("operator-controller reports a dependency that no catalog contains, and writes nothing", async () => {
+  test("operator-controller reports a dependency that no catalog contains, and does not install the bundle", async () => {
     await apply("lonely");
     await world.condition("ClusterExtension", "lonely", (condition) => {
       const { status, reason, message = "" } = condition("Progressing") ?? {};
@@ -84,7 +84,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.removed("ClusterExtension", "lonely");
   });
 
-  test("operator-controller installs a dependency first, keeps it while another extension needs it, and removes it with the last", async () => {
+  test("operator-controller installs a dependency first, and uninstalls the dependency together with its last dependent", async () => {
     await apply("boat");
     await world.condition("ClusterExtension", "boat", (condition) => {
       const { status, message = "" } = condition("Progressing") ?? {};

@@ -60,13 +60,13 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
     expect(await session.run("olmv1 doctor")).toMatch(/\n0 problems, /);
   });
 
-  test("the address that npm start prints serves the catalog page", async () => {
+  test("the catalog page is served at the address that npm start prints", async () => {
     const address = /^Catalog page: (\S+)$/m.exec(started)?.[1] ?? "";
     const response = await fetch(address, { headers: { accept: "text/html" } });
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("<html")]);
   });
 
-  test("the commands of the tutorial print the output on the page, and leave no objects", async () => {
+  test("the commands of the tutorial print the output that the page shows, and leave no objects", async () => {
     const untracked = await session.run(`git -C '${ROOT}' status --short --untracked-files`);
     await session.runPage(TUTORIAL, confirm);
     expect(await session.run("kubectl get namespace kitchen --ignore-not-found; kubectl get ccat -o name")).toMatch(
@@ -82,12 +82,12 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
     expect(await session.run(confirm(uninstall))).toContain("ServiceAccount hello/hello-installer deleted");
   });
 
-  test("the commands of the page about installing an operator print the output on the page", async () => {
+  test("the commands of the page about installing an operator print the output that the page shows", async () => {
     await session.runPage(INSTALL, confirm);
     expect(await session.run("kubectl get cext,crd -o name")).not.toContain("greetings");
   });
 
-  test("olmv1 install does not grant permissions to a ServiceAccount of another owner without a terminal", async () => {
+  test("olmv1 install without a terminal grants no permissions to a ServiceAccount that olmv1 did not create", async () => {
     await session.run("kubectl -n hello create serviceaccount hello-installer");
     const install = "olmv1 install hello-operator --name hello --namespace hello --create-service-account --yes || true";
     expect(await session.run(install)).toContain(

@@ -99,7 +99,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
   });
 
   // Source: D-07.
-  test("operator-controller serves resolution records with a separate ClusterRole", async () => {
+  test("operator-controller serves resolution records only to ServiceAccounts with the ClusterRole for resolution records", async () => {
     const [reader, path] = [`Bearer ${await account("resolution-reader")}`, "/debug/resolution/nobody"];
     expect((await requestMetrics("operator-controller", reader, path))[0]).toBe(403);
     await cluster.client.create({
@@ -114,7 +114,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     expect((await requestMetrics("operator-controller", reader))[0]).toBe(403);
   });
 
-  test.for(SERVERS)("%s serves no metrics without TLS", async (server) => {
+  test.for(SERVERS)("%s does not serve metrics over plain HTTP", async (server) => {
     const log = await readFile(join(world.workDir, `${server}.log`), "utf8");
     const probes = log
       .split("\n")
@@ -145,7 +145,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     const port = (): number => ports.catalogd;
 
     // Source: I-29 (55).
-    test("catalogd rejects TLS 1.2 for metrics and content when the minimum is TLS 1.3", async () => {
+    test("catalogd rejects TLS 1.2 for metrics and content when its minimum version is TLS 1.3", async () => {
       await custom("--tls-custom-version", "TLSv1.3");
       for (const each of [port(), Number(new URL(world.installation.catalogs).port)]) {
         expect(await probeTls(each, { version: "TLSv1.3" })).toMatchObject({ version: "TLSv1.3" });
@@ -157,13 +157,13 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
       beforeAll(() => custom("--tls-custom-version", "TLSv1.2", "--tls-custom-ciphers", AES_128, "--tls-custom-curves", "prime256v1"));
 
       // Source: I-29 (56).
-      test("catalogd accepts only that cipher suite over TLS 1.2", async () => {
+      test("catalogd accepts only the cipher suite in its flags over TLS 1.2", async () => {
         expect(await probeTls(port(), { version: "TLSv1.2" })).toEqual({ version: "TLSv1.2", cipher: AES_128 });
         expect(await probeTls(port(), { version: "TLSv1.2", ciphers: OPENSSL_AES_256 })).toBeUndefined();
       });
 
       // Source: I-29 (57).
-      test("catalogd accepts only that curve", async () => {
+      test("catalogd accepts only the curve in its flags", async () => {
         const offer = { version: "TLSv1.2", ciphers: OPENSSL_AES_128 } as const;
         expect(await probeTls(port(), { ...offer, curve: "prime256v1" })).toEqual({ version: "TLSv1.2", cipher: AES_128 });
         expect(await probeTls(port(), { ...offer, curve: "secp521r1" })).toBeUndefined();
@@ -171,7 +171,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     });
 
     // Source: I-29 (58).
-    test("catalogd treats secp256r1 as prime256v1", async () => {
+    test("catalogd accepts curve secp256r1 as a name of prime256v1", async () => {
       await custom("--tls-custom-ciphers", AES_128, "--tls-custom-curves", "secp256r1");
       expect(await probeTls(port(), { version: "TLSv1.2", curve: "prime256v1" })).toMatchObject({ cipher: AES_128 });
       expect(await probeTls(port(), { version: "TLSv1.3", curve: "X25519" })).toBeUndefined();
@@ -179,7 +179,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
 
     // Source: I-29 (59).
     test.for(["X25519MLKEM768", "SecP256r1MLKEM768"])(
-      "catalogd accepts the post-quantum hybrid %s, and rejects its classical half",
+      "catalogd with the post-quantum hybrid curve %s accepts the hybrid, and rejects the classical curve alone",
       async (curve) => {
         await custom("--tls-custom-version", "TLSv1.3", "--tls-custom-curves", curve);
         expect(await probeTls(port(), { version: "TLSv1.3", curve })).toMatchObject({ version: "TLSv1.3" });
@@ -187,7 +187,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
       },
     );
 
-    test("catalogd accepts TLS 1.0 with profile old only", async () => {
+    test("catalogd accepts TLS 1.0 only with TLS profile old", async () => {
       const offer = { version: "TLSv1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
       await restartWith("catalogd", ["--tls-profile", "old"]);
       expect(await probeTls(port(), offer)).toMatchObject({ version: "TLSv1" });

@@ -75,7 +75,7 @@ describeWithPrivateCluster("a mirrored catalog", (cluster) => {
     return [...images, `${source.host}/things/both@${index.digest}`];
   }
 
-  test("operator-controller installs from a mirrored catalog when its source is not available", async () => {
+  test("operator-controller installs an extension from a mirror when the source registry is not available", async () => {
     const bundles: string[] = [];
     for (const { version, files } of buildSampleBundles()) {
       const folder = await write(`bundle-${version}`, files);

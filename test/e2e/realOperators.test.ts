@@ -113,7 +113,7 @@ describeWithData("real data", (data) =>
       expect(await listReleases(name)).toEqual([]);
     });
 
-    test("operator-controller installs aws-neuron-operator when kind ServiceMonitor is served", async () => {
+    test("operator-controller installs aws-neuron-operator when the API server starts to serve kind ServiceMonitor", async () => {
       const name = "neuron";
       const extension = createExtension(name, { packageName: "aws-neuron-operator", version: "1.2.0" });
       await grantInstaller(cluster.client, extension, await render("aws-neuron-operator", "1.2.0", extension.spec.namespace));
@@ -131,7 +131,7 @@ describeWithData("real data", (data) =>
       expect(await cluster.client.get({ ...serviceMonitorCrd(), name: MONITOR_CRD })).toBeDefined();
     });
 
-    test("operator-controller reports a missing permission, writes nothing, and installs after it is granted", async () => {
+    test("operator-controller reports a missing permission, writes nothing, and installs the bundle after the permission is granted", async () => {
       const name = "poor-cat";
       const extension = createExtension(name, { packageName: "cat-facts-operator", version: "1.1.2" });
       const { namespace } = extension.spec;
@@ -160,7 +160,7 @@ describeWithData("real data", (data) =>
     });
 
     // X-08: all requests use the extension's ServiceAccount, also for CRDs.
-    test("bundle content was read and written only by the extensions' ServiceAccounts", async () => {
+    test("only the extensions' ServiceAccounts read and write bundle content", async () => {
       // The controller watches the owners of CustomResourceDefinitions for dependencies.
       const isDefinitionWatch = ({ verb, objectRef }: AuditEvent): boolean =>
         objectRef?.resource === "customresourcedefinitions" && ["list", "watch"].includes(verb);

@@ -87,7 +87,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     expect(await sample.releases("stop")).toEqual(["v1 deployed"]);
   });
 
-  test("operator-controller installs the new version when the extension changes during an install", async () => {
+  test("operator-controller installs the new version when spec.version changes during an install", async () => {
     const created = await sample.extension("edited", { version: "1.0.0" });
     await using gate = await sample.gateFor(created);
     gate.close();
@@ -103,7 +103,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     expect(await sample.owned("edited")).toEqual(sample.wanted("1.1.0", created));
   });
 
-  test("operator-controller leaves nothing of an extension that is deleted during an install, and installs a recreated one", async () => {
+  test("operator-controller leaves no objects of an extension that is deleted during an install, and installs a new extension of that name", async () => {
     const created = await sample.extension("brief", { version: "1.0.0" });
     {
       await using gate = await sample.gateFor(created);
@@ -121,7 +121,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     expect(await sample.releases("brief")).toEqual(["v1 deployed"]);
   });
 
-  test("operator-controller installs one of two conflicting extensions, and reports the owner on the other", async () => {
+  test("operator-controller installs one of two conflicting extensions, and reports that extension as the owner on the other extension", async () => {
     const names = ["left", "right"] as const;
     for (const created of await Promise.all(names.map((name) => sample.extension(name, { version: "1.0.0" })))) void world.apply(created);
     const bothDone = async (): Promise<[winner: string, loser: string]> => {
@@ -151,7 +151,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     expect(await sample.releases("drift")).toEqual(deployed);
   });
 
-  test("operator-controller keeps the installed bundle reconciled without a catalog, and reports the missing catalog", async () => {
+  test("operator-controller still reconciles the installed bundle when its catalog is deleted, and reports the missing catalog", async () => {
     const created = await sample.installed("alone", "1.0.0");
     await world.removed("ClusterCatalog", "sample");
     const kept = await world.condition("ClusterExtension", "alone", (_, object) =>
@@ -185,13 +185,13 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     await sample.damageIsRepaired(created);
   });
 
-  test("both servers work after the API server restarts", async () => {
+  test("operator-controller installs an extension after the API server restarts", async () => {
     await dev().restart("kube-apiserver");
     const created = await sample.installed("after-restart", "1.0.0");
     expect(await sample.owned("after-restart")).toEqual(sample.wanted("1.0.0", created));
   });
 
-  test("catalogd serves from disk after a restart without the registry, and keeps the status", async () => {
+  test("catalogd serves stored content after a restart while the registry is down, and keeps the status", async () => {
     const all = async (): Promise<string> => (await fetch(`${world.installation.catalogs}/catalogs/sample/api/v1/all`)).text();
     const catalog = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "sample" };
     const [content, status] = [await all(), (await cluster.client.get(catalog))?.["status"]];
@@ -224,7 +224,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     await world.removed("ClusterCatalog", "moving");
   });
 
-  test("operator-controller reports how to delete an extension whose namespace and ServiceAccount are gone", async () => {
+  test("operator-controller reports how to delete an extension whose namespace and ServiceAccount no longer exist", async () => {
     const created = await sample.installed("homeless", "1.0.0");
     const namespace = { apiVersion: "v1", kind: "Namespace", name: created.spec.namespace };
     await cluster.client.delete(namespace);
@@ -246,7 +246,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     expect(await sample.owned("heir")).toContain("CustomResourceDefinition greetings.hello.example.com");
   });
 
-  test("operator-controller uninstalls completely when a foreground deletion removes the releases first", async () => {
+  test("operator-controller deletes all objects of an extension when a foreground deletion removes the releases first", async () => {
     const created = await sample.installed("foreground", "1.0.0");
     await cluster.client.delete({ ...created, name: "foreground" }, { propagationPolicy: "Foreground" });
     await eventually(async () => expect(await world.extension("foreground")).toBeUndefined(), { timeoutMs: 60_000 });
@@ -257,7 +257,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     expect(await sample.releases("foreground")).toEqual([]);
   });
 
-  test("operator-controller keeps all objects after an orphaning deletion, and a new extension adopts them without a new Pod", async () => {
+  test("operator-controller keeps all objects after a deletion with --cascade=orphan, and a new extension adopts them without new Pods", async () => {
     const created = await sample.installed("orphan", "1.0.0");
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: created.spec.namespace, name: "hello-operator" };
     const before = await cluster.client.get(deployment);

@@ -68,7 +68,7 @@ describeWithPrivateCluster("scenarios", (cluster) => {
       return found;
     }
 
-    test("operator-controller reports an unreachable proxy", async () => {
+    test("operator-controller reports a proxy that it cannot reach", async () => {
       const [port] = await findFreePorts(1);
       await restartBehind(`http://127.0.0.1:${port}`);
       await play(scenario("no-proxy"));

@@ -77,7 +77,7 @@ function isAlive(pid: number): boolean {
 }
 
 describeWithPrivateCluster("npm start on an existing cluster", (cluster) => {
-  test("npm start --kubeconfig uses the cluster and starts no control plane", async () => {
+  test("npm start --kubeconfig uses the cluster of the kubeconfig and starts no control plane", async () => {
     const { child, output } = npmStart(["--once", "--kubeconfig", cluster.kubeconfig]);
     const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
     expect(output()).toContain(`Using the cluster of ${cluster.kubeconfig}`);
@@ -114,7 +114,7 @@ describe.skipIf(!clusterAvailable())("npm start", () => {
     expect(code).toBe(0);
   });
 
-  test.skipIf(process.platform !== "linux")("npm start leaves no process when npm is killed", async () => {
+  test.skipIf(process.platform !== "linux")("npm start leaves no running processes when npm is killed", async () => {
     const { child, output } = npmStart([]);
     await eventually(() => expect(output()).toContain("olmv1 uninstall hello"), { timeoutMs: 120_000 });
     const family = descendants(child.pid ?? 0);

@@ -106,7 +106,7 @@ test("a stored release keeps objects, labels and annotations with any names", ()
   );
 });
 
-test("lone surrogates in a JSON manifest are equal in objects, digest, release and request", () => {
+test("a manifest with lone surrogates results in the same objects in the bundle, the request and the stored release", () => {
   const half = fc.constantFrom("\\ud800", "\\udfff", "\\uD83D\\uDE00", "\\\\ud800", "a");
   const texts = fc.uniqueArray(
     fc.array(half, { maxLength: 4 }).map((parts) => parts.join("")),
@@ -277,7 +277,7 @@ test.for(WELL_FORMED.filter((name) => name !== ""))(
 );
 
 test.for(["constructor", "toString", "hasOwnProperty", "valueOf"])(
-  "compileSelector does not find label %s on an object without it",
+  "compileSelector matches key %s only when the object has this label",
   (key) => {
     const exists = compileSelector({ matchExpressions: [{ key, operator: "Exists" }] });
     expect([exists.matches({}), exists.matches({ [key]: "a" })]).toEqual([false, true]);
@@ -286,13 +286,13 @@ test.for(["constructor", "toString", "hasOwnProperty", "valueOf"])(
   },
 );
 
-test("prepareObjects rejects two objects when only one has a member", () => {
+test("prepareObjects rejects two objects with the same name when only one of them has member __proto__", () => {
   const one = configMap({ spec: { a: 1 } });
   const other = JSON.parse('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"spec":{"__proto__":{}}}') as KubeObject;
   const options = { installNamespace: "ns", isNamespaced: () => true };
   expect(() => prepareObjects([one, other], options)).toThrow(/two different manifests/);
 });
 
-test("toMeta finds schema and name among a document's own members only", () => {
+test("toMeta ignores the schema and name inside member __proto__ of a document", () => {
   expect(toMeta(JSON.parse('{"__proto__":{"schema":"olm.package","name":"p"}}'))).toMatchObject({ schema: "", name: "" });
 });

@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { GOLDEN_FOLDER, goldenText } from "./golden.ts";
 import { GOLDEN_ROWS } from "./rows.ts";
 
-test.for(GOLDEN_ROWS)("$name is rendered without changes (npm run -s goldens updates it, git diff shows the difference)", async (row) => {
+test.for(GOLDEN_ROWS)("$name renders to the stored file (npm run -s goldens updates the file)", async (row) => {
   expect(await goldenText(row)).toBe(readFileSync(join(GOLDEN_FOLDER, `${row.name}.yaml`), "utf8"));
 });
 
-test("every file in rendered has a row", () => {
+test("every stored file in the golden folder has a row in GOLDEN_ROWS", () => {
   expect(readdirSync(GOLDEN_FOLDER).sort()).toEqual(GOLDEN_ROWS.map(({ name }) => `${name}.yaml`).sort());
 });

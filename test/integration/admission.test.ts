@@ -164,7 +164,7 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     await eventually(async () => {
       const { Progressing } = await world.conditions("blind", WAITING);
       expect(Progressing).toMatch(
-        /ConfigMap blind-system\/[abc]: configmaps "[abc]" is forbidden: exceeded quota: small, requested: count\/configmaps=1, .*; the controller removed the objects that it had created: \d deleted; grant the ServiceAccount list on resourcequotas/,
+        /ConfigMap blind-system\/[abc]: configmaps "[abc]" is forbidden: exceeded quota: small, requested: count\/configmaps=1, .*; the controller removed the objects that it had created: \d deleted; to detect this before objects are created, grant the ServiceAccount the list permission on resourcequotas/,
       );
     });
     await eventually(async () => expect(await ownObjects(cluster.client, "blind")).toEqual([]));

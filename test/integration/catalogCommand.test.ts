@@ -169,7 +169,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     const ref = `${cluster.registry.host}/cli/nowhere:v1`;
     const { code, out, err } = await run("catalog", "add", "nowhere", ref, "--wait", "--timeout", "10m");
     const text =
-      /^clustercatalog\.olm\.operatorframework\.io\/nowhere is not served: .*manifest unknown.*\. Check the name and the tag of the image\n$/;
+      /^clustercatalog\.olm\.operatorframework\.io\/nowhere is not served: .*manifest unknown.*\. Check the image name and tag\n$/;
     expect([code, out, err]).toEqual([1, expect.stringMatching(text), ""]);
     const { status } = (await catalogd.get("nowhere")) ?? {};
     expect(status?.failure).toEqual({ reason: "not_found" });
@@ -180,7 +180,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     const ref = await push("cli/broken", `${buildCatalog("1.20.0")}\n{"schema": "olm.channel", "name": ]}\n`);
     const { code, out, err } = await run("catalog", "add", "broken", ref, "--wait", "--timeout", "10m");
     const text =
-      /^clustercatalog\.olm\.operatorframework\.io\/broken is not served: .*catalog\.json: document 5.*Find its errors with olmv1 catalog validate\n$/;
+      /^clustercatalog\.olm\.operatorframework\.io\/broken is not served: .*catalog\.json: document 5.*List the errors with olmv1 catalog validate\n$/;
     expect([code, out, err]).toEqual([1, expect.stringMatching(text), ""]);
     expect((await catalogd.get("broken"))?.status?.failure).toEqual({ reason: "content" });
     await run("catalog", "remove", "broken");

@@ -257,12 +257,14 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
   test("metrics report the block", async () => {
     await Promise.all([gate.install(HELD, "1.0.0"), gate.install(BIG, "1.0.0")]);
     await buildBlocked("4.19", "held.v1.0.0");
-    expect(await gate.metrics("operator_controller_cluster_upgrade")).toEqual(
-      expect.arrayContaining([
-        'operator_controller_cluster_upgrade_blocked{extension="held",bundle="held.v1.0.0",max="4.18"} 1',
-        'operator_controller_cluster_upgrade_blocked{extension="big",bundle="big.v1.0.0",max="4.19"} 0',
-        "operator_controller_cluster_upgradeable 0",
-      ]),
+    await eventually(async () =>
+      expect(await gate.metrics("operator_controller_cluster_upgrade")).toEqual(
+        expect.arrayContaining([
+          'operator_controller_cluster_upgrade_blocked{extension="held",bundle="held.v1.0.0",max="4.18"} 1',
+          'operator_controller_cluster_upgrade_blocked{extension="big",bundle="big.v1.0.0",max="4.19"} 0',
+          "operator_controller_cluster_upgradeable 0",
+        ]),
+      ),
     );
     await gate.world.removed("ClusterExtension", "held");
     await eventually(async () =>

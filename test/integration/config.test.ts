@@ -172,7 +172,7 @@ describeWithCluster("config", (cluster) => {
   });
 
   // Source: S0-117.
-  test("the overlay air-gapped sets the registries of both programs, and only the samples contain a catalog", async () => {
+  test("the air-gapped overlay sets registries.conf and the CA certificates for both servers, and only config/samples contains a ClusterCatalog", async () => {
     const overlay = await renderKustomization("config/overlays/air-gapped");
     for (const [name, parse] of [
       [CONTROLLER, parseFlags],

@@ -242,7 +242,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     const { findings } = await readPlan("upgraded");
     await patch("upgraded", { spec: { source: { catalog: { version: "3.0.0" } } } });
     const { Progressing } = await world.conditions("upgraded", { ...HELD, Installed: "True/Succeeded" });
-    expect(Progressing).toContain("not applied: CustomResourceDefinition things.other.example.com stays");
+    expect(Progressing).toContain("not applied: CustomResourceDefinition things.other.example.com is kept");
     expect(findings.map(({ kind }) => kind)).toEqual(["conversion"]);
     const { message } = await world.expectProblem("upgraded", "ConversionNeeded");
     expect(findings[0]?.text.startsWith(message)).toBe(true);

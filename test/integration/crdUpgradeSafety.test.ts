@@ -294,7 +294,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       const widgetRule: PolicyRule = { apiGroups: [`${it.ns}.example.com`], resources: ["widgets"], verbs: ["list"] };
       await it.grant([crdRule, widgetRule]);
       const refused = await it.apply("3", [without(it.ns)]);
-      expect(refused).toContain("status.storedVersions of the CRD could not be written: ");
+      expect(refused).toContain("status.storedVersions of the CRD could not be updated: ");
       expect(refused).toContain('cannot patch resource "customresourcedefinitions/status"');
       const crd = `widgets.${it.ns}.example.com`;
       expect(refused.split("; ").slice(2)).toEqual([

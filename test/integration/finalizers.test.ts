@@ -70,7 +70,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     const x = await world.extension("left");
     await world.conditions("left", READY);
     await cluster.client.delete(toObjectRef(x), { propagationPolicy: "Orphan" });
-    await eventually(async () => expect((await world.events("left")).join("\n")).toContain("Orphaned: deleted with --cascade=orphan"));
+    await eventually(async () => expect((await world.events("left")).join("\n")).toContain("Orphaned: the extension was deleted with --cascade=orphan"));
     expect(await deployment(x.spec.namespace)).toBeDefined();
     expect(await world.releases("left")).toEqual(["v1 deployed"]);
     expect(await listRemoved("left")).toEqual([]);

@@ -193,7 +193,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
     const catalog = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterCatalog", name: "given" };
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: "olmv1-system", name: "catalogd-controller-manager" };
 
-    test("an install of the chart becomes ready, an upgrade updates the definitions, and an uninstall keeps definitions and catalogs", async () => {
+    test("helm install --wait succeeds, helm upgrade updates the CRDs, and helm uninstall keeps CRDs and ClusterCatalogs", async () => {
       const older = join(folder, "older");
       await cp(CHART, older, { recursive: true });
       const file = join(older, "templates/crd/olm.operatorframework.io_clustercatalogs.yaml");

@@ -264,7 +264,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(proxy.requests).toEqual([]);
     });
 
-    test("a policy that is missing at the default paths permits all pulls, and is logged once", async () => {
+    test("all pulls are permitted when there is no policy at the default path, and this is logged once", async () => {
       const open = await puller({ conf: insecureRegistry(proxy.host, HOST), signaturePolicy: { file: `${policy}.missing` } });
       expect([await outcome(`${name}:v1`, { from: open.puller }), await outcome(`${name}:v1`, { from: open.puller, owner: "b" })]).toEqual([
         "pulled",

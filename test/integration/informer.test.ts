@@ -133,7 +133,7 @@ describeWithPrivateCluster("an informer over a restart of its API server", (clus
     for (const followed of all) expect(interruptions(followed).length).toBeGreaterThan(0);
   });
 
-  test("status 410 (too old) is an error for a watch, and causes a list for an informer", async () => {
+  test("client.watch throws on status 410 (Expired), and an informer lists again", async () => {
     await dev().restart("kube-apiserver"); // its watch cache starts now, so that revision 1 is too old
     const err: unknown = await eventually(() =>
       Array.fromAsync(cluster.client.watch(CONFIG_MAP, { resourceVersion: "1", timeoutSeconds: 10 })).catch((thrown: unknown) => thrown),

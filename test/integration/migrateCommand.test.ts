@@ -178,7 +178,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
   test("olmv1 migrate check prints that a Subscription is eligible, and the resulting ClusterExtension", async () => {
     const { code, out, err } = await migrate(["check"]);
     expect([code, err]).toEqual([0, ""]);
-    expect(out).toContain("operators/hello: Eligible\n  note: the certificates of its webhooks");
+    expect(out).toContain("operators/hello: Eligible\n  note: the conversion replaces the certificates of the webhooks");
     expect(out).toContain("  becomes ClusterExtension hello in namespace operators: version 1.0.0 of package p from ClusterCatalog c\n");
   });
 

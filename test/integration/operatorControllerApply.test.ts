@@ -130,7 +130,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     });
     await cluster.client.patch(toObjectRef(binding("")), { metadata: { ownerReferences: null } }, { type: "merge" });
     await expect(pass(prepareObjectsFor(x, [binding("view")]))).rejects.toMatchObject({
-      problems: [expect.objectContaining({ next: expect.stringContaining("because it is not marked as an object of this extension") })],
+      problems: [expect.objectContaining({ next: expect.stringContaining("because the object is not marked as owned by this extension") })],
     });
     const broken = buildLabelled("Deployment", "c");
     (broken["spec"] as { replicas: number }).replicas = -1;
@@ -257,7 +257,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(refused.events).toEqual([
       `Warning ApplyFailed: install of bundle "p.v1.0.0" failed (objects so far: 1 created): ${refused.error}`,
     ]);
-    expect(releases.records.get(1)).toMatchObject({ status: "failed", description: expect.stringContaining("after 1 created") as string });
+    expect(releases.records.get(1)).toMatchObject({ status: "failed", description: expect.stringContaining("(objects so far: 1 created)") as string });
     await pass();
     expect(releases.state).toEqual(["v1 failed"]);
     await lift();

@@ -287,7 +287,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     const applier = new Applier(set.account.client, log, signal);
     const desired = set.objects.filter(({ kind }) => kind !== "CustomResourceDefinition");
     const { kept } = await prune(applier, set.account.client, { history, desired, crdPolicy: "DeleteIfUnused", owner }, signal);
-    expect(kept.map(({ text }) => text)).toEqual([expect.stringContaining("none of its versions is served") as string]);
+    expect(kept.map(({ text }) => text)).toEqual([expect.stringContaining("no version is served") as string]);
     await crdSpec(set, { versions: versions(set) });
     await eventually(async () => expect(await liveKinds(cluster, [thing])).toEqual(["Thing"])); // when it is served again
   });

@@ -182,9 +182,13 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
       .map(({ verb, objectRef }) => [verb, objectRef?.resource, objectRef?.subresource].filter(Boolean).join(" "));
   }
 
+  /** Waits until the extension has sent this request three times since its last status write, and no other request. */
   async function waitsWith(x: ClusterExtension, request: string): Promise<void> {
-    await eventually(async () => expect((await requestsWhileWaiting(x)).length).toBeGreaterThan(2));
-    expect(new Set(await requestsWhileWaiting(x))).toEqual(new Set([request]));
+    await eventually(async () => {
+      const requests = await requestsWhileWaiting(x);
+      expect(requests.length).toBeGreaterThan(2);
+      expect(new Set(requests)).toEqual(new Set([request]));
+    });
   }
 
   async function goesOn(x: ClusterExtension): Promise<void> {

@@ -357,7 +357,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
       {
         kind: "kindNotServed",
         text: expect.stringContaining(
-          "does not serve PrometheusRule (monitoring.coreos.com/v1), ServiceMonitor (monitoring.coreos.com/v1): install the operator that provides PrometheusRule (monitoring.coreos.com/v1) first, and apply the CustomResourceDefinition of ServiceMonitor (monitoring.coreos.com/v1) from the bundle: operator-controller writes nothing",
+          "does not serve PrometheusRule (monitoring.coreos.com/v1), ServiceMonitor (monitoring.coreos.com/v1): first install the operator that provides PrometheusRule (monitoring.coreos.com/v1), and apply the CustomResourceDefinition of ServiceMonitor (monitoring.coreos.com/v1) from the bundle yourself",
         ),
       },
       { kind: "ownership", text: expect.stringContaining("CustomResourceDefinition 'podmonitors.monitoring.coreos.com' already exists") },

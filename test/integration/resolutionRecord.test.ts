@@ -185,7 +185,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
       expect((await get(other, reader))[0], other).toBe(404);
   });
 
-  test("olmv1 prints the same record for an extension of the cluster, and the requirements of another version", async () => {
+  test("olmv1 resolve and why-not explain why a version is selected or not, and report unreadable catalogs and missing extensions", async () => {
     const access = ["--kubeconfig", cluster.kubeconfig, "--registries-conf", join(dir, "registries.conf")];
     const folder = ["--catalog-dir", `here=${dir}/files`];
     const known = await olmv1("resolve", "p", ...access, "--catalog", "pushed", "--installed", "1.0.0", "--explain");

@@ -90,11 +90,11 @@ describeWithPrivateCluster("definitions whose group version another API server s
     });
     const denied = await checkCrdUse(narrow.client, await crd(), signal);
     expect(formatReason(denied)).toBe("ServedElsewhere");
-    expect(denied).toMatchObject({ text: expect.stringContaining(`APIService v1.${GROUP} may not be read`) as string });
+    expect(denied).toMatchObject({ text: expect.stringContaining(`reading APIService v1.${GROUP} is forbidden`) as string });
     const { kept } = await new Uninstaller(account.client, new Applier(account.client, log, signal), x, signal).run(
       objects.map(toObjectRef),
     );
-    expect(kept.map(({ text }) => text)).toEqual([expect.stringContaining("cannot be listed: APIService") as string]);
+    expect(kept.map(({ text }) => text)).toEqual([expect.stringContaining("cannot list its custom resources: APIService") as string]);
 
     await cluster.client.delete(API_SERVICE);
     await eventually(async () => expect(await cluster.client.get(toObjectRef(THING))).toBeDefined());

@@ -21,7 +21,7 @@ test("splitRecordedLines wraps lines at the width of the terminal", () => {
   expect(texts).toEqual(["abc", "def", "g", "", "h"]);
 });
 
-test("animation shows each line at its time, scrolls a full screen, and escapes text", () => {
+test("renderAnimation shows each line at its time, scrolls when the screen is full, and escapes text", () => {
   const lines = Array.from({ length: 40 }, (_, i) => ({ atMs: i * 125, spans: [{ text: i === 3 ? "<script>" : `line ${i}`, style: "" }] }));
   const picture = renderAnimation(lines, 80, "A & B");
   expect(picture).toContain("@keyframes l8{0%{opacity:0}10.127%{opacity:1}}");

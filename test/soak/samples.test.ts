@@ -22,7 +22,7 @@ test.for<[string, Sample[], number]>([
   expect(computeGrowth(samples, 600)).toBeCloseTo(want, 0);
 });
 
-test("listFaults reports growth and leaks, and accepts fewer sockets", () => {
+test("listFaults reports memory growth and additional sockets or watches, and accepts fewer sockets", () => {
   const course = { program: "catalogd", samples: [sample(600, 100), sample(1_200, 103)], first: sample(10, 100), last: sample(1_300, 103) };
   expect(listFaults({ ...course, last: sample(1_300, 103, { sockets: 7, watches: 41 }) }, 600)).toEqual([
     "catalogd grows by 3.00 MB in ten minutes, more than 1.00",

@@ -29,7 +29,7 @@ describe("compareOutput", () => {
   });
 });
 
-test("readPageSteps pairs commands with the output that follows them", () => {
+test("readPageSteps returns each block of commands with the output block that follows it", () => {
   using folder = new TempFolder();
   const page = "```sh\na\n```\n\nText.\n\n```text\nout\n```\n\n```\nother\n```\n\n```sh\nb\nc\n```\n";
   const path = join(folder.write("docs", { "page.md": page }), "page.md");
@@ -39,7 +39,7 @@ test("readPageSteps pairs commands with the output that follows them", () => {
   ]);
 });
 
-test("PageSession keeps variables and folder between steps, and reports a failed command", async () => {
+test("PageSession keeps shell variables and the current folder between steps, and throws when a command fails", async () => {
   using folder = new TempFolder();
   const session = new PageSession(folder.write("scripts", {}), folder.path, { PATH: process.env["PATH"] });
   await session.run("X=1; mkdir inner; cd inner");

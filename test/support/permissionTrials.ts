@@ -136,7 +136,7 @@ export class PermissionTrials {
     await this.#grantWithout(permission);
     const refused = await this.#expectDenial(permission);
     await world.reopenWatches(this.#operator.name);
-    await world.waitForMessage(this.#operator.name, ` only: ${permission.resource}`);
+    await world.waitForMessage(this.#operator.name, ` to notice changes: ${permission.resource}`);
     await world.waitForMessage(this.#operator.name, `cannot ${permission.verb} resource "${permission.resource}"`);
     await refused();
     const reads = async (): Promise<number> =>

@@ -11,5 +11,5 @@ export function describeWithData(name: string, fn: (folder: string) => void): vo
     return;
   }
   console.warn(`SKIPPED ${name}: ${NO_SHARED_DATA}`);
-  describe(name, () => test.skip("needs real data", () => undefined));
+  describe(name, () => test.skip("tests need the folder of real data", () => undefined));
 }

@@ -65,9 +65,9 @@ Required permissions: list ClusterCatalogs and ClusterExtensions; get the Cluste
 ClusterVersion "version".
 
 Checks dependencies as operator-controller does. Without a cluster, a missing dependency does not
-exclude a bundle: the command only lists the dependency and a bundle that provides it. With
---installed-package or --dependency-policy, it checks dependencies against the packages in
---installed-package only.
+exclude a bundle: the command only lists the dependency and a bundle that provides it. To check
+dependencies without a cluster, use --installed-package or --dependency-policy: only the packages in
+--installed-package then count as installed.
 `;
 
 /** Adds the options of ResolutionOptions. */
@@ -93,7 +93,7 @@ export function addResolutionOptions(command: Command): Command {
     new Option("--dependency-policy <policy>", "overrides spec.dependencies.policy").choices(["Require", "Install", "Ignore"]),
     createRepeatableOption(
       "--installed-package <name=version>",
-      "package of the catalogs to treat as installed, without a cluster; repeatable",
+      "package version in --catalog-dir to treat as installed; repeatable",
     ),
     new Option("--cluster-version <version>", "OpenShift version of the cluster, such as 4.18.9 (default: from its ClusterVersion)"),
   ]);

@@ -380,7 +380,7 @@ function addConvert(template: Command, terminal: Terminal): void {
 }
 
 const VALIDATE_HELP = `
-Reports errors that opm validate also rejects, warnings about probable mistakes, and notes (severity
+Reports errors (opm validate also rejects the catalog), warnings about probable mistakes, and notes (severity
 info); see docs/reference/catalog-rules.md.
 
 Examples:

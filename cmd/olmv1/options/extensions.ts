@@ -166,7 +166,7 @@ export function addUninstall(program: Command, terminal: Terminal): void {
     )
     .option("--delete-namespace", "also delete the namespace, if olmv1 install created it and no other extension uses it")
     .option("--keep-service-account", "keep the ServiceAccount and its roles")
-    .option("-y, --yes", "uninstall without prompting, including custom resources");
+    .option("-y, --yes", "uninstall without prompting, even if custom resources will be deleted");
   addClusterOptions(addWaitOptions(command))
     .addHelpText("after", UNINSTALL_HELP)
     .action(async (name: string, options: UninstallOptions) => {

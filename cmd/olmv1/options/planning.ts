@@ -116,7 +116,7 @@ export function addWhyNot(program: Command, terminal: Terminal): void {
     .command("why-not")
     .description("Explain why a version is not selected and what would allow it")
     .usage("[options] [name] <version>")
-    .argument("<words...>", "ClusterExtension or package, and version")
+    .argument("<words...>", "name of a ClusterExtension or package, and a version or bundle name")
     .option("--extension <name>", "name of a ClusterExtension on the cluster");
   addResolutionOptions(command)
     .addHelpText("after", WHY_NOT_HELP)

@@ -68,7 +68,7 @@ describe("CatalogText with YAML", () => {
     expect(changed(text, 0, add)).toEqual({ text: text.replace("replaces: b", "replaces: 'b,c'"), rewritten: [] });
   });
 
-  test("CatalogText keeps compact lists when the file has them", () => {
+  test("CatalogText does not indent added lists when the lists in the file are not indented", () => {
     const text = "schema: olm.channel\nentries:\n- name: a\n  skips:\n  - x\n- name: b\n";
     const wanted = "schema: olm.channel\nentries:\n- name: a\n  skips:\n  - x\n- name: b\n  skips:\n  - z\n- name: c\n";
     const add = (blob: JsonObject): JsonObject => ({ ...blob, entries: [entries(blob)[0], { name: "b", skips: ["z"] }, { name: "c" }] });

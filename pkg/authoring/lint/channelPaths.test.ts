@@ -71,7 +71,7 @@ test("ChannelPaths stops all searches after 2,000,000 steps", () => {
   expect(searches).toBe(2_000);
 });
 
-test("lints list at most three names when a channel has many heads or dead ends", () => {
+test("dead-end messages list at most three channel heads when a channel has many", () => {
   const lint = new CatalogLint();
   const entries = [
     ...Array.from({ length: 2_000 }, (_, i) => ({ name: `p.v1.${i}.0` })),

@@ -87,7 +87,7 @@ test.for<[string, ChannelEntry[], Parameters<typeof buildUpdateGraph>[1], string
     "entries",
     Array.from({ length: 4 }, (_, i) => ({ name: `p.v${i}.0.0` })),
     { nodes: 3, edges: 9, comparisons: 9, bytes: 9_999 },
-    "4 entries, more than the limit of 3",
+    "4 bundles, including replaced and skipped ones, more than the limit of 3",
   ],
   ["updates", [{ name: "a", skips: ["b", "c", "d"] }], { nodes: 9, edges: 2, comparisons: 9, bytes: 9_999 }, "too many upgrade edges"],
   [

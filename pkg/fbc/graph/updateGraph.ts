@@ -145,7 +145,7 @@ function channelGraph(
   const absent = [...referred].filter((name) => name !== "" && !names.has(name)).sort(compareText);
   if (entries.length + absent.length > limits.nodes)
     throw new GraphTooLargeError(
-      `channel "${channel.name}" has ${entries.length + absent.length} entries, more than the limit of ${limits.nodes}`,
+      `the graph of channel "${channel.name}" has ${entries.length + absent.length} bundles, including replaced and skipped ones, more than the limit of ${limits.nodes}`,
     );
   const node = (name: string): GraphNode => ({
     name,

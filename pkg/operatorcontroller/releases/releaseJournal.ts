@@ -232,7 +232,7 @@ async function wrapStoreError({ version, status }: ReleaseRecord, work: Promise<
   try {
     await work;
   } catch (err) {
-    throw wrapError(`cannot store release v${version} as ${status}: `, err);
+    throw wrapError(`cannot store release v${version} with status ${status}: `, err);
   }
 }
 

@@ -39,14 +39,14 @@ test.for<[name: string, expected: Partial<RenderCase>, actual: Rendered, lines: 
   expect(compareRender({ bundle: "b", namespace: "ns", ...expected }, actual)).toEqual(lines);
 });
 
-test("compareRender reports another digest", () => {
+test("compareRender reports an object whose digest differs from the expected digest", () => {
   const expectedObject = { ...object("CustomResourceDefinition", "as.b"), sha256: digest.replace(/^./, "x") };
   expect(compareRender({ bundle: "b", namespace: "ns", objects: [expectedObject] }, objects(crd))[0]).toBe(
     "differs: v1 CustomResourceDefinition as.b",
   );
 });
 
-test("render runner applies the case's configuration and certificate provider", () => {
+test("rendered uses the configuration and the certificate provider of the case", () => {
   const files = bundleFiles({});
   expect(rendered({ bundle: "b", namespace: "ns", config: null, certProvider: null }, files)).toEqual({ objects: [] });
   expect(rendered({ bundle: "b", namespace: "ns", config: { nope: 1 } }, files)).toEqual(
