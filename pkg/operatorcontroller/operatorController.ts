@@ -2,7 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
-import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
+import {
+  ANNOTATION_ROLLBACK_TO,
+  API_VERSION,
+  CLUSTER_CATALOG,
+  CLUSTER_EXTENSION,
+  ConditionType,
+  EXTENSION_PERMISSIONS,
+  Reason,
+} from "../api/constants.ts";
+import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
 import { systemClock } from "../async/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
@@ -58,6 +67,8 @@ export class OperatorController {
   readonly #controller: Controller;
   readonly #events: EventRecorder;
   readonly #managed: ManagedPermissions;
+  /** Reports decisions of permission-manager; undefined if it does not run. */
+  readonly #permissions: Informer<ExtensionPermissions> | undefined;
   readonly #identities: Identities;
   readonly #memory = new ExtensionCache();
   readonly #handovers = new Handovers(() => this.#extensions.list());
@@ -87,7 +98,12 @@ export class OperatorController {
     this.#queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: registerQueueMetrics(metrics, NAME) });
     this.#rechecks = new ConditionPoller({ intervalMs: recheckIntervalMs, onOver: (name) => this.#queue.add(name) });
     this.#events = new EventRecorder(client, { component: "operator-controller", log });
-    this.#managed = new ManagedPermissions(client, options.serviceAccountFallback === "managed");
+    const isManaged = options.serviceAccountFallback === "managed";
+    this.#managed = new ManagedPermissions(client, isManaged);
+    if (isManaged) {
+      this.#permissions = new Informer<ExtensionPermissions>(client, EXTENSION_PERMISSIONS, { transform: withoutBulk }, log);
+      this.#permissions.onEvent(({ object }) => this.#queue.add(object.metadata.name));
+    }
     this.#identities = new Identities(client, new ServiceAccountTokens(client), options.serviceAccountFallback, this.#managed);
     this.#metrics = new ExtensionMetrics(metrics);
     const facts = new InstalledSummaryCache();
@@ -200,7 +216,7 @@ export class OperatorController {
       this.#rechecks.endAll();
       await this.#images.close();
     };
-    const followers = [...informers, this.#installedReleases, this.#apis, this.#gate];
+    const followers = [...informers, ...(this.#permissions ? [this.#permissions] : []), this.#installedReleases, this.#apis, this.#gate];
     await Promise.all([...followers.map((follower) => follower.run(signal)), work()]);
     this.#watches.close();
     this.#sources.close();
