@@ -63,6 +63,9 @@ export class PermissionReconciler {
       hasOwnAccount(extension)
     ) {
       await writer.revoke(granted);
+      // The garbage collector would delete it too, but may need a while to discover the kind.
+      if (permissions.metadata.deletionTimestamp === undefined)
+        await api.delete(toObjectRef(permissions), { uid: permissions.metadata.uid });
       await this.#removeFinalizer(permissions);
       log.info("permissions revoked");
       return undefined;
