@@ -2,7 +2,7 @@ import { LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
-import { buildGrantObjects, GRANT_PREFIX, readGrantedRules } from "../permissions/grantObjects.ts";
+import { buildGrantObjects, isGrantName, readGrantedRules } from "../permissions/grantObjects.ts";
 import type { Subject } from "../rbac/installerManifests.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { getObjectKey } from "../release/identity.ts";
@@ -44,7 +44,7 @@ export class GrantWriter {
       KINDS.map(async (gvk) => (await this.#client.list(gvk, { labelSelector, signal })).items.map((item) => ({ ...item, ...gvk }))),
     );
     // Objects with the label but another name are not ours: permission-manager neither trusts nor deletes them.
-    const objects = lists.flat().filter(({ metadata }) => metadata.name.startsWith(GRANT_PREFIX));
+    const objects = lists.flat().filter(({ metadata }) => isGrantName(metadata.name));
     return { objects, rules: readGrantedRules(extension, objects) };
   }
 

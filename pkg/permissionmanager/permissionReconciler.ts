@@ -64,8 +64,7 @@ export class PermissionReconciler {
     ) {
       await writer.revoke(granted);
       // The garbage collector would delete it too, but may need a while to discover the kind.
-      if (permissions.metadata.deletionTimestamp === undefined)
-        await api.delete(toObjectRef(permissions), { uid: permissions.metadata.uid });
+      if (permissions.metadata.deletionTimestamp === undefined) await api.delete(toObjectRef(permissions));
       await this.#removeFinalizer(permissions);
       log.info("permissions revoked");
       return undefined;

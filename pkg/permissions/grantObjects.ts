@@ -1,16 +1,22 @@
 import { LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { buildTokenManifests, type Installer, roleAndBinding, type Subject } from "../rbac/installerManifests.ts";
+import { buildTokenRule, type Installer, roleAndBinding, type Subject } from "../rbac/installerManifests.ts";
 import type { PolicyRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { compareText } from "../text/compare.ts";
 
-/** Prefix of the names of all objects that permission-manager creates; an admission policy requires it. */
-export const GRANT_PREFIX = "olmv1-extension-";
+/** Prefixes of the names of all objects that permission-manager creates; config/permissions/admission.yaml requires them. */
+const GRANT_PREFIX = "olmv1-extension-";
+const TOKEN_PREFIX = "olmv1-token-";
 
 /** Returns the name of the ServiceAccount and the roles of an extension. At most 69 characters. */
 export function getGrantName(extension: string): string {
   return `${GRANT_PREFIX}${extension}`;
+}
+
+/** Reports whether permission-manager creates objects with this name. */
+export function isGrantName(name: string): boolean {
+  return name.startsWith(GRANT_PREFIX) || name.startsWith(TOKEN_PREFIX);
 }
 
 /** Returns the ServiceAccount of an extension. */
@@ -31,7 +37,8 @@ export function buildGrantObjects(extension: string, namespace: string, rules: R
   const namespaced = [...rules.namespaceRules].flatMap(([where, own]) =>
     own.length > 0 ? roleAndBinding({ name, namespace: where }, own, subject) : [],
   );
-  const objects = [account, ...cluster, ...namespaced, ...buildTokenManifests({ namespace, name }, controller)];
+  const token = roleAndBinding({ name: `${TOKEN_PREFIX}${extension}`, namespace }, [buildTokenRule(name)], controller);
+  const objects = [account, ...cluster, ...namespaced, ...token];
   return objects.map((object) => labelForExtension(extension, object));
 }
 

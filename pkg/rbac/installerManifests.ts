@@ -46,8 +46,12 @@ export function buildInstallerManifests(installer: Installer, rules: RequiredRul
 
 /** Returns the permission of `controller` to request tokens of this ServiceAccount, without which it cannot impersonate the installer. */
 export function buildTokenManifests({ namespace, name }: Installer, controller: Subject): KubeObject[] {
-  const rule: PolicyRule = { apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: [name], verbs: ["create"] };
-  return roleAndBinding({ name: `${name}-token`, namespace }, [rule], controller);
+  return roleAndBinding({ name: `${name}-token`, namespace }, [buildTokenRule(name)], controller);
+}
+
+/** Returns the permission to create tokens of a ServiceAccount. */
+export function buildTokenRule(serviceAccount: string): PolicyRule {
+  return { apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: [serviceAccount], verbs: ["create"] };
 }
 
 /** Returns a role with `rules` and a binding of the same name to `subject`, in the cluster scope or in a namespace. */
