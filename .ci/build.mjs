@@ -18,6 +18,7 @@ const dist = resolve(process.argv[2] ?? join(root, "dist"));
 const entryPoints = {
   catalogd: "cmd/catalogd/main.ts",
   "operator-controller": "cmd/operator-controller/main.ts",
+  "permission-manager": "cmd/permission-manager/main.ts",
   loadWorker: "pkg/catalogd/load/loadWorker.ts",
   queryWorker: "pkg/catalogd/graphql/queryWorker.ts",
   segmentWorker: "pkg/catalogd/store/segmentWorker.ts",

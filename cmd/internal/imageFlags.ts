@@ -6,19 +6,13 @@ import type { Logger } from "../../pkg/telemetry/log.ts";
 import type { Metrics } from "../../pkg/telemetry/metrics.ts";
 import { optionalText } from "./flags.ts";
 
-/** Registry flags of both servers, to spread into their flags, because both pull images in the same way. */
-export function imageFlags() {
+/** Registry flags of all servers, to spread into their flags, because all pull images in the same way. */
+export function registryFlags() {
   return {
     "pull-cas-dir": optionalText().describe("folder of PEM files with CA certificates for registries; read for each pull"),
     "registries-conf": optionalText().describe("path of a registries.conf; read for each pull (default: the system's registries.conf)"),
     "signature-policy": optionalText().describe(
       "path of a policy.json with the accepted images and signatures; read for each pull; without a policy, all images are accepted (default: the system's policy.json)",
-    ),
-    "global-pull-secret": optionalText().describe(
-      "Secret with registry credentials, as <namespace>/<name>; imagePullSecrets of the server's ServiceAccount take precedence",
-    ),
-    "service-account-token": optionalText().describe(
-      `token file of the ServiceAccount whose imagePullSecrets are used (default: ${SERVICE_ACCOUNT_TOKEN})`,
     ),
     "auth-file": optionalText().describe(
       "path of a docker config file with registry credentials; pull secrets take precedence; read for each pull",
@@ -26,14 +20,31 @@ export function imageFlags() {
   };
 }
 
-/** The values of `imageFlags`. */
-export interface ImageFlags {
+/** Registry flags of catalogd and operator-controller, which also read pull secrets from the API server. */
+export function imageFlags() {
+  return {
+    ...registryFlags(),
+    "global-pull-secret": optionalText().describe(
+      "Secret with registry credentials, as <namespace>/<name>; imagePullSecrets of the server's ServiceAccount take precedence",
+    ),
+    "service-account-token": optionalText().describe(
+      `token file of the ServiceAccount whose imagePullSecrets are used (default: ${SERVICE_ACCOUNT_TOKEN})`,
+    ),
+  };
+}
+
+/** The values of `registryFlags`. */
+export interface RegistryFlags {
   "pull-cas-dir"?: string | undefined;
   "registries-conf"?: string | undefined;
   "signature-policy"?: string | undefined;
+  "auth-file"?: string | undefined;
+}
+
+/** The values of `imageFlags`. */
+export interface ImageFlags extends RegistryFlags {
   "global-pull-secret"?: string | undefined;
   "service-account-token"?: string | undefined;
-  "auth-file"?: string | undefined;
 }
 
 /** Returns whether the global pull secret, if set, has a namespace and a name. */
@@ -59,7 +70,7 @@ export async function createPullSecrets(
 }
 
 /** Returns a puller with the credentials, certificate authorities and mirrors in the flags, and the proxies in the environment. */
-export function createPuller(flags: ImageFlags, options: Pick<PullerOptions, "cacheDir" | "limits" | "log" | "credentials">): Puller {
+export function createPuller(flags: RegistryFlags, options: Pick<PullerOptions, "cacheDir" | "limits" | "log" | "credentials">): Puller {
   return new Puller({
     ...options,
     registriesConf: flags["registries-conf"],

@@ -20,7 +20,7 @@ export type LogLine = { msg?: string; level?: number } & Record<string, unknown>
 
 /** Options for starting a server. */
 export interface ServerOptions {
-  name: "catalogd" | "operator-controller";
+  name: ServerName;
   args: readonly string[];
   /**
    * Folder of bundled programs to run; default: those next to this one, or the sources in a
@@ -130,7 +130,7 @@ const TOKEN_SECONDS = 3_600;
 const RENEW_MS = (TOKEN_SECONDS * 1_000) / 2;
 const READY_TIMEOUT_MS = 180_000;
 
-/** Options for running the two servers against a cluster. */
+/** Options for running the servers against a cluster. */
 export interface InstallationOptions {
   /** Client with permission to install CRDs and RBAC and to create tokens. */
   admin: Client;
@@ -156,9 +156,16 @@ export interface InstallationOptions {
 }
 
 /** The servers by program name. */
-export type ServerName = "catalogd" | "operator-controller";
+export type ServerName = "catalogd" | "operator-controller" | "permission-manager";
 
-/** The two servers, running as separate processes with only the permissions in config/rbac. */
+/** The ServiceAccount of each server, in the system namespace. */
+const ACCOUNTS: Readonly<Record<ServerName, string>> = {
+  catalogd: "catalogd-controller-manager",
+  "operator-controller": "operator-controller-controller-manager",
+  "permission-manager": "permission-manager",
+};
+
+/** The servers, running as separate processes with only the permissions in config. */
 export interface Installation {
   /** Base URL of catalogd's content server. */
   readonly catalogs: string;
@@ -170,18 +177,19 @@ export interface Installation {
   stop(): Promise<void>;
 }
 
-/** Applies CRDs and RBAC and starts catalogd and operator-controller, each with the token of its own ServiceAccount. */
+/** Applies CRDs, RBAC and admission policies, and starts each server with the token of its own ServiceAccount. */
 export async function startInstallation(options: InstallationOptions): Promise<Installation> {
   const { admin, workDir } = options;
   await mkdir(workDir, { recursive: true });
   await installConfig(admin);
   const tokens = new TokenFiles(admin, workDir);
   await tokens.write();
-  const [content, ...probePorts] = await findFreePorts(3);
+  const [content, ...probePorts] = await findFreePorts(4);
   const catalogs = `http://127.0.0.1:${content}`;
   const probes: Record<ServerName, string> = {
     catalogd: `http://127.0.0.1:${probePorts[0]}`,
     "operator-controller": `http://127.0.0.1:${probePorts[1]}`,
+    "permission-manager": `http://127.0.0.1:${probePorts[2]}`,
   };
   const specific: Record<ServerName, string[]> = {
     catalogd: [
@@ -193,8 +201,16 @@ export async function startInstallation(options: InstallationOptions): Promise<I
       join(workDir, "catalogd"),
       "--shutdown-delay",
       "0",
+      "--service-account-token",
+      tokens.pathOf("catalogd"),
     ],
-    "operator-controller": ["--cache-path", join(workDir, "operator-controller")],
+    "operator-controller": [
+      "--cache-path",
+      join(workDir, "operator-controller"),
+      "--service-account-token",
+      tokens.pathOf("operator-controller"),
+    ],
+    "permission-manager": ["--cache-path", join(workDir, "permission-manager")],
   };
   const start = async (name: ServerName): Promise<ServerProcess> => {
     const kubeconfig = join(workDir, `${name}.kubeconfig`);
@@ -206,8 +222,6 @@ export async function startInstallation(options: InstallationOptions): Promise<I
       SYSTEM_NAMESPACE,
       "--health-probe-bind-address",
       new URL(probes[name]).host,
-      "--service-account-token",
-      tokens.pathOf(name),
     ];
     if (options.registriesConf) args.push("--registries-conf", options.registriesConf);
     if (options.signaturePolicy !== undefined) args.push("--signature-policy", options.signaturePolicy);
@@ -223,8 +237,16 @@ export async function startInstallation(options: InstallationOptions): Promise<I
     await ready(server, `${probes[name]}/readyz`);
     return server;
   };
-  const [catalogd, operatorController] = await Promise.all([start("catalogd"), start("operator-controller")]);
-  const servers: Record<ServerName, ServerProcess> = { catalogd, "operator-controller": operatorController };
+  const [catalogd, operatorController, permissionManager] = await Promise.all([
+    start("catalogd"),
+    start("operator-controller"),
+    start("permission-manager"),
+  ]);
+  const servers: Record<ServerName, ServerProcess> = {
+    catalogd,
+    "operator-controller": operatorController,
+    "permission-manager": permissionManager,
+  };
   return {
     catalogs,
     servers,
@@ -241,20 +263,23 @@ export async function startInstallation(options: InstallationOptions): Promise<I
 }
 
 /**
- * Applies the prerequisites for servers outside the cluster (namespace, CRDs and RBAC of config/)
- * and waits until the CRDs are served.
+ * Applies the prerequisites for servers outside the cluster (namespace, CRDs, RBAC and admission policies of config/). Waits until the CRDs are
+ * served, before it applies the default PermissionPolicy.
  */
 export async function installConfig(admin: Client): Promise<void> {
-  const objects: KubeObject[] = [];
-  for (const path of [...(await listManifests("namespace")), ...(await listManifests("crd")), ...(await listManifests("rbac"))]) {
-    objects.push(...(parseYamlDocuments(await readFile(join(CONFIG, path), "utf8")) as KubeObject[]));
-  }
-  for (const object of objects) await admin.apply(object, { fieldManager: FIELD_MANAGER, force: true });
-  const crds = objects.filter((object) => object.kind === "CustomResourceDefinition");
+  const applyFolder = async (folder: string): Promise<KubeObject[]> => {
+    const texts = await Promise.all((await listManifests(folder)).map((path) => readFile(join(CONFIG, path), "utf8")));
+    const objects = texts.flatMap((text) => parseYamlDocuments(text) as KubeObject[]);
+    for (const object of objects) await admin.apply(object, { fieldManager: FIELD_MANAGER, force: true });
+    return objects;
+  };
+  await applyFolder("namespace");
+  const crds = await applyFolder("crd");
   await waitUntil(READY_TIMEOUT_MS, "the CRDs are established", async () => {
     const live = await Promise.all(crds.map((crd) => admin.get({ apiVersion: crd.apiVersion, kind: crd.kind, name: crd.metadata.name })));
     return live.every(isEstablished);
   });
+  for (const folder of ["rbac", "permissions"]) await applyFolder(folder);
 }
 
 /** Returns the manifests of one folder of config/, relative to it, sorted by name. */
@@ -299,8 +324,8 @@ class TokenFiles {
   }
 
   async write(): Promise<void> {
-    for (const name of ["catalogd", "operator-controller"] as const) {
-      const account = `${name}-controller-manager`;
+    for (const name of Object.keys(ACCOUNTS) as ServerName[]) {
+      const account = ACCOUNTS[name];
       const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${account}/token`;
       const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: TOKEN_SECONDS } };
       const response = (await this.#admin.raw("POST", path, body)) as { status?: { token?: string } };

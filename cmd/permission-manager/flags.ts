@@ -1,0 +1,54 @@
+import * as z from "zod";
+import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/api/flagValues.ts";
+import {
+  describeFlags,
+  duration,
+  type FlagHelp,
+  formatUsage,
+  logFlags,
+  optionalText,
+  parseFlagsWith,
+  systemNamespaceFlag,
+} from "../internal/flags.ts";
+import { registryFlags } from "../internal/imageFlags.ts";
+import { areElectionTimesValid, ELECTION_TIMES, leaderFlags } from "../internal/leaderFlags.ts";
+
+/** Flags of the server. Flags that operator-controller also has must have the same values there, because both must render the same objects. */
+const Flags = z
+  .strictObject({
+    kubeconfig: z.string().optional().describe("path of a kubeconfig (default: $KUBECONFIG, else the Pod's ServiceAccount)"),
+    "system-namespace": systemNamespaceFlag("namespace of the server and of operator-controller"),
+    "cache-path": z.string().default("/var/cache/permission-manager").describe("folder for unpacked bundle images"),
+    "catalogd-cas-dir": optionalText().describe("folder of PEM files with CA certificates for catalogd"),
+    ...registryFlags(),
+    "health-probe-bind-address": z.string().default(":8081").describe("address to serve /healthz, /readyz and /metrics on; 0 disables it"),
+    "webhook-cert-provider": z
+      .enum(WEBHOOK_CERT_PROVIDERS)
+      .default("auto")
+      .describe("provider of certificates for webhooks and API services, as for operator-controller"),
+    "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("maximum number of concurrent reconciles"),
+    "max-backoff": duration("2m").describe("maximum delay before a failed verification is retried"),
+    ...leaderFlags("grants permissions"),
+    ...logFlags(),
+  })
+  .refine(areElectionTimesValid, ELECTION_TIMES);
+
+export type Flags = z.output<typeof Flags>;
+
+/** Describes the server in its help. */
+const PROGRAM_DESCRIPTION = "permission-manager: grants extensions the permissions of their bundles, as permission policies allow";
+
+/** Returns the flags with their descriptions. */
+export function flagHelp(): FlagHelp[] {
+  return describeFlags(Flags.shape);
+}
+
+/** Returns the text for `--help`. */
+export function usage(): string {
+  return formatUsage(PROGRAM_DESCRIPTION, Flags.shape);
+}
+
+/** @throws Error that lists each invalid flag. */
+export function parseFlags(args: string[]): Flags | "help" {
+  return parseFlagsWith(Flags, Flags.shape, args);
+}

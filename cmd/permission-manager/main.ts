@@ -1,0 +1,78 @@
+import { setFlagsFromString } from "node:v8";
+import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
+import { Client } from "../../pkg/kube/client.ts";
+import { BUNDLE_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
+import { CatalogClient } from "../../pkg/operatorcontroller/catalogs/catalogClient.ts";
+import { PermissionManager } from "../../pkg/permissionmanager/permissionManager.ts";
+import { startProbeServer } from "../../pkg/telemetry/health.ts";
+import { createLogger } from "../../pkg/telemetry/log.ts";
+import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
+import { getLogLevel } from "../internal/flags.ts";
+import { createPuller } from "../internal/imageFlags.ts";
+import { createLeadership } from "../internal/leaderFlags.ts";
+import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
+import { type Flags, parseFlags, usage } from "./flags.ts";
+
+/** Lease for leader election. */
+const LEASE_NAME = "permission-manager.olm.operatorframework.io";
+
+async function run(flags: Flags): Promise<void> {
+  const log = createLogger({ component: "permission-manager", level: getLogLevel(flags) });
+  ignoreConnectionResets(log);
+  const metrics = createMetrics("permission_manager");
+  metrics.collectProcess();
+  const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "permission-manager", observe: registerRestClientMetrics(metrics) });
+  const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"] });
+  const puller = createPuller(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_IMAGE_LIMITS, log });
+  const leadership = createLeadership(flags, { client, name: LEASE_NAME, log, metrics });
+  const manager = new PermissionManager({
+    client: leadership.client,
+    puller,
+    packages,
+    systemNamespace: flags["system-namespace"],
+    webhookCertProvider: flags["webhook-cert-provider"],
+    workers: flags["max-concurrent-reconciles"],
+    maxBackoffMs: flags["max-backoff"],
+    log,
+    metrics,
+  });
+  let leading = false;
+  const probes = await startProbeServer({
+    bindAddress: flags["health-probe-bind-address"],
+    // Metrics have no port with TLS, because this server must not read Secrets, and therefore has no self-managed certificate.
+    metrics,
+    log,
+    ready: {
+      informers: () => {
+        if (leading && !manager.ready) throw new Error("the ExtensionPermissions, policies and ClusterCatalogs have not been listed yet");
+      },
+      leader: () => leadership.describe(),
+    },
+  });
+  log.info({ node: process.version, probes: probes.url }, "starting");
+  try {
+    const tasks = {
+      manager: (signal: AbortSignal) => {
+        const lost = Promise.withResolvers<never>();
+        const leads = leadership.run(signal, async (term) => {
+          leading = true;
+          await manager.run(term);
+          // Exits after losing leadership, because the in-memory state is outdated; a new process starts without state.
+          if (!signal.aborted) lost.reject(new Error("leader election lost"));
+        });
+        return Promise.race([leads, lost.promise]);
+      },
+    };
+    await runUntilStopped({ tasks, signal: stopOnSignals(log), log });
+  } finally {
+    await probes.close();
+    await packages.close();
+    await puller.close();
+    await client.close();
+  }
+  log.info("stopped");
+}
+
+// Otherwise, V8 keeps up to twice the needed memory after a burst of work, even while the process is idle: docs/adr/0011.
+setFlagsFromString("--memory-saver-mode");
+await runProgram({ name: "permission-manager", parseFlags, usage, run });
