@@ -47,7 +47,7 @@ test("decodeMetas keeps all fields and formats numbers like Go", async () => {
   ]);
 });
 
-test("decodeMetas rejects a document that is too large without reading all of it", async () => {
+test("decodeMetas rejects a document that is too large before it has read the whole document", async () => {
   let read = 0;
   function* endless(): Generator<Uint8Array> {
     for (;;) {

@@ -91,7 +91,7 @@ test.for([
   expect(wantedFault(json)).toBeDefined();
 });
 
-test("JsonScanner finds the values of any JSON, and the faults of any corrupted JSON, in any pieces", () => {
+test("JsonScanner finds the same values in any JSON, and the same faults in any corrupted JSON, for chunks of any size", () => {
   const changed = fc.tuple(fc.json(), fc.nat(), fc.nat(2), fc.constantFrom("", '"', "\\", ",", "}", "]", "x", "\n", "1", "\u4e2d"));
   fc.assert(
     fc.property(changed, fc.integer({ min: 1, max: 9 }), ([json, at, removed, added], bytesAtOnce) => {

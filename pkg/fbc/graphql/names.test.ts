@@ -47,7 +47,7 @@ describe("SchemaDiscovery", () => {
     expect(Object.fromEntries(shown)).toEqual(nested);
   });
 
-  test("SchemaDiscovery infers types from first values, and changes Int to Float when a later value needs it", () => {
+  test("SchemaDiscovery infers the type of a field from its first value, and changes Int to Float when a later value is not an Int", () => {
     const discovery = new SchemaDiscovery();
     for (const blob of [
       { text: "a", number: 1, list: [{ a: 1 }], late: null },

@@ -159,7 +159,7 @@ describe("digest of summarizePackage", () => {
   });
 });
 
-test("summarizePackage counts and omits items beyond the limits", () => {
+test("summarizePackage omits items above the limits and sets incomplete", () => {
   const facts = new PackageData("p", { bundles: 2, channels: 1, entries: 2, heads: 10, deprecations: 1, apis: 100 });
   const entries = ["a", "b", "c"].map((name) => ({ name }));
   const deprecated = ["a", "b"].map((name) => ({ reference: { schema: "olm.bundle", name }, message: "m" }));
@@ -178,7 +178,7 @@ test("summarizePackage counts and omits items beyond the limits", () => {
   expect(createSearchRecord(facts).versions).toHaveLength(2);
 });
 
-test("summarizePackage summarizes any metas", () => {
+test("summarizePackage does not throw and returns a bounded summary for any objects", () => {
   const keys = [
     "annotations",
     "labels",

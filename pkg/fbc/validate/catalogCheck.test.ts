@@ -63,13 +63,13 @@ test.for(cases)("$name", (one) => {
   if (errors === 0) expect(formatOpmError(findings)).toBeUndefined();
 });
 
-test("every rule is broken by at least one case", () => {
+test("at least one test case breaks each rule", () => {
   const broken = new Set(cases.flatMap(({ finds }) => finds.map(({ rule }) => rule)));
   expect(Object.keys(RULES).filter((rule) => !broken.has(rule))).toEqual([]);
 });
 
 describe("limits of CatalogCheck", () => {
-  test("CatalogCheck only counts findings beyond a thousand of a severity", () => {
+  test("CatalogCheck returns at most a thousand findings of each severity, and the number of all findings", () => {
     const { errors, warnings, findings } = check({ "a.yaml": '{"schema":"olm.x","package":""}\n'.repeat(3_000) });
     expect([errors, warnings, findings.length]).toEqual([3_000, 3_000, 2_000]);
   });
