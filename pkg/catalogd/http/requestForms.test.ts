@@ -57,7 +57,7 @@ describe("sizes", () => {
     expect([response?.status, response?.body]).toEqual([431, "431 Request Header Fields Too Large\n"]);
   });
 
-  test("a URL of more than 8 KiB is rejected, and one of exactly 8 KiB is accepted", async () => {
+  test("a URL of more than 8 KiB is rejected, and a URL of exactly 8 KiB is accepted", async () => {
     const long = (length: number): string => `${ALL}?${"a".repeat(length - ALL.length - 1)}`;
     expect((await world.get(long(SERVER_LIMITS.urlLength))).status).toBe(200);
     const { status, body } = await world.get(long(SERVER_LIMITS.urlLength + 1));
