@@ -6,7 +6,7 @@ import { PROBLEM_LIMITS, PROBLEM_TYPES, type ProblemType } from "./problemTypes.
 
 const TYPES = Object.keys(PROBLEM_TYPES) as ProblemType[];
 
-test("newProblem stores the details in the member for the type", () => {
+test("newProblem stores the details in the field for the problem's type", () => {
   expect(newProblem("NamespaceNotFound", { message: "m", next: "n", details: ["a"] })).toEqual({
     type: "NamespaceNotFound",
     severity: "Error",
