@@ -47,7 +47,7 @@ test("boundProblems returns nothing when there are no problems", () => {
   expect(boundProblems([])).toEqual({});
 });
 
-test("boundProblems counts the omitted problems when there are too many", () => {
+test("boundProblems returns at most 20 problems and the number of omitted problems", () => {
   const many = Array.from({ length: 25 }, (_, i) => newProblem("ReconcileFailed", { message: `m${String(i).padStart(2, "0")}` }));
   const { problems, omittedProblems } = boundProblems(many);
   expect([problems?.length, omittedProblems]).toEqual([20, 5]);

@@ -14,7 +14,7 @@ interface DependencyCase extends CaseHead {
   faults?: string[];
 }
 
-test.for(loadCases<DependencyCase>("bundle-dependencies"))("$name", ({ files, properties, faults = [] }) => {
+test.for(loadCases<DependencyCase>("bundle-dependencies"))("readDependencies: $name", ({ files, properties, faults = [] }) => {
   expect(readDependencies(bundleFiles(files))).toEqual({ properties, faults });
 });
 

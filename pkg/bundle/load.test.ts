@@ -22,7 +22,7 @@ interface LoadCase extends CaseHead {
 
 const inGoOrder = (value: unknown) => encodeGoJson(value, { sortKeys: false });
 
-test.for(loadCases<LoadCase>("bundle-load"))("$name", ({ files: given, without = [], error, ...expected }) => {
+test.for(loadCases<LoadCase>("bundle-load"))("loadBundle: $name", ({ files: given, without = [], error, ...expected }) => {
   const files = new Map([...bundleFiles(given)].filter(([path]) => !without.includes(path)));
   if (error !== undefined) {
     expect(() => loadBundle(files)).toThrow(new RetryableError("Retrying", error));

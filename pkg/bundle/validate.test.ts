@@ -10,7 +10,7 @@ interface ValidatorCase extends CaseHead {
 
 const CASES = loadCases<ValidatorCase>("bundle-validate");
 
-test.for(CASES)("$source: $name", ({ bundle, findings }) => {
+test.for(CASES)("validateBundle ($source): $name", ({ bundle, findings }) => {
   expect(validateBundle(bundleOf(bundle))).toEqual(findings);
 });
 

@@ -27,7 +27,7 @@ test("runUntilStopped returns when all tasks have ended after a stop", async () 
   expect(ended.sort()).toEqual(["a", "b"]);
 });
 
-test("runUntilStopped stops the other tasks and throws when one fails", async () => {
+test("runUntilStopped stops the other tasks and throws when a task fails", async () => {
   let stopped = false;
   const other: Task = async (signal) => {
     await untilAborted(signal);

@@ -48,7 +48,7 @@ function withSchema(openAPIV3Schema: unknown): unknown {
   return { spec: { versions: [{ name: "v1", served: true, schema: { openAPIV3Schema } }] } };
 }
 
-test.for(loadCases<Case>("crd-safety"))("$name", ({ before, after, old, new: now, ignore, checks, findings, begins }) => {
+test.for(loadCases<Case>("crd-safety"))("findCrdChanges: $name", ({ before, after, old, new: now, ignore, checks, findings, begins }) => {
   const [one, other] = [crd(old ?? { versions: { v1: { x: before } } }), crd(now ?? { versions: { v1: { x: after } } })];
   const found = findCrdChanges(one, other, new Set(ignore)).filter(({ check }) => checks?.includes(check) ?? true);
   const texts = found.map(({ text }) => (old === undefined && text.startsWith(HERE) ? text.slice(HERE.length) : text));

@@ -11,7 +11,7 @@ interface Case extends CaseHead {
 
 const matches = (pattern: string, text: string): boolean => new RegExp(pattern, "u").test(text);
 
-test.for(loadCases<Case>("crd-objects"))("$name", ({ schema, valid, invalid }) => {
+test.for(loadCases<Case>("crd-objects"))("findObjectFaults checks $name", ({ schema, valid, invalid }) => {
   for (const object of valid) expect(findObjectFaults(schema, object, matches)).toEqual([]);
   for (const { object, faults } of invalid) {
     // YAML parses `a: is null` as a map with one member.

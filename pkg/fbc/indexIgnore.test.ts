@@ -12,7 +12,7 @@ interface Case extends CaseHead {
   kept: string[];
 }
 
-test.for(loadCases<Case>("indexignore"))("$name", ({ ignore, ignored, kept }) => {
+test.for(loadCases<Case>("indexignore"))("compileIndexIgnore: $name", ({ ignore, ignored, kept }) => {
   const ignores = compileIndexIgnore(Object.entries(ignore).map(([dir, text]) => ({ dir, text })));
   expect(ignored.filter((path) => !ignores(path))).toEqual([]);
   expect(kept.filter(ignores)).toEqual([]);

@@ -25,7 +25,7 @@ const GO = [
 ];
 
 describe("encodeGoJson prints as Go does", () => {
-  test.for(GO)("$text", ({ text, map, html }) => {
+  test.for(GO)("encodeGoJson prints $text as Go does", ({ text, map, html }) => {
     expect(encodeCanonicalJson(JSON.parse(text))).toBe(map);
     expect(encodeGoJson(JSON.parse(text))).toBe(html);
   });

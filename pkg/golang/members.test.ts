@@ -19,7 +19,7 @@ test.for<[a: string, b: string, isSame: boolean]>([
   ["\u03a3\u03c2", "\u03c3\u03c3", true],
   ["stra\u00dfe", "STRASSE", true],
   ["n\u0131me", "nime", false], // dotless i
-])("foldCase returns the same text for %j and %j, like golang.org/x/text/cases: %j", ([a, b, isSame]) => {
+])("foldCase treats %j and %j as equal: %j, like golang.org/x/text/cases", ([a, b, isSame]) => {
   expect(foldCase(a) === foldCase(b)).toBe(isSame);
 });
 

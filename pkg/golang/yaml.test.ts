@@ -12,7 +12,7 @@ interface Case extends CaseHead {
   refused?: boolean;
 }
 
-test.for(loadCases<Case>("kubeyaml"))("$name", ({ text, json, refused }) => {
+test.for(loadCases<Case>("kubeyaml"))("parseYaml: $name", ({ text, json, refused }) => {
   if (refused) expect(() => parseYaml(text)).toThrow();
   else expect(encodeGoJson(parseYaml(text))).toBe(json);
 });

@@ -118,7 +118,7 @@ test("a 429 with Retry-After is retried after the delay", async () => {
   expect(api.log).toHaveLength(3);
 });
 
-test("a persistent 429 is returned after several attempts, and one without Retry-After immediately", async () => {
+test("a persistent 429 is returned after several attempts, and a 429 without Retry-After immediately", async () => {
   const busy = statusAnswer(429, "TooManyRequests", "busy");
   const api = await loopback({ ...busy, headers: { "retry-after": "0" } });
   expect(await statusOf(transportTo(api.credentials()).request("GET", "/x"))).toBe(429);

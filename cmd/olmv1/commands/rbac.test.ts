@@ -97,7 +97,7 @@ test.for<[provider: string, secrets: boolean, certificates: boolean]>([
   expect(named("validatingwebhookconfigurations").length).toBe(1);
 });
 
-test("rbac for API services grants access to them, and permits binding the roles of API servers", async () => {
+test("rbac for a bundle with API services grants access to APIServices, and permits binding the roles of API servers", async () => {
   using folder = new TempFolder();
   const ended = await rbac(folder.write("bundle", flunderBundle("1.0.0")), "--namespace", "ns");
   expect([ended.code, ended.err]).toEqual([0, ""]);

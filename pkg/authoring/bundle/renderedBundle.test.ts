@@ -13,7 +13,7 @@ function kinds(request: Partial<RenderRequest>): string[] {
 }
 
 describe("renderForInstall", () => {
-  test("renderForInstall uses the requested namespace, or else the suggested one, or else the package name", () => {
+  test("renderForInstall uses the requested namespace, or else the namespace that the bundle suggests, or else the package name", () => {
     const namespaces = (namespace?: string) =>
       new Set(renderForInstall(sound, { ...REQUEST, namespace }).objects.flatMap(({ metadata }) => metadata.namespace ?? []));
     expect(namespaces("ns")).toEqual(new Set(["ns"]));

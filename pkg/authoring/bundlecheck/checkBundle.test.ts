@@ -13,7 +13,7 @@ function placeOf({ file = "", line }: BundleFinding): string {
 }
 
 describe("checkBundleFiles", () => {
-  test.for(cases)("$name", (one) => {
+  test.for(cases)("checkBundleFiles: $name", (one) => {
     const { findings } = checkBundleFiles(brokenFiles(one), matches);
     const rules = findings.map(({ rule }) => rule);
     expect(rules, findings.map(formatBundleFinding).join("\n")).toEqual(one.finds.map(({ rule }) => rule));

@@ -24,7 +24,7 @@ function textOf({ edit = [], append }: Case): string {
   return append === undefined ? text : `${text}---\n${append}`;
 }
 
-test.for(cases)("$name", (one) => {
+test.for(cases)("CatalogLint checks $name", (one) => {
   const text = textOf(one);
   const lint = new CatalogLint();
   const decoder = new MetaDecoder("catalog.yaml");

@@ -72,7 +72,7 @@ function left(texts: { channels?: string[]; versions?: string[] }): Record<strin
 }
 
 describe("subsetPackage", () => {
-  test("subsetPackage selects one channel and makes it the default", () => {
+  test("subsetPackage selects one channel, which becomes the default channel", () => {
     expect(left({ channels: ["beta"] })).toEqual({
       default: "beta",
       channels: { beta: ["app.v1.2.0", "app.v2.0.0"] },

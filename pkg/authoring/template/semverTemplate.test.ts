@@ -27,7 +27,7 @@ interface ChannelCase extends CaseHead, Partial<Record<Archetype, string[]>> {
 const shown = ({ name, replaces, skips }: ChannelEntry) =>
   [name, ...(replaces === undefined ? [] : ["r", replaces]), ...(skips === undefined ? [] : [`s[${skips.join(" ")}]`])].join(" ");
 
-test.for(loadCases<ChannelCase>("semver-channels"))("$name", ({ kinds, channels, default: defaultChannel, ...given }) => {
+test.for(loadCases<ChannelCase>("semver-channels"))("generateChannels: $name", ({ kinds, channels, default: defaultChannel, ...given }) => {
   const { major = false, minor = false, preference = minor ? "minor" : "major" } = kinds;
   const bundles = ARCHETYPES.map((archetype) => {
     const versions = (given[archetype] ?? []).toReversed();
@@ -45,7 +45,7 @@ interface ReadCase extends CaseHead {
   error?: string;
 }
 
-test.for(loadCases<ReadCase>("templates"))("$name", ({ template, semver, error }) => {
+test.for(loadCases<ReadCase>("templates"))("readSemverTemplate: $name", ({ template, semver, error }) => {
   if (error === undefined) expect(readSemverTemplate(template)).toEqual(semver);
   else expect(messageFrom(() => readSemverTemplate(template))).toContain(error);
 });

@@ -48,7 +48,7 @@ function queryOf({ query, repeat, innermost = "", within }: ComplexityCase): str
 }
 
 describe("limits of a query", () => {
-  test.for(cases.filter(isComplexityCase))("$name", async (one) => {
+  test.for(cases.filter(isComplexityCase))("runQuery: $name", async (one) => {
     const text = await runQuery({ query: queryOf(one) }, () => undefined);
     const refusal = one.error === undefined ? undefined : { data: null, errors: [{ message: one.error, locations: [] }] };
     expect(text === undefined ? undefined : JSON.parse(text)).toEqual(refusal);
@@ -109,7 +109,7 @@ describe("limits of a query", () => {
 
 describe("queries", () => {
   test.for(cases.filter(isQueryCase))(
-    "$name",
+    "runQuery: $name",
     async ({ metas, discovered, count = 0, query, operationName, variables, answer: response, text, lengths }) => {
       const blobs = metas === "sample" ? sample : (metas ?? Array.from({ length: count }, (_, i) => ({ schema: "many", i })));
       const got = await runQuery({ query, operationName, variables }, () => graphqlCatalog(blobs, discovered ?? blobs));

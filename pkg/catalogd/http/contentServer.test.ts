@@ -183,7 +183,7 @@ describe("metas", () => {
     ["?%73chema=olm%2Epackage", ["P"]],
     ["?schema=OLM.package", []],
     ["?schema=olm.channel&package=&name", ["C"]],
-  ])("metas endpoint returns the metas that match %s", async ([query, names]) => {
+  ])("metas endpoint returns the objects that match query %s", async ([query, names]) => {
     const { status, headers, body } = await get(`${BASE}/metas${query}`);
     const want = names.map((name) => LINES[name]).join("");
     expect([status, body.toString()]).toEqual([200, want]);
@@ -405,7 +405,7 @@ describe.each([`${BASE}/all`, `${BASE}/metas?package=webhook_operator_test`])("c
       { "if-match": "*", "if-unmodified-since": "Mon, 02 Feb 2026 04:05:06 GMT" },
       200,
     ],
-  ])("%s", async ([, headers, status]) => {
+  ])("conditional request: %s", async ([, headers, status]) => {
     const plain = await get(path);
     const sent = typeof headers === "function" ? headers(String(plain.headers["etag"])) : headers;
     for (const method of ["GET", "HEAD"]) {

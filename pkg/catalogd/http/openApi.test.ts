@@ -53,7 +53,7 @@ test("OpenAPI document contains all referenced schemas", () => {
   expect(JSON.stringify(document)).not.toContain("$defs");
 });
 
-test("OpenAPI document describes the members of responses", () => {
+test("OpenAPI document describes the fields of responses", () => {
   const check = (at: string, schema: SchemaObject): void => {
     const { properties = {}, items } = schema as { properties?: Record<string, SchemaObject>; items?: SchemaObject };
     for (const [name, member] of Object.entries(properties)) {

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe("requests at the byte level", () => {
-  test.for(loadCases<RequestCase>("catalogd-http"))("$name", async ({ send, answers, closed = false }) => {
+  test.for(loadCases<RequestCase>("catalogd-http"))("HTTP server: $name", async ({ send, answers, closed = false }) => {
     const connection = await RawConnection.open(world.port);
     connection.write(Buffer.from(send.replaceAll("ALL", ALL), "latin1"));
     const got = closed ? await connection.closed() : await connection.answered(answers.length);

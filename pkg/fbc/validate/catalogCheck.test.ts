@@ -46,7 +46,7 @@ function filesOf({ edit = [], append, files = {}, versions = [] }: Case): Record
   return { "catalog.yaml": documents.map((document) => document.trimEnd()).join("\n---\n"), ...files };
 }
 
-test.for(cases)("$name", (one) => {
+test.for(cases)("CatalogCheck checks $name", (one) => {
   const { errors, warnings, findings } = check(filesOf(one));
   const got = findings.toSorted(compareFindings);
   expect(got.map(({ rule }) => rule)).toEqual(one.finds.map(({ rule }) => rule));
