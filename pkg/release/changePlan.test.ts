@@ -9,7 +9,7 @@ const byKey = (...objects: KubeObject[]): Map<string, KubeObject> => new Map(obj
 
 // Source: the output of `status.plan` and `olmv1 plan`.
 describe("computeChangePlan", () => {
-  test("computeChangePlan lists the action for each object, changes first", () => {
+  test("computeChangePlan lists each object with its action, changed objects first", () => {
     const plan = computeChangePlan({
       digest: "sha256:x",
       desired: [config("same", "1"), config("new", "1"), config("changed", "2"), config("defaulted", "1")],
@@ -56,7 +56,7 @@ describe("computeChangePlan", () => {
     expect(plan.relabeled).toBe(2);
   });
 
-  test("digestPlan depends on the bundle, the configuration and the deployed release, not on the order of objects", () => {
+  test("digestPlan depends on the bundle, the configuration and the deployed release, but not on the order of objects", () => {
     const base = { inputDigest: "i", rendered: [config("a", "1"), config("b", "1")], base: 3 };
     const digest = digestPlan(base);
     expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);

@@ -17,7 +17,7 @@ test.for<[what: string, selector: LabelSelector, parts: number]>([
   expect(matches({ v0: "v" })).toBe(false);
 });
 
-test("compileSelector accepts as many parts as allowed", () => {
+test("compileSelector accepts a selector that reaches its limits", () => {
   const { error, requirements, matches } = compileSelector({ matchExpressions: exists(1_000) });
   expect([error, requirements, matches(labels(1_000)), matches(labels(999))]).toEqual([undefined, 1_000, true, false]);
 });

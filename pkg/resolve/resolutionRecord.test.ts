@@ -109,7 +109,7 @@ const requests = fc
     }),
   );
 
-test("recordResolution counts every candidate as either left or removed for each filter", () => {
+test("recordResolution counts every candidate as either kept or removed for each filter", () => {
   fc.assert(
     fc.property(requests, (request) => {
       for (const { bundles: all, filters, emptiedBy } of recordResolution("p", resolve(request)).catalogs) {
@@ -124,7 +124,7 @@ test("recordResolution counts every candidate as either left or removed for each
   );
 });
 
-test("recordResolution reports as runner-up the bundle that is chosen when the winner is removed", () => {
+test("recordResolution reports the bundle that would be selected without the winner as runner-up", () => {
   fc.assert(
     fc.property(requests, (request) => {
       const filtered = filterCandidates(request);

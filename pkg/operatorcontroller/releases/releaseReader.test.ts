@@ -23,7 +23,7 @@ test("summarizeRelease has no properties when the release has no annotation", ()
   expect(summarizeRelease({ labels: LABELS, annotations: {}, objects: [] }).properties).toBeUndefined();
 });
 
-test("summarizeRelease keeps two maxima when there are more, because two are already an error", () => {
+test("summarizeRelease keeps only two of several olm.maxOpenShiftVersion properties, because two are already an error", () => {
   const many = `[${Array.from({ length: 50_000 }, () => '{"type":"olm.maxOpenShiftVersion","value":"4.18"}').join(",")}]`;
   const one = '{"type":"olm.maxOpenShiftVersion","value":"4.18"}';
   expect(summarizeRelease(withProperties(many)).properties).toBe(`[${one},${one}]`);
