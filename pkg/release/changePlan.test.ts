@@ -43,7 +43,7 @@ describe("computeChangePlan", () => {
     expect(plan.objects).toMatchObject([{ action: "Update", changes: [{ path: "data.value", before: '"1"', after: '"2"' }] }]);
   });
 
-  test("computeChangePlan counts changed bundle labels but does not list them", () => {
+  test("computeChangePlan reports how many objects only get new bundle labels, and does not list these changes", () => {
     const at = (version: string, object: KubeObject): KubeObject => withBundleLabels(object, { packageName: "p", version });
     const desired = [config("same", "1"), config("changed", "2"), config("unlabelled", "1")].map((object) => at("2.0.0", object));
     const live = byKey(at("1.0.0", config("same", "1")), at("1.0.0", config("changed", "1")), config("unlabelled", "1"));

@@ -153,7 +153,7 @@ test("recordResolution reports the bundle that would be selected without the win
   );
 });
 
-test("recordResolution stays small when catalogs are large", () => {
+test("recordResolution returns a record of limited size when catalogs are large", () => {
   const long = "x".repeat(2_000);
   const many = Array.from({ length: 40 }, (_, i) => ({ name: `${long}${i}.v1.${i}.0`, version: `1.${i}.0+${long}` }));
   const fixture: CatalogFixture = { bundles: many, channels: { [long]: many.map(({ name }) => name) }, deprecated: [many[0]?.name ?? ""] };

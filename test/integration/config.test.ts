@@ -208,7 +208,7 @@ describeWithCluster("config", (cluster) => {
     expect(listUnsupportedScopes(policy)).toEqual({});
   });
 
-  describe("replicas of both programs", () => {
+  describe("replicas of both servers", () => {
     let objects: KubeObject[];
     beforeAll(async () => {
       objects = await renderKustomization("config");

@@ -782,7 +782,7 @@ describe("mirrors", () => {
       expect([two.paths(/manifests/).length, source.paths(/manifests/).length]).toEqual([1, 1]);
     });
 
-    test("mirrors that stop within a layer are reported once each when the source stops, too", async () => {
+    test("mirrors that stop within a layer are reported once each when the source also stops within the layer", async () => {
       const { one, two, source, image, digest, layersAsked, puller } = await withLayer({ stallMs: 200, attempts: 2 });
       for (const mirror of [one, two]) mirror.addImage("mirror/ns/app", "v1", image);
       source.addImage("ns/app", "v1", image);

@@ -240,7 +240,7 @@ test.for<[why: string, object: KubeObject, undone: boolean, unreadable?: boolean
   expect(releases.state.length).toBe(undone ? 3 : 2);
 });
 
-test("undoFailedUpgrade throws both causes when restoring fails, too", async () => {
+test("undoFailedUpgrade throws both errors when the upgrade and the restore fail", async () => {
   const { deps, phase, context, cluster, releases } = failedUpgrade([configMap("b")]);
   cluster.refused.add("a");
   await expect(undoFailedUpgrade(deps, phase, context, new Error("refused"))).rejects.toThrow(

@@ -32,7 +32,7 @@ test("summarizeRelease keeps only two of several olm.maxOpenShiftVersion propert
 test.for([
   ["cannot decode annotation", `[]${" ".repeat(20_000)}!`],
   ["is too long: ", `[{"type":"olm.maxOpenShiftVersion","value":"${"4".repeat(20_000)}"}]`],
-] as const)("summarizeRelease fails when the properties are too long: it %s", ([message, text]) => {
+] as const)("summarizeRelease throws error %s when the properties of a release are too long", ([message, text]) => {
   expect(() => summarizeRelease(withProperties(text))).toThrow(message);
 });
 

@@ -94,7 +94,7 @@ test("ObjectWatches ignores the controller's own writes, before and after the re
   await expect.poll(() => suspects(), SOON).toEqual(["a"]);
 });
 
-test("ObjectWatches handles changes that other clients make during the controller's own write after that write", async () => {
+test("ObjectWatches reports a change that another client makes during the controller's own write when the write has ended", async () => {
   const { server, follow, suspects, isOpen, watches } = start();
   const a = server.put(map("a"));
   follow("x", [a]);
