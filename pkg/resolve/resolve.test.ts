@@ -112,7 +112,7 @@ test.for(rows)("$about: $id", ({ want, ...row }) => {
 });
 
 test.for(successors)(
-  "filterCatalog with $about returns the bundles that are reachable from $installed.name",
+  "filterCatalog returns the bundles that are reachable from $installed.name: $about",
   ({ packageName, catalogs, installed, expect: wanted }) => {
     const [[name, fixture] = ["", {}]] = Object.entries(catalogs);
     const before = { ...installed, parsed: parseInstalledVersion(installed) };
