@@ -86,7 +86,7 @@ test.for([
   ":",
   `${"[".repeat(1_002)}x`,
   `${"[".repeat(1_001)}${"]".repeat(1_001)}x`,
-])("JsonScanner reports the same fault as findJsonSyntaxFault in %j", (json) => {
+])("JsonScanner reports the same fault as findJsonSyntaxFault in $0", (json) => {
   for (const bytesAtOnce of [1, 2, 3, 1_000_000]) expect(faultOf(json, bytesAtOnce)).toBe(wantedFault(json));
   expect(wantedFault(json)).toBeDefined();
 });

@@ -148,7 +148,7 @@ describe("the body", () => {
     ['{"query":""}', "Query cannot be empty"],
     [JSON.stringify({ query: `{a}${" ".repeat(99_998)}` }), "Query too large"],
     [JSON.stringify({ query: `{a} # ${"ä".repeat(50_000)}` }), "Query too large"],
-  ] as const)("GraphQL endpoint rejects body %.40s: %s", async ([body, text]) => {
+  ] as const)("GraphQL endpoint rejects body $0: $1", async ([body, text]) => {
     const got = await post(body);
     expect([got.status, got.body.toString()]).toEqual([400, `${text}\n`]);
   });

@@ -158,7 +158,7 @@ describe.each(["packages", "properties"])("%s", (endpoint) => {
     [`/catalogs/test/${endpoint}?package=a&package=b`, 400, "InvalidQuery"],
     [`/catalogs/test/${endpoint}?package=`, 400, "InvalidQuery"],
     [`/catalogs/test/${endpoint}?package=${"x".repeat(2_000)}`, 400, "InvalidQuery"],
-  ])("%s fails with problem details", async ([wrong, status, code]) => {
+  ])("$0 fails with problem details", async ([wrong, status, code]) => {
     const { headers, body, ...got } = await world.get(wrong);
     expect([got.status, headers["content-type"]]).toEqual([status, "application/problem+json"]);
     expect(JSON.parse(body.toString())).toMatchObject({ status, code, detail: expect.stringMatching(/./) });

@@ -109,7 +109,7 @@ describe("CelRules rejects rules that are too large", () => {
     ["'a'.matches('((a{30}){30}){30}')", "the expanded regular expression exceeds the limit of 2000 instructions"],
     [String.raw`'a'.matches('\\pL{100}')`, "the expanded regular expression exceeds the limit of 2000 instructions"],
     [`'a'.matches('${"a".repeat(257)}')`, "the regular expression is longer than 256 characters"],
-  ] as [string, string][])("%s", ([rule, reason]) => {
+  ] as [string, string][])("$0: $1", ([rule, reason]) => {
     expect(() => new CelRules().compile(rule)).toThrow(reason);
   });
 });
