@@ -38,8 +38,17 @@ class LongFirst extends BaseSequencer {
   }
 }
 
+/** Settings for all tests. The default cuts each value in a title after 40 characters. */
+const WHOLE_TITLES = { taskTitleValueFormatTruncate: 160 };
+
 /** Settings for tests on a control plane: three files at the same time, on any number of processors, because they mostly wait. */
-const ON_CLUSTER = { globalSetup: ["test/support/globalSetup.ts"], hookTimeout: 900_000, maxWorkers: 3, sequence: { groupOrder: 1 } };
+const ON_CLUSTER = {
+  ...WHOLE_TITLES,
+  globalSetup: ["test/support/globalSetup.ts"],
+  hookTimeout: 900_000,
+  maxWorkers: 3,
+  sequence: { groupOrder: 1 },
+};
 
 /**
  * Three projects. Files of `unit` share processes, because they leave nothing behind. `integration` and `e2e` share one embedded control plane per run.
@@ -59,6 +68,7 @@ export default defineConfig({
           isolate: false,
           maxWorkers: Math.max(2, availableParallelism() - 1),
           sequence: { groupOrder: 0 },
+          ...WHOLE_TITLES,
         },
       },
       { test: { name: "integration", include: ["test/integration/**/*.test.ts"], testTimeout: 300_000, ...ON_CLUSTER } },

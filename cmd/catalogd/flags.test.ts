@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkPlainHttp, parseFlags, usage } from "./flags.ts";
 
-test("catalogd flags have the same defaults as upstream", () => {
+test("catalogd flags have the same defaults as in the Go implementation", () => {
   expect(parseFlags([])).toMatchObject({
     "shutdown-delay": 5_000,
     "catalogs-server-addr": ":8443",

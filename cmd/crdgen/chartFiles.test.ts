@@ -22,7 +22,7 @@ function buildChart(texts: Record<string, string>, crds: Record<string, string> 
   return buildChartFiles(new Map(Object.entries(crds)), (path) => texts[path] ?? "");
 }
 
-test("buildChartFiles sets the release namespace, and adds pull secrets to ServiceAccounts, but not to subjects of bindings", () => {
+test("buildChartFiles sets the release namespace in all objects, and adds imagePullSecrets to ServiceAccounts but not to RoleBindings", () => {
   const text = buildChart({ "config/rbac/catalogd.yaml": `${ACCOUNT}---\n${BINDING}` }).get(`${CHART}/templates/rbac/catalogd.yaml`);
   const namespace = 'namespace: {{ include "olmv1.namespace" . }}';
   expect(text).toBe(
@@ -33,13 +33,13 @@ test("buildChartFiles sets the release namespace, and adds pull secrets to Servi
   );
 });
 
-test("buildChartFiles rejects a ServiceAccount when it cannot add pull secrets", () => {
+test("buildChartFiles throws when a ServiceAccount manifest does not end with its labels", () => {
   expect(() => buildChart({ "config/rbac/catalogd.yaml": `${ACCOUNT}automountServiceAccountToken: false\n` })).toThrow(
     "its manifest must end with app.kubernetes.io/part-of: olm",
   );
 });
 
-test("buildChartFiles adds conditions to optional manifests and escapes templates of other programs", () => {
+test("buildChartFiles puts optional manifests into a Helm condition, and escapes template expressions of Prometheus", () => {
   const rules = buildChart({ "config/prometheus/rules.yaml": "summary: {{ $labels.name }} of {{ $value }}\n" });
   expect(rules.get(`${CHART}/templates/prometheus/rules.yaml`)?.split("\n").slice(1)).toEqual([
     "{{- if .Values.prometheus.enabled }}",
@@ -52,7 +52,7 @@ test("buildChartFiles adds conditions to optional manifests and escapes template
 test.for([
   { name: "with annotations", before: "metadata:\n  name: x\n  annotations:\n    a: b\nspec: {}\n", after: "    a: b\n" },
   { name: "without annotations", before: "metadata:\n  name: x\nspec: {}\n", after: "  name: x\n" },
-])("buildChartFiles keeps CustomResourceDefinitions $name when the chart is uninstalled", ({ before, after }) => {
+])("buildChartFiles adds annotation helm.sh/resource-policy to CRDs $name", ({ before, after }) => {
   const text = buildChart({}, { "config/crd/x.yaml": before }).get(`${CHART}/templates/crd/x.yaml`);
   expect(text).toContain(`  annotations:\n    helm.sh/resource-policy: keep\n${after}`);
   expect(text).toContain("{{- if .Values.crds.install }}");

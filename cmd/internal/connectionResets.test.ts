@@ -24,16 +24,16 @@ function programWith(code: string): { status: number | null; logged: { level: nu
 test.for([
   ["an error event without a listener", `new (await import("node:events")).EventEmitter().emit("error", errorWith("UND_ERR_SOCKET"));`],
   ["an unhandled rejection", `void Promise.reject(errorWith("ERR_HTTP2_SESSION_ERROR"));`],
-])("ignoreConnectionResets continues after a connection error: %s", ([, code]) => {
+])("ignoreConnectionResets keeps the process running after a connection error: %s", ([, code]) => {
   const { status, logged, ended } = programWith(code ?? "");
   expect(logged).toEqual([expect.objectContaining({ level: 50, msg: "uncaught connection error, continuing" })]);
   expect({ status, ended }).toEqual({ status: 0, ended: true });
 });
 
 test.for([
-  ["in its code", `setTimeout(() => { throw new TypeError("x is undefined"); });`],
-  ["of the file system", `void Promise.reject(errorWith("ENOSPC"));`],
-])("ignoreConnectionResets exits after any other error: one %s", ([, code]) => {
+  ["an error in the program's code", `setTimeout(() => { throw new TypeError("x is undefined"); });`],
+  ["an error of the file system", `void Promise.reject(errorWith("ENOSPC"));`],
+])("ignoreConnectionResets exits with 1 after any other error: %s", ([, code]) => {
   const { status, logged, ended } = programWith(code ?? "");
   expect(logged).toEqual([expect.objectContaining({ level: 60, msg: "uncaught error" })]);
   expect({ status, ended }).toEqual({ status: 1, ended: false });

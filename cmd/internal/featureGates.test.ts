@@ -40,7 +40,7 @@ test("catalogd enables both gated endpoints by default, and disables each with i
   });
 });
 
-test("operator-controller accepts all feature gates and reports gates without effect", () => {
+test("operator-controller accepts all feature gates, and reports the gates that have no effect", () => {
   const given = "--feature-gates=SingleOwnNamespaceInstallSupport=true,DeploymentConfig=true,BoxcutterRuntime=true";
   const want = ["BoxcutterRuntime=true: bundles are always applied as releases in Secrets"];
   expect(parseController([given])).toMatchObject({ "feature-gates": { ignored: want } });

@@ -51,7 +51,7 @@ test("flag -h prints the help", () => {
   expect(parseCatalogd(["-h"])).toBe("help");
 });
 
-test("logIgnoredFlags reports all flags without effect in one line", () => {
+test("logIgnoredFlags logs all flags that have no effect in one line", () => {
   const lines: string[] = [];
   const log = createLogger({ component: "test", destination: { write: (line) => lines.push(line) } });
   const flags = parseCatalogd(["--logtostderr", "--pprof-bind-address=0", "--webhook-server-port", "9443", "--vmodule=a=1"]);

@@ -4,7 +4,7 @@ import { TempFolder } from "../../test/support/tempFolder.ts";
 import { systemNamespaceFlag } from "./flags.ts";
 
 // Source: C-04, I-30.
-test("systemNamespaceFlag returns the flag value, else the namespace of the Pod, else the namespace of the manifests", () => {
+test("systemNamespaceFlag defaults to the namespace of the Pod, or outside of a Pod to the namespace in the manifests", () => {
   using folder = new TempFolder();
   const inPod = systemNamespaceFlag("where", join(folder.write("pod", { namespace: "openshift-catalogd\n" }), "namespace"));
   expect([inPod.parse("given"), inPod.parse(undefined), inPod.parse("")]).toEqual(["given", "openshift-catalogd", "openshift-catalogd"]);

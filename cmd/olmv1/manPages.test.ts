@@ -7,7 +7,7 @@ import { olmv1 } from "./program.ts";
 
 const pages = renderManPages(olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined })));
 
-test("renderManPages returns a page for the program and each command, except hidden commands", () => {
+test("renderManPages returns a page for olmv1 and for each command that is not hidden", () => {
   expect([...pages.keys()]).toEqual(expect.arrayContaining(["olmv1.1", "olmv1-tree.1", "olmv1-catalog.1", "olmv1-catalog-validate.1"]));
   expect([...pages.keys()].filter((name) => name.includes("__"))).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { getOperatorProxySettings } from "../internal/operatorProxyFlags.ts";
 import { type Flags, parseFlags, usage } from "./flags.ts";
 
-test("operator-controller by default denies extensions without a ServiceAccount, and checks drift every five minutes", () => {
+test("operator-controller by default rejects extensions without a ServiceAccount, and checks drift every five minutes", () => {
   expect(parseFlags([])).toMatchObject({
     "system-namespace": "olmv1-system",
     "cache-path": "/var/cache/operator-controller",
@@ -13,7 +13,7 @@ test("operator-controller by default denies extensions without a ServiceAccount,
   });
 });
 
-test("operator-controller by default reads the cluster version from the cluster, and writes ClusterOperator olm if no other program does", () => {
+test("operator-controller has no default cluster version, and by default writes ClusterOperator olm only if no other program writes it", () => {
   const flags = parseFlags([]);
   expect(flags).toMatchObject({ "cluster-operator": "auto" });
   expect(flags).not.toHaveProperty("cluster-version");
@@ -24,7 +24,7 @@ test.for([
   ["4.18", 4, 18],
   ["4.18.0-rc.3+x", 4, 18],
   ["5.0.1", 5, 0],
-] as const)("--cluster-version %s is %d.%d", ([text, major, minor]) => {
+] as const)("operator-controller parses --cluster-version %s as %d.%d", ([text, major, minor]) => {
   expect(parseFlags(["--cluster-version", text])).toMatchObject({ "cluster-version": { kind: "known", text, minor: { major, minor } } });
 });
 

@@ -9,7 +9,7 @@ const SERVER_TEXT = /^spec\S*: |^status\S*: | in body |^Checked value /;
 /** Excludes cases that need the old object, which only the API server has. */
 const cases = admissionCases().filter(({ on, serverOnly }) => on !== "update" && !serverOnly);
 
-test.for(cases)("zod schema: $title", ({ kind, before, patch, errors, path, want }) => {
+test.for(cases)("the zod schema decides like the API server: $title", ({ kind, before, patch, errors, path, want }) => {
   const result = schemas[kind].safeParse(applyMergePatch(before, patch));
   expect(result.success, result.error?.message).toBe(errors.length === 0);
   const messages = result.error?.issues.map(({ message }) => message) ?? [];

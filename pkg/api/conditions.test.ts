@@ -84,10 +84,10 @@ test.for([
 
 test.for([
   { what: "ASCII", character: "x", kept: MAX_BYTES - SUFFIX.length },
-  { what: "two bytes a character", character: "é", kept: Math.floor((MAX_BYTES - SUFFIX.length) / 2) },
-  { what: "three bytes a character", character: "あ", kept: Math.floor((MAX_BYTES - SUFFIX.length) / 3) },
+  { what: "characters of two bytes", character: "é", kept: Math.floor((MAX_BYTES - SUFFIX.length) / 2) },
+  { what: "characters of three bytes", character: "あ", kept: Math.floor((MAX_BYTES - SUFFIX.length) / 3) },
   { what: "surrogate pairs", character: "😀", kept: Math.floor((MAX_BYTES - SUFFIX.length) / 4) },
-])("boundMessage truncates a long message of $what between characters", ({ character, kept }) => {
+])("boundMessage does not split characters when it truncates a long message of $what", ({ character, kept }) => {
   const message = boundMessage(character.repeat(MAX_BYTES + 1));
   expect(message.length).toBe(character.length * kept + SUFFIX.length);
   expect(message.startsWith(character.repeat(kept)) && message.endsWith(SUFFIX)).toBe(true);

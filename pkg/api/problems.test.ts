@@ -6,7 +6,7 @@ import { PROBLEM_LIMITS, PROBLEM_TYPES, type ProblemType } from "./problemTypes.
 
 const TYPES = Object.keys(PROBLEM_TYPES) as ProblemType[];
 
-test("newProblem stores the details in the member for the type", () => {
+test("newProblem stores the details in the field for the problem's type", () => {
   expect(newProblem("NamespaceNotFound", { message: "m", next: "n", details: ["a"] })).toEqual({
     type: "NamespaceNotFound",
     severity: "Error",
@@ -47,7 +47,7 @@ test("boundProblems returns nothing when there are no problems", () => {
   expect(boundProblems([])).toEqual({});
 });
 
-test("boundProblems counts the omitted problems when there are too many", () => {
+test("boundProblems returns at most 20 problems and the number of omitted problems", () => {
   const many = Array.from({ length: 25 }, (_, i) => newProblem("ReconcileFailed", { message: `m${String(i).padStart(2, "0")}` }));
   const { problems, omittedProblems } = boundProblems(many);
   expect([problems?.length, omittedProblems]).toEqual([20, 5]);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import { Repeats } from "./backoff.ts";
 
-test("Repeats reports a repeated message the first time and then periodically with the suppressed count, and a new message immediately", () => {
+test("Repeats reports a new message immediately, and a repeated message once per interval with the number of suppressed repetitions", () => {
   const clock = new FakeClock();
   const repeats = new Repeats(clock, 60_000);
   expect(repeats.hasReported).toBe(false);

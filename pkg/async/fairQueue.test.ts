@@ -29,7 +29,7 @@ test("FairQueue runs tasks in order of arrival, one at a time", async () => {
   expect(ran).toEqual(["a", "b", "c"]);
 });
 
-test("FairQueue runs all other tasks before a task that failed after a long time, even if that task is queued repeatedly", async () => {
+test("FairQueue runs all other waiting tasks first when the previous run of a task was long and failed", async () => {
   const { ran, run } = queueOf();
   await run("hostile", 120_000, true);
   const all = [run("busy", 1), run("hostile", 120_000, true), run("good", 1_000), run("better", 1_000)];
@@ -46,7 +46,7 @@ test("FairQueue delays a task by the duration of its failed runs and resets the 
   expect(ran.slice(2)).toEqual(["busy", "slow", "slower", "busy", "slower", "slow"]);
 });
 
-test("FairQueue runs a task next after a long wait, regardless of its failed runs", async () => {
+test("FairQueue runs a task that has waited for a long time before newer tasks, even if its previous run failed", async () => {
   const { ran, run } = queueOf();
   await run("hostile", 60_000, true);
   const first = run("long", 61_000);

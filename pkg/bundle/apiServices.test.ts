@@ -10,7 +10,7 @@ const apiService = (annotations: Record<string, string>, spec: object = { group:
   spec,
 });
 
-test("listAggregatedApis reads the annotation of buildApiKindsAnnotation", () => {
+test("listAggregatedApis reads the annotation that buildApiKindsAnnotation writes", () => {
   const kinds = [
     { kind: "A", name: "as" },
     { kind: "B", name: "bs" },
@@ -24,9 +24,12 @@ test.for<[why: string, object: KubeObject]>([
   ["no annotation", apiService({})],
   ["invalid JSON", apiService({ [ANNOTATION_API_KINDS]: "[" })],
   ["an annotation that is not a list", apiService({ [ANNOTATION_API_KINDS]: "{}" })],
-  ["entries of another form", apiService({ [ANNOTATION_API_KINDS]: '[null,{"kind":""},{"kind":"A","name":1}]' })],
+  ["invalid entries in the annotation", apiService({ [ANNOTATION_API_KINDS]: '[null,{"kind":""},{"kind":"A","name":1}]' })],
   ["no group", apiService(buildApiKindsAnnotation([{ kind: "A", name: "as" }]), { version: "v1" })],
-  ["another kind of that name", { ...apiService(buildApiKindsAnnotation([{ kind: "A", name: "as" }])), apiVersion: "example.com/v1" }],
+  [
+    "kind APIService in another API group",
+    { ...apiService(buildApiKindsAnnotation([{ kind: "A", name: "as" }])), apiVersion: "example.com/v1" },
+  ],
 ])("listAggregatedApis returns nothing for an object with %s", ([, object]) => {
   expect(listAggregatedApis([object])).toEqual([]);
 });

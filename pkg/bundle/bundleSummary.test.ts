@@ -13,7 +13,7 @@ interface FlawCase extends CaseHead {
   flaws: string[];
 }
 
-test.for(loadCases<FlawCase>("bundle-flaws"))("$name", ({ csv, more, packageName, entry, flaws }) => {
+test.for(loadCases<FlawCase>("bundle-flaws"))("findBundleFlaws: $name", ({ csv, more, packageName, entry, flaws }) => {
   const files = bundleFiles({
     "metadata/annotations.yaml": JSON.stringify({ annotations: { "operators.operatorframework.io.bundle.package.v1": packageName } }),
     "manifests/csv.yaml": JSON.stringify(csv),

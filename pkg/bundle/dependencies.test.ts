@@ -14,7 +14,7 @@ interface DependencyCase extends CaseHead {
   faults?: string[];
 }
 
-test.for(loadCases<DependencyCase>("bundle-dependencies"))("$name", ({ files, properties, faults = [] }) => {
+test.for(loadCases<DependencyCase>("bundle-dependencies"))("readDependencies: $name", ({ files, properties, faults = [] }) => {
   expect(readDependencies(bundleFiles(files))).toEqual({ properties, faults });
 });
 
@@ -45,7 +45,7 @@ test("readDependencies rejects a file that exceeds the limits", () => {
 });
 
 describeWithData("readDependencies on real bundles", (data) => {
-  test("readDependencies reads the dependencies of real bundles except for invalid YAML", () => {
+  test("readDependencies reads the dependency files of real bundles, except a file with invalid YAML", () => {
     const read = globSync("bundles/*/*/metadata/dependencies.yaml", { cwd: data })
       .sort()
       .map((path) => {

@@ -9,7 +9,7 @@ interface ConversionCase extends CaseHead {
   says: string[];
 }
 
-test.for(loadCases<ConversionCase>("bundle-legacy-crds"))("$name", ({ crds, says }) => {
+test.for(loadCases<ConversionCase>("bundle-legacy-crds"))("explainLegacyCrds: $name", ({ crds, says }) => {
   expect(explainLegacyCrds(bundleOf({ crds }))).toEqual(says);
 });
 

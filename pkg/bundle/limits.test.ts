@@ -125,7 +125,7 @@ describe("loadBundle with bundles that exceed a limit", () => {
   });
 });
 
-test("readManifestObjects calls onMember for each field before it reads the next one, and stops when it throws", () => {
+test("readManifestObjects calls onMember for each field before it reads the next field, and stops when onMember throws", () => {
   for (const text of [manyNames(0, 1_000), JSON.stringify(parseYaml(manyNames(0, 1_000)))]) {
     const names: string[] = [];
     const stop = new Error("enough");
@@ -150,7 +150,7 @@ test("countSeparators counts at least one separator for each value in every styl
   }
 });
 
-test("isWithin stops at the first separator above the limit, and does not read files with too many bytes", () => {
+test("isWithin returns false when files exceed a limit, and does not read files with too many bytes", () => {
   const files = new Map([["a", Buffer.from("\n\n\n")]]);
   expect(isWithin(files, { bytes: 3, separators: 3 })).toBe(true);
   expect(isWithin(files, { bytes: 3, separators: 2 })).toBe(false);
@@ -163,7 +163,7 @@ test("isWithin stops at the first separator above the limit, and does not read f
   expect(isWithin(new Map([["a", unread]]), { bytes: 2, separators: 9 })).toBe(false);
 });
 
-test.skipIf(!existsSync(REAL_BUNDLES))("BUNDLE_LIMITS are ten times the size of the largest real bundles", () => {
+test.skipIf(!existsSync(REAL_BUNDLES))("BUNDLE_LIMITS are at least ten times the size of the largest real bundle", () => {
   const found = { files: 0, bytes: 0, separators: 0, fileSeparators: 0, memberNames: 0, objectMemberNames: 0 };
   for (const name of readdirSync(REAL_BUNDLES))
     for (const version of readdirSync(join(REAL_BUNDLES, name))) {

@@ -22,7 +22,7 @@ interface LoadCase extends CaseHead {
 
 const inGoOrder = (value: unknown) => encodeGoJson(value, { sortKeys: false });
 
-test.for(loadCases<LoadCase>("bundle-load"))("$name", ({ files: given, without = [], error, ...expected }) => {
+test.for(loadCases<LoadCase>("bundle-load"))("loadBundle: $name", ({ files: given, without = [], error, ...expected }) => {
   const files = new Map([...bundleFiles(given)].filter(([path]) => !without.includes(path)));
   if (error !== undefined) {
     expect(() => loadBundle(files)).toThrow(new RetryableError("Retrying", error));
@@ -54,7 +54,7 @@ describe("loadBundle with invalid bundles", () => {
     );
   });
 
-  test("loadBundle limits the message about a huge object without a kind to the size of a condition", () => {
+  test("loadBundle truncates the message about a huge object without a kind to the size limit of a condition", () => {
     const huge = bundleFiles({ "manifests/b.yaml": `metadata: {name: "${"x".repeat(1_000_000)}"}` });
     const message = getErrorMessage(failureOf(() => loadBundle(huge)));
     expect(message).toMatch(
@@ -63,14 +63,14 @@ describe("loadBundle with invalid bundles", () => {
     expect(message).toHaveLength(32_768);
   });
 
-  test("loadBundle rejects more than 2,000 files or 72 MiB", () => {
+  test("loadBundle rejects a bundle with more than 2,000 files or 72 MiB", () => {
     const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`manifests/${index}.yaml`, "kind: A\n"]));
     expect(() => loadBundle(bundleFiles(many))).toThrow("bundle is too large: it contains 2002 files, more than the 2000 allowed");
     const large = new Map(bundleFiles({})).set("manifests/z.yaml", new Uint8Array(72 * 1024 * 1024));
     expect(() => loadBundle(large)).toThrow(/^bundle is too large: it contains \d+ bytes, more than the 75497472 allowed$/);
   });
 
-  test("loadBundle rejects more than 2,000 objects, including those that its ClusterServiceVersion declares", () => {
+  test("loadBundle rejects a bundle with more than 2,000 objects, including the objects that its ClusterServiceVersion declares", () => {
     const documents = (count: number): string => Array.from({ length: count }, () => "kind: A\n").join("---\n");
     const rights = `permissions: [${Array.from({ length: 1_000 }, () => "{serviceAccountName: a}").join(", ")}]`;
     const csv = `kind: ClusterServiceVersion\nspec: {install: {spec: {${rights}}}}\n`;
@@ -104,7 +104,7 @@ test("loadBundle keeps a field named __proto__", () => {
   expect(encodeGoJson(others)).toBe('[{"data":{"__proto__":{"polluted":true}},"kind":"A"}]');
 });
 
-test("loadBundle appends the properties of the file to those of the annotation", () => {
+test("loadBundle appends the properties in metadata/properties.yaml to the properties in annotation olm.properties", () => {
   const { csv } = loadBundle(
     bundleFiles({
       "manifests/csv.yaml": `kind: ClusterServiceVersion\nmetadata: {annotations: {olm.properties: '[{"type":"olm.maxOpenShiftVersion","value":"4.18"}]'}}\n`,

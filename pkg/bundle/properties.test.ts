@@ -28,7 +28,7 @@ test("addProperties converts unquoted numbers in the file to floating-point numb
   );
 });
 
-test("addProperties unwraps items of the file that are nested in property", () => {
+test("addProperties unwraps items of the file that are nested in a field named property", () => {
   const gvk = "{group: olm.coreos.io, version: v1alpha1, kind: myresource}";
   const file = `properties:
 - property: {type: color, value: red}
@@ -49,14 +49,14 @@ test("addProperties keeps properties of unknown types", () => {
   expect(annotationOf(undefined, file)).toBe('[{"type":"olm.kubeversion","value":{"version":"1.16.0"}}]');
 });
 
-test("addProperties formats values of the annotation like raw JSON of Go", () => {
+test("addProperties formats property values of the annotation like json.RawMessage in Go", () => {
   const written = '[{"type":"<a>","value": { "b" : [1 , 1e2, "\\u0041 & \\" ]"], "a": {} }}, {"type": "none"}, null]';
   expect(annotationOf(written, "properties: []")).toBe(
     '[{"type":"\\u003ca\\u003e","value":{"b":[1,1e2,"\\u0041 \\u0026 \\" ]"],"a":{}}},{"type":"none","value":null},{"type":"","value":null}]',
   );
 });
 
-test("addProperties ignores the case of keys and uses the last duplicate", () => {
+test("addProperties uses the last of several keys that differ only in letter case", () => {
   const written = '[{"Type":"a","TYPE":"b","type":null,"value":1,"VALUE":2.0}]';
   expect(annotationOf(written, "properties: []")).toBe('[{"type":"b","value":2.0}]');
 });

@@ -36,7 +36,7 @@ test("parseRawProperties returns a list or throws a short error for any text", (
   );
 });
 
-test("parseRawProperties supports deep nesting and long texts", () => {
+test("parseRawProperties parses nesting up to Go's maximum depth, and reports faults in long texts", () => {
   const deep = `[{"type":"a","value":${"[".repeat(9_990)}${"]".repeat(9_990)}}]`;
   expect(parseRawProperties(deep)[0]?.value).toHaveLength(2 * 9_990);
   expect(() => parseRawProperties("[".repeat(1_000_000))).toThrow(new Error("invalid character '[' exceeded max depth"));

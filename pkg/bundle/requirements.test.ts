@@ -40,7 +40,7 @@ function servedOf(text: string) {
 }
 
 test.for(loadCases<RequirementsCase>("requirements"))(
-  "$source: $name",
+  "requirements ($source): $name",
   ({ requires, brings = [], serves = [], served = [], kube = "v1.36.0", wants, unmet }) => {
     const required = readRequirements({ csv: csvOf(requires, serves), crds: brings.map(crdOf) });
     if (wants === "nothing") return expect(required).toBeUndefined();

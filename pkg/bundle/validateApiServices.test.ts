@@ -15,17 +15,22 @@ interface FaultCase extends CaseHead {
 const API = { group: "a.example.com", version: "v1", kind: "A", name: "as", deploymentName: "d" };
 const WEBHOOK = { type: "MutatingAdmissionWebhook", deploymentName: "d", sideEffects: "None", admissionReviewVersions: ["v1"] };
 
-test.for(loadCases<FaultCase>("api-service-faults"))("$name", ({ deployments = ["d"], owned, webhooks = [], crds = [], findings = [] }) => {
-  const bundle = bundleOf({
-    deployments: deployments.map((name) => ({ name, spec: {} })),
-    ownedApiServices: owned.map((parts) => Object.fromEntries(Object.entries({ ...API, ...parts }).filter(([, value]) => value !== null))),
-    webhooks: webhooks.map((parts) => ({ ...WEBHOOK, ...parts })),
-    crds: crds.map(({ name, group, versions }) => ({
-      apiVersion: "apiextensions.k8s.io/v1",
-      kind: "CustomResourceDefinition",
-      metadata: { name },
-      spec: { group, versions: versions.map((version) => ({ name: version, served: true })) },
-    })),
-  });
-  expect(validateBundle(bundle)).toEqual(findings);
-});
+test.for(loadCases<FaultCase>("api-service-faults"))(
+  "validateBundle checks API services: $name",
+  ({ deployments = ["d"], owned, webhooks = [], crds = [], findings = [] }) => {
+    const bundle = bundleOf({
+      deployments: deployments.map((name) => ({ name, spec: {} })),
+      ownedApiServices: owned.map((parts) =>
+        Object.fromEntries(Object.entries({ ...API, ...parts }).filter(([, value]) => value !== null)),
+      ),
+      webhooks: webhooks.map((parts) => ({ ...WEBHOOK, ...parts })),
+      crds: crds.map(({ name, group, versions }) => ({
+        apiVersion: "apiextensions.k8s.io/v1",
+        kind: "CustomResourceDefinition",
+        metadata: { name },
+        spec: { group, versions: versions.map((version) => ({ name: version, served: true })) },
+      })),
+    });
+    expect(validateBundle(bundle)).toEqual(findings);
+  },
+);

@@ -21,7 +21,7 @@ const never = (): never => {
   throw new Error("it is read again");
 };
 
-test("CatalogCache reads a catalog once, and later reads packages from the folder", async () => {
+test("CatalogCache reads a catalog once, and later reads its packages from the cache folder", async () => {
   using folder = new TempFolder();
   const first = await new CatalogCache(folder.path).obtain(KEY, metas);
   await first.close();
@@ -37,7 +37,7 @@ test("CatalogCache reads a catalog once, and later reads packages from the folde
   expect(statSync(join(folder.path, KEY)).mode & 0o077).toBe(0);
 });
 
-test("CatalogCache stores nothing without a folder", async () => {
+test("CatalogCache stores nothing when it has no cache folder", async () => {
   const shelf = new CatalogCache(undefined);
   const book = await shelf.obtain(KEY, metas);
   await shelf.close();
@@ -109,7 +109,7 @@ test.for<[Record<string, string>, string | undefined]>([
   expect(getCacheFolder(env)).toBe(want);
 });
 
-test("digestFiles changes when the name or content of a file changes", async () => {
+test("digestFiles returns another digest when the name or content of a file changes", async () => {
   using folder = new TempFolder();
   const path = folder.write("c", { "a.json": '{"schema":"x"}', "b.json": '{"schema":"y"}' });
   const before = await digestFiles(path);

@@ -40,7 +40,7 @@ async function follow(catalog: ClusterCatalog | undefined, signal = new AbortCon
 const served = (digest: string, state: object = {}): ClusterCatalog => createCatalog("test", { digest, ...state });
 const origin = () => store.get("test")?.origin;
 
-test("follower loads the content in the status once, by digest, without resolving the tag", async () => {
+test("follower loads content once by the digest in the status, and does not resolve the tag", async () => {
   const catalog = served(ONE);
   catalog.status!.lastUnpacked = "2025-06-07T08:09:10Z";
   await follow(catalog);
@@ -53,7 +53,7 @@ test("follower loads the content in the status once, by digest, without resolvin
   expect(reported).toEqual(["outdated true", "outdated true", "outdated false", "outdated false"]);
 });
 
-test("follower applies the signature policy to the tag in the spec, like the leader, unless the spec has another repository", async () => {
+test("follower checks the signature policy for the tag in the spec, or for the digest when the spec has no tag or another repository", async () => {
   for (const ref of ["quay.io/c:v1", "quay.io/other:v1", ONE, "quay.io/c", "quay.io/c:v1@sha256:1"]) {
     const catalog = served(ONE);
     catalog.spec.source.image = { ref };

@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 describe("reading a catalog", () => {
-  test("store reads files in lexical order and documents in file order, and writes keys sorted and numbers and text as in Go", async () => {
+  test("store reads files in lexical order and documents in file order, and writes JSON like Go with sorted keys", async () => {
     const root = folder.write("fbc", {
       "b.yaml": "schema: b1\n---\nschema: b2\n",
       "a/z.json": '{"schema":"az","n":1.50,"<":"&\\u2028"}',
@@ -61,7 +61,7 @@ describe("reading a catalog", () => {
     );
   });
 
-  test("store keeps long text of any kind intact across buffer boundaries", async () => {
+  test("store does not corrupt long texts of multibyte characters at buffer boundaries", async () => {
     const texts = ["x", "\u00e9", "\u20ac", "\u{1f600}", "\u{1f600}\\n"].flatMap((unit) =>
       [0, 1, 2].map((before) => `${"a".repeat(before)}${unit.repeat(70_000)}`),
     );
@@ -73,7 +73,7 @@ describe("reading a catalog", () => {
     await roomy.close();
   });
 
-  test("store excludes files that match an .indexignore at any level", async () => {
+  test("store excludes files that match an .indexignore file in any folder", async () => {
     const root = folder.write("fbc", {
       ".indexignore": "*.md\n/skipped/\n",
       "README.md": "prose",
@@ -151,7 +151,7 @@ describe("reading a catalog", () => {
     expect(readdirSync(join(dir(), "test")).filter((name) => name.startsWith("."))).toEqual([]);
   });
 
-  test("store rejects a socket or pipe without blocking", async () => {
+  test("store rejects a named pipe without blocking", async () => {
     const root = folder.write("bad", {});
     const { execFileSync } = await import("node:child_process");
     execFileSync("mkfifo", [join(root, "pipe")]);
@@ -183,7 +183,7 @@ describe("replacing and removing", () => {
     expect(names.sort()).toEqual([readlinkSync(join(dir(), "test/current")), "current"].sort());
   });
 
-  test("store removes a removed catalog from disk", async () => {
+  test("store.remove deletes only the folder of the removed catalog", async () => {
     await store.store("test", folder.write("1", { a: "schema: a" }), originOf("sha256:1"), signal);
     await store.store("test-2", folder.write("2", { a: "schema: a" }), originOf("sha256:1"), signal);
     await store.remove("test");
@@ -191,7 +191,7 @@ describe("replacing and removing", () => {
     await store.remove("never-there");
   });
 
-  test("store stores catalogs concurrently", async () => {
+  test("store accepts several catalogs concurrently", async () => {
     const names = ["a", "b", "c", "d"];
     await Promise.all(names.map((name) => store.store(name, folder.write(name, { f: `schema: ${name}` }), originOf("sha256:1"), signal)));
     expect(await Promise.all(names.map((name) => textOf(store.get(name))))).toEqual(names.map((name) => `{"schema":"${name}"}\n`));
@@ -254,7 +254,7 @@ describe("a restart", () => {
     expect(store.get("test")?.catalog.encodings).toEqual(["zstd", "gzip"]);
   });
 
-  test("store keeps foreign entries and does not follow links out of its folder after a restart", async () => {
+  test("after a restart, store does not serve foreign entries or follow links out of its folder", async () => {
     mkdirSync(join(dir(), "Foreign"));
     writeFileSync(join(dir(), "file"), "");
     mkdirSync(join(dir(), "evil"));

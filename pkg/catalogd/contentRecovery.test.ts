@@ -39,11 +39,11 @@ beforeEach(() => {
   scene = new Scene();
 });
 
-test("ContentRecovery ignores content that was never lost", async () => {
+test("ContentRecovery does nothing when no content was lost", async () => {
   expect([await scene.pass("a"), scene.asked]).toEqual(["nothing to do", []]);
 });
 
-test("ContentRecovery loads lost content by the digest in the status and keeps leadership", async () => {
+test("ContentRecovery loads lost content again by the digest in the status, and keeps leadership", async () => {
   scene.lose("a");
   expect([await scene.pass("b"), await scene.pass("a"), await scene.pass("a")]).toEqual(["nothing to do", "loaded", "nothing to do"]);
   expect([scene.asked, scene.stepped]).toEqual([["a"], []]);

@@ -110,13 +110,13 @@ describe("content store at the start", () => {
     ["an index of an older format", (at) => reseal(at, { format: 2 })],
     ["an index that lists unknown artifacts", (at) => reseal(at, { artifacts: ["catalog", "unheard-of"] })],
     ["a store of an older format", (at) => renameSync(join(at, "index"), join(at, "index.json"))],
-  ])("store removes and reports content with %s, and serves other content", async ([, spoil]) => {
+  ])("store removes and reports a catalog with %s, and serves other catalogs", async ([, spoil]) => {
     await spoil(version());
     await open();
     expect([store.catalogs(), readdirSync(dir()), lost]).toEqual([["good"], ["good"], ["test"]]);
   });
 
-  test("store gives removed content the same timestamp when it is stored again", async () => {
+  test("store keeps the timestamp of a removed catalog when the same content is stored again", async () => {
     const before = await CatalogStore.open({ dir: dir(), log });
     const { lastModified } = before.get("test") ?? {};
     await before.close();
@@ -133,7 +133,7 @@ describe("content store at the start", () => {
     ["a missing link", (at) => rmSync(join(at, "../current"))],
     ["foreign files", (at) => (writeFileSync(join(at, "x"), ""), mkdirSync(join(at, "../y")), writeFileSync(join(at, "../z"), ""))],
     ["an unfinished write", (at) => (mkdirSync(join(at, "../.staging-1")), symlinkSync("x", join(at, "../.link-1")))],
-  ])("store finds content despite %s", async ([, spoil]) => {
+  ])("store serves a catalog despite %s", async ([, spoil]) => {
     const before = version();
     spoil(before);
     await open();
@@ -162,7 +162,7 @@ describe("content store at the start", () => {
     ["a damaged index", (file) => flip(`${file}.index`)],
     ["an index without its file", (file) => rmSync(file)],
     ["an unfinished write", (file) => (renameSync(file, `${file}.tmp`), rmSync(`${file}.index`))],
-  ])("store recreates a compressed file with %s with the same bytes", async ([, spoil]) => {
+  ])("store recreates compressed files with the same bytes after damage: %s", async ([, spoil]) => {
     const files = [".gz", ".zst"].map((suffix) => join(version(), `catalog.jsonl${suffix}`));
     const before = files.map((file) => readFileSync(file));
     files.forEach(spoil);
@@ -174,7 +174,7 @@ describe("content store at the start", () => {
 });
 
 describe("content store while content is served", () => {
-  test.for(DAMAGES)("scrub stops serving, removes and reports content with %s", async ([, spoil]) => {
+  test.for(DAMAGES)("scrub removes and reports a catalog with %s, and other catalogs are still served", async ([, spoil]) => {
     await open();
     await store.settled();
     const at = version();
@@ -185,7 +185,7 @@ describe("content store while content is served", () => {
     expect([existsSync(at), store.get("good")?.catalog.encodings]).toEqual([false, ["zstd", "gzip"]]);
   });
 
-  test("scrub does not change intact content", async () => {
+  test("scrub does not change an undamaged catalog", async () => {
     await open();
     await store.settled();
     const before = store.get("test");
@@ -206,7 +206,7 @@ describe("content store while content is served", () => {
     expect([content?.catalog.encodings, readFileSync(file), lost]).toEqual([["zstd", "gzip"], before, []]);
   });
 
-  test("store stops serving content after a short read", async () => {
+  test("store stops serving a catalog when its file is shorter than expected", async () => {
     await open();
     const content = store.get("test");
     truncateSync(join(version(), "catalog.jsonl"), 10);
@@ -215,7 +215,7 @@ describe("content store while content is served", () => {
     expect([store.get("test"), lost]).toEqual([undefined, ["test"]]);
   });
 
-  test("store stops serving a compressed file after a short read until the file is recreated", async () => {
+  test("store stops serving a compressed file that is too short until the file is recreated", async () => {
     await open();
     await store.settled();
     const artifact = store.get("test")?.catalog;
@@ -226,7 +226,7 @@ describe("content store while content is served", () => {
     expect(artifact?.encodings).toEqual(["zstd", "gzip"]);
   });
 
-  test("store stops serving content when compression detects damage", async () => {
+  test("store stops serving a catalog when compression detects damage", async () => {
     for (const file of ["catalog.jsonl.gz.index", "catalog.jsonl.zst.index"]) rmSync(join(version(), file));
     await open();
     flip(join(version(), "catalog.jsonl"));
@@ -234,7 +234,7 @@ describe("content store while content is served", () => {
     expect([store.catalogs(), lost]).toEqual([["good"], ["test"]]);
   });
 
-  test("store serves content that cannot be compressed, and compresses it as soon as possible", async () => {
+  test("store serves a catalog that cannot be compressed with gzip, and retries the compression", async () => {
     const at = join(version(), "catalog.jsonl.gz.tmp");
     rmSync(join(version(), "catalog.jsonl.gz"));
     mkdirSync(at); // blocks the path

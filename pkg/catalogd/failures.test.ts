@@ -29,11 +29,11 @@ const CASES: [what: string, error: unknown, reason: string][] = [
   ["an invalid reference", pulling(new TerminalError("Blocked", "invalid reference format")), "blocked"],
   ["a wrong password", pulling(new RegistryError("authentication required", 401)), "unauthorized"],
   ["a missing permission", pulling(new RegistryError("denied", 403)), "unauthorized"],
-  ["no such image", pulling(new Error("reading manifest", { cause: new RegistryError("manifest unknown", 404) })), "not_found"],
+  ["a missing image", pulling(new Error("reading manifest", { cause: new RegistryError("manifest unknown", 404) })), "not_found"],
   ["too many pulls", pulling(new RegistryError("too many requests to registry", 429)), "rate_limited"],
   ["a failing registry", pulling(new RegistryError("received unexpected HTTP status", 503)), "registry"],
   ["an unreachable registry", pulling(new Error("pinging", { cause: refused })), "unreachable"],
-  ["one of two unreachable addresses", pulling(new AggregateError([refused, refused])), "unreachable"],
+  ["two unreachable addresses of a registry", pulling(new AggregateError([refused, refused])), "unreachable"],
   ["a blob that does not match its digest", pulling(new Error("Digest did not match")), "registry"],
   ["a slow registry", pulling(new RetryableError("Retrying", "did not end", { cause: late })), "timeout"],
   ["an invalid layer", pulling(new ImageContentError("unexpected end of archive")), "image"],
@@ -47,15 +47,15 @@ const CASES: [what: string, error: unknown, reason: string][] = [
   ["an invalid document", storing(new InvalidCatalogError("a.yaml: broken")), "content"],
   ["a catalog that takes too long to read", storing(late), "timeout"],
   ["a full disk under the content", storing(Object.assign(new Error("no space left"), { code: "ENOSPC" })), "storage"],
-  ["the API server", new UpdateError("status", new Error("conflict")), "api"],
+  ["a failed write to the API server", new UpdateError("status", new Error("conflict")), "api"],
   ["a full disk", pulling(Object.assign(new Error("no space left"), { code: "ENOSPC" })), "other"],
   ["a thrown value that is not an Error", "thrown", "other"],
 ];
 
-test.for(CASES)("%s", ([, error, reason]) => {
+test.for(CASES)("getFailureReason classifies an error because of %s", ([, error, reason]) => {
   expect(getFailureReason(error)).toBe(reason);
 });
 
-test("failure reasons all have a test case", () => {
+test("every failure reason has a test case", () => {
   expect(new Set(CASES.map(([, , reason]) => reason))).toEqual(new Set(CATALOG_FAILURE_REASONS));
 });

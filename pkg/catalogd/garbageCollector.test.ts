@@ -9,7 +9,7 @@ import { GarbageCollector, unpackFolder } from "./garbageCollector.ts";
 const log = createLogger({ component: "test", level: "silent" });
 const signal = new AbortController().signal;
 
-test("garbage collector removes entries without a catalog, including read-only folders, but no entry of a catalog that is created meanwhile", async () => {
+test("garbage collector removes entries of deleted catalogs, including read-only folders, and keeps the entry of a catalog created meanwhile", async () => {
   using folder = new TempFolder();
   const dir = folder.write("unpack", { "kept/sha256:1/x": "", "gone/sha256:1/x": "", file: "" });
   for (const path of ["gone/sha256:1", "gone"]) chmodSync(join(dir, path), 0o500);

@@ -14,11 +14,11 @@ test.for([
   ["the clock was set back", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 999_999, "the clock was set back"],
   ["the clock was set back without an interval", RECORD, SUBJECT, 999_999, undefined],
   ["the interval has elapsed", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 1_060_001, "poll duration has elapsed"],
-] as const)("getPollReason returns whether a lookup is due when %s", ([, record, subject, now, want]) => {
+] as const)("getPollReason returns the reason for a poll, or undefined if no poll is due, when %s", ([, record, subject, now, want]) => {
   expect(getPollReason(record, subject, now)).toBe(want);
 });
 
-test("a poll is due when its requeued reconcile runs, at most 1% late", () => {
+test("a reconcile that is requeued for a poll runs when the poll is due, and at most 1% late", () => {
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   fc.assert(
     fc.property(

@@ -36,7 +36,7 @@ test("readiness fails before the first list of catalogs", () => {
   expect(readiness.check()).toBe("0 of 0 catalogs");
 });
 
-test("readiness requires the digest in the status of each served catalog and ignores other catalogs", () => {
+test("readiness requires content with the digest in the status for each served catalog, and ignores other catalogs", () => {
   serve({ a: "sha256:1", b: "sha256:2" });
   catalogs!.push(createCatalog("new", {}), createCatalog("off", { digest: "quay.io/c@sha256:9", availabilityMode: "Unavailable" }));
   expect(() => readiness.check()).toThrow("the content of these catalogs is still loading: a, b");
@@ -47,7 +47,7 @@ test("readiness requires the digest in the status of each served catalog and ign
   expect(readiness.check()).toBe("2 of 2 catalogs");
 });
 
-test("readiness stays true when a catalog gets a new digest or is added, because all replicas lack the content then", () => {
+test("readiness check still passes when a catalog is added or gets a new digest, because no replica has the new content yet", () => {
   serve({ a: "sha256:1" });
   store("a", "sha256:1");
   readiness.check();

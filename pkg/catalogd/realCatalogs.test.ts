@@ -36,7 +36,7 @@ describeWithData("real catalogs", (data) => {
     .map((line) => JSON.parse(line) as LoadCase);
 
   test.for(cases)(
-    "$fbc has the same object counts as in opm, and is stored with the same bytes as in Go",
+    "store reads as many objects from $fbc as opm, and writes the same bytes as the Go implementation",
     { timeout: 120_000 },
     async ({ fbc, expect: want }) => {
       using folder = new TempFolder();

@@ -110,7 +110,7 @@ test("reconcile does not write results to a catalog that was recreated with the 
   expect(server.catalog.status).toBeUndefined();
 });
 
-test("reconcile without changes sends no requests and writes nothing", async () => {
+test("reconcile without changes sends no requests to the registry and writes nothing", async () => {
   await pass();
   asked();
   server.patches.length = 0;
@@ -119,7 +119,7 @@ test("reconcile without changes sends no requests and writes nothing", async () 
   expect([asked(), server.patches, store.stored.length]).toEqual([[], [], 1]);
 });
 
-test("poll resolves the tag when the interval has elapsed and reads only a new digest", async () => {
+test("poll resolves the tag when the interval has elapsed, and pulls the image only if the digest is new", async () => {
   await pass();
   asked();
   now += 10 * MINUTE + 1;
@@ -168,7 +168,7 @@ test("reconcile reports invalid content and keeps the stored content", async () 
   expect([progressing(), store.get("test")?.origin.digest]).toEqual(["Retrying", "sha256:1"]);
 });
 
-test("reconcile does not read stored content again after a restart", async () => {
+test("reconcile after a restart does not pull stored content again", async () => {
   await pass();
   asked();
   server.patches.length = 0;
@@ -218,7 +218,7 @@ test("deletion keeps the finalizer when the content cannot be removed", async ()
   expect([server.catalog.metadata.finalizers, progressing()]).toEqual([[FINALIZER_DELETE_SERVER_CACHE], "Retrying"]);
 });
 
-test("reconcile serves an unavailable catalog again when it becomes available", async () => {
+test("reconcile removes the content of an unavailable catalog, and stores it again when the catalog becomes available", async () => {
   await pass();
   server.edit({ availabilityMode: "Unavailable" });
   expect(await pass()).toBeUndefined();

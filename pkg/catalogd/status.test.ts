@@ -96,7 +96,7 @@ describe("content is served", () => {
     });
   });
 
-  test("statusFrom reports newer content without changing the time when serving began", () => {
+  test("statusFrom keeps the transition times of conditions when newer content is served", () => {
     expect(after(SERVED, { content: contentOf(NEW_REF) })).toEqual({
       conditions: [
         condition("Progressing", "True", "Succeeded", SUCCEEDED, 7, BEFORE),
@@ -131,7 +131,7 @@ describe("checked content", () => {
   const valid = (findings: FindingsSummary): Condition | undefined =>
     after(SERVED, { content: contentOf(NEW_REF, findings) }).conditions?.find(({ type }) => type === "Valid");
 
-  test("statusFrom counts errors and lists the first ones while the content is served", () => {
+  test("statusFrom sets Valid to False with the number of errors and the first findings, and keeps Serving True", () => {
     const got = after(SERVED, { content: contentOf(NEW_REF, { errors: 12, warnings: 1, first: ["error: a", "error: b"] }) });
     const text = `12 errors and 1 warning in the served content. All findings: ${BASE}/findings. First findings:\nerror: a\nerror: b`;
     expect(got.conditions?.slice(1)).toEqual([
@@ -140,7 +140,7 @@ describe("checked content", () => {
     ]);
   });
 
-  test("statusFrom reports content with only warnings as valid", () => {
+  test("statusFrom sets Valid to True for content with only warnings", () => {
     const message = `${SOUND}, but 2 warnings. All findings: ${BASE}/findings. First findings:\nwarning: a`;
     expect(valid({ errors: 0, warnings: 2, first: ["warning: a"] })).toMatchObject({ status: "True", reason: "Valid", message });
   });
@@ -181,16 +181,16 @@ describe("an error", () => {
       new TerminalError("Blocked", 'unknown source type "x"'),
       condition("Progressing", "False", "Blocked", 'terminal error: unknown source type "x"'),
     ],
-  ])("an error %s", ([, error, want]) => {
+  ])("statusFrom: an error %s", ([, error, want]) => {
     expect(after(undefined, {}, error)).toEqual({ conditions: [want] });
   });
 
-  test.for<[error: unknown, type: string]>([
-    [terminal, "InvalidSpec"],
-    [new SourceError(network), "RegistryUnavailable"],
-    [new RetryableError("Retrying", "x", { problems: [newProblem("ImageRejected", { message: "x" })] }), "ImageRejected"],
-    [new Error("no"), "ReconcileFailed"],
-  ])("statusFrom reports problem %#", ([error, type]) => {
+  test.for<[type: string, error: unknown]>([
+    ["InvalidSpec", terminal],
+    ["RegistryUnavailable", new SourceError(network)],
+    ["ImageRejected", new RetryableError("Retrying", "x", { problems: [newProblem("ImageRejected", { message: "x" })] })],
+    ["ReconcileFailed", new Error("no")],
+  ])("statusFrom reports problem type %s", ([type, error]) => {
     expect(wholeAfter(undefined, {}, error).problems).toMatchObject([{ type, severity: "Error" }]);
   });
 
@@ -200,7 +200,7 @@ describe("an error", () => {
     expect(got).toEqual({ ...SERVED, conditions: [condition("Progressing", "True", "Retrying", "no", 7, BEFORE), ...others] });
   });
 
-  test("statusFrom sets Serving to False after an error without served content", () => {
+  test("statusFrom sets Serving to False after an error when no content is served", () => {
     expect(after(SERVED, {}, new Error("no"))).toEqual({
       conditions: [
         condition("Progressing", "True", "Retrying", "no", 7, BEFORE),
@@ -209,7 +209,7 @@ describe("an error", () => {
     });
   });
 
-  test("statusFrom reports a failed removal as retrying", () => {
+  test("statusFrom sets reason Retrying when the content cannot be removed", () => {
     expect(after(SERVED, { withdrawn: "deleted" }, new Error("busy"))).toEqual({
       conditions: [condition("Progressing", "True", "Retrying", "busy", 7, BEFORE), condition("Serving", "False", "Unavailable", "")],
     });
@@ -217,13 +217,13 @@ describe("an error", () => {
 });
 
 describe("withdrawn content", () => {
-  test("statusFrom reports a deleted catalog", () => {
+  test("statusFrom sets Serving to False with reason Unavailable for a deleted catalog", () => {
     expect(after(SERVED, { withdrawn: "deleted" })).toEqual({
       conditions: [SERVED.conditions?.[0], condition("Serving", "False", "Unavailable", "")],
     });
   });
 
-  test("statusFrom reports an unavailable catalog", () => {
+  test("statusFrom sets Serving to False with reason UserSpecifiedUnavailable for an unavailable catalog", () => {
     expect(after(SERVED, { withdrawn: "unavailable" })).toEqual({
       conditions: [
         condition("Progressing", "True", "Succeeded", OFF, 7, BEFORE),
@@ -234,7 +234,7 @@ describe("withdrawn content", () => {
 });
 
 describe("status.failure", () => {
-  test("statusFrom reports the class of an error until the next success", () => {
+  test("statusFrom sets status.failure after an error, and removes it after the next success", () => {
     const failed = wholeAfter(SERVED, {}, new SourceError(new RegistryError("manifest unknown", 404)));
     expect(failed.failure).toEqual({ reason: "not_found" });
     expect(wholeAfter(failed, { content: contentOf(NEW_REF) }).failure).toBeUndefined();
@@ -244,7 +244,7 @@ describe("status.failure", () => {
 test.for<[what: string, before: ClusterCatalogStatus | undefined, reached: Reached, serving: string | undefined]>([
   ["nothing is served yet", undefined, {}, undefined],
   ["the previous content is served", SERVED, { content: contentOf(OLD_REF) }, "True"],
-])("statusFrom reports a pull only in Progressing when %s", ([, before, reached, serving]) => {
+])("statusFrom reports a pull in progress only in condition Progressing when %s", ([, before, reached, serving]) => {
   const { conditions = [], resolvedSource } = after(before, { ...reached, fetching: "quay.io/c:v2" });
   const found = (type: string): Condition | undefined => conditions.find((one) => one.type === type);
   expect(found("Progressing")).toMatchObject({

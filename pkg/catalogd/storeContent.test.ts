@@ -11,7 +11,7 @@ const log = createLogger({ component: "test", level: "error" });
 test.for<[tookMs: number, restMs: number | undefined]>([
   [1_000, undefined],
   [60_000, 240_000],
-])("a failure after %i ms is retried after at least %s ms", async ([tookMs, restMs]) => {
+])("storeContent retries a failure that took %i ms after at least %s ms", async ([tookMs, restMs]) => {
   using folder = new TempFolder();
   let now = 0;
   const step = storeContent({

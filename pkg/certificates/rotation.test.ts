@@ -17,19 +17,22 @@ const at = (hours: number): number => NOW + Math.round(hours * HOUR);
 const pair = (given: Pair): PairState =>
   typeof given === "string" ? { fault: given } : { startsAt: at(given.from), endsAt: at(given.to) };
 
-test.for(loadCases<PlanCase>("certificates"))("$name", ({ given: { serving, next, authorities = [], trustedSince }, want }) => {
-  const state: CertificateState | undefined =
-    serving !== undefined
-      ? {
-          serving: pair(serving),
-          ...(next ? { next: pair(next) } : {}),
-          authorityEnds: authorities.map(at),
-        }
-      : undefined;
-  const since = trustedSince === undefined ? 0 : at(trustedSince);
-  const action = chooseNextAction(state, { now: NOW, trustedSince: since, times: CERTIFICATE_TIMES });
-  expect(action).toEqual(want.at === undefined ? want : { ...want, at: at(want.at) });
-});
+test.for(loadCases<PlanCase>("certificates"))(
+  "chooseNextAction $name",
+  ({ given: { serving, next, authorities = [], trustedSince }, want }) => {
+    const state: CertificateState | undefined =
+      serving !== undefined
+        ? {
+            serving: pair(serving),
+            ...(next ? { next: pair(next) } : {}),
+            authorityEnds: authorities.map(at),
+          }
+        : undefined;
+    const since = trustedSince === undefined ? 0 : at(trustedSince);
+    const action = chooseNextAction(state, { now: NOW, trustedSince: since, times: CERTIFICATE_TIMES });
+    expect(action).toEqual(want.at === undefined ? want : { ...want, at: at(want.at) });
+  },
+);
 
 /** Simulates the effect of an action on a state; authorities expire with their certificates. */
 function carriedOut(state: CertificateState | undefined, kind: string, now: number): CertificateState {

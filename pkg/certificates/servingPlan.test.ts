@@ -24,7 +24,7 @@ const at = (hours: number): number => NOW + Math.round(hours * 3_600_000);
 const pair = (given: Pair): PairState =>
   typeof given === "string" ? { fault: given } : { startsAt: at(given.from), endsAt: at(given.to) };
 
-test.for(loadCases<PlanCase>("serving-certificates"))("$name", ({ given, want }) => {
+test.for(loadCases<PlanCase>("serving-certificates"))("chooseServingAction: $name", ({ given, want }) => {
   const { secret, reason, serving, next, authorities = [], held, leading = false } = given;
   const action = chooseServingAction({
     secret: reason === undefined ? { kind: secret } : { kind: secret, reason },

@@ -12,26 +12,26 @@ function secret(parts: { labels?: Record<string, string>; data?: Record<string, 
 }
 
 test.for([
-  ["without an owner", secret({ data: {} }), { kind: "foreign", reason: `the Secret has no label ${LABEL}=catalogd` }],
+  ["without the owner label", secret({ data: {} }), { kind: "foreign", reason: `the Secret has no label ${LABEL}=catalogd` }],
   ["managed by cert-manager", secret({ data: { "tls.crt": base64("x") } }), { kind: "foreign" }],
-  ["of operator-controller", secret({ labels: { [LABEL]: "operator-controller" } }), { kind: "foreign" }],
+  ["with the owner label of operator-controller", secret({ labels: { [LABEL]: "operator-controller" } }), { kind: "foreign" }],
   [
     "that is immutable",
     secret({ labels: { [LABEL]: "catalogd" }, immutable: true }),
     { kind: "foreign", reason: "the Secret is immutable" },
   ],
-  ["from the manifests", secret({ labels: { [LABEL]: "catalogd" } }), { kind: "empty" }],
+  ["without data", secret({ labels: { [LABEL]: "catalogd" } }), { kind: "empty" }],
   ["with other content", secret({ labels: { [LABEL]: "catalogd" }, data: { note: base64("x"), "tls.crt": "" } }), { kind: "empty" }],
   ["with half of a key pair", secret({ labels: { [LABEL]: "catalogd" }, data: { "tls.key": base64("x") } }), { kind: "stored" }],
 ] as const)("parseServingSecret classifies a Secret %s", ([, given, want]) => {
   expect(parseServingSecret(given, PLACE)).toMatchObject(want);
 });
 
-test("an undefined Secret is missing", () => {
+test("parseServingSecret returns kind missing for an undefined Secret", () => {
   expect(parseServingSecret(undefined, PLACE)).toEqual({ kind: "missing" });
 });
 
-test("the written Secret keeps the resourceVersion that was read, and labels and data from other writers", () => {
+test("buildServingSecret keeps the resourceVersion, and labels and data from other writers", () => {
   const live = secret({
     labels: { [LABEL]: "catalogd", mine: "x" },
     data: { note: "bm90ZQ==", "next.crt": base64("old"), "next.key": "" },
@@ -41,7 +41,7 @@ test("the written Secret keeps the resourceVersion that was read, and labels and
   expect(written["data"]).toEqual({ note: "bm90ZQ==", "tls.crt": base64("C"), "tls.key": base64("K"), "ca.crt": base64("A\n") });
 });
 
-test("a created Secret has the label of the program and a type that allows empty content", () => {
+test("buildServingSecret creates a Secret of type Opaque that parseServingSecret accepts", () => {
   const made = buildServingSecret(undefined, PLACE, { serving: { certificate: "C", key: "K" }, authorities: [] });
   expect(made).toMatchObject({ type: "Opaque", metadata: { name: "catalogd-serving-cert", namespace: "olmv1-system" } });
   expect(parseServingSecret(made, PLACE).kind).toBe("stored");
@@ -52,6 +52,6 @@ test.for([
   ["a.ns.svc.cluster.local", ["a.ns", "a.ns.svc", "a.ns.svc.cluster.local"]],
   ["localhost", ["localhost"]],
   ["catalogs.example.com", ["catalogs.example.com"]],
-] as const)("a certificate for %s has the DNS names %j", ([host, names]) => {
+] as const)("listCertificateHostNames for %s returns %j", ([host, names]) => {
   expect(listCertificateHostNames(host)).toEqual(names);
 });

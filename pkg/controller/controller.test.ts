@@ -123,7 +123,7 @@ test.for<[string, Reconcile, { againInMs: number | undefined; result: string; te
       line: { level: 50, msg: "reconcile failed, not retrying until the object changes" },
     },
   ],
-])("Controller sets queue, metric and log line after %s", async ([, reconcile, want]) => {
+])("Controller sets the retry delay, the metric and the log line after %s", async ([, reconcile, want]) => {
   const got = await after(reconcile);
   expect(got).toMatchObject(want);
   expect(got.line).toMatchObject({ controller: "extension", object: "x", reconcileID: expect.stringMatching(/^[0-9a-f-]{36}$/) });
@@ -146,7 +146,7 @@ test("Controller resets the back-off after a success", async () => {
   await end();
 });
 
-test("Controller keeps the back-off when a reconcile is pending", async () => {
+test("Controller keeps the back-off when a reconcile returns isPending", async () => {
   const outcomes = ["fail", "pending", "fail", "pending", "fail"];
   let runs = 0;
   const { queue, lines, end } = start(() =>
@@ -161,7 +161,7 @@ test("Controller keeps the back-off when a reconcile is pending", async () => {
   await end();
 });
 
-test("Controller starts other workers for reconciles that hang, and stops the extra workers when they end", async () => {
+test("Controller starts more workers when reconciles hang, and stops the extra workers when these reconciles end", async () => {
   const clock = new FakeClock();
   const queue = new WorkQueue({ clock });
   const stop = new AbortController();
@@ -216,7 +216,7 @@ test("Controller starts other workers for reconciles that hang, and stops the ex
   await running;
 });
 
-test("Controller reconciles keys concurrently, but never one key twice", async () => {
+test("Controller reconciles several keys concurrently, but never the same key twice at once", async () => {
   const running = new Map<string, number>();
   let most = 0;
   let finished = 0;

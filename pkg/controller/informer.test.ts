@@ -184,7 +184,7 @@ test("Informer backs off when watches end immediately", async () => {
   await watching(1);
 });
 
-test("Informer rejects synced when it stops before its first list", async () => {
+test("Informer.synced rejects when the informer stops before its first list", async () => {
   const { script, informer, stop, running } = await start();
   script.denial = statusAnswer(403, "Forbidden", "no");
   stop.abort(new Error("stopping"));

@@ -139,7 +139,7 @@ describe("LeaderElection", () => {
   const otherHolder: LeaseSpec = { holderIdentity: "x", renewTime: "2099-01-01T00:00:00.000000Z" };
 
   test.for<Case>([
-    { name: "keeps the leader over many lease durations", when: () => undefined, after: [[120_000, "a"]] },
+    { name: "keeps the leader for many lease durations", when: () => undefined, after: [[120_000, "a"]] },
     {
       name: "elects another leader immediately when the leader stops",
       when: () => scene.of("a").stop(),
@@ -181,7 +181,7 @@ describe("LeaderElection", () => {
       after: [[1_000, ""]],
     },
     {
-      name: "recreates a deleted Lease by the leader",
+      name: "lets the leader recreate a deleted Lease",
       when: () => scene.server.delete(),
       after: [
         [250, "a"],
@@ -189,7 +189,7 @@ describe("LeaderElection", () => {
       ],
     },
     {
-      name: "ends the term immediately when another holder is set, and waits for its duration regardless of its times",
+      name: "ends leadership immediately when another holder is written, and then waits for the lease duration regardless of the written times",
       when: () => scene.server.edit(otherHolder),
       after: [
         [250, ""],
@@ -198,7 +198,7 @@ describe("LeaderElection", () => {
       ],
     },
     {
-      name: "ends the term when the holder is removed, and waits so that two leaders never overlap",
+      name: "ends leadership when the holder is removed, and waits so that there are never two leaders",
       when: () => scene.server.edit({ holderIdentity: "" }),
       after: [
         [1_000, ""],
@@ -206,7 +206,7 @@ describe("LeaderElection", () => {
       ],
     },
     {
-      name: "elects no second leader when the duration is edited",
+      name: "elects no second leader when the lease duration is edited",
       when: () => scene.server.edit({ leaseDurationSeconds: 1 }),
       after: [[30_000, "a"]],
     },
@@ -215,7 +215,7 @@ describe("LeaderElection", () => {
       when: () => scene.server.edit({ strategy: "OldestEmulationVersion" }),
       after: [[30_000, "a"]],
     },
-  ])("$name", async ({ when, after }) => {
+  ])("LeaderElection $name", async ({ when, after }) => {
     await withLeader("a", "b", "c");
     await when();
     for (const [ms, leader] of after) {
@@ -225,7 +225,7 @@ describe("LeaderElection", () => {
     }
   });
 
-  test("aborts the work of a suspended leader when it resumes", async () => {
+  test("LeaderElection aborts the work of a suspended leader when the leader resumes", async () => {
     await withLeader("a", "b");
     scene.of("a").suspend();
     await scene.pass(30_000);
@@ -240,7 +240,7 @@ describe("LeaderElection", () => {
     expect(scene.of("a").metric.at(-1)).toBe(false);
   });
 
-  test("releases the Lease when the leader steps down, and lets it lead again later", async () => {
+  test("LeaderElection releases the Lease when the leader steps down, and the same replica can lead again later", async () => {
     await withLeader("a", "b");
     scene.of("b").standBackMs = 60_000;
     scene.of("a").standBackMs = 6_000;
@@ -260,7 +260,7 @@ describe("LeaderElection", () => {
     expect([scene.leaders(), scene.of("a").failure]).toEqual([["b"], undefined]);
   });
 
-  test("records terms, transitions and times like client-go", async () => {
+  test("LeaderElection records transitions and times in the Lease like client-go", async () => {
     await withLeader("a", "b");
     expect(scene.server.lease?.spec).toEqual({
       holderIdentity: "a",
@@ -281,7 +281,7 @@ describe("LeaderElection", () => {
     ]);
   });
 
-  test("leaves a free Lease to other replicas during the stand-back time, then acquires it", async () => {
+  test("LeaderElection does not acquire a free Lease during the replica's stand-back time", async () => {
     await withLeader("a", "b", "c");
     scene.of("b").standBackMs = 6_000;
     scene.of("c").standBackMs = 6_000;
@@ -296,7 +296,7 @@ describe("LeaderElection", () => {
     expect(scene.leaders()).toEqual(["b"]);
   });
 
-  test("releases the Lease and ends when leader tasks fail", async () => {
+  test("LeaderElection releases the Lease and rejects when leader tasks fail or end", async () => {
     scene = new Scene();
     const client = scene.server.clientOf({ running: () => Promise.resolve() });
     const init = { client, namespace: "system", name: "lock", version: "1.2.3", times: TIMES, log, clock: scene.time };
@@ -308,7 +308,7 @@ describe("LeaderElection", () => {
     await expect(ending).rejects.toThrow("leader tasks exited unexpectedly");
   });
 
-  test("throws when leader tasks still run after a lost term", async () => {
+  test("LeaderElection fails when leader tasks still run 30 s after leadership was lost", async () => {
     scene = new Scene();
     const client = scene.server.clientOf({ running: () => Promise.resolve() });
     const election = new LeaderElection({
@@ -333,7 +333,7 @@ describe("LeaderElection", () => {
   test.for([
     [{ ...TIMES, renewDeadlineMs: 15_000 }, "leaseDuration must be greater than renewDeadline"],
     [{ ...TIMES, retryPeriodMs: 9_000 }, "renewDeadline must be greater than retryPeriod*JitterFactor"],
-  ] as const)("rejects inconsistent times: %j", ([times, message]) => {
+  ] as const)("LeaderElection rejects inconsistent times: %j", ([times, message]) => {
     scene = new Scene();
     const client = scene.server.clientOf({ running: () => Promise.resolve() });
     expect(() => new LeaderElection({ client, namespace: "system", name: "lock", version: "1.2.3", times, log })).toThrow(message);

@@ -4,7 +4,7 @@ import { LEASE, type Lease, type LeaseSpec, LeaseView } from "./lease.ts";
 
 const lease = (resourceVersion: string, spec: LeaseSpec): Lease => ({ ...LEASE, metadata: { name: "lock", resourceVersion }, spec });
 
-test("LeaseView ignores times in the record and measures the time since its last change", () => {
+test("LeaseView measures the time since the record last changed, and ignores the times in the record", () => {
   const clock = new FakeClock();
   const view = new LeaseView(clock);
   view.set(lease("1", { holderIdentity: "a", renewTime: "2099-01-01T00:00:00.000000Z" }));

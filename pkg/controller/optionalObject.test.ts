@@ -39,7 +39,7 @@ test("OptionalObject reports when an object is created, changed and deleted", as
   expect(states).toEqual(["absent", "present", "present", "absent"]);
 });
 
-test("OptionalObject checks at most once a minute whether the kind is served, and finds the object later", async () => {
+test("OptionalObject checks at most once a minute whether the kind is served, and then finds the object", async () => {
   const { kind, object, later } = await follow((kind) => (kind.served = false));
   expect(object.state).toEqual({ kind: "notServed" });
   await later(30_000);
@@ -52,7 +52,7 @@ test("OptionalObject checks at most once a minute whether the kind is served, an
   expect(object.state.kind).toBe("present");
 });
 
-test("OptionalObject reports a missing kind only after some seconds", async () => {
+test("OptionalObject waits some seconds before it reports that a kind is no longer served", async () => {
   const { kind, object, states, later } = await follow((kind) => kind.put({ metadata: { name: "one" } }));
   kind.served = false;
   kind.endWatches();
@@ -63,7 +63,7 @@ test("OptionalObject reports a missing kind only after some seconds", async () =
   expect(states).toEqual(["present", "notServed"]);
 });
 
-test("OptionalObject ignores a short absence of a kind, as during a start of the API server", async () => {
+test("OptionalObject ignores a short absence of a kind, as when the API server starts", async () => {
   const { kind, states, later } = await follow((kind) => kind.put({ metadata: { name: "one" } }));
   kind.served = false;
   kind.endWatches();
@@ -88,7 +88,7 @@ test("OptionalObject keeps its state when connections break, but not when access
 });
 
 // An API server that has just started denies access because it has not loaded the roles yet.
-test.for([true, false])("OptionalObject ignores a transient denial when the kind is served: %s", async (served) => {
+test.for([true, false])("OptionalObject ignores a short denial of access (kind is served: %s)", async (served) => {
   const { kind, states, later } = await follow((kind) => (kind.served = served));
   const before = [...states];
   kind.refusal = refusal(403, "Forbidden", "things is forbidden");

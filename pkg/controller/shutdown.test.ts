@@ -27,7 +27,7 @@ test("runUntilStopped returns when all tasks have ended after a stop", async () 
   expect(ended.sort()).toEqual(["a", "b"]);
 });
 
-test("runUntilStopped stops the other tasks and throws when one fails", async () => {
+test("runUntilStopped stops the other tasks and throws when a task fails", async () => {
   let stopped = false;
   const other: Task = async (signal) => {
     await untilAborted(signal);
@@ -43,7 +43,7 @@ test("runUntilStopped throws when a task ends early", async () => {
   await expect(runUntilStopped({ tasks, signal: new AbortController().signal, log })).rejects.toThrow("task short ended unexpectedly");
 });
 
-test("runUntilStopped names a task that does not end in time", async () => {
+test("runUntilStopped throws an error with the name of a task that does not end in time", async () => {
   const tasks = { deaf: () => new Promise<void>(() => {}), untilAborted };
   await expect(runUntilStopped({ tasks, signal: AbortSignal.abort(), log, graceMs: 20 })).rejects.toThrow(
     "tasks are still running 20 ms after the stop: deaf",
@@ -80,10 +80,13 @@ async function runWithSignals(signals: NodeJS.Signals[], ...args: string[]): Pro
   return { code, output };
 }
 
-test.for<NodeJS.Signals>(["SIGTERM", "SIGINT"])("stopOnSignals lets the work end and the process exit with 0 after %s", async (signal) => {
-  const { code, output } = await runWithSignals([signal]);
-  expect([code, output]).toEqual([0, expect.stringContaining("ended well")]);
-});
+test.for<NodeJS.Signals>(["SIGTERM", "SIGINT"])(
+  "stopOnSignals waits for tasks to end after %s, and the process exits with 0",
+  async (signal) => {
+    const { code, output } = await runWithSignals([signal]);
+    expect([code, output]).toEqual([0, expect.stringContaining("ended well")]);
+  },
+);
 
 test("stopOnSignals ends the process after a second signal", async () => {
   const { code, output } = await runWithSignals(["SIGTERM", "SIGINT"], "deaf");

@@ -22,7 +22,7 @@ function write(seen: Phase[], end?: Ended<Phase>): Step<Read, Read, Phase> {
   return { name: "Write", run: (phase, ctx) => (ctx.log.info("ran"), seen.push(phase), Promise.resolve(end ?? phase)) };
 }
 
-test("StepSequence passes each step the phase of the previous one and logs the step's name", async () => {
+test("StepSequence passes the phase of each step to the next step, and logs the name of the step", async () => {
   const seen: Phase[] = [];
   const sequence = StepSequence.from<Began, Phase>().step(read()).step(write(seen));
   expect(await sequence.run(BEGAN, context())).toEqual({ kind: "done", phase: READ });
@@ -34,7 +34,7 @@ test.for<[what: string, end: Ended<Phase>, want: object]>([
   ["stops", stop(READ, { requeueAfterMs: 5 }), { kind: "stopped", phase: READ, result: { requeueAfterMs: 5 }, writesStatus: true }],
   ["stops without a delay", stop(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: true }],
   ["stops without writing the status", stopWithoutStatus(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: false }],
-])("StepSequence ends in the phase that a step reached when the step %s", async ([, end, want]) => {
+])("StepSequence returns the phase of the last step, and skips the remaining steps, when a step %s", async ([, end, want]) => {
   const seen: Phase[] = [];
   const sequence = StepSequence.from<Began, Phase>()
     .step(read(() => Promise.resolve(end)))

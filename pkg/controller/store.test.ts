@@ -56,7 +56,7 @@ test("getStoreKey contains the namespace if the object has one", () => {
 test.for<[number, number[]]>([
   [0, [50, 100, 200, 400, 500, 500]],
   [1, [100, 200, 400, 800, 1_000, 1_000]],
-])("Backoff doubles delays up to the maximum; with random value %s they are %j", ([luck, want]) => {
+])("Backoff doubles delays up to the maximum (random value %s, delays %j)", ([luck, want]) => {
   const backoff = new Backoff(100, 1_000, () => luck);
   expect(want.map(() => backoff.next())).toEqual(want);
   backoff.reset();

@@ -35,7 +35,7 @@ test("WorkQueue gives the next key to the first waiting caller", async () => {
   expect([await first, await second]).toEqual(["a", "b"]);
 });
 
-test("WorkQueue backs off by 5 ms · 2ⁿ, at most 1,000 s, until forget", () => {
+test("WorkQueue doubles the back-off from 5 ms up to 1,000 s, and resets it after forget", () => {
   const { queue } = start();
   const delays = Array.from({ length: 20 }, () => queue.addRateLimited("a"));
   expect(delays).toEqual(Array.from({ length: 20 }, (_, n) => Math.min(5 * 2 ** n, 1_000_000)));
@@ -44,7 +44,7 @@ test("WorkQueue backs off by 5 ms · 2ⁿ, at most 1,000 s, until forget", () =>
   expect(queue.addRateLimited("a")).toBe(5);
 });
 
-test("WorkQueue uses configured bounds of the back-off, and longer minimum delays", () => {
+test("WorkQueue uses the configured limits of the back-off, unless the caller requests a longer delay", () => {
   const { queue } = start({ baseDelayMs: 100, maxDelayMs: 250 });
   expect([queue.addRateLimited("a"), queue.addRateLimited("a"), queue.addRateLimited("a"), queue.addRateLimited("a", 9_000)]).toEqual([
     100, 200, 250, 9_000,

@@ -32,7 +32,7 @@ describe("listObjectChecks", () => {
       ({ apiVersion, kind, version, schema }) => `${kind} of ${apiVersion} as ${version}: ${(schema as { type: string }).type}`,
     );
 
-  test("listObjectChecks checks each changed version that both CRDs serve", () => {
+  test("listObjectChecks returns a check for each changed version that both CRDs serve", () => {
     expect(checks(crd({ v1: A, v2: A, v3: A }), crd({ v1: B, v2: A, v3: { ...B, served: false } }))).toEqual(["K of g.io/v1 as v1: b"]);
   });
 
@@ -40,7 +40,7 @@ describe("listObjectChecks", () => {
     expect(checks(crd({ v1: A }), crd({ v1: A, v2: B }))).toEqual([]);
   });
 
-  test("listObjectChecks checks the new storage version when the CRDs have no common version, unless a webhook converts objects", () => {
+  test("listObjectChecks returns a check of the new storage version when the CRDs have no common version, unless a webhook converts objects", () => {
     const before = crd({ v1beta1: A, v1: A });
     expect(checks(before, crd({ v2: B, v3: { ...A, storage: true } }))).toEqual(["K of g.io/v1 as v3: a"]);
     expect(checks(before, crd({ v3: { ...B, storage: true } }, { webhook: true }))).toEqual([]);
@@ -48,13 +48,13 @@ describe("listObjectChecks", () => {
 });
 
 // Source: S0-047.
-test("listRemovedServedVersions returns removed served versions, but not versions that still exist and are no longer served", () => {
+test("listRemovedServedVersions returns served versions that were removed, but not versions that are only no longer served", () => {
   const before = crd({ v1: A, v2: A, v3: { ...A, served: false }, v4: A });
   expect(listRemovedServedVersions(before, crd({ v2: { ...A, served: false }, v4: A }))).toEqual(["v1"]);
 });
 
 // Source: S0-048.
-test("listDroppedStoredVersions separates the current storage version from other stored versions", () => {
+test("listDroppedStoredVersions returns a dropped storage version separately from other dropped stored versions", () => {
   const before = crd({ v1: A, v2: { ...A, storage: true }, v3: A }, { stored: ["v1", "v2", "v3"] });
   expect(listDroppedStoredVersions(before, crd({ v3: A }))).toEqual({ versions: ["v1"], writtenNow: ["v2"] });
   expect(listDroppedStoredVersions(before, before)).toEqual({ versions: [], writtenNow: [] });

@@ -11,7 +11,7 @@ interface Case extends CaseHead {
 
 const matches = (pattern: string, text: string): boolean => new RegExp(pattern, "u").test(text);
 
-test.for(loadCases<Case>("crd-objects"))("$name", ({ schema, valid, invalid }) => {
+test.for(loadCases<Case>("crd-objects"))("findObjectFaults checks $name", ({ schema, valid, invalid }) => {
   for (const object of valid) expect(findObjectFaults(schema, object, matches)).toEqual([]);
   for (const { object, faults } of invalid) {
     // YAML parses `a: is null` as a map with one member.
@@ -29,7 +29,7 @@ test("findObjectFaults truncates long paths", () => {
   expect(fault).toBe(`${"x".repeat(200)}…: is not of type string`);
 });
 
-test("findObjectFaults never throws", () => {
+test("findObjectFaults does not throw for any object and schema", () => {
   assert(
     property(jsonValue(), jsonValue(), jsonValue(), (schema, odd, object) => {
       for (const one of [schema, { properties: schema, items: schema, not: schema, enum: [odd] }])

@@ -45,7 +45,7 @@ test("findBinaries uses only KUBEBUILDER_ASSETS when it is complete", async () =
   expect(found).toEqual(Object.fromEntries(SERVERS.map((program) => [program, { path: join(assets, program), watchesStdin: false }])));
 });
 
-test("findBinaries uses PATH for programs missing in KUBEBUILDER_ASSETS when PATH has all of them", async () => {
+test("findBinaries finds programs on PATH that are missing in KUBEBUILDER_ASSETS when PATH has all programs", async () => {
   const env = {
     KUBEBUILDER_ASSETS: await holding("assets", ["etcd", "kube-apiserver", "kubectl"]),
     PATH: `/nowhere:${await holding("bin", SERVERS)}`,
@@ -59,7 +59,7 @@ test("findBinaries uses PATH for programs missing in KUBEBUILDER_ASSETS when PAT
   });
 });
 
-test("findBinaries ignores a PATH with only some of the programs and builds, and the next search prefers the cache to PATH", async () => {
+test("findBinaries builds all programs when PATH has only some of them, and later prefers the built programs to PATH", async () => {
   const bin = await holding("bin", ["etcd", "registry"]);
   const lines: string[] = [];
   const built = await search({ PATH: bin }, "go1.26.8", (line) => void lines.push(line));

@@ -11,12 +11,12 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-test("the cache is in XDG_CACHE_HOME, or else in the home folder", () => {
+test("getCacheRoot returns a folder in XDG_CACHE_HOME, or else in the home folder", () => {
   expect(getCacheRoot({ XDG_CACHE_HOME: "/c" })).toBe("/c/olmv1/controlplane");
   expect(getCacheRoot({ XDG_CACHE_HOME: "" })).toMatch(/\/\.cache\/olmv1\/controlplane$/);
 });
 
-test("the source hash depends on every module file", async () => {
+test("hashSources returns another hash when any module file changes", async () => {
   const files = ["go.mod", "go.sum", "main.go", "helm.go"];
   for (const name of files) await writeFile(join(root, name), "x");
   const hashes = new Set([await hashSources(root)]);
@@ -35,7 +35,7 @@ describe("buildInto", () => {
     await chmod(output, 0o755);
   };
 
-  test("two concurrent callers build once, and both get the finished folder with a link for each program", async () => {
+  test("buildInto builds once for two concurrent callers, and returns the same folder with a link for each program to both", async () => {
     const calls: string[] = [];
     const waits: (number | undefined)[] = [];
     const options = {
@@ -53,7 +53,7 @@ describe("buildInto", () => {
     expect(await readdir(root)).toEqual(["abc-go1.26.8"]);
   });
 
-  test("a failed build leaves no files, and the waiting process then builds", async () => {
+  test("buildInto leaves no files after a failed build, and a waiting caller builds next", async () => {
     let attempts = 0;
     const build = async (output: string): Promise<void> => {
       await sleep(50);
@@ -66,13 +66,13 @@ describe("buildInto", () => {
     expect(await readdir(root)).toEqual(["abc-go1.26.8"]);
   });
 
-  test("files of a killed build are removed by the next one", async () => {
+  test("buildInto removes the files of a killed build", async () => {
     await mkdir(join(root, "abc-go1.26.8.0000.tmp"));
     await buildInto({ root, source: "abc", compiler: "go1.26.8", build: slowBuild([]), waiting: () => undefined });
     expect(await readdir(root)).toEqual(["abc-go1.26.8"]);
   });
 
-  test("a build by another compiler is used only without a compiler", async () => {
+  test("findCachedBuild returns a build by another compiler only when no compiler is installed", async () => {
     await buildInto({ root, source: "abc", compiler: "go1.26.8", build: slowBuild([]), waiting: () => undefined });
     expect(await findCachedBuild(root, "abc", "go1.26.8")).toBe(join(root, "abc-go1.26.8"));
     expect(await findCachedBuild(root, "abc", "go1.27.0")).toBeUndefined();

@@ -26,14 +26,14 @@ function shell(script: string, ready: ComponentSpec["ready"]): ComponentSpec {
 }
 
 describe("Component", () => {
-  test("component fails with the end of its log when the server ends before it is ready", async () => {
+  test("component.ready fails with the end of the log when the server exits before it is ready", async () => {
     const component = Component.start(shell("echo first; echo listen: address already in use >&2; exit 3", () => Promise.resolve(false)));
     await expect(component.ready(10_000)).rejects.toThrow(
       /^server exited with code 3; the end of .*server\.log:\n {2}first\n {2}listen: address already in use$/,
     );
   });
 
-  test("component fails after the timeout when the server does not become ready, and can be stopped", async () => {
+  test("component.ready fails when the server is not ready within the timeout, and component.stop then ends the server", async () => {
     const component = Component.start(shell("sleep 60", () => Promise.reject(new Error("connection refused"))));
     await expect(component.ready(200)).rejects.toThrow("server was not ready within 0.2 s");
     await component.stop();
@@ -57,7 +57,7 @@ describe("Component", () => {
 });
 
 describe("buildGuardCommand", () => {
-  test("buildGuardCommand passes output and exit code of the command through", async () => {
+  test("buildGuardCommand preserves the output and exit code of the command", async () => {
     const [command, args] = buildGuardCommand("/bin/sh", ["-c", 'echo "$1"; exit 7', "sh", "a b"]);
     const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
     const chunks: Buffer[] = [];
@@ -66,7 +66,7 @@ describe("buildGuardCommand", () => {
     expect(Buffer.concat(chunks).toString()).toBe("a b\n");
   });
 
-  test("buildGuardCommand ends the command with the process that holds its standard input, even if that is killed", async () => {
+  test("buildGuardCommand ends the command when the parent process is killed", async () => {
     const script = `
       const { spawn } = await import("node:child_process");
       const { buildGuardCommand } = await import(${JSON.stringify(join(import.meta.dirname, "processes.ts"))});

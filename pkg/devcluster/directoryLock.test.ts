@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test("withDirectoryLock admits one holder, and informs each waiting process about it once", async () => {
+test("withDirectoryLock runs one caller at a time, and reports the lock's owner once to each waiting caller", async () => {
   let inside = 0;
   let most = 0;
   const reported: (number | undefined)[] = [];
@@ -61,7 +61,7 @@ test("withDirectoryLock takes over the lock of a killed process immediately, des
   expect(await Promise.all(contenders)).toEqual([1, 2, 3]);
 });
 
-test("withDirectoryLock waits for the lock of another machine while it has heartbeats, and then takes it over", async () => {
+test("withDirectoryLock waits while another machine sends heartbeats for its lock, and then takes over the lock", async () => {
   const path = join(folder, "lock");
   await mkdir(path);
   await writeFile(join(path, "owner.json"), JSON.stringify({ pid: 1, host: `not-${hostname()}`, token: "x" }));

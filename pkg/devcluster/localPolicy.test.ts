@@ -7,7 +7,7 @@ import { renderLocalPolicy } from "./devEnvironment.ts";
 
 const REGISTRY = "127.0.0.1:5000";
 
-test("a strict policy applies to all registries except that of the control plane", async () => {
+test("renderLocalPolicy applies a strict policy to all registries except the registry of the control plane", async () => {
   const file = join(await folder(), "policy.json");
   await writeFile(
     file,
@@ -27,7 +27,7 @@ test("renderLocalPolicy returns undefined without a policy file", async () => {
   expect(await renderLocalPolicy({ file: join(await folder(), "policy.json") }, REGISTRY)).toBeUndefined();
 });
 
-test("an invalid policy is reported", async () => {
+test("renderLocalPolicy rejects an invalid policy", async () => {
   const file = join(await folder(), "policy.json");
   await writeFile(file, "{}");
   await expect(renderLocalPolicy({ file }, REGISTRY)).rejects.toThrow("Default policy is missing");

@@ -29,7 +29,7 @@ test("Narrator prints a stage with its heading, its lines and its duration", asy
   expect(stripVTControlCharacters(printed())).toMatch(/^\nAdding a catalog\nuser {6}applied ClusterCatalog x\ndone {6}after \d+\.\d s\n$/);
 });
 
-test("Narrator replaces progress on a terminal, and prints it as lines elsewhere", () => {
+test("Narrator overwrites the progress line on a terminal, and prints separate lines elsewhere", () => {
   const onTerminal = narratorOf(true);
   onTerminal.narrator.progress("build", "compiled 1 of 2");
   onTerminal.narrator.progress("build", "compiled 2 of 2");
@@ -40,7 +40,7 @@ test("Narrator replaces progress on a terminal, and prints it as lines elsewhere
   expect(inLog.printed()).toBe("build     compiled 1 of 2\n");
 });
 
-test("Narrator reports a wait only when it is long, and not at every poll", () => {
+test("Narrator reports a wait only after a second, and not at every poll", () => {
   const { narrator, printed } = narratorOf(true);
   narrator.waiting("until x is ready", 500);
   expect(printed()).toBe("");
@@ -49,7 +49,7 @@ test("Narrator reports a wait only when it is long, and not at every poll", () =
   expect(printed()).toBe("wait      until x is ready (1.5 s)");
 });
 
-test("Narrator prints listed log messages of a server once when they repeat", () => {
+test("Narrator prints a known log message of a server once, even if the server repeats the message", () => {
   const { narrator, printed } = narratorOf(false);
   const line = { msg: "extension removed", object: "hello" };
   narrator.hear(line);

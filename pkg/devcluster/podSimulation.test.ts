@@ -26,22 +26,25 @@ describe("buildPodStatus", () => {
     ["CrashLoop", "Always", "Running", "False", "waiting"],
     ["Ready", "Never", "Succeeded", "False", "terminated"],
     ["NotReady", "Never", "Running", "False", "running"],
-  ])("%s with restartPolicy %s: %s, Ready=%s, %s", ([outcome, restartPolicy, phase, ready, state]) => {
-    const status = buildPodStatus(pod({ restartPolicy }), outcome, NOW) as Status;
-    expect(status.phase).toBe(phase);
-    expect(status.conditions.find(({ type }) => type === "Ready")?.status).toBe(ready);
-    expect(status.containerStatuses.map((container) => Object.keys(container.state))).toEqual([[state]]);
-    expect(status.containerStatuses[0]?.ready).toBe(ready === "True");
-  });
+  ])(
+    "buildPodStatus for outcome %s and restartPolicy %s sets phase %s, Ready=%s and container state %s",
+    ([outcome, restartPolicy, phase, ready, state]) => {
+      const status = buildPodStatus(pod({ restartPolicy }), outcome, NOW) as Status;
+      expect(status.phase).toBe(phase);
+      expect(status.conditions.find(({ type }) => type === "Ready")?.status).toBe(ready);
+      expect(status.containerStatuses.map((container) => Object.keys(container.state))).toEqual([[state]]);
+      expect(status.containerStatuses[0]?.ready).toBe(ready === "True");
+    },
+  );
 
   test.for<PodOutcome>(["Ready", "NotReady", "CrashLoop"])(
-    "buildPodStatus reaches %s with one status and then does not change",
+    "buildPodStatus returns undefined when the Pod already has the status for outcome %s",
     (outcome) => {
       expect(buildPodStatus(pod({}, buildPodStatus(pod(), outcome, NOW)), outcome, NOW)).toBeUndefined();
     },
   );
 
-  test("buildPodStatus can change every outcome to every other", () => {
+  test("buildPodStatus can change the status of every outcome to the status of every other outcome", () => {
     const outcomes: PodOutcome[] = ["Ready", "NotReady", "CrashLoop"];
     for (const from of outcomes) {
       for (const to of outcomes.filter((outcome) => outcome !== from)) {

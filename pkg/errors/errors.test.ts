@@ -11,7 +11,7 @@ test.for<[string, unknown, boolean]>([
   expect(isRetryable(err)).toBe(want);
 });
 
-test("wrapError keeps type and reason and prepends the prefix", () => {
+test("wrapError keeps the type and reason of an error, and prepends a prefix to the message", () => {
   const wrapped = wrapError("unpack x: ", new TerminalError("InvalidConfiguration", "bad"));
   expect(wrapped).toBeInstanceOf(TerminalError);
   expect([wrapped.reason, wrapped.message]).toEqual(["InvalidConfiguration", "unpack x: bad"]);

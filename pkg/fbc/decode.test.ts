@@ -29,7 +29,7 @@ function pieces(text: string, size: number): Uint8Array[] {
 }
 
 describe.each([1, 3, 7, 1 << 20])("decodeMetas with chunks of %i bytes", (size) => {
-  test.for(CASES)("$name", async ({ text, want = [], error }) => {
+  test.for(CASES)("decodeMetas: $name", async ({ text, want = [], error }) => {
     const got = await decoded(pieces(text, size));
     expect(got.metas.map((meta) => [meta.schema, meta.package, meta.name])).toEqual(want);
     if (error === undefined) expect(got.error).toBeUndefined();
@@ -47,7 +47,7 @@ test("decodeMetas keeps all fields and formats numbers like Go", async () => {
   ]);
 });
 
-test("decodeMetas rejects a document that is too large without reading all of it", async () => {
+test("decodeMetas rejects a document that is too large before it has read the whole document", async () => {
   let read = 0;
   function* endless(): Generator<Uint8Array> {
     for (;;) {
@@ -163,7 +163,7 @@ interface OddCase extends CaseHead {
 }
 
 describe.each([1, 1 << 20])("MetaDecoder compared with the Go loader with chunks of %i bytes", (size) => {
-  test.for(loadCases<OddCase>("fbc-load"))("$name", ({ text = "", base64, want = [], refused = false }) => {
+  test.for(loadCases<OddCase>("fbc-load"))("MetaDecoder: $name", ({ text = "", base64, want = [], refused = false }) => {
     const bytes = base64 === undefined ? Buffer.from(text) : Buffer.from(base64, "base64");
     const got: (string | null)[] = [];
     const decoder = new MetaDecoder("f", { onEmpty: () => got.push(null) });

@@ -12,7 +12,7 @@ interface Case extends CaseHead {
   kept: string[];
 }
 
-test.for(loadCases<Case>("indexignore"))("$name", ({ ignore, ignored, kept }) => {
+test.for(loadCases<Case>("indexignore"))("compileIndexIgnore: $name", ({ ignore, ignored, kept }) => {
   const ignores = compileIndexIgnore(Object.entries(ignore).map(([dir, text]) => ({ dir, text })));
   expect(ignored.filter((path) => !ignores(path))).toEqual([]);
   expect(kept.filter(ignores)).toEqual([]);
@@ -133,7 +133,7 @@ describe("compileIndexIgnore with patterns that make other matchers backtrack", 
     expect(compileIndexIgnore([{ dir: "", text: `*c\n!${pattern}` }])(`${path}c`)).toBe(true);
   });
 
-  test("compileIndexIgnore throws when matching takes too many comparisons", () => {
+  test("compileIndexIgnore throws when the comparisons of patterns with paths exceed the limit", () => {
     const ignores = compileIndexIgnore([{ dir: "", text: "*a*b\n".repeat(10) }], { patterns: 10, patternLength: 10, comparisons: 100_000 });
     const all = (): boolean[] => Array.from({ length: 1_000 }, (_, i) => ignores(`${i}/${"a".repeat(200)}`));
     expect(all).toThrow("matching files with the .indexignore patterns takes more than 100000 comparisons: use fewer or shorter patterns");

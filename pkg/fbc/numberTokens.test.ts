@@ -22,7 +22,11 @@ test.for<[what: string, property: string, want: string]>([
   ["a number with an exponent", `{"value": 4.19e1 ,"type":"${MAX}"}`, `{"type":"${MAX}","value":4.19e1}`],
   ["keys in another case", `{"Type":"${MAX}","VALUE":4.10}`, `{"Type":"${MAX}","VALUE":4.10}`],
   ["a type with an escape in it", `{"type":"olm.max\\u004fpenShiftVersion","value":4.10}`, `{"type":"${MAX}","value":4.10}`],
-  ["the second of two", `{"type":"a","value":1},{"type":"${MAX}","value":4.10}`, `{"type":"a","value":1},{"type":"${MAX}","value":4.10}`],
+  [
+    "the second of two properties",
+    `{"type":"a","value":1},{"type":"${MAX}","value":4.10}`,
+    `{"type":"a","value":1},{"type":"${MAX}","value":4.10}`,
+  ],
 ])("decodeMetas keeps the digits of olm.maxOpenShiftVersion for %s", async ([, property, want]) => {
   expect(await roundTrip(bundle(property))).toEqual([bundle(want)]);
 });
@@ -30,14 +34,14 @@ test.for<[what: string, property: string, want: string]>([
 test.for<[what: string, property: string, want: string]>([
   ["a text", `{"type":"${MAX}","value":"4.10"}`, `{"type":"${MAX}","value":"4.10"}`],
   ["a number inside the value", `{"type":"${MAX}","value":{"a":4.10}}`, `{"type":"${MAX}","value":{"a":4.1}}`],
-  ["a number next to the value", `{"other":1.0,"type":"${MAX}","value":4.10}`, `{"other":1,"type":"${MAX}","value":4.10}`],
+  ["a number in another field of the property", `{"other":1.0,"type":"${MAX}","value":4.10}`, `{"other":1,"type":"${MAX}","value":4.10}`],
   ["another property", `{"type":"a","value":4.10}`, `{"type":"a","value":4.1}`],
   [
     "an object that looks like a kept number",
     `{"type":"${MAX}","value":{"rawJSON":"4.10"}}`,
     `{"type":"${MAX}","value":{"rawJSON":"4.10"}}`,
   ],
-])("decodeMetas prints numbers like Go for %s", async ([, property, want]) => {
+])("decodeMetas converts numbers like Go for %s", async ([, property, want]) => {
   expect(await roundTrip(bundle(property))).toEqual([bundle(want)]);
 });
 

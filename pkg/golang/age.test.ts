@@ -19,6 +19,6 @@ test.for([
   ["2006-03-10T12:00:00Z", "20y"],
   [undefined, "<unknown>"],
   ["soon", "<unknown>"],
-] as const)("%s is %s ago", ([since, want]) => {
+] as const)("formatAge of %s returns %s", ([since, want]) => {
   expect(formatAge(since, NOW)).toBe(want);
 });

@@ -12,6 +12,6 @@ test.for([
   ["-1h", undefined],
   ["1d", undefined],
   ["", undefined],
-] as const)("%s", ([text, ms]) => {
+] as const)("parseDuration with %j returns %s", ([text, ms]) => {
   expect(parseDuration(text)).toBe(ms);
 });

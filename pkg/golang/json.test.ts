@@ -25,13 +25,13 @@ const GO = [
 ];
 
 describe("encodeGoJson prints as Go does", () => {
-  test.for(GO)("$text", ({ text, map, html }) => {
+  test.for(GO)("encodeGoJson prints $text as Go does", ({ text, map, html }) => {
     expect(encodeCanonicalJson(JSON.parse(text))).toBe(map);
     expect(encodeGoJson(JSON.parse(text))).toBe(html);
   });
 });
 
-test("encodeGoJson keeps the caller's order when requested", () => {
+test("encodeGoJson keeps the order of keys with sortKeys false, and HTML characters with escapeHtml false", () => {
   expect(encodeGoJson({ b: 1, a: { d: "<", c: 2 } }, { sortKeys: false })).toBe('{"b":1,"a":{"d":"\\u003c","c":2}}');
   expect(encodeGoJson({ b: "<" }, { escapeHtml: false })).toBe('{"b":"<"}');
 });
@@ -68,7 +68,7 @@ test.for([
   ['{"maximum":9223372036854775807}', { maximum: 9_223_372_036_854_775_807n }],
   ['[-9007199254740993,9007199254740991,"1234567890123456789"]', [-9_007_199_254_740_993n, 9_007_199_254_740_991, "1234567890123456789"]],
   ['{"a":1.5,"b":1e30,"c":1234567890123456.5}', { a: 1.5, b: 1e30, c: 1_234_567_890_123_456.5 }],
-])("keepNumberTokens keeps the digits of %s", ([text, want]) => {
+])("parseExactJson keeps the digits of %s", ([text, want]) => {
   expect(parseExactJson(text as string)).toEqual(want);
 });
 
@@ -89,7 +89,7 @@ test.for<[name: string, json: string, want: string]>([
   ["a lone high surrogate", String.raw`{"a":"\ud800"}`, '{"a":"�"}'],
   ["a lone low surrogate in capitals", String.raw`{"a":"\uDFFF."}`, '{"a":"�."}'],
   ["a name", String.raw`{"\ud800":1}`, '{"�":1}'],
-  ["two names that become equal: the last counts", String.raw`{"\ud800":1,"\udfff":2}`, '{"�":2}'],
+  ["two names that become equal: the last value is used", String.raw`{"\ud800":1,"\udfff":2}`, '{"�":2}'],
   ["complete characters", String.raw`{"a":"\ud83d\ude00\uD83D\uDE00"}`, '{"a":"😀😀"}'],
   ["surrogates in the wrong order", String.raw`{"a":"\ude00\ud83d"}`, '{"a":"��"}'],
   ["a lone surrogate before a complete character", String.raw`{"a":"\ud800\ud83d\ude00"}`, '{"a":"�😀"}'],

@@ -12,7 +12,7 @@ test.for([
   ['{"a": "x\ny"}', 1, 7, "invalid string: it is unterminated, or contains a control character or an unknown escape"],
   ["{} x", 1, 4, "unexpected text after the value"],
   ["", 1, 1, "unexpected end"],
-] as const)("findGoJsonFault and findJsonSyntaxFault report the fault of %j", ([text, line, column, reason]) => {
+] as const)("findJsonSyntaxFault reports the fault in %j", ([text, line, column, reason]) => {
   expect(findJsonSyntaxFault(text)).toEqual({ line, column, reason });
 });
 

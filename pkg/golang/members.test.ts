@@ -9,7 +9,7 @@ test.for<[key: string, isSchemaField: boolean]>([
   ["s\u212aips", true],
   ["sk\u0131ps", false], // dotless i
   ["sk\u0130ps", false], // I with a dot
-])("foldKey finds member skips by the name %j: %j", ([key, isSchemaField]) => {
+])("findMember finds member skips by the key %j: %j", ([key, isSchemaField]) => {
   expect(foldKey(key) === "skips").toBe(isSchemaField);
   expect(findMember({ [key]: 1 }, "skips")).toBe(isSchemaField ? 1 : undefined);
 });
@@ -19,7 +19,7 @@ test.for<[a: string, b: string, isSame: boolean]>([
   ["\u03a3\u03c2", "\u03c3\u03c3", true],
   ["stra\u00dfe", "STRASSE", true],
   ["n\u0131me", "nime", false], // dotless i
-])("foldCase compares %j and %j as golang.org/x/text/cases does: %j", ([a, b, isSame]) => {
+])("foldCase treats %j and %j as equal: %j, like golang.org/x/text/cases", ([a, b, isSame]) => {
   expect(foldCase(a) === foldCase(b)).toBe(isSame);
 });
 

@@ -29,7 +29,7 @@ test.for<[text: string, canonical: string]>([
   ["000Mi", "0"],
   [" 1Gi ", "1Gi"],
   [".", "0"],
-])("normalizeQuantity of %s is %s", ([text, canonical]) => {
+])("normalizeQuantity of %s returns %s", ([text, canonical]) => {
   expect(normalizeQuantity(text)).toBe(canonical);
 });
 

@@ -80,7 +80,7 @@ test.for<[member: string, value: string, message: string]>([
   ["texts", '["a",true]', "release.texts[1]: want a string, found true or false"],
   ["byName", '{"a":["secret"]}', 'release.byName["a"]: want a string, found a list'],
   ["byName", '{"a":null}', 'release.byName["a"]: want another value, found null'],
-])("GoStructReader rejects member %s of value %s, and quotes no value", ([member, value, message]) => {
+])("GoStructReader rejects member %s with value %s, and does not quote the value", ([member, value, message]) => {
   expect(() => read(`{"${member}":${value}}`)).toThrow(new GoMismatch(message));
 });
 
@@ -103,7 +103,7 @@ test("GoStructReader skips nesting that is deeper than the stack", () => {
   expect(decoded(`{"other":${deep},"text":"a"}`)).toEqual({ text: "a" });
 });
 
-test("GoStructReader decodes a map of any names and texts like JSON.parse", () => {
+test("GoStructReader decodes a map with any names and texts like JSON.parse", () => {
   const shape: GoShape = { valuesOf: "string" };
   const name = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("__proto__", "constructor", "toString", "", "\\", '"'));
   fc.assert(

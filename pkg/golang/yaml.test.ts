@@ -12,7 +12,7 @@ interface Case extends CaseHead {
   refused?: boolean;
 }
 
-test.for(loadCases<Case>("kubeyaml"))("$name", ({ text, json, refused }) => {
+test.for(loadCases<Case>("kubeyaml"))("parseYaml: $name", ({ text, json, refused }) => {
   if (refused) expect(() => parseYaml(text)).toThrow();
   else expect(encodeGoJson(parseYaml(text))).toBe(json);
 });
@@ -54,7 +54,7 @@ describe("small text with a huge value", () => {
     ],
     ["millions of values", `a: [${"1,".repeat(2_000_001)}]`, "more than 2000000 values in one document"],
     ["millions of lines", "- 1\n".repeat(2_000_001), "more than 2000000 values in one document"],
-  ])("%s", ([, text, reason]) => {
+  ])("parseYaml rejects a small text with a huge value: %s", ([, text, reason]) => {
     expect(() => parseYaml(text)).toThrow(reason);
   });
 
@@ -68,11 +68,11 @@ describe("small text with a huge value", () => {
 });
 
 test.for<[what: string, text: string, value: unknown]>([
-  ["a decimal", "9".repeat(1_000_000), "9".repeat(1_000_000)],
-  ["a hexadecimal one", `0x${"f".repeat(1_000_000)}`, `0x${"f".repeat(1_000_000)}`],
+  ["a decimal number", "9".repeat(1_000_000), "9".repeat(1_000_000)],
+  ["a hexadecimal number", `0x${"f".repeat(1_000_000)}`, `0x${"f".repeat(1_000_000)}`],
   ["a fraction", `0.${"9".repeat(1_000_000)}`, 1],
   ["zeros", "0".repeat(1_000_000), 0],
-  ["nearly a number", `${"1_".repeat(1_000_000)}x`, `${"1_".repeat(1_000_000)}x`],
+  ["a text that is almost a number", `${"1_".repeat(1_000_000)}x`, `${"1_".repeat(1_000_000)}x`],
 ])("parseYaml takes linear time when a number has a million digits: %s", ([, text, value]) => {
   expect(parseYaml(`a: ${text}`)).toEqual({ a: value });
 });
@@ -101,7 +101,7 @@ describe("lines inside quotes and brackets", () => {
     return kind === "map" ? `${head} {${items}}` : `${head} [${items}]`;
   }
 
-  test("parseYaml reads the same value at any column as when lines are indented", () => {
+  test("parseYaml reads the same value whether or not lines inside quotes and brackets are indented", () => {
     fc.assert(
       fc.property(fc.array(block, { minLength: 1, maxLength: 4 }), (blocks) => {
         const document = (indent?: number): string =>
@@ -118,7 +118,7 @@ describe("lines inside quotes and brackets", () => {
     );
   });
 
-  test("parseYaml reads any number of such lines", () => {
+  test("parseYaml reads 20,000 lines inside quotes or brackets", () => {
     expect(parseYaml(`a:\n  b: "${"z\n".repeat(20_000)}"`)).toEqual({ a: { b: "z ".repeat(20_000) } });
     expect(parseYaml(`a:\n  b: [${"z,\n".repeat(20_000)}]`)).toEqual({ a: { b: Array<string>(20_000).fill("z") } });
     expect(parseYaml("a: [\t1,\t2]")).toEqual({ a: [1, 2] });
@@ -137,7 +137,7 @@ describe("lines inside quotes and brackets", () => {
     ["brackets", (lines) => `a:\n  b: [${"z,\n".repeat(lines)}]\n`],
     ["plain text", (lines) => `a:\n  b: ${"z\n    ".repeat(lines)}\n`],
     ["blanks", (lines) => `a:\n  b: "${" \t".repeat(lines)}z${"\n ".repeat(lines)}"\n`],
-  ])("parseYaml visits lines a bounded number of times: %s", ([, of]) => {
+  ])("the YAML parser visits each character a bounded number of times: %s", ([, of]) => {
     const text = of(10_000);
     const counted = new CountedText(text);
     new Parser(counted as unknown as string, 100).next();
@@ -248,7 +248,7 @@ test.for<[document: number, path: YamlPath, line: number | undefined]>([
   [0, ["a", "b", "x"], 4],
   [1, ["z"], 16],
   [2, [], undefined],
-])("YamlLines finds, in document %i, %j on line %s", ([document, path, line]) => {
+])("YamlLines in document %i finds path %j on line %s", ([document, path, line]) => {
   expect(new YamlLines(TEXT).lineOf(document, path)).toBe(line);
 });
 
@@ -256,7 +256,7 @@ test("YamlLines ignores empty documents", () => {
   expect(new YamlLines(TEXT).documents).toBe(2);
 });
 
-test("YamlLines finds lines in JSON, and none in invalid text", () => {
+test("YamlLines finds lines in JSON, and returns undefined for invalid YAML", () => {
   expect(new YamlLines('{\n  "a": {\n    "b": 1\n  }\n}').lineOf(0, ["a", "b"])).toBe(3);
   expect(new YamlLines("a: [").lineOf(0, ["a"])).toBeUndefined();
 });

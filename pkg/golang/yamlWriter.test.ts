@@ -42,7 +42,7 @@ describe("encodeGoYaml", () => {
     expect(encodeGoYaml({ a: value })).toBe(`a:${separator}${expected}\n`);
   });
 
-  test("encodeGoYaml sorts members by name, numbers in names by value, letters last", () => {
+  test("encodeGoYaml sorts names like Go: numbers in names by value, and letters after other characters", () => {
     const names = ["v10", "v9", "v1beta1", "v1", "a-b", "ab", "a.b", "B", "a"];
     expect(Object.keys(parseYaml(encodeGoYaml(Object.fromEntries(names.map((name) => [name, 1])))) as object)).toEqual([
       "B",
@@ -57,7 +57,7 @@ describe("encodeGoYaml", () => {
     ]);
   });
 
-  test("encodeGoYaml writes any JSON so that it is read unchanged", () => {
+  test("encodeGoYaml writes any JSON value so that parseYaml reads an equal value", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ noUnicodeString: false })), (value) => {
         expect(encodeCanonicalJson(parseYaml(encodeGoYaml(value)))).toBe(encodeCanonicalJson(JSON.parse(JSON.stringify(value))));

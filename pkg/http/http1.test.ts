@@ -31,7 +31,7 @@ function connections(options: Partial<Parameters<typeof openConnections>[0]> = {
   return made;
 }
 
-test("a DELETE request sends the length of its body", async () => {
+test("a DELETE request with a body has header Content-Length", async () => {
   const { url } = await serve((request: IncomingMessage, response: ServerResponse) => {
     void text(request).then((body) => response.end(`${request.headers["content-length"]} ${body}`));
   });
@@ -78,7 +78,7 @@ test("a body ends with the abort reason when the signal aborts while the body is
   await expect(text(body)).rejects.toBe(reason);
 });
 
-test("a body ends with an error when the server cuts the connection, even before it is read", async () => {
+test("a body ends with an error when the server cuts the connection before the body is read", async () => {
   const { url } = await serve((_request, response) => {
     response.writeHead(200, { "content-length": "100" }).write("begun");
     setImmediate(() => response.destroy());

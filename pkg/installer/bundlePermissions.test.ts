@@ -20,7 +20,7 @@ const OLD = rights("1.9.0", "v1alpha1", "v1");
 const NEW = rights("1.10.0", "v1");
 
 // S0-048: a stored version must be removed from the CRD's status before it can be removed from the spec
-test("mergeRules includes patching CRD status when a stored version is removed between bundles, in any order", () => {
+test("mergeRules permits patching the CRD status when one of the bundles lacks a stored version, in any order of bundles", () => {
   const right = {
     apiGroups: ["apiextensions.k8s.io"],
     resources: ["customresourcedefinitions/status"],
@@ -32,7 +32,7 @@ test("mergeRules includes patching CRD status when a stored version is removed b
   expect(mergeRules([NEW]).clusterRules).toEqual([]);
 });
 
-test("diffPermissions lists patching CRD status for an upgrade, but not for the reverse", () => {
+test("diffPermissions lists patching the CRD status for an upgrade that removes a stored version, but not for the same bundle", () => {
   const line =
     'Namespace:"" APIGroups:[apiextensions.k8s.io] Resources:[customresourcedefinitions/status] ResourceNames:[as.example.com] Verbs:[patch]';
   expect(formatPermissionsDiff(diffPermissions([OLD], [NEW]))).toContain(`installer):\n  + ${line}\n`);

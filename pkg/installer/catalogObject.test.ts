@@ -51,7 +51,7 @@ describe("buildClusterCatalog", () => {
   });
 });
 
-test("olmv1 catalog list", () => {
+test("describeCatalogState and isServed summarize the conditions of a catalog", () => {
   expect(CATALOGS.map((one) => [one.metadata.name, describeCatalogState(one).text, isServed(one)])).toEqual([
     ["community", "serving", true],
     ["internal", "serving, retrying", false],
@@ -62,7 +62,7 @@ test("olmv1 catalog list", () => {
   ]);
 });
 
-test.for([80, 200])("olmv1 catalog list formats catalogs at width %i", async (width) => {
+test.for([80, 200])("formatCatalogTable and formatCatalogDetails print catalogs in %i columns", async (width) => {
   const screen = { width, colour: false };
   const texts = [
     formatCatalogTable(screen, CATALOGS, NOW, false),

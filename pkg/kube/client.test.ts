@@ -24,7 +24,7 @@ async function start(answer: (request: SeenRequest) => Answer, discovery: () => 
   return { api, client, asked: () => api.log.filter((line) => line !== "GET /apis/g.io/v1") };
 }
 
-test("get returns undefined and delete returns false for a missing object", async () => {
+test("client.get returns undefined and client.delete returns false for a missing object", async () => {
   const { client } = await start(() => statusAnswer(404, "NotFound", 'things.g.io "x" not found', { name: "x", kind: "things" }));
   expect(await client.get(REF)).toBeUndefined();
   expect(await client.delete(REF)).toBe(false);
@@ -39,7 +39,7 @@ test("the client keeps unknown fields of objects on read and write", async () =>
   expect(JSON.parse(api.requests.at(-1)?.body ?? "")).toEqual(wire);
 });
 
-test("list reads page by page and sets the kind of every item", async () => {
+test("client.list reads page by page and sets the kind of every item", async () => {
   const { client, asked } = await start(({ url }) => {
     const second = url.includes("continue=tok%2F1");
     const items = [{ metadata: { name: second ? "b" : "a" } }];
@@ -58,7 +58,7 @@ test("list reads page by page and sets the kind of every item", async () => {
   ]);
 });
 
-test("list fails if the response is not a list, rather than returning no items", async () => {
+test("client.list throws if the response is not a list", async () => {
   const answers = [{}, { kind: "Status", apiVersion: "v1", status: "Success" }, { kind: "ThingList", items: {} }, "items"];
   for (const json of answers) {
     const { client } = await start(() => ({ json }));
@@ -72,13 +72,13 @@ test("list fails if the response is not a list, rather than returning no items",
   }
 });
 
-test("list stops early when it has maxItems items", async () => {
+test("client.list requests no further page when it has maxItems items", async () => {
   const { client, asked } = await start(() => ({ json: { items: [{ metadata: {} }, { metadata: {} }], metadata: { continue: "more" } } }));
   expect((await client.list(THING, { maxItems: 1 })).items).toHaveLength(1);
   expect(asked()).toHaveLength(1);
 });
 
-test("list restarts without pages if its snapshot expires between pages", async () => {
+test("client.list requests the whole list if the continue token expires", async () => {
   const { client, asked } = await start(({ url }) => {
     if (url.includes("continue=")) return statusAnswer(410, "Expired", "too old");
     if (url.includes("limit=")) return { json: { items: [{ metadata: { name: "old" } }], metadata: { continue: "c" } } };
@@ -88,7 +88,7 @@ test("list restarts without pages if its snapshot expires between pages", async 
   expect(asked()).toHaveLength(3);
 });
 
-test("apply sends an apply patch with JSON", async () => {
+test("client.apply sends a server-side apply patch as JSON", async () => {
   const { client, api } = await start(() => ({ json: OBJECT }));
   await client.apply({ ...OBJECT, spec: { max: 9223372036854775807n } }, { fieldManager: "m", force: true, dryRun: true });
   const { method, url, headers, body } = api.requests.at(-1) ?? {};
@@ -114,7 +114,7 @@ test.for<["merge" | "json" | "strategic", string]>([
   ]);
 });
 
-test("delete sends its preconditions", async () => {
+test("client.delete sends its preconditions", async () => {
   const { client, api } = await start(() => ({ json: { kind: "Status" } }));
   expect(await client.delete(REF, { uid: "u", resourceVersion: "3", propagationPolicy: "Foreground" })).toBe(true);
   expect(JSON.parse(api.requests.at(-1)?.body ?? "")).toEqual({
@@ -125,7 +125,7 @@ test("delete sends its preconditions", async () => {
   });
 });
 
-test("a kind that is no longer served is detected by the 404 of its path", async () => {
+test("client throws KindNotServed when the path of the kind returns 404", async () => {
   let served = true;
   const { client } = await start(
     () => (served ? { json: OBJECT } : { status: 404, text: "404 page not found\n" }),
@@ -137,7 +137,7 @@ test("a kind that is no longer served is detected by the 404 of its path", async
   await expect(client.list(THING)).rejects.toBeInstanceOf(KindNotServed);
 });
 
-test("a missing namespace is reported as such, not as a missing kind", async () => {
+test("client.create throws an error about a missing namespace, not about a missing kind", async () => {
   const { client } = await start(() => statusAnswer(404, "NotFound", 'namespaces "a" not found', { name: "a", kind: "namespaces" }));
   const err: unknown = await client.create(OBJECT).catch((thrown: unknown) => thrown);
   expect(err).toBeInstanceOf(KubeError);
@@ -169,7 +169,7 @@ test("metadata-only requests accept PartialObjectMetadata for objects and Partia
 
 const line = (type: string, object: object): string => `${JSON.stringify({ type, object })}\n`;
 
-test("watch yields events as they arrive, for any chunks", async () => {
+test("client.watch yields all events when the response arrives in small chunks", async () => {
   const wire =
     line("ADDED", { metadata: { name: "ä" } }) + line("BOOKMARK", { metadata: { resourceVersion: "9" } }) + line("DELETED", OBJECT);
   const { client, asked } = await start(() => (response) => {
@@ -190,7 +190,7 @@ test("watch yields events as they arrive, for any chunks", async () => {
   expect(asked()).toEqual(["GET /apis/g.io/v1/things?watch=true&allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds=300"]);
 });
 
-test("watch requests no bookmarks if the caller disables them", async () => {
+test("client.watch requests no bookmarks if the caller disables bookmarks", async () => {
   const { client, asked } = await start(() => (response) => response.end());
   await Array.fromAsync(client.watch(THING, { resourceVersion: "5", timeoutSeconds: 300, bookmarks: false }));
   expect(asked()).toEqual(["GET /apis/g.io/v1/things?watch=true&resourceVersion=5&timeoutSeconds=300"]);
@@ -198,14 +198,14 @@ test("watch requests no bookmarks if the caller disables them", async () => {
 
 test.for<[string, Answer]>([
   ["an ERROR event", { text: line("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old resource version" }) }],
-  ["an answer", statusAnswer(410, "Expired", "too old resource version")],
-])("%s with an expired resourceVersion throws KubeError 410", async ([, answer]) => {
+  ["a response", statusAnswer(410, "Expired", "too old resource version")],
+])("client.watch throws KubeError 410 when %s reports an expired resourceVersion", async ([, answer]) => {
   const { client } = await start(() => answer);
   const err: unknown = await Array.fromAsync(client.watch(THING, { resourceVersion: "1" })).catch((thrown: unknown) => thrown);
   expect(err).toMatchObject({ status: 410, reason: "Expired", message: "too old resource version" });
 });
 
-test("watch ends without an error when its signal aborts, and closes the connection", async () => {
+test("client.watch ends without an error and closes the connection when its signal aborts", async () => {
   const closed = Promise.withResolvers<void>();
   const { client } = await start(() => (response) => {
     response.on("close", () => closed.resolve());
@@ -221,7 +221,7 @@ test("watch ends without an error when its signal aborts, and closes the connect
   await closed.promise;
 });
 
-test("watch ends the request when the caller breaks out of the loop", async () => {
+test("client.watch ends the request when the caller breaks out of the loop", async () => {
   const closed = Promise.withResolvers<void>();
   const { client } = await start(() => (response) => {
     response.on("close", () => closed.resolve());
@@ -234,7 +234,7 @@ test("watch ends the request when the caller breaks out of the loop", async () =
   await closed.promise;
 });
 
-test("raw parses responses and throws errors like other methods", async () => {
+test("client.raw parses a JSON response, and throws KubeError for an error response", async () => {
   const { client } = await start(({ url }) => (url === "/version" ? { json: { major: "1" } } : statusAnswer(403, "Forbidden", "no")));
   expect(await client.raw("GET", "/version")).toEqual({ major: "1" });
   await expect(client.raw("POST", "/other", {})).rejects.toMatchObject({ status: 403, message: "no" });

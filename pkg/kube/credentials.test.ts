@@ -59,11 +59,11 @@ test("credentials contain server, TLS material and headers of a kubeconfig", asy
 test.for<[object, string]>([
   [{ token: "abc" }, "Bearer abc"],
   [{ username: "jane", password: "pw" }, `Basic ${Buffer.from("jane:pw").toString("base64")}`],
-])("user %j authenticates as %s", async ([user, want]) => {
+])("user %j authenticates with header %s", async ([user, want]) => {
   expect((await Credentials.fromKubeConfig(kubeconfig(user)).endpoint()).headers["authorization"]).toBe(want);
 });
 
-test("a user's tokenFile is read, relative to its kubeconfig; an inline token takes precedence", async () => {
+test("a user's tokenFile is read relative to the kubeconfig, and an inline token takes precedence", async () => {
   writeFileSync(join(folder, "token"), "from-file\n");
   const header = async (user: object): Promise<string | undefined> =>
     (await Credentials.fromKubeConfig(kubeconfig(user)).endpoint()).headers["authorization"];
@@ -126,7 +126,7 @@ test("fromKubeConfig uses KUBECONFIG when no path is given, and reports a missin
   expect(() => Credentials.fromKubeConfig("/nonexistent/config")).toThrow("/nonexistent/config");
 });
 
-test("the error describes how to provide a kubeconfig when none is found", () => {
+test("fromKubeConfig explains how to provide a kubeconfig when it finds none", () => {
   vi.stubEnv("KUBECONFIG", "");
   vi.stubEnv("KUBERNETES_SERVICE_HOST", "");
   vi.stubEnv("HOME", folder);
@@ -145,7 +145,7 @@ test("fromKubeConfig uses a given context instead of the current one, and report
   expect(() => Credentials.fromKubeConfig(path, "third")).toThrow(new Error('kubeconfig: context "third" does not exist'));
 });
 
-test("the error for an invalid kubeconfig does not quote it, because it contains credentials", () => {
+test("fromKubeConfig does not quote an invalid kubeconfig in the error, because a kubeconfig contains credentials", () => {
   const path = join(folder, "kubeconfig");
   writeFileSync(path, "users: [{name: u, user: {token: hidden}\ncontexts: [}");
   expect(() => Credentials.fromKubeConfig(path)).toThrow(/^kubeconfig: [^\n]*\([\d:]+\)$/);

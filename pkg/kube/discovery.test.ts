@@ -43,7 +43,7 @@ test("discovery ignores the kinds of subresources", async () => {
   await expect(d.resourceFor({ apiVersion: "apps/v1", kind: "Scale" })).rejects.toBeInstanceOf(KindNotServed);
 });
 
-test("discovery reads a forgotten group version again", async () => {
+test("discovery reads a group version again after forget", async () => {
   const { discovery: d, answers } = discovery({ "/apis/apps/v1": APPS });
   await d.resourceFor(DEPLOYMENT);
   delete answers["/apis/apps/v1"];
@@ -85,7 +85,7 @@ test("formatResourcePath requires the namespace of a namespaced object", () => {
   expect(() => formatResourcePath({ apiVersion: "g.io/v1", kind: "Thing" }, CRD, { name: "x" })).toThrow('Thing "x": no namespace given');
 });
 
-test("discovery failure of one group version does not affect others", async () => {
+test("discovery failure of one group version does not affect other group versions", async () => {
   const d = new Discovery((path) =>
     path === "/apis/down.io/v1" ? Promise.reject(new KubeError("service unavailable", { status: 503, reason: "" })) : Promise.resolve(APPS),
   );

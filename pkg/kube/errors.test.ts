@@ -24,11 +24,11 @@ test.for<[status: number, text: string, denied: boolean]>([
   [422, 'Deployment.apps "x" is invalid: spec.replicas: Invalid value: -1', false],
   [500, 'admission webhook "w.example.com" denied the request: no', false],
   [500, 'Internal error occurred: failed calling webhook "w.example.com"', false],
-])("isDenied: status %s with text %j: %s", ([status, text, denied]) => {
+])("isDenied for status %s and text %j returns %s", ([status, text, denied]) => {
   expect(isDenied(new KubeError(text, { status, reason: "" }))).toBe(denied);
 });
 
-test("the text of a 403 is kept unchanged", () => {
+test("toKubeError does not change the message of a 403", () => {
   const err = toKubeError(403, { kind: "Status", code: 403, reason: "Forbidden", message: FORBIDDEN, details: { name: "x" } });
   expect(isForbidden(err)).toBe(true);
   expect(err.message).toBe(FORBIDDEN);
@@ -39,7 +39,7 @@ test("toKubeError removes a password from text that the API server quotes", () =
   expect(err.message).toBe('env: Invalid value: "http://[redacted]@proxy:3128"');
 });
 
-test("a body that is not a Status is truncated", () => {
+test("toKubeError truncates a body that is not a Status", () => {
   const err = toKubeError(502, `<html>${"x".repeat(10_000)}`);
   expect([err.status, err.reason, err.message.length]).toEqual([502, "", 512]);
   expect(toKubeError(500, "").message).toBe("the server responded with 500");
@@ -53,7 +53,7 @@ test.for<[string, number | undefined]>([
   ["Fri, 31 Dec 1999 00:00:00 GMT", 0],
   ["soon", undefined],
   ["", undefined],
-])("Retry-After %j is %j ms", ([header, want]) => {
+])("parseRetryAfterMs parses Retry-After %j as %j ms", ([header, want]) => {
   expect(parseRetryAfterMs(header, Date.parse("2000-01-01T00:00:00Z"))).toBe(want);
 });
 
@@ -106,6 +106,6 @@ test.for<[name: string, err: unknown, passing: boolean]>([
   ["an unknown kind", new KindNotServed("v1", "X"), false],
   ["a bug in the program", new TypeError("x is not a function"), false],
   ["a value that is not an Error", "no", false],
-])("isPassing for %s", ([, err, passing]) => {
+])("isPassing classifies an error: %s", ([, err, passing]) => {
   expect(isPassing(err)).toBe(passing);
 });

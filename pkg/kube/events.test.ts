@@ -96,7 +96,7 @@ test("EventRecorder combines many similar events of one object", () => {
   expect(new Set(writes.slice(10).map((write) => write?.id)).size).toBe(1);
 });
 
-test("EventRecorder limits the events of one object without affecting others", () => {
+test("EventRecorder limits the events of one object without affecting other objects", () => {
   let now = 0;
   const series = new EventSeries(() => now);
   const written = Array.from({ length: 100 }, () => series.next(occurrence("m"))).filter((write) => write !== undefined);
@@ -112,7 +112,7 @@ test("EventRecorder truncates a long message", () => {
   expect(new EventSeries(() => 0).next(occurrence("x".repeat(5_000)))?.message).toHaveLength(1_024);
 });
 
-test("EventRecorder creates a new event when one is repeated after more than ten minutes", () => {
+test("EventRecorder creates a new event when an event is repeated after more than ten minutes", () => {
   let now = 0;
   const series = new EventSeries(() => now);
   const first = series.next(occurrence("m"));

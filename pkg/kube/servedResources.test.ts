@@ -69,7 +69,7 @@ test("ServedResources keeps the last known resources of a group version whose AP
   ]);
 });
 
-test("ServedResources reads only changed documents again", async () => {
+test("ServedResources returns the same list again unless a discovery document changes", async () => {
   const documents: Record<string, object> = { "/api": CORE, "/apis": list() };
   const { served } = await serving(documents);
   const first = await served.read(signal);
@@ -81,13 +81,13 @@ test("ServedResources reads only changed documents again", async () => {
 });
 
 test.for<[why: string, apis: Answer | object, message: string]>([
-  ["refused", statusAnswer(403, "Forbidden", "access denied"), "access denied"],
+  ["denied", statusAnswer(403, "Forbidden", "access denied"), "access denied"],
   [
     "not aggregated",
     { kind: "APIGroupList", groups: [] },
     "path /apis of the API server does not support aggregated discovery: Kubernetes 1.27 or later is required",
   ],
-])("ServedResources reports that discovery is %s, and retries", async ([, apis, message]) => {
+])("ServedResources throws when discovery is %s, and reads discovery again in the next call", async ([, apis, message]) => {
   const documents: Record<string, Answer | object> = { "/api": CORE, "/apis": apis };
   const { served } = await serving(documents);
   await expect(served.read(signal)).rejects.toThrow(message);

@@ -72,7 +72,7 @@ test("concurrent callers share one request and one token", async () => {
   expect(api.log).toHaveLength(1);
 });
 
-test("only the token that was rejected is dropped, not a newer one", async () => {
+test("a rejected token is dropped, but not a newer token", async () => {
   const { tokens } = await start();
   const source = tokens.tokenFor("ns", "sa");
   await source();
@@ -82,7 +82,7 @@ test("only the token that was rejected is dropped, not a newer one", async () =>
   expect(await source()).toBe("t2");
 });
 
-test("a rejected token is replaced and the request succeeds", async () => {
+test("a request with a rejected token is retried with a new token", async () => {
   const { tokens, client, api, answer } = await start();
   const source = tokens.tokenFor("ns", "sa");
   await source();
@@ -116,7 +116,7 @@ test("the old token is used until it expires while the API server fails", async 
 test.for<[number, string]>([
   [403, "Forbidden"],
   [404, "NotFound"],
-])("a %s on renewal fails immediately because the account or the permission was removed", async ([status, reason]) => {
+])("a renewal that returns %s fails immediately, because the ServiceAccount or the permission was removed", async ([status, reason]) => {
   const { tokens, clock, answer } = await start();
   const source = tokens.tokenFor("ns", "sa");
   await source();

@@ -45,7 +45,7 @@ test("sequential requests share one or two connections", async () => {
   expect(api.requests[0]?.headers.authorization).toBe("Bearer abc");
 });
 
-test("a 401 reloads the credentials and is retried once", async () => {
+test("a request that returns 401 is retried once with reloaded credentials", async () => {
   let now = 0;
   const api = await loopback(UNAUTHORIZED, { json: {} }, UNAUTHORIZED);
   const transport = transportTo(api.credentials({ token: "abc" }, undefined, () => now));
@@ -56,7 +56,7 @@ test("a 401 reloads the credentials and is retried once", async () => {
   expect(api.log).toEqual(["GET /one", "GET /one", "GET /two", "GET /two"]);
 });
 
-test("a guarded transport, and transports derived from it, always read, but write only when allowed", async () => {
+test("a guarded transport always permits reads, but permits writes only when the guard does, also with a token", async () => {
   const api = await loopback({});
   const transport = transportTo(api.credentials());
   let mayWrite = true;
@@ -75,7 +75,7 @@ test("a guarded transport, and transports derived from it, always read, but writ
   expect(api.log).toEqual(["POST /1", "GET /3", "POST /4"]);
 });
 
-test("a token that the server rejects is dropped, and the request is retried once with the next one", async () => {
+test("a token that the server rejects is dropped, and the request is retried once with the next token", async () => {
   const api = await loopback(UNAUTHORIZED, {});
   const dropped: string[] = [];
   let minted = 0;
@@ -86,7 +86,7 @@ test("a token that the server rejects is dropped, and the request is retried onc
   expect(api.requests.map(({ headers }) => headers.authorization)).toEqual(["Bearer t1", "Bearer t2"]);
 });
 
-test("a 401 is returned immediately if the source cannot drop tokens", async () => {
+test("a 401 is returned immediately if the token source cannot drop tokens", async () => {
   const api = await loopback(UNAUTHORIZED);
   const scoped = transportTo(api.credentials()).withToken(() => Promise.resolve("t"));
   expect(await statusOf(scoped.request("GET", "/x"))).toBe(401);
@@ -118,7 +118,7 @@ test("a 429 with Retry-After is retried after the delay", async () => {
   expect(api.log).toHaveLength(3);
 });
 
-test("a persistent 429 is returned after several attempts, and one without Retry-After immediately", async () => {
+test("a persistent 429 is returned after several attempts, and a 429 without Retry-After immediately", async () => {
   const busy = statusAnswer(429, "TooManyRequests", "busy");
   const api = await loopback({ ...busy, headers: { "retry-after": "0" } });
   expect(await statusOf(transportTo(api.credentials()).request("GET", "/x"))).toBe(429);
@@ -128,7 +128,7 @@ test("a persistent 429 is returned after several attempts, and one without Retry
   expect(silent.log).toHaveLength(1);
 });
 
-test("a 429 with a long delay is returned, and no request is sent before the delay ends", async () => {
+test("a 429 with a long delay is returned without a retry", async () => {
   const api = await loopback({ ...statusAnswer(429, "TooManyRequests", "busy"), headers: { "retry-after": "6" } });
   expect(await statusOf(transportTo(api.credentials()).request("GET", "/x"))).toBe(429);
   expect(api.log).toHaveLength(1);
@@ -148,7 +148,7 @@ test.for<["GET" | "POST" | "PATCH", string, number]>([
   expect(api.log).toHaveLength(times);
 });
 
-test("an aborted request fails with the signal's reason, also while it waits after a 429", async () => {
+test("a request fails with the signal's reason when it is aborted while it waits after a 429", async () => {
   const api = await loopback({ status: 429, headers: { "retry-after": "5" } });
   const signal = AbortSignal.timeout(50);
   const err: unknown = await transportTo(api.credentials())
@@ -163,7 +163,7 @@ test("aborted writes over HTTP/2 do not block the process", async () => {
   expect(stdout).toBe("done\n");
 });
 
-test("the observer receives the status of each request, also of requests without a response", async () => {
+test("the observer receives the status of each request, and <error> for a request without a response", async () => {
   const api = await loopback(statusAnswer(404, "NotFound", "no"), (response) => void response.destroy());
   const seen: RequestObservation[] = [];
   const transport = transportTo(api.credentials(), { userAgent: "olmv1/test", observe: (observation) => void seen.push(observation) });
@@ -207,7 +207,7 @@ test("a token is never sent over a connection with the client certificate", asyn
   expect(new Set(api.requests.map(({ connection }) => connection)).size).toBeLessThanOrEqual(4);
 });
 
-test("a server whose certificate the CA did not sign is rejected for both identities", async () => {
+test("a server whose certificate the CA did not sign is rejected, with and without a token", async () => {
   const other = await generate([{ name: "commonName", value: "other CA" }], { keyType: "ec", algorithm: "sha256" });
   const api = await LoopbackApi.start(() => ({}), { key: server.private, cert: server.cert, ca: ca.cert });
   open.push(() => api[Symbol.asyncDispose]());
@@ -217,7 +217,7 @@ test("a server whose certificate the CA did not sign is rejected for both identi
   expect(api.requests).toEqual([]);
 });
 
-test("a kubeconfig's proxy-url is used for both identities", async () => {
+test("a kubeconfig's proxy-url is used with and without a token", async () => {
   const api = await LoopbackApi.start(() => ({}), { key: server.private, cert: server.cert, ca: ca.cert });
   open.push(() => api[Symbol.asyncDispose]());
   const tunnels: string[] = [];

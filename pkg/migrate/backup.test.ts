@@ -11,7 +11,7 @@ const of = (kind: string, filling: string): KubeObject => ({
 });
 const small = { csv: of("ClusterServiceVersion", "x".repeat(1_400_000)), subscription: of("Subscription", "x"), group: undefined };
 
-test("keepBackup and readBackup accept a large object that can be compressed", () => {
+test("findBackupFaults reports nothing for a large object that is small enough after compression", () => {
   expect(findBackupFaults(small)).toEqual([]);
 });
 

@@ -22,7 +22,7 @@ const LIVE: KubeObject = {
 };
 const EXPECTED = { kind: "Subscription", namespace: "ns", name: "hello" } as const;
 
-test("createBackup keeps only the fields that are valid when the object is recreated, and splitBackup separates the status", () => {
+test("createBackup keeps only fields that the API server accepts when the object is recreated, and splitBackup separates the status", () => {
   const backup = parseBackup(formatBackup(LIVE), EXPECTED);
   expect(backup).toEqual({
     ...LIVE,
@@ -45,7 +45,7 @@ test.for<[string, unknown]>([
   expect(() => parseBackup(JSON.stringify(value), EXPECTED)).toThrow('backup does not contain Subscription "ns/hello"');
 });
 
-test("parseBackup returns nothing without an annotation, and formatBackup rejects a large object", () => {
+test("parseBackup returns undefined when the annotation is missing, and formatBackup throws when an object is too large", () => {
   expect(parseBackup(undefined, EXPECTED)).toBeUndefined();
   expect(() => formatBackup({ ...LIVE, spec: { config: "x".repeat(120_000) } })).toThrow("too large for a backup");
 });

@@ -57,14 +57,14 @@ test.for<[string, ObjectRef, PodChange | undefined, FieldChange[], "keep" | "cha
   expect(describeConvertedObject(ref, fields, pods)).toMatchObject({ action, restarts });
 });
 
-test("describeLeftover leaves objects that the bundle does not contain, except Secrets, which may be mounted", () => {
+test("describeLeftover returns action leave for objects that the bundle does not contain, and keep for Secrets, which may be mounted", () => {
   expect(describeLeftover(SERVICE).action).toBe("leave");
   expect(describeLeftover({ ...SERVICE, kind: "Secret" }).action).toBe("keep");
 });
 
 const annotation = (key: string): FieldChange => ({ path: `spec.template.metadata.annotations[${JSON.stringify(key)}]`, after: '"1"' });
 
-test("keepPodAnnotations keeps annotations of Pods when nothing else of the Pods changes", () => {
+test("keepPodAnnotations keeps annotations of Pods when no other field of the Pods changes", () => {
   const quiet = describeConvertedObject(
     DEPLOYMENT,
     [annotation("olm.properties"), annotation("example.com/a~b"), { path: "spec.replicas", after: "2" }],

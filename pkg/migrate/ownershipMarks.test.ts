@@ -67,7 +67,7 @@ const ROLE: KubeObject = {
   metadata: { name: "r", uid: "live-1", labels: { "olm.owner": "p.v1.2.0", "olm.owner.namespace": "ns" } },
 };
 
-test("buildMarkingPatch labels a leftover with the extension but does not transfer it", () => {
+test("buildMarkingPatch labels a leftover object with the extension, but does not make the extension its owner", () => {
   const marks = readMarks(ROLE, CSV, false);
   const left = patched(ROLE, buildMarkingPatch(ROLE, marks, CSV, EXTENSION));
   expect(left.metadata.labels).toEqual({ "olm.operatorframework.io/migration-leftover": "hello" });
@@ -76,7 +76,7 @@ test("buildMarkingPatch labels a leftover with the extension but does not transf
 });
 
 // Source: docs/security.md; a user who can change a backup must not be able to change other objects with it.
-test("buildRestoringPatch ignores arbitrary labels and references in a backup, and objects of other owners", () => {
+test("buildRestoringPatch ignores arbitrary labels and references in a backup, and skips objects of other owners", () => {
   const marks: RemovedMarks = {
     ...readMarks(ROLE, CSV, true),
     labels: { "pod-security.kubernetes.io/enforce": "privileged", "olm.owner": "p.v1.2.0" },
@@ -97,7 +97,7 @@ test("buildRestoringPatch truncates the label of a package with a long name as O
   expect(Object.keys(readMarks(live, csv, true).labels)).toContain(label);
 });
 
-test("buildConversionPatch restores a conversion that OLM v0 disabled, but only on the same definition", () => {
+test("buildConversionPatch restores a conversion that OLM v0 disabled, but not in a recreated CRD", () => {
   const conversion = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"] } };
   const crd = (spec: JsonObject, uid = "live-1"): KubeObject => ({
     apiVersion: "apiextensions.k8s.io/v1",

@@ -22,7 +22,7 @@ test.for<[text: string, path: string, tag: string]>([
   ["oci:build/catalog:v1", "build/catalog", "v1"],
   ["oci:carried:quay.io/team/app:v1", "carried", "quay.io/team/app:v1"],
   [`oci-archive:a.tar@${DIGEST}`, "a.tar", DIGEST],
-])("%s is an image in a layout", ([text, path, tag]) => {
+])("parsePlace splits %s into the path of a layout and a tag", ([text, path, tag]) => {
   expect(parsePlace(text)).toMatchObject({ path, tag });
 });
 
@@ -32,7 +32,7 @@ test.for<[text: string, says: string]>([
   ["team/app", '"team/app" has no registry: use docker.io/team/app, or oci:PATH for a folder'],
   ["quay.io/Team/app:v1", '"quay.io/Team/app:v1" is not an image reference: invalid reference format: repository name must be lowercase'],
   [`quay.io/team/app:v1@${DIGEST}`, "has both a tag and a digest: remove one of them"],
-])("%s is not a location", ([text, says]) => {
+])("parsePlace rejects %s", ([text, says]) => {
   expect(() => parsePlace(text)).toThrow(says);
 });
 

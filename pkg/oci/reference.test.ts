@@ -24,13 +24,13 @@ function outcome<T>(work: () => T): T | string {
   }
 }
 
-test.for(references.cases as Case[])("$input is parsed like in the reference library", (want) => {
+test.for(references.cases as Case[])("parseReference parses $input like the Go reference library", (want) => {
   const { input, error, pullError, registry, repository, tag, digest } = want;
   expect(outcome(() => parseReference(input))).toEqual(error ?? { registry, repository, tag, digest });
   expect(outcome(() => parsePullReference(input))).toEqual(error ?? pullError ?? { registry, repository, tag, digest });
 });
 
-test("a host with an underscore is valid, although the library does not recognize it and cannot pull", () => {
+test("parseReference accepts a host with an underscore, although the Go reference library does not", () => {
   expect(parseReference("foo_bar.com/a:1")).toMatchObject({ registry: "foo_bar.com", repository: "a", tag: "1" });
 });
 
@@ -39,7 +39,7 @@ test.for([
   ["docker.io/org/app:1", "org/app:1"],
   ["docker.io/library/a/b:1", "library/a/b:1"],
   ["quay.io/library/busybox:1", "quay.io/library/busybox:1"],
-] as const)("%s is displayed as %s", ([text, want]) => {
+] as const)("formatFamiliarReference formats %s as %s", ([text, want]) => {
   expect(formatFamiliarReference(parseReference(text))).toBe(want);
 });
 
@@ -48,7 +48,7 @@ test("the canonical reference drops the tag and keeps the name", () => {
   expect(formatCanonical(parseReference("quay.io/a/b:v1"), digest)).toBe(`quay.io/a/b@${digest}`);
 });
 
-test("an accepted reference is formatted unchanged", () => {
+test("a reference that parseReference accepts is unchanged when it is formatted", () => {
   const piece = fc.constantFrom(
     "a",
     "B",
@@ -80,7 +80,7 @@ test.for([
   `${"a.".repeat(50_000)}!/x`,
   `quay.io/x@${"a.".repeat(50_000)}`,
   `quay.io/${"a/".repeat(50_000)}!`,
-])("a long malformed text is rejected quickly", (text) => {
+])("parseReference rejects a long malformed text quickly", (text) => {
   const started = performance.now();
   expect(outcome(() => parseReference(text))).toContain("error parsing image reference");
   expect(performance.now() - started).toBeLessThan(1000);

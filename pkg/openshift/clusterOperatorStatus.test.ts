@@ -35,7 +35,7 @@ function conditionOf({ status }: OperatorStatus, type: string): Record<string, u
 describe("buildClusterOperatorStatus without a previous status", () => {
   const first = buildClusterOperatorStatus(undefined, inputs(), at(0));
 
-  test("returns the five conditions, the version and the related objects", () => {
+  test("buildClusterOperatorStatus returns the five conditions, the version and the related objects", () => {
     expect(first.status).toMatchObject({ versions: [{ name: "operator", version: "4.18.0" }], relatedObjects });
     expect(first.status["conditions"]).toEqual([
       { type: "Degraded", status: "False", reason: "AsExpected", message: "All is well", lastTransitionTime: time(0) },
@@ -58,13 +58,13 @@ describe("buildClusterOperatorStatus without a previous status", () => {
     ]);
   });
 
-  test("reports every condition and member as changed", () => {
+  test("buildClusterOperatorStatus without a previous status reports all conditions and the version as changed", () => {
     expect(first.changed).toContain('Degraded set to False ("All is well"),Progressing set to False');
     expect(first.versionChanged).toEqual({ from: "", to: "4.18.0" });
     expect(first.nextCheckAfterMs).toBeUndefined();
   });
 
-  test("reports no change for the same inputs", () => {
+  test("buildClusterOperatorStatus reports no change for the same inputs", () => {
     const again = buildClusterOperatorStatus(structuredClone(first.status), inputs(), at(600));
     expect(again).toEqual({ status: first.status, changed: undefined, versionChanged: undefined, nextCheckAfterMs: undefined });
   });
@@ -73,7 +73,7 @@ describe("buildClusterOperatorStatus without a previous status", () => {
 describe("buildClusterOperatorStatus times", () => {
   const first = buildClusterOperatorStatus({}, inputs(), at(0)).status;
 
-  test("change only when the status of the condition changes", () => {
+  test("buildClusterOperatorStatus updates lastTransitionTime only when the status of the condition changes", () => {
     const blocked = (message: string) =>
       inputs({ conditions: fineBut({ InstalledOLMOperatorsUpgradeable: ["False", "IncompatibleOperatorsInstalled", message] }) });
     const second = buildClusterOperatorStatus(first, blocked("one"), at(10));
@@ -94,7 +94,7 @@ describe("buildClusterOperatorStatus times", () => {
     expect(conditionOf(fourth, "Upgradeable")).toMatchObject({ status: "True", message: "All is well", lastTransitionTime: time(30) });
   });
 
-  test("of a degraded component survive a restart", () => {
+  test("buildClusterOperatorStatus continues the two minutes before Degraded after a restart", () => {
     const failing = inputs({ conditions: fineBut({ ADegraded: ["True", "SyncError", "x"] }) });
     const young = buildClusterOperatorStatus(first, failing, at(10));
     expect(conditionOf(young, "Degraded")).toMatchObject({ status: "False", message: "ADegraded: x" });
@@ -108,7 +108,7 @@ describe("buildClusterOperatorStatus times", () => {
     expect(old.nextCheckAfterMs).toBeUndefined();
   });
 
-  test("of a rollout determine the time of the next check", () => {
+  test("buildClusterOperatorStatus schedules the next check 15 minutes after the start of a rollout", () => {
     const rolling = inputs({ conditions: fineBut({ AProgressing: ["True", "Deploying", "Waiting"] }) });
     expect(buildClusterOperatorStatus(first, rolling, at(10)).nextCheckAfterMs).toBe(15 * 60_000 + 1);
   });
@@ -119,7 +119,7 @@ describe("buildClusterOperatorStatus during a cluster upgrade", () => {
   const newer = inputs({ operatorVersion: "4.19.0", releaseVersion: "4.19.0" });
   const first = buildClusterOperatorStatus(old, newer, at(10));
 
-  test("sets Progressing to True for exactly one update", () => {
+  test("buildClusterOperatorStatus sets Progressing to True for one update when the version changes", () => {
     expect(conditionOf(first, "Progressing")).toEqual({
       type: "Progressing",
       status: "True",
@@ -137,7 +137,7 @@ describe("buildClusterOperatorStatus during a cluster upgrade", () => {
     expect(second.versionChanged).toBeUndefined();
   });
 
-  test("keeps Progressing True while the old version runs", () => {
+  test("buildClusterOperatorStatus keeps Progressing True while the old version runs", () => {
     const behind = inputs({ operatorVersion: "4.18.0", releaseVersion: "4.19.0" });
     const status = buildClusterOperatorStatus(buildClusterOperatorStatus(old, behind, at(10)).status, behind, at(500));
     expect(conditionOf(status, "Progressing")).toMatchObject({ reason: "UpgradeInProgress", lastTransitionTime: time(10) });
@@ -157,13 +157,13 @@ describe("buildClusterOperatorStatus during a cluster upgrade", () => {
       },
       "4.19.0",
     ],
-  ] as const)("does not set Progressing to True with %s", ([, before, releaseVersion]) => {
+  ] as const)("buildClusterOperatorStatus does not set Progressing to True with %s", ([, before, releaseVersion]) => {
     expect(conditionOf(buildClusterOperatorStatus(before, inputs({ releaseVersion }), at(0)), "Progressing")).toMatchObject({
       status: "False",
     });
   });
 
-  test("sets Progressing to True when only other versions are known", () => {
+  test("buildClusterOperatorStatus sets Progressing to True when the status contains only versions of other components", () => {
     const status = buildClusterOperatorStatus({ versions: [{ name: "operand", version: "4.19.0" }] }, newer, at(0));
     expect(conditionOf(status, "Progressing")).toMatchObject({ reason: "UpgradeInProgress" });
     expect(status.status["versions"]).toEqual([
@@ -173,7 +173,7 @@ describe("buildClusterOperatorStatus during a cluster upgrade", () => {
   });
 });
 
-test("buildClusterOperatorStatus sets all conditions to Unknown and keeps the other members while unmanaged", () => {
+test("buildClusterOperatorStatus sets all conditions to Unknown and keeps the other members when OLM is Unmanaged", () => {
   const managed = buildClusterOperatorStatus({}, inputs(), at(0)).status;
   const status = buildClusterOperatorStatus(managed, inputs({ unmanaged: true, releaseVersion: "5.0.0" }), at(10));
   for (const type of ["Degraded", "Progressing", "Available", "Upgradeable"])
@@ -183,7 +183,7 @@ test("buildClusterOperatorStatus sets all conditions to Unknown and keeps the ot
   expect(status.status).toMatchObject({ versions: managed["versions"], relatedObjects });
 });
 
-test("buildClusterOperatorStatus keeps conditions and members of other controllers", () => {
+test("buildClusterOperatorStatus keeps conditions and members that other controllers set", () => {
   const foreign = { type: "ManagementStateDegraded", status: "True", reason: "X", message: "x", lastTransitionTime: time(-9) };
   const before = { conditions: [foreign], versions: [{ name: "operand", version: "1" }], extension: { theirs: 1 }, future: { a: [1] } };
   const { status } = buildClusterOperatorStatus(before, inputs({ releaseVersion: undefined }), at(0));

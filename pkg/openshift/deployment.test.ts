@@ -42,7 +42,7 @@ test.for(cases.flatMap(({ controllers = [] }) => controllers))(
   },
 );
 
-test("buildDeploymentConditions joins a component of two words in the controller's name", () => {
+test("buildDeploymentConditions removes hyphens from the component and the Deployment name in condition types", () => {
   const [available] = buildDeploymentConditions({ component: "operator-controller", name: "a-b", deployment: {} }, [], now);
   expect(available?.type).toBe("OperatorcontrollerDeploymentABAvailable");
 });

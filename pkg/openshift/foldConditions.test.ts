@@ -35,7 +35,7 @@ test.for(cases)("$name", ({ conditions, folded, untilDegraded: until }) => {
   expect(computeMsUntilDegraded(given, now)).toBe(until);
 });
 
-test("foldConditions counts a degraded component after the time that computeMsUntilDegraded returns", () => {
+test("foldConditions sets Degraded to True after the time that computeMsUntilDegraded returns", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 120 }), (age) => {
       const young: OperatorCondition = { type: "ADegraded", status: "True", reason: "", message: "", lastTransitionTime: agedBy(age) };

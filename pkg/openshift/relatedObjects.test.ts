@@ -31,7 +31,7 @@ function resourceOf({ kind }: KubeObject): string {
   return kind.endsWith("Policy") ? `${kind.toLowerCase().slice(0, -1)}ies` : `${kind.toLowerCase()}s`;
 }
 
-test("listRelatedObjects lists all objects in config in the order of files, except Secrets", () => {
+test("listRelatedObjects lists all objects in config except Secrets, in the order of the files", () => {
   const open = manifests(CONFIG).filter(({ kind }) => kind !== "Secret");
   const expected = open.map((object) => {
     const { name, namespace } = object.metadata;
@@ -41,7 +41,7 @@ test("listRelatedObjects lists all objects in config in the order of files, exce
   expect(listRelatedObjects("olmv1-system").slice(0, -2)).toEqual(expected);
 });
 
-test("listRelatedObjects ends with all extensions and catalogs", () => {
+test("listRelatedObjects ends with the resources of all extensions and catalogs", () => {
   expect(listRelatedObjects("olmv1-system").slice(-2)).toEqual([
     { group: "olm.operatorframework.io", resource: "clusterextensions", name: "" },
     { group: "olm.operatorframework.io", resource: "clustercatalogs", name: "" },

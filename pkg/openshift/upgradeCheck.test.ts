@@ -51,7 +51,7 @@ describe("checkUpgrade", () => {
     expect(check.extensions.some(({ blocks }) => blocks)).toBe(!want.upgradeable);
   });
 
-  test("checkUpgrade returns the controller's verdict for the next minor version, for every cluster and maximum", () => {
+  test("checkUpgrade returns the same verdict as operator-controller for the next minor version, for any cluster version and maximum", () => {
     const minors = fc.tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 0, max: 30 }));
     fc.assert(
       fc.property(minors, minors, ([major, minor], [maxMajor, maxMinor]) => {

@@ -63,7 +63,7 @@ describe("buildUpgradeableCondition with many extensions", () => {
       return { extension, bundle: "", version: "", kind: "error", text: `error returning the last deployed release for ${extension}; x` };
     });
 
-  test("lists all bundles if they fit, and reports the number of omitted next steps", () => {
+  test("buildUpgradeableCondition lists all bundles if they fit, and reports the number of omitted next steps", () => {
     const { message } = buildUpgradeableCondition(blocked(300), cluster);
     const [list = "", ...lines] = message.split("\n");
     expect(list.match(/for ClusterExtension/g)).toHaveLength(300);
@@ -71,7 +71,7 @@ describe("buildUpgradeableCondition with many extensions", () => {
     expect(sizeOf(message)).toBeLessThanOrEqual(MESSAGE_MAX_BYTES);
   });
 
-  test("reports the number of omitted bundles when the list does not fit", () => {
+  test("buildUpgradeableCondition reports the number of omitted bundles when the list does not fit", () => {
     const { message } = buildUpgradeableCondition(blocked(5_000), cluster);
     const named = message.match(/for ClusterExtension/g)?.length ?? 0;
     expect(named).toBeGreaterThan(400);
@@ -79,7 +79,7 @@ describe("buildUpgradeableCondition with many extensions", () => {
     expect(sizeOf(message)).toBeLessThanOrEqual(MESSAGE_MAX_BYTES);
   });
 
-  test("reserves half of the message for errors", () => {
+  test("buildUpgradeableCondition reserves half of the message for errors", () => {
     const { message } = buildUpgradeableCondition([...blocked(5_000), ...errors(5_000)], cluster);
     const [list = "", additionally = "", ...rest] = message.split("\n");
     expect(list).toMatch(/,and \d+ more\.$/);
@@ -89,14 +89,14 @@ describe("buildUpgradeableCondition with many extensions", () => {
     expect(sizeOf(message)).toBeGreaterThan(MESSAGE_MAX_BYTES - 500);
   });
 
-  test("reports the number of omitted errors", () => {
+  test("buildUpgradeableCondition reports the number of omitted errors", () => {
     for (const { message } of [buildUpgradeableCondition(errors(5_000), cluster), buildGateDegradedCondition(errors(5_000), cluster)]) {
       expect(message).toMatch(/\nand \d+ more errors$/);
       expect(sizeOf(message)).toBeLessThanOrEqual(MESSAGE_MAX_BYTES);
     }
   });
 
-  test("lists all extensions when one has a huge name or cause", () => {
+  test("buildUpgradeableCondition lists all extensions when one has a huge name or cause", () => {
     const huge = "é".repeat(40_000);
     const releases = [
       { extension: "a", reason: huge },
@@ -112,7 +112,7 @@ describe("buildUpgradeableCondition with many extensions", () => {
     expect(buildGateDegradedCondition(hostile, cluster).message.length).toBeLessThan(3_000);
   });
 
-  test("omits next steps when a remedy is too long", () => {
+  test("buildUpgradeableCondition omits next steps when a remedy is too long", () => {
     const remedies = new Map([["extension-00000", "x".repeat(40_000)]]);
     const { message } = buildUpgradeableCondition(blocked(2), cluster, remedies);
     expect(message).toMatch(/\nand 2 more ClusterExtensions$/);
@@ -128,7 +128,7 @@ describe("buildUpgradeableCondition and buildGateDegradedCondition", () => {
   );
   const cluster = fc.constantFrom<ClusterVersion>(known("4.17.2"), known("4.18.0"), { kind: "none" }, { kind: "unknown", reason: "x" });
 
-  test("do not depend on the order of releases", () => {
+  test("buildUpgradeableCondition and buildGateDegradedCondition do not depend on the order of releases", () => {
     fc.assert(
       fc.property(fc.array(release), cluster, fc.nat(), (releases, version, shift) => {
         const found = releases.map((one) => assessRelease(one, version));
@@ -140,7 +140,7 @@ describe("buildUpgradeableCondition and buildGateDegradedCondition", () => {
     );
   });
 
-  test("block when any release blocks", () => {
+  test("buildUpgradeableCondition returns False when any release blocks the upgrade", () => {
     fc.assert(
       fc.property(fc.array(release), release, cluster, (others, one, version) => {
         const verdict = assessRelease(one, version);

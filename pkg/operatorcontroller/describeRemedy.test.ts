@@ -23,7 +23,7 @@ const UNREADABLE = new CannedPackages(new Map());
 const NONE = new ListedCatalogs([]);
 const signal = new AbortController().signal;
 
-test("describeRemedy names a version of the selected catalogs that allows the cluster upgrade", async () => {
+test("describeRemedy returns a version in the selected catalogs that allows the cluster upgrade", async () => {
   const sources = { catalogs: CATALOGS, contents: new CatalogPackages(HELD) };
   expect(await describeRemedy(X, sources, CLUSTER, signal)).toBe('version 1.1.0 of catalog "c" allows the cluster upgrade');
   expect(await describeRemedy(X, sources, CLUSTER, signal, ["p.v1.1.0"])).toBe('version 1.0.0 of catalog "c" allows the cluster upgrade');

@@ -43,7 +43,7 @@ function recordFor(extension: ClusterExtension) {
 }
 
 // Source: D-07.
-test("replayResolution starts from the installed bundle in status, and reads only selected catalogs and checks dependencies", async () => {
+test("replayResolution starts from the installed bundle in status, reads only the selected catalogs, and checks dependencies", async () => {
   const extension = createExtension("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
   const record = await recordFor({ ...extension, status: INSTALLED });
   expect(JSON.stringify(record)).not.toContain("other");

@@ -150,7 +150,7 @@ test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof jud
   expect(await judged(world)).toMatchObject(want);
 });
 
-test("why-not on a cluster lists the dependents and what they would lose", async () => {
+test("why-not on a cluster lists the dependents and the dependencies that they would lose", async () => {
   const world = { extension: having("x", "p", "1.0.0"), others: [having("y", "q", "1.0.0")], served: ["Shelf", "Board"] };
   const { exclusions } = await judged(world, "2.0.0");
   expect(exclusions.map(({ rule, text }) => ({ rule, text }))).toEqual([{ rule: "dependencies", text: BREAKS }]);

@@ -12,7 +12,7 @@ const role = (kind: string, rules: unknown, namespace?: string): KubeObject => (
 });
 const READS_PODS = { apiGroups: [""], resources: ["pods"], verbs: ["get"] };
 
-test("computeGrantedRules returns the rules of roles in their scopes, and nothing for other objects and aggregated roles", () => {
+test("computeGrantedRules returns the rules of roles by scope, and no rules for other objects and aggregated roles", () => {
   const objects: KubeObject[] = [
     role("ClusterRole", [READS_PODS]),
     role("Role", [READS_PODS]),

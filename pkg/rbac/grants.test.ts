@@ -60,7 +60,7 @@ test("buildRules returns rules that grant exactly the given permissions, in any 
   );
 });
 
-test("compact and removeCovered change no permission", () => {
+test("compact and removeCovered return rules that grant the same permissions", () => {
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 8 }), (rules) => {
       expect(rightsOf(compactRules(rules), NAMES)).toEqual(rightsOf(rules, NAMES));
@@ -79,7 +79,7 @@ test.for<[count: number, left: number]>([
   expect(removeCovered([everything, ...others])).toHaveLength(left);
 });
 
-test("mergeRequiredRules contains exactly the permissions of all versions", () => {
+test("mergeRequiredRules returns exactly the permissions of all versions", () => {
   const required = fc.record({ clusterRules: fc.array(rule, { maxLength: 3 }), ns: fc.array(rule, { maxLength: 3 }) });
   fc.assert(
     fc.property(fc.array(required, { maxLength: 3 }), (versions) => {

@@ -69,7 +69,7 @@ function both(a: GrantedRules, b: RequiredRules): GrantedRules {
   };
 }
 
-test("findMissingRules returns nothing after its result is granted", () => {
+test("findMissingRules returns no rules when the rules that it returned before are granted", () => {
   fc.assert(
     fc.property(scopes("*"), scopes("*"), (needed, held) => {
       expect(isEmptyRules(findMissingRules(needed, both(held, findMissingRules(needed, held))))).toBe(true);
@@ -88,7 +88,7 @@ test("findMissingRules returns only permissions that are needed and not granted"
   );
 });
 
-test("findMissingRules returns everything when nothing is granted, less when more is granted, in any order", () => {
+test("findMissingRules returns all needed rules when no rules are granted, and never more rules when more are granted", () => {
   fc.assert(
     fc.property(scopes(), scopes("*"), scopes("*"), (needed, held, more) => {
       const missing = findMissingRules(needed, held);
@@ -102,7 +102,7 @@ test("findMissingRules returns everything when nothing is granted, less when mor
   );
 });
 
-test("intersectRules is contained in both sets, and disjoint from findMissingRules", () => {
+test("intersectRules returns permissions that are in both sets, and that findMissingRules does not return", () => {
   fc.assert(
     fc.property(scopes(), scopes(), (some, others) => {
       const common = intersectRules(some, others);

@@ -31,7 +31,7 @@ describeWithData("objects of real bundles", (folder) => {
     .map(([file, { namespace, objects, objectsExceptCRDs = [] }]) => ({ file, namespace, objects: objects ?? objectsExceptCRDs }))
     .filter(({ file, objects }) => objects.length > 0 && !WITHOUT_API_VERSION.test(file));
 
-  test("prepareObjects succeeds, is deterministic, and survives storing a release", () => {
+  test("prepareObjects succeeds, is deterministic, and returns objects that a stored release preserves", () => {
     expect(cases.length).toBeGreaterThan(100);
     for (const { file, namespace, objects } of cases) {
       const options = {
@@ -58,7 +58,7 @@ describeWithData("objects of real bundles", (folder) => {
     }
   });
 
-  test("computeRequiredRules knows all kinds, and limits every permission to a name, a role or listing custom resources", () => {
+  test("computeRequiredRules finds the resource of each kind, and returns rules without resource names only for verb list", () => {
     for (const { file, namespace, objects } of cases) {
       const { clusterRules, namespaceRules, unknownKinds } = computeRequiredRules(objects, { installNamespace: namespace });
       expect([file, unknownKinds.filter(({ apiVersion }) => apiVersion !== ITS_OWN_CRD)]).toEqual([file, []]);

@@ -17,7 +17,7 @@ test.for(loadCases<RulesCase>("rbac"))("$name", ({ given: { objects, ...options 
   expect(computeRequiredRules(objects.toReversed(), { ...options, installNamespace: "ns" }).clusterRules).toEqual(rules.clusterRules);
 });
 
-test("computeRequiredRules prefers the cluster's discovery", () => {
+test("computeRequiredRules uses the resource from the cluster's discovery", () => {
   const object: KubeObject = { apiVersion: "example.com/v1", kind: "B", metadata: { name: "two" } };
   const resourceOf = (): { group: string; resource: string; namespaced: boolean } => ({
     group: "example.com",

@@ -23,7 +23,7 @@ test("withBundleLabels sets labels for package and version on an object, but not
   expect(given).toEqual(before);
 });
 
-test("withBundleLabels changes nothing when the bundle is unknown, and withoutBundleLabels reverts it", () => {
+test("withBundleLabels changes nothing when the bundle is unknown, and withoutBundleLabels removes the labels", () => {
   expect(withoutBundleLabels(withBundleLabels(deployment(), { packageName: "hello", version: "1.0.0" }))).toEqual(deployment());
   expect(withBundleLabels(deployment({ app: "d" }), { packageName: "hello", version: "" }).metadata.labels).toEqual({
     app: "d",
@@ -38,6 +38,6 @@ test.for<[what: string, before: KubeObject, after: KubeObject, only: boolean]>([
   ["another label in addition", deployment({ [VERSION]: "1.0.0" }), deployment({ [VERSION]: "1.1.0", app: "d" }), false],
   ["the image in addition", deployment({ [VERSION]: "1.0.0" }), deployment({ [VERSION]: "1.1.0" }, "i:2"), false],
   ["the image", deployment(), deployment(undefined, "i:2"), false],
-])("differsOnlyInBundleLabels is correct when %s", ([, before, after, only]) => {
+])("differsOnlyInBundleLabels returns true only for changed bundle labels when the difference is %s", ([, before, after, only]) => {
   expect(differsOnlyInBundleLabels(before, after)).toBe(only);
 });

@@ -9,7 +9,7 @@ const byKey = (...objects: KubeObject[]): Map<string, KubeObject> => new Map(obj
 
 // Source: the output of `status.plan` and `olmv1 plan`.
 describe("computeChangePlan", () => {
-  test("computeChangePlan lists the action for each object, changes first", () => {
+  test("computeChangePlan lists each object with its action, changed objects first", () => {
     const plan = computeChangePlan({
       digest: "sha256:x",
       desired: [config("same", "1"), config("new", "1"), config("changed", "2"), config("defaulted", "1")],
@@ -43,7 +43,7 @@ describe("computeChangePlan", () => {
     expect(plan.objects).toMatchObject([{ action: "Update", changes: [{ path: "data.value", before: '"1"', after: '"2"' }] }]);
   });
 
-  test("computeChangePlan counts changed bundle labels but does not list them", () => {
+  test("computeChangePlan reports how many objects only get new bundle labels, and does not list these changes", () => {
     const at = (version: string, object: KubeObject): KubeObject => withBundleLabels(object, { packageName: "p", version });
     const desired = [config("same", "1"), config("changed", "2"), config("unlabelled", "1")].map((object) => at("2.0.0", object));
     const live = byKey(at("1.0.0", config("same", "1")), at("1.0.0", config("changed", "1")), config("unlabelled", "1"));
@@ -56,7 +56,7 @@ describe("computeChangePlan", () => {
     expect(plan.relabeled).toBe(2);
   });
 
-  test("digestPlan depends on the bundle, the configuration and the deployed release, not on the order of objects", () => {
+  test("digestPlan depends on the bundle, the configuration and the deployed release, but not on the order of objects", () => {
     const base = { inputDigest: "i", rendered: [config("a", "1"), config("b", "1")], base: 3 };
     const digest = digestPlan(base);
     expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);

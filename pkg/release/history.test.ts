@@ -49,7 +49,7 @@ test.for<[statuses: ReleaseStatus[], versions: number[]]>([
     [2, 1],
   ],
   [[], []],
-])("listReleasesWithObjects returns for statuses %j the releases %j", ([statuses, versions]) => {
+])("listReleasesWithObjects with releases of statuses %j returns the releases %j", ([statuses, versions]) => {
   expect(listReleasesWithObjects(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
 });
 
@@ -71,7 +71,7 @@ test.for<[statuses: ReleaseStatus[], versions: number[]]>([
   ],
   [["deployed", "uninstalled", "deployed"], [3]],
   [[], []],
-])("listActiveReleases returns for statuses %j the releases %j", ([statuses, versions]) => {
+])("listActiveReleases with releases of statuses %j returns the releases %j", ([statuses, versions]) => {
   expect(listActiveReleases(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
 });
 

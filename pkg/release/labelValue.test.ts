@@ -22,7 +22,7 @@ test.for<[what: string, text: string, value: string]>([
   expect([toLabelValue(text), VALID.test(value)]).toEqual([value, true]);
 });
 
-test("toLabelValue returns a valid value for any text, keeps valid texts, and keeps them distinct", () => {
+test("toLabelValue returns a valid label value for any text, and different values for different texts", () => {
   const version = fc.tuple(fc.nat(99), fc.stringMatching(/^[0-9A-Za-z.+-]{0,70}$/)).map(([major, rest]) => `${major}.0.0-${rest}`);
   const text = fc.oneof(fc.string({ maxLength: 100 }), fc.string({ unit: "grapheme", maxLength: 100 }), version);
   fc.assert(

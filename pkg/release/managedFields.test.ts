@@ -16,12 +16,12 @@ const moved = (entries: readonly JsonObject[]): JsonObject[] | undefined => hand
 
 // Source: k8s.io/client-go v0.36.3 util/csaupgrade; O-04.
 describe("handOverFields", () => {
-  test("handOverFields moves fields of the other manager to our apply", () => {
+  test("handOverFields moves fields from the other manager's entry to our apply entry", () => {
     const data = { "f:data": { "f:a": {} } };
     expect(moved([entry("operator-controller", "Update", data)])).toEqual([entry(OURS, "Apply", data)]);
   });
 
-  test("handOverFields merges fields with those of our apply at every depth, and keeps the later time and version", () => {
+  test("handOverFields merges fields into our apply entry at every depth, and keeps the later time and version", () => {
     const theirs = entry("operator-controller", "Update", { "f:data": { "f:a": {}, ".": {} }, "f:immutable": {} });
     const ours = entry(OURS, "Apply", { "f:data": { "f:b": {} } }, { apiVersion: "v2", time: "2026-02-01T00:00:00Z" });
     const joined = { "f:data": { "f:a": {}, "f:b": {}, ".": {} }, "f:immutable": {} };
@@ -40,7 +40,7 @@ describe("handOverFields", () => {
     expect(moved([])).toBeUndefined();
   });
 
-  test("handOverFields excludes Helm's marks and their maps", () => {
+  test("handOverFields excludes Helm's labels and annotations", () => {
     const labels = { ".": {}, "f:app": {}, "f:app.kubernetes.io/managed-by": {} };
     const annotations = { ".": {}, "f:meta.helm.sh/release-name": {}, "f:meta.helm.sh/release-namespace": {} };
     const given = entry("operator-controller", "Update", { "f:metadata": { "f:labels": labels, "f:annotations": annotations, "f:x": {} } });

@@ -50,7 +50,7 @@ test("sortForInstall sorts kinds in Helm's order, unknown kinds last and by name
   ]);
 });
 
-test("sortForInstall puts a custom resource after its CRD when it has the name of a built-in kind", () => {
+test("sortForInstall puts a custom resource after its CRD even if its kind has the name of a built-in kind", () => {
   const custom: KubeObject = { apiVersion: "ecr.example.com/v1", kind: "Secret", metadata: { name: "a" } };
   const definition: KubeObject = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "b" } };
   expect(sortForInstall([custom, definition])).toEqual([definition, custom]);

@@ -17,7 +17,7 @@ test.for(loadCases<OwnershipCase>("release-ownership"))("$name", ({ given: { liv
   expect(findOwnershipConflict(live, OWNER, exists)).toBe(want.kind === "foreign" ? want.message : undefined);
 });
 
-test("determineOwnership assumes that another extension exists unless the caller says that it does not", () => {
+test("determineOwnership assumes that the owner in the labels exists unless the caller states that the owner does not exist", () => {
   const labels = { "olm.operatorframework.io/owner-kind": "ClusterExtension", "olm.operatorframework.io/owner-name": "other" };
   const live: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "ns", labels } };
   expect(determineOwnership(live, OWNER)).toMatchObject({ kind: "foreign", owner: "other" });

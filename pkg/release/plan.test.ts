@@ -13,7 +13,7 @@ test.for<[CrdPolicy | undefined, prune: string[], ifUnused: string[], kept: stri
   ["DeleteIfUnused", ["Service old", "ConfigMap old"], ["CustomResourceDefinition a"], []],
   [undefined, ["Service old", "ConfigMap old"], ["CustomResourceDefinition a"], []],
   ["Retain", ["Service old", "ConfigMap old"], [], ["CustomResourceDefinition a"]],
-])("planRelease prunes in reverse order when the CRD policy is %s", ([crdPolicy, prune, ifUnused, kept]) => {
+])("planRelease returns objects to prune in reverse order when the CRD policy is %s", ([crdPolicy, prune, ifUnused, kept]) => {
   const recorded = [crd("a"), crd("b"), object("ConfigMap", "old"), object("Service", "old"), object("Service", "new")];
   const desired = [object("Service", "new"), crd("b"), object("Secret", "s")];
   const plan = planRelease({ recorded, desired, ...(crdPolicy === undefined ? {} : { crdPolicy }) });
@@ -23,7 +23,7 @@ test.for<[CrdPolicy | undefined, prune: string[], ifUnused: string[], kept: stri
   expect(names(plan.crds.kept)).toEqual(kept);
 });
 
-test("planRelease keeps an object when its version within the group changes", () => {
+test("planRelease does not prune an object when only the version of its API group changes", () => {
   const plan = planRelease({
     recorded: [object("PodDisruptionBudget", "a", "policy/v1beta1")],
     desired: [object("PodDisruptionBudget", "a", "policy/v1")],
@@ -36,7 +36,7 @@ test("planRelease distinguishes kinds of the same name in different groups", () 
   expect(names(plan.prune)).toEqual(["CustomResourceDefinition a"]);
 });
 
-test("planRelease puts every recorded or desired object into exactly one part", () => {
+test("planRelease puts every recorded or desired object into exactly one list", () => {
   const some = fc.uniqueArray(
     fc.tuple(fc.constantFrom("Secret", "Service", "Role", "CustomResourceDefinition"), fc.constantFrom("a", "b", "c", "d")),
     {

@@ -31,7 +31,7 @@ test.for(loadCases<PrepareCase>("release-prepare"))("$name", ({ given, want }) =
   expect(given).toEqual(before);
 });
 
-test("prepareObjects adds the owner's marks to every object, without an ownerReference on CRDs", () => {
+test("prepareObjects adds the owner's labels to every object, and an ownerReference to every object except CRDs", () => {
   const crd: KubeObject = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "as.example.com" } };
   const { objects } = prepareObjects([{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } }, crd], OPTIONS);
   const labels = { "olm.operatorframework.io/owner-kind": "ClusterExtension", "olm.operatorframework.io/owner-name": "hello" };

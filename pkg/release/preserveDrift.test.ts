@@ -71,7 +71,7 @@ test.for<[what: string, live: KubeObject, after: KubeObject, want: KubeObject]>(
     deployment({ manager: [all] }),
     deployment(),
   ],
-])("preserveDrift keeps drift of a release that is taken over: %s", ([, live, after, want]) => {
+])("preserveDrift keeps drift of a release that another implementation installed: %s", ([, live, after, want]) => {
   const object = deployment();
   const recorded = [deployment({ labels: { app: "d" } })];
   const [applied] = preserveDrift([object], { recorded, live: byKey(live), after: byKey(after) });
@@ -86,7 +86,7 @@ test("preserveDrift applies changes of the new rendering", () => {
   expect(preserveDrift([object], { recorded: [deployment()], live: byKey(live), after: byKey(after) })).toEqual([object]);
 });
 
-test("preserveDrift keeps deleted objects deleted and creates new ones", () => {
+test("preserveDrift does not restore deleted objects, but keeps new objects of the rendering", () => {
   const made = { ...deployment(), metadata: { name: "new", namespace: "ns" } };
   expect(preserveDrift([deployment(), made], { recorded: [deployment()], live: new Map(), after: new Map() })).toEqual([made]);
 });

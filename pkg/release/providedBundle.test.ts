@@ -98,7 +98,7 @@ test("readProvidedBundle ignores an invalid version or bundle release", () => {
   expect(provided({ labels: { ...LABELS, "olm.operatorframework.io/bundle-release": "3" } }).version?.release).toEqual(["3"]);
 });
 
-test("formatKeptProperties keeps properties that dependencies need, and small other ones", () => {
+test("formatKeptProperties keeps properties that dependencies need, and other properties if they are small", () => {
   const all: Property[] = [
     { type: "olm.bundle.object", value: { data: "x" } },
     { type: "olm.csv.metadata", value: {} },
@@ -111,7 +111,7 @@ test("formatKeptProperties keeps properties that dependencies need, and small ot
   );
 });
 
-test("formatKeptProperties limits the total size, and keeps properties that dependencies need first", () => {
+test("formatKeptProperties keeps properties that dependencies need first when the total size exceeds the limit", () => {
   const others = Array.from({ length: 100 }, (_, i): Property => ({ type: "theirs", value: `${i} ${"x".repeat(900)}` }));
   const text = formatKeptProperties([...others, REQUIRED]);
   expect(text.length).toBeLessThanOrEqual(32_768);

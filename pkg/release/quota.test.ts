@@ -69,7 +69,7 @@ test.for<[what: string, quota: KubeObject, created: CountedObject[], text: strin
   expect(exceeded && formatExceededQuota(exceeded)).toBe(text);
 });
 
-test("findExceededQuotas lists the counted objects", () => {
+test("findExceededQuotas lists the objects that count towards the exceeded quota", () => {
   const created = [...configMaps(1), counted("secrets")];
   expect(findExceededQuotas([quota({ configmaps: "0" })], created)).toMatchObject([
     { namespace: "ns", name: "q", objects: [created[0]?.object] },

@@ -29,14 +29,14 @@ const EDITED = service(
 // Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy, and managed fields on an API server after `kubectl
 // edit`.
 describe("findRenumberedPorts", () => {
-  test("findRenumberedPorts takes over a renumbered port, so that the next apply removes it", () => {
+  test("findRenumberedPorts moves a renumbered port to our managed fields, so that the next apply removes the port", () => {
     expect(findRenumberedPorts(WANTED, EDITED)?.managedFields).toEqual([
       entry(OURS, "Apply", { "f:spec": { "f:ports": { [port(9999)]: WHOLE }, "f:type": {} } }),
       entry("kubectl-edit", "Update", { "f:spec": { "f:ports": { ".": {} } } }),
     ]);
   });
 
-  test("findRenumberedPorts allows reporting the drift and its manager before an apply", () => {
+  test("findRenumberedPorts returns the object after the next apply, from which the drift and its manager can be reported", () => {
     const after = findRenumberedPorts(WANTED, EDITED)?.after;
     expect(after?.["spec"]).toEqual({
       ports: [{ name: "metrics", port: 8080, protocol: "TCP", targetPort: "metrics" }],

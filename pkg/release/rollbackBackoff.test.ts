@@ -29,23 +29,23 @@ const SAME = { inputDigest: "d", generation: 3, catalog: "c@sha256:1" };
 
 // Source: O-04.
 test.for<[why: string, attempt: Partial<typeof SAME>, attempts: number, minutes: number, heldFor: number | undefined]>([
-  ["immediately", {}, 1, 0, 10],
-  ["until ten minutes have passed", {}, 1, 9.99, 10],
-  ["not after ten minutes", {}, 1, 10, undefined],
-  ["twice as long the second time", {}, 2, 19, 20],
-  ["at most a day", {}, 50, 1_439, 1_440],
-  ["not longer than a day", {}, 50, 1_440, undefined],
-  ["when a clock is slightly late", {}, 1, -4, 10],
-  ["not when a clock was adjusted", {}, 1, -6, undefined],
-  ["not another bundle or configuration", { inputDigest: "e" }, 1, 0, undefined],
-  ["not after an edit of the extension", { generation: 4 }, 1, 0, undefined],
-  ["not with other content in the catalog", { catalog: "c@sha256:2" }, 1, 0, undefined],
-])("getHoldEnd delays a failed upgrade: %s", ([, attempt, attempts, minutes, heldFor]) => {
+  ["returns the end of a ten-minute delay", {}, 1, 0, 10],
+  ["still returns the end of the delay shortly before it", {}, 1, 9.99, 10],
+  ["returns undefined after the delay", {}, 1, 10, undefined],
+  ["doubles the delay after the second attempt", {}, 2, 19, 20],
+  ["limits the delay to a day", {}, 50, 1_439, 1_440],
+  ["returns undefined after a day", {}, 50, 1_440, undefined],
+  ["returns the end of the delay when a clock is slightly late", {}, 1, -4, 10],
+  ["returns undefined when the clock was set back", {}, 1, -6, undefined],
+  ["returns undefined for another bundle or configuration", { inputDigest: "e" }, 1, 0, undefined],
+  ["returns undefined after an edit of the extension", { generation: 4 }, 1, 0, undefined],
+  ["returns undefined when the catalog has new content", { catalog: "c@sha256:2" }, 1, 0, undefined],
+])("getHoldEnd %s", ([, attempt, attempts, minutes, heldFor]) => {
   const until = getHoldEnd({ ...GIVEN, attempts }, { ...SAME, ...attempt }, AT + minutes * MINUTE);
   expect(until).toBe(heldFor === undefined ? undefined : AT + heldFor * MINUTE);
 });
 
-test("countAttempts only counts attempts with the same input", () => {
+test("countAttempts counts only attempts with the same input digest", () => {
   expect([countAttempts(SAME, undefined), countAttempts(SAME, GIVEN), countAttempts({ inputDigest: "e" }, GIVEN)]).toEqual([1, 2, 1]);
 });
 
@@ -56,7 +56,7 @@ const crd = (name: string, version: number): KubeObject => ({
   spec: { version },
 });
 
-test("computeRollbackObjects keeps current definitions and restores removed ones", () => {
+test("computeRollbackObjects keeps current CRDs and restores removed CRDs", () => {
   const target = [configMap("a"), crd("both", 1), crd("removed", 1)];
   const given = [configMap("b"), crd("both", 2), crd("added", 2)];
   expect(computeRollbackObjects(target, given)).toEqual([crd("both", 2), crd("added", 2), configMap("a"), crd("removed", 1)]);
@@ -73,7 +73,7 @@ test.for<[why: string, value: unknown, want: RolledBack | undefined]>([
   ["a missing member", { ...GIVEN, at: undefined }, undefined],
   ["an invalid number", { ...GIVEN, attempts: "1" }, undefined],
   ["an unknown reason", { ...GIVEN, reason: "Other" }, undefined],
-])("parseRolledBack parses a stored rollback or ignores it: %s", ([, value, want]) => {
+])("parseRolledBack returns a valid stored rollback, and undefined for an invalid one: %s", ([, value, want]) => {
   expect(parseRolledBack(value)).toEqual(want);
 });
 

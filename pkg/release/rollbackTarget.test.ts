@@ -16,7 +16,7 @@ test.for<[revision: number, error: string | undefined]>([
   [4, undefined],
   [2, "revision 2 was never applied completely (status failed): available for a rollback: 4, 3, 1"],
   [9, "revision 9 is not in the release history: available for a rollback: 4, 3, 1"],
-])("requireRevision accepts only completely applied revisions: %i", ([revision, error]) => {
+])("requireRevision accepts a revision only if it was applied completely: %i", ([revision, error]) => {
   const check = (): void => requireRevision(releases("superseded", "failed", "superseded", "deployed"), revision);
   if (error === undefined) check();
   else expect(check).toThrow(error);

@@ -43,7 +43,7 @@ test.for<[what: string, deployed: ReleaseRecord | undefined, next: Parameters<ty
   ["a rollback to our own release", ours, { labels, rolledBack }, false],
   ["our own release, after a rollback to a release of another controller", release({ rolledBack }), { labels }, false],
   ["our own release, pinned to a release of another controller", release({ pinnedTo: 1 }), { labels }, false],
-])("isTakeOver is correct for %s", ([, deployed, next, is]) => {
+])("isTakeOver recognizes only releases that apply the bundle of another controller unchanged: %s", ([, deployed, next, is]) => {
   expect(isTakeOver(deployed, next)).toBe(is);
 });
 

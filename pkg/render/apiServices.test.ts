@@ -43,7 +43,7 @@ const mount = fc.record({
 });
 
 // Source: S0-141; the API server rejects a container that mounts two volumes at one path.
-test("withOwnMountsKept mounts the certificate, and mounts no path twice, for any mounts of a container", () => {
+test("withOwnMountsKept mounts the certificate without mounting a path twice, for any mounts of a container", () => {
   fc.assert(
     fc.property(fc.uniqueArray(mount, { selector: ({ mountPath }) => mountPath }), (volumeMounts) => {
       const containers = [{ name: "a", volumeMounts }];

@@ -86,14 +86,14 @@ test("readBundleConfig rejects fields and values unknown to the Go implementatio
   for (const all of ["", "*"]) expect(faultOf(() => check(modes, "ns", { watchNamespace: all }, GO))).toContain("must match pattern");
 });
 
-test("readBundleConfig rejects deploymentConfig as unknown field if the feature is disabled", () => {
+test("readBundleConfig rejects deploymentConfig as an unknown field if its feature is disabled", () => {
   const options = { ...EXTENDED, deploymentConfig: false };
   expect(faultOf(() => check(["AllNamespaces"], "ns", { deploymentConfig: {} }, options))).toBe(
     `${PREFIX}invalid configuration: unknown field "deploymentConfig"`,
   );
 });
 
-test("readBundleConfig suggests a similar field for an unknown field, or lists all fields once", () => {
+test("readBundleConfig suggests a similar field for an unknown field, or otherwise lists all fields once", () => {
   const mistakes = (config: unknown): unknown => {
     try {
       return check(["AllNamespaces"], "ns", config);
@@ -126,7 +126,7 @@ test("readBundleConfig keeps an empty node selector", () => {
   expect(check(modes, "ns", { watchNamespace: "ns" })).toEqual({ watchNamespaces: ["ns"], ...none });
 });
 
-test("readBundleConfig lists some of very many mistakes and the number of the others", () => {
+test("readBundleConfig lists a limited number of mistakes, and the number of remaining mistakes", () => {
   const fault = fullFaultOf(() => check(["AllNamespaces"], "ns", Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`x${i}`, i]))));
   expect(fault.split("\n")).toHaveLength(22);
   expect(fault).toMatch(/and 480 more$/);
@@ -136,7 +136,7 @@ test.for<[what: string, env: unknown[]]>([
   ["empty items", Array.from({ length: 9_000 }, () => ({}))],
   ["numbers", Array.from({ length: 9_000 }, (_, i) => i)],
   ["fields of wrong types", Array.from({ length: 3_000 }, () => ({ name: null, value: 3 }))],
-])("readBundleConfig rejects a list with thousands of %s with a text of limited length", ([, env]) => {
+])("readBundleConfig returns an error of limited length for a list with thousands of %s", ([, env]) => {
   const first = { deploymentConfig: { env: env.slice(0, 100) } };
   const known = faultOf(() => check(["AllNamespaces"], "ns", first)).split("; ")[0] ?? "";
   const text = faultOf(() => check(["AllNamespaces"], "ns", { deploymentConfig: { env } }));
@@ -144,7 +144,7 @@ test.for<[what: string, env: unknown[]]>([
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(32_768);
 });
 
-test("readBundleConfig lists twenty of thousands of unknown fields and the number of the others", () => {
+test("readBundleConfig lists twenty unknown fields, and the number of remaining unknown fields", () => {
   const fields = Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [`deploymentConfi${i}`, 1]));
   const lines = fullFaultOf(() => check(["AllNamespaces"], "ns", fields)).split("\n");
   expect(lines).toHaveLength(22);

@@ -30,12 +30,12 @@ function exampleBundle(): ReturnType<typeof bundleOf> {
   return bundleOf({ modes: ["AllNamespaces", "MultiNamespace"], deployments });
 }
 
-test("the page about configuration has two examples", () => {
+test("docs/how-to/configure.md contains two examples", () => {
   expect(EXAMPLES).toHaveLength(2);
 });
 
 test.for(EXAMPLES.map((example, index) => [index + 1, example] as const))(
-  "renderBundle accepts example %i of the page, and listConfigNotes reports nothing without effect",
+  "renderBundle accepts example %i of docs/how-to/configure.md, and listConfigNotes reports no selector without effect",
   ([, example]) => {
     expect(ClusterExtension.safeParse(example).error).toBeUndefined();
     const { inline } = example.spec.config ?? {};

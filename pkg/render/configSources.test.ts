@@ -35,7 +35,7 @@ test.for(loadCases<ValuesCase>("values-from"))("$name", ({ sources, inline, conf
   else expect(JSON.stringify(merged.config)).toBe(json);
 });
 
-test("mergeConfig returns the strings and numbers of all sources, including overridden and invalid ones", () => {
+test("mergeConfig returns the strings and numbers of all sources, including overridden and invalid values", () => {
   const rows: SourceRow[] = [
     { kind: "Secret", name: "a", text: "{a: [first, 7, true], b: null}" },
     { kind: "Secret", name: "b", text: "{a: second}" },
@@ -72,7 +72,7 @@ test.for<[string, string, string]>([
   expect(invalid.join()).toContain(fault);
 });
 
-test("mergeConfig applies the limits to all sources together", () => {
+test("mergeConfig applies the limits to the sum of all sources", () => {
   const text = `a: ${"x".repeat(100_000)}`;
   const sources = ["a", "b", "c", "d"].map((name) => readSource({ kind: "Secret", name, text }));
   const { invalid, config } = mergeConfig(sources, "ns", undefined);

@@ -47,7 +47,7 @@ test.for<[what: string, deployments: number, containers: number, config: JsonObj
     { deploymentConfig: { selector: { matchExpressions: Array.from({ length: 1_000 }, () => ({ key: "a", operator: "DoesNotExist" })) } } },
     fault('"d100", 101 of 300'),
   ],
-])("renderBundle checks the cost of %s", ([, deployments, containers, config, message]) => {
+])("renderBundle limits the number of values that a configuration adds: %s", ([, deployments, containers, config, message]) => {
   const render = () => renderBundle(bundleWith(deployments, containers), { installNamespace: "ns", config });
   if (message === undefined) expect(render()).toHaveLength(deployments);
   else expect(render).toThrow(new TerminalError("InvalidConfiguration", message));

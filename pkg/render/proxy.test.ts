@@ -47,7 +47,7 @@ const proxies: fc.Arbitrary<ProxyVariables> = fc.record(
   { requiredKeys: [] },
 );
 
-test("renderBundle changes only the environment for a proxy, and nothing if the user sets a proxy variable", () => {
+test("renderBundle with a proxy changes only environment variables, and changes nothing if the user sets a proxy variable", () => {
   fc.assert(
     fc.property(variables, variables, proxies, (container, env, proxy) => {
       const config = { deploymentConfig: { env } };

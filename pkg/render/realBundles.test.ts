@@ -16,7 +16,7 @@ const LETTERS = ["ab", "c", "def", "ghij", "klm", "nop", "qr", "s", "tuvwxyz0123
 // Source: objects that the Go operator-controller rendered for these bundles.
 describeWithData("real bundles are rendered as operator-controller renders them", (folder) => {
   test.for(LETTERS)(
-    "renderBundle renders the same objects as Go for operators that begin with one of %s",
+    "renderBundle renders the same objects as the Go implementation for operators whose name starts with one of %s",
     { timeout: 120_000 },
     (letters) => {
       const differing: string[] = [];
@@ -31,7 +31,7 @@ describeWithData("real bundles are rendered as operator-controller renders them"
     },
   );
 
-  test("the groups of letters cover all operators", () => {
+  test("LETTERS contains the first letters of all operators", () => {
     expect(readdirSync(join(folder, "render")).filter(([first = ""]) => !LETTERS.join("").includes(first))).toEqual([]);
   });
 });
@@ -53,7 +53,7 @@ describeWithData("what a Go release holds", (folder) => {
       .filter(({ object }) => object.kind === kind);
   const inGoOrder = (value: unknown) => encodeGoJson(value, { sortKeys: false });
 
-  test("MANIFEST_TYPES converts CRDs and Deployments to the same bytes", () => {
+  test("MANIFEST_TYPES converts CRDs and Deployments to the same JSON as the Go implementation", () => {
     expect([ofKind("CustomResourceDefinition").length, ofKind("Deployment").length]).toEqual([8, 2]);
     for (const { text, object } of ofKind("CustomResourceDefinition")) {
       expect(inGoOrder(MANIFEST_TYPES.convert("apiextensions/v1.CustomResourceDefinition", object))).toBe(text);
@@ -63,7 +63,7 @@ describeWithData("what a Go release holds", (folder) => {
     }
   });
 
-  test("renderBundle uses the same ClusterRole names as Go", () => {
+  test("renderBundle uses the same ClusterRole names as the Go implementation", () => {
     const [first, second] = ofKind("ClusterRole").map(({ object }) => object);
     const named = (version: string, rules: unknown) =>
       buildUniqueName(`flux-operator.v${version}-flux-operator`, { serviceAccountName: "flux-operator", rules });

@@ -26,7 +26,7 @@ test.for<[why: string, texts: string[], text: string, shown: string]>([
   expect(new HiddenTexts(texts).hide(text)).toBe(shown);
 });
 
-test("hideIn hides whole values of any length, parts of larger values and names of members", () => {
+test("hideIn hides values of any length, long values that are parts of other values, and names of members", () => {
   const hidden = new HiddenTexts(["x", "7", "hunter2!"]);
   expect(hidden.hideIn({ a: "x", b: 7, c: ["xy", 77, true, null], "is-hunter2!": "say hunter2!" })).toEqual({
     a: HIDDEN,
@@ -36,7 +36,7 @@ test("hideIn hides whole values of any length, parts of larger values and names 
   });
 });
 
-test("reveal stops hiding a value", () => {
+test("reveal shows a value that was hidden before", () => {
   const hidden = new HiddenTexts(["watched-ns", "hunter2!"]);
   hidden.reveal("watched-ns");
   expect([hidden.hide("hunter2! in watched-ns"), hidden.hideIn("watched-ns"), hidden.texts]).toEqual([

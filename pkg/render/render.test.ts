@@ -60,7 +60,7 @@ describe("renderBundle errors, in this order", () => {
     );
   });
 
-  test("renderBundle validates only an existing configuration if the single- and own-namespace feature is disabled", () => {
+  test("renderBundle validates a configuration only if it exists when the single- and own-namespace feature is disabled", () => {
     expect(render({ modes: ["AllNamespaces"] }, { singleOwnNamespace: false })).toEqual([]);
     expect(() => render({ modes: ["AllNamespaces"] }, { singleOwnNamespace: false, config: { a: 1 } })).toThrow('unknown field "a"');
   });
@@ -136,7 +136,7 @@ describe("other manifests", () => {
   };
   const clusterRole = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "r", namespace: "left" } };
 
-  test("renderBundle does not change other manifests except the namespace", () => {
+  test("renderBundle changes only the namespace of other manifests", () => {
     const bare = { apiVersion: "v1", kind: "Secret" };
     expect(render({ others: [service, clusterRole, bare] })).toEqual([
       { ...service, metadata: { ...service.metadata, namespace: "ns" } },

@@ -13,7 +13,7 @@ test.for<[what: string, render: () => unknown, message: RegExp]>([
   [
     "one object is larger than an API server accepts",
     () => renderBundle(bundleOf({ others: [config("large", 3 * MIB)] }), { installNamespace: "ns" }),
-    /^bundle is too large: its ConfigMap large has 31458\d\d bytes as JSON, but an API server accepts at most 3145728$/,
+    /^bundle is too large: its ConfigMap large is 31458\d\d bytes as JSON, but an API server accepts at most 3145728$/,
   ],
   [
     "all objects together are too large",

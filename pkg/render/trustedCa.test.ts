@@ -11,7 +11,7 @@ const trustedCA = (configMapName: string, create?: boolean): JsonObject => ({
 });
 
 // Source: S0-090, Register A (config.openshift.io/inject-trusted-cabundle).
-test("renderBundle renders one ConfigMap for trustedCA with create, with the OpenShift label and without data", () => {
+test("renderBundle renders one ConfigMap with the OpenShift label and without data for each name in trustedCA with create", () => {
   const selector = { matchLabels: { a: "b" } };
   const deploymentConfigs = [
     { selector, ...trustedCA("ca", true) },
@@ -26,7 +26,7 @@ test("renderBundle renders one ConfigMap for trustedCA with create, with the Ope
   ]);
 });
 
-test.for([undefined, false])("renderBundle renders no ConfigMap for trustedCA with create: %s", (create) => {
+test.for([undefined, false])("renderBundle renders no ConfigMap when trustedCA.create is %s", (create) => {
   expect(made({ deploymentConfig: trustedCA("ca", create) }).map(({ kind }) => kind)).toEqual(["Deployment"]);
 });
 
@@ -43,7 +43,7 @@ test.for<[why: string, config: JsonObject, error: string]>([
   expect(() => made({ deploymentConfig })).toThrow(error);
 });
 
-test("renderBundle fails if trustedCA creates a ConfigMap of the bundle", () => {
+test("renderBundle fails if trustedCA would create a ConfigMap that the bundle contains", () => {
   const bundled = [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ca" } }];
   expect(() => made({ deploymentConfig: trustedCA("ca", true) }, bundled)).toThrow(
     'the bundle contains ConfigMap "ca": set trustedCA.create to false, or use another name',

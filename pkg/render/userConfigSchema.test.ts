@@ -55,7 +55,7 @@ function refusal(supported: readonly string[], value: unknown): string | undefin
   }
 }
 
-test("buildUserConfigSchema accepts all configurations that rendering accepts", () => {
+test("buildUserConfigSchema accepts all configurations that renderBundle accepts", () => {
   const schemas = new Map<string, (value: unknown) => boolean>();
   const accepts = (supported: readonly string[], value: unknown): boolean => {
     const key = supported.join();

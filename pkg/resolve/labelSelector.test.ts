@@ -11,13 +11,13 @@ test.for<[what: string, selector: LabelSelector, parts: number]>([
   ["expressions", { matchExpressions: exists(100_000) }, 100_000],
   ["values", { matchExpressions: [{ key: "a", operator: "NotIn", values: texts(1_000) }] }, 1_001],
   ["labels and expressions", { matchLabels: labels(501), matchExpressions: exists(500) }, 1_001],
-])("compileSelector rejects too many %s", ([, selector, parts]) => {
+])("compileSelector rejects a selector with too many %s", ([, selector, parts]) => {
   const { error, matches } = compileSelector(selector);
   expect(error).toBe(`it has ${parts} labels, expressions and values, more than the ${MAX_SELECTOR_PARTS} allowed`);
   expect(matches({ v0: "v" })).toBe(false);
 });
 
-test("compileSelector accepts as many parts as allowed", () => {
+test("compileSelector accepts a selector that reaches its limits", () => {
   const { error, requirements, matches } = compileSelector({ matchExpressions: exists(1_000) });
   expect([error, requirements, matches(labels(1_000)), matches(labels(999))]).toEqual([undefined, 1_000, true, false]);
 });

@@ -75,7 +75,7 @@ const request = fc.record({
 const CLUSTER = clusterFrom("4.18.0");
 const CLUSTER_MINOR = parseMinorVersion("4.18.0");
 
-test("findRemedy returns an upgrade path that resolution follows step by step when the reported limits are removed", () => {
+test("findRemedy returns an upgrade path that resolution selects step by step when the reported limits are removed", () => {
   fc.assert(
     fc.property(request, ({ fixture, installed, source: given }) => {
       const source: Source = { packageName: "p", ...given };

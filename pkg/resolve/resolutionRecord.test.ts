@@ -109,7 +109,7 @@ const requests = fc
     }),
   );
 
-test("recordResolution counts every candidate as either left or removed for each filter", () => {
+test("recordResolution counts every candidate as either kept or removed for each filter", () => {
   fc.assert(
     fc.property(requests, (request) => {
       for (const { bundles: all, filters, emptiedBy } of recordResolution("p", resolve(request)).catalogs) {
@@ -124,7 +124,7 @@ test("recordResolution counts every candidate as either left or removed for each
   );
 });
 
-test("recordResolution reports as runner-up the bundle that is chosen when the winner is removed", () => {
+test("recordResolution reports the bundle that would be selected without the winner as runner-up", () => {
   fc.assert(
     fc.property(requests, (request) => {
       const filtered = filterCandidates(request);
@@ -153,7 +153,7 @@ test("recordResolution reports as runner-up the bundle that is chosen when the w
   );
 });
 
-test("recordResolution stays small when catalogs are large", () => {
+test("recordResolution returns a record of limited size when catalogs are large", () => {
   const long = "x".repeat(2_000);
   const many = Array.from({ length: 40 }, (_, i) => ({ name: `${long}${i}.v1.${i}.0`, version: `1.${i}.0+${long}` }));
   const fixture: CatalogFixture = { bundles: many, channels: { [long]: many.map(({ name }) => name) }, deprecated: [many[0]?.name ?? ""] };

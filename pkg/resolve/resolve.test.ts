@@ -111,23 +111,29 @@ test.for(rows)("$about: $id", ({ want, ...row }) => {
     expect((got.deprecations?.entries ?? []).map(({ reference }) => reference.name)).toEqual(want.deprecated);
 });
 
-test.for(successors)("$about: from $installed.name", ({ packageName, catalogs, installed, expect: wanted }) => {
-  const [[name, fixture] = ["", {}]] = Object.entries(catalogs);
-  const before = { ...installed, parsed: parseInstalledVersion(installed) };
-  const cluster = clusterFrom(undefined);
-  const query = { packageName, channels: [], enforceEdges: true, enforceClusterVersion: false, cluster, installed: before };
-  const { reachable } = filterCatalog({ name, priority: 0 }, contentFrom(fixture, packageName), query);
-  expect(reachable.map(({ bundle }) => bundle.name)).toEqual(wanted);
-});
+test.for(successors)(
+  "filterCatalog returns the bundles that are reachable from $installed.name: $about",
+  ({ packageName, catalogs, installed, expect: wanted }) => {
+    const [[name, fixture] = ["", {}]] = Object.entries(catalogs);
+    const before = { ...installed, parsed: parseInstalledVersion(installed) };
+    const cluster = clusterFrom(undefined);
+    const query = { packageName, channels: [], enforceEdges: true, enforceClusterVersion: false, cluster, installed: before };
+    const { reachable } = filterCatalog({ name, priority: 0 }, contentFrom(fixture, packageName), query);
+    expect(reachable.map(({ bundle }) => bundle.name)).toEqual(wanted);
+  },
+);
 
-test.for(cases.flatMap((c) => c.selectors ?? []))("selector $selector on $labels", ({ selector, labels = {}, selects = false, error }) => {
-  const compiled = compileSelector(selector ?? undefined);
-  expect(compiled.error).toBe(error);
-  expect(compiled.matches(labels)).toBe(selects);
-});
+test.for(cases.flatMap((c) => c.selectors ?? []))(
+  "compileSelector evaluates selector $selector for labels $labels",
+  ({ selector, labels = {}, selects = false, error }) => {
+    const compiled = compileSelector(selector ?? undefined);
+    expect(compiled.error).toBe(error);
+    expect(compiled.matches(labels)).toBe(selects);
+  },
+);
 
 test.for(cases.flatMap((c) => (c.deprecations ?? []).map((row) => ({ ...row, all: c.entries ?? {} }))))(
-  "deprecations $entries for channels $channels and bundle $installed",
+  "findDeprecations returns the entries of $entries for channels $channels and bundle $installed",
   ({ entries, channels, installed, want, all }) => {
     const deprecations = { package: "p", entries: entries.map((key) => all[key] as DeprecationEntry) };
     expect(findDeprecations(deprecations, { channels, bundleName: installed })).toEqual(want);
@@ -187,7 +193,7 @@ test("resolve does not depend on the order of catalogs and bundles", () => {
   );
 });
 
-test("resolve never chooses a lower version under SelfCertified than with edges", () => {
+test("resolve never selects a lower version with policy SelfCertified than with CatalogProvided", () => {
   fc.assert(
     fc.property(request, fc.constantFrom("a"), (one, only) => {
       const catalogs = { [only]: { ...Object.values(one.catalogs)[0], deprecated: [] } };
@@ -214,7 +220,7 @@ test("resolve never chooses a version other than the pinned one when catalogs ch
 });
 
 /** Source: X-02, S1-26. */
-test("resolve upgrades without a warning exactly when the bundle has an upgrade edge and no entry skips it", () => {
+test("resolve upgrades without a warning if and only if an upgrade edge exists and no entry skips the bundle", () => {
   fc.assert(
     fc.property(request, fc.constantFrom<Policy>("CatalogProvided", "SelfCertified"), (one, upgradeConstraintPolicy) => {
       const got = resolve(requestFrom({ ...one, catalog: { ...one.catalog, upgradeConstraintPolicy } }));
@@ -241,7 +247,7 @@ const withPolicy = (one: Omit<Row, "id" | "want"> & { packageName: string }, clu
   resolve(requestFrom({ ...one, cluster, catalog: { ...one.catalog, clusterVersionPolicy } }));
 const outcome = (got: Resolution): unknown => (got.kind === "resolved" ? [got.catalog, got.bundle.name] : got.goMessage);
 
-test("resolve ignores the cluster's version under Warn", () => {
+test("resolve with clusterVersionPolicy Warn ignores the cluster's version", () => {
   fc.assert(
     fc.property(limited, (one) => {
       expect(outcome(withPolicy(one, "4.18.0", "Warn"))).toEqual(outcome(resolve(requestFrom(one))));
@@ -249,7 +255,7 @@ test("resolve ignores the cluster's version under Warn", () => {
   );
 });
 
-test("resolve never chooses an unsupported bundle under Enforce, and on supported clusters only excludes bundles with an invalid maximum", () => {
+test("resolve with clusterVersionPolicy Enforce never selects a bundle that does not support the cluster's version", () => {
   fc.assert(
     fc.property(limited, fc.constantFrom("4.18.0", "4.9.0"), (one, cluster) => {
       const got = withPolicy(one, cluster, "Enforce");

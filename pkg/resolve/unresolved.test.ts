@@ -96,7 +96,7 @@ test("getUnresolvedDetails returns the filter that excluded each bundle, newest 
   ]);
 });
 
-test("getUnresolvedDetails stays small when catalogs and spec contain long names", () => {
+test("getUnresolvedDetails returns details of limited size when catalogs and spec contain long names", () => {
   const long = "\ud800".repeat(5_000);
   const many = Array.from({ length: 100 }, (_, i) => ({ name: `${long}${i}`, version: `1.${i}.0` }));
   const catalogs = Object.fromEntries(

@@ -12,7 +12,7 @@ const packages = fc.record({
   channels: fc.dictionary(fc.constantFrom("alpha", "beta", "stable"), fc.subarray(NAMES)),
 });
 
-test("defaultOf chooses the same bundle as resolve when the request has no limits", () => {
+test("findDefault returns the same bundle as resolve when the request has no limits", () => {
   fc.assert(
     fc.property(packages, (fixture) => {
       const content = contentFrom({ ...fixture, defaultChannel: "stable" }, "p");
@@ -23,7 +23,7 @@ test("defaultOf chooses the same bundle as resolve when the request has no limit
   );
 });
 
-test("latestOf includes deprecated bundles, and defaultOf skips them when there are others", () => {
+test("findLatest includes deprecated bundles, and findDefault skips them if other bundles exist", () => {
   const content = contentFrom({ bundles: ["p.v1.0.0", "p.v2.0.0"], deprecated: ["p.v2.0.0"] }, "p");
   const candidates = listCandidates(content, new Set(["p.v2.0.0"]));
   expect([findLatest(candidates)?.bundle.name, findDefault(candidates)?.bundle.name]).toEqual(["p.v2.0.0", "p.v1.0.0"]);

@@ -77,7 +77,7 @@ const question = fc.record({
   installed: fc.constantFrom(undefined, { name: "p.v1.0.0", version: "1.0.0" }),
 });
 
-test("findExclusions returns nothing exactly when the candidate is the chosen one", () => {
+test("findExclusions returns nothing if and only if resolve selects the candidate", () => {
   fc.assert(
     fc.property(question, ({ catalogs, channels, version, installed }) => {
       const filtered = filterCandidates({

@@ -50,7 +50,7 @@ test.for([
   expect(await setUp().reviews.check(authorization, GET)).toEqual(verdict);
 });
 
-test("access is reviewed with all user information from the token review", async () => {
+test("AccessReviews sends all user information from the token review in the access review", async () => {
   const { client, reviews } = setUp();
   await reviews.check("Bearer reader-token", GET);
   expect(client.specs[1]).toEqual({
@@ -66,7 +66,7 @@ test.for([
   ["reader-token", 2, 59_000, 61_000],
   ["other-token", 2, 9_000, 11_000],
   ["unknown", 1, 9_000, 11_000],
-] as const)("the decision for %s takes %d reviews and is cached", async ([token, reviewed, before, after]) => {
+] as const)("AccessReviews caches the decision for %s after %d reviews", async ([token, reviewed, before, after]) => {
   const { client, reviews, clock } = setUp();
   const ask = async (): Promise<number> => {
     await reviews.check(`Bearer ${token}`, GET);
@@ -79,14 +79,14 @@ test.for([
   expect(await ask()).toBe(2 * reviewed);
 });
 
-test("a cached decision is only valid for one verb", async () => {
+test("AccessReviews uses a cached decision only for the same verb", async () => {
   const { client, reviews } = setUp();
   client.allowed = ({ nonResourceAttributes }) => (nonResourceAttributes as { verb: string }).verb === "get";
   expect(await reviews.check("Bearer reader-token", GET)).toEqual({ allowed: true });
   expect(await reviews.check("Bearer reader-token", { ...GET, verb: "head" })).toMatchObject({ status: 403 });
 });
 
-test("a granted permission takes effect when the denial is no longer cached", async () => {
+test("AccessReviews permits access after a permission is granted and the cached denial has expired", async () => {
   const { client, reviews, clock } = setUp();
   expect(await reviews.check("Bearer other-token", GET)).toMatchObject({ status: 403 });
   client.allowed = () => true;
@@ -97,7 +97,7 @@ test("a granted permission takes effect when the denial is no longer cached", as
 test.for([
   ["tokenreviews", "Authentication failed"],
   ["subjectaccessreviews", "Authorization for user reader failed"],
-])("failed %s are logged and not cached", async ([failing, text]) => {
+])("AccessReviews logs failed %s and does not cache them", async ([failing, text]) => {
   const { client, reviews, lines } = setUp();
   client.failing = failing!;
   expect(await reviews.check("Bearer reader-token", GET)).toEqual({ allowed: false, status: 500, text });
@@ -107,7 +107,7 @@ test.for([
   expect(lines.join("")).not.toContain("reader-token");
 });
 
-test("concurrent requests share the review of a token, and at most 16 tokens are reviewed at once", async () => {
+test("AccessReviews reviews a token once for concurrent requests, and at most 16 tokens at once", async () => {
   const { client, reviews } = setUp();
   let resume: () => void = () => undefined;
   client.paused = new Promise((resolve) => {
@@ -123,7 +123,7 @@ test("concurrent requests share the review of a token, and at most 16 tokens are
   expect(await reviews.check("Bearer other-token", GET)).toMatchObject({ status: 403 });
 });
 
-test("the number of cached decisions is limited, and the oldest are evicted", async () => {
+test("AccessReviews removes the oldest decisions when too many decisions are cached", async () => {
   const { client, reviews } = setUp();
   await reviews.check("Bearer reader-token", GET);
   for (let i = 0; i < 256; i++) await reviews.check(`Bearer made-up-${i}`, GET);

@@ -8,7 +8,7 @@ const STARTS = Date.UTC(2026, 0, 1);
 const ENDS = Date.UTC(2027, 11, 31);
 const TASK = { host: HOST, dnsNames: [HOST, `${HOST}.svc`, `${HOST}.svc.cluster.local`], startsAt: STARTS, endsAt: ENDS };
 
-test("an authority signs one certificate for the names of a Service with the given validity", async () => {
+test("ThreadIssuer issues a CA and one certificate for the names of a Service, with the given validity", async () => {
   const { authority, certificate, key } = await new ThreadIssuer().issue(TASK, new AbortController().signal);
   const [root, leaf] = [new X509Certificate(authority), new X509Certificate(certificate)];
   expect([root.ca, leaf.ca]).toEqual([true, false]);
@@ -18,7 +18,7 @@ test("an authority signs one certificate for the names of a Service with the giv
   expect(assessCertificates(stored, TASK.dnsNames)).toEqual({ serving: { startsAt: STARTS, endsAt: ENDS }, authorityEnds: [ENDS] });
 });
 
-test("two authorities for one Service have different names, and missing or mismatched parts are reported as faults", async () => {
+test("ThreadIssuer gives each CA another subject, and assessCertificates reports missing or mismatched parts", async () => {
   const issuer = new ThreadIssuer();
   const { signal } = new AbortController();
   const [one, other] = await Promise.all([issuer.issue(TASK, signal), issuer.issue(TASK, signal)]);
@@ -42,7 +42,7 @@ test("two authorities for one Service have different names, and missing or misma
   });
 });
 
-test("an abort ends the issuer", async () => {
+test("ThreadIssuer throws when its signal aborts", async () => {
   const stop = new AbortController();
   stop.abort(new Error("stopped"));
   await expect(new ThreadIssuer().issue(TASK, stop.signal)).rejects.toThrow("stopped");

@@ -41,7 +41,7 @@ function follow(kind: WatchedKind) {
 const put = (kind: WatchedKind, type: string): unknown =>
   kind.put({ metadata: { name: "cluster" }, spec: { tlsSecurityProfile: { type } } });
 
-test("connections are only accepted once the profile is known; later changes apply immediately, and the last profile is kept while the object cannot be read", async () => {
+test("servers accept connections only when the TLS profile is known, apply changes immediately, and keep the last profile when it cannot be read", async () => {
   const kind = new WatchedKind(API_SERVER);
   put(kind, "Modern");
   const { tls, clock, used } = follow(kind);

@@ -59,14 +59,17 @@ test("a HEAD request is reviewed as verb head and has no body", async () => {
   expect(Number(headers["content-length"])).toBeGreaterThan(10);
 });
 
-test.for([401, 403, 429, 500] as const)("a denial with status %d contains only the text of the decision", async (status) => {
-  const { call } = await setUp({ allowed: false, status, text: "why" });
-  const response = await call("GET", "/metrics");
-  expect([response.status, response.text, response.headers["content-type"]]).toEqual([status, "why\n", "text/plain; charset=utf-8"]);
-  expect(response.headers["x-content-type-options"]).toBe("nosniff");
-});
+test.for([401, 403, 429, 500] as const)(
+  "the response to a denied request with status %d contains only the text of the decision",
+  async (status) => {
+    const { call } = await setUp({ allowed: false, status, text: "why" });
+    const response = await call("GET", "/metrics");
+    expect([response.status, response.text, response.headers["content-type"]]).toEqual([status, "why\n", "text/plain; charset=utf-8"]);
+    expect(response.headers["x-content-type-options"]).toBe("nosniff");
+  },
+);
 
-test("only GET and HEAD of /metrics are reviewed and served", async () => {
+test("only GET and HEAD requests for /metrics are reviewed and served", async () => {
   const { call, asked: requested } = await setUp();
   expect([(await call("GET", "/")).status, (await call("GET", "/metrics/")).status, (await call("POST", "/metrics")).status]).toEqual([
     404, 404, 405,
@@ -74,7 +77,7 @@ test("only GET and HEAD of /metrics are reviewed and served", async () => {
   expect(requested).toEqual([]);
 });
 
-test("metrics that cannot be read are a server error", async () => {
+test("the metrics server responds with a server error when metrics cannot be read", async () => {
   class Broken extends Error {}
   const metrics = createMetrics("t");
   metrics.gauge({
@@ -107,7 +110,7 @@ const page = (response = (): Promise<PageResponse> => Promise.resolve({ json: { 
   answer: (name) => (name === "a.b" ? response() : Promise.resolve({ status: 404, text: "not found" })),
 });
 
-test("a page is served to clients that are authorized for its exact path", async () => {
+test("a page is served only to clients that are authorized for its exact path", async () => {
   const { call, asked: requested } = await setUp({ allowed: true }, createMetrics("t"), [page()]);
   const { status, headers, text } = await call("GET", "/debug/x/a.b?y", { authorization: "Bearer x" });
   expect([status, headers["content-type"], headers["cache-control"], text]).toEqual([200, "application/json", "no-store", '{"x":1}\n']);
@@ -118,7 +121,7 @@ test("a page is served to clients that are authorized for its exact path", async
   expect((await call("DELETE", "/debug/x/a.b")).status).toBe(405);
 });
 
-test("an invalid name is not reviewed, and unauthorized clients get no details", async () => {
+test("a request with an invalid name is rejected without a review, and unauthorized clients get no details", async () => {
   const { call, asked: requested } = await setUp({ allowed: false, status: 403, text: "no" }, createMetrics("t"), [page()]);
   for (const path of ["/debug/x/", "/debug/x", "/debug/x/a/b", "/debug/x/..", "/debug/x/%61.b", `/debug/x/${"a".repeat(254)}`])
     expect((await call("GET", path)).status, path).toBe(404);

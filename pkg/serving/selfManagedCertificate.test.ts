@@ -150,7 +150,7 @@ test("when two replicas start at the same time without a leader, one issues the 
   b.check();
 });
 
-test("over a year, both replicas serve renewed certificates, always minutes after clients trust the authority", async () => {
+test("over a year, both replicas serve each renewed certificate only minutes after clients trust its CA", async () => {
   const world = new Replicas();
   const [a, b] = [world.add({ leading: true }), world.add({ leading: false })];
   await world.rested();
@@ -189,7 +189,7 @@ test.for([
     async () => ({ "ca.crt": base64((await other()).authority) }),
     "the certificate was not signed by a stored authority",
   ],
-] as const)("%s is replaced with the served certificate, which stays in use", async ([, damage, because]) => {
+] as const)("%s is replaced with the served certificate, which is still served", async ([, damage, because]) => {
   const world = new Replicas();
   const [a, b] = [world.add({ leading: true }), world.add({ leading: false })];
   await world.rested();
@@ -205,7 +205,7 @@ test.for([
   );
 });
 
-test("a Secret with another owner is reported once and not changed, and the served certificate stays in use", async () => {
+test("a Secret with another owner is reported once and not changed, and the certificate is still served", async () => {
   const world = new Replicas();
   const a = world.add({ leading: true });
   await world.rested();
@@ -222,7 +222,7 @@ test("a Secret with another owner is reported once and not changed, and the serv
   expect(trusts(world.authorities, served(a))).toBe(true);
 });
 
-test("a deleted Secret is created again if allowed; otherwise the server waits for it", async () => {
+test("a deleted Secret is created again if the server has permission, and otherwise the server waits until the Secret exists", async () => {
   const world = new Replicas();
   const a = world.add({ leading: true });
   await world.rested();

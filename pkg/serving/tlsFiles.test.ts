@@ -33,7 +33,7 @@ async function statusOf(url: string, ca: string): Promise<number | string> {
   }
 }
 
-test("servers use a renewed certificate for new connections, and report an invalid certificate and keep the previous one", async () => {
+test("servers use a renewed certificate for new connections, but report an invalid certificate and keep the previous certificate", async () => {
   using folder = new TempFolder();
   const [first, second] = await Promise.all([serverCertificate("localhost"), serverCertificate("localhost")]);
   const write = ({ cert, key }: { cert: string; key: string }): string => folder.write("tls", { "tls.crt": cert, "tls.key": key });
@@ -109,7 +109,7 @@ test("a certificate is renewed without a failed request, on persistent and new c
   expect(failures).toEqual([]);
 });
 
-test("content is served over HTTP/1.1 to clients that also support HTTP/2, but not to HTTP/2-only clients", async () => {
+test("content is served over HTTP/1.1 to clients that also support HTTP/2, but not to clients that support only HTTP/2", async () => {
   using folder = new TempFolder();
   const { cert, key } = await serverCertificate("localhost");
   const dir = folder.write("tls", { "tls.crt": cert, "tls.key": key });
@@ -131,7 +131,7 @@ test("content is served over HTTP/1.1 to clients that also support HTTP/2, but n
   await expect(agreed(["h2"])).rejects.toThrow("no application protocol");
 });
 
-test("the server fails to start with mismatched files", async () => {
+test("the server fails to start when the certificate and the key do not match", async () => {
   using folder = new TempFolder();
   const [first, second] = await Promise.all([serverCertificate("localhost"), serverCertificate("localhost")]);
   const dir = folder.write("tls", { "tls.crt": first.cert, "tls.key": second.key });

@@ -91,7 +91,7 @@ test.for([
   ["DHE-RSA-AES128-SHA256", false],
   ["TLS_AES_128_CCM_SHA256", false],
   ["", false],
-] as const)("cipher %j is known: %s", ([name, known]) => {
+] as const)("isKnownCipher of %j is %s", ([name, known]) => {
   expect(isKnownCipher(name)).toBe(known);
 });
 

@@ -26,19 +26,19 @@ const fail = (): never => {
   throw new Error("no route to https://internal");
 };
 
-test("a program without checks is live and ready", async () => {
+test("a health server without checks is live and ready", async () => {
   const { get } = await start();
   expect([await get("/healthz"), await get("/readyz"), (await get("/nothing"))[0]]).toEqual([[200, "ok"], [200, "ok"], 404]);
 });
 
-test("the response contains the name of a failing check, and the cause is only logged", async () => {
+test("the health response contains the name of a failing check, and the cause is only logged", async () => {
   const { get, lines } = await start({ informers: () => Promise.resolve(), registry: fail });
   expect(await get("/readyz")).toEqual([500, "[+]informers ok\n[-]registry failed: reason withheld\nreadyz check failed\n"]);
   expect(lines.join("")).toContain("no route to https://internal");
   expect(await get("/healthz")).toEqual([200, "ok"]);
 });
 
-test("the verbose response contains the texts of the checks", async () => {
+test("the verbose health response contains the text of each check", async () => {
   const { get } = await start({ informers: () => Promise.resolve(), leader: () => "another process leads" });
   expect(await get("/readyz")).toEqual([200, "ok"]);
   const lines = "[+]informers ok\n[+]leader ok: another process leads\nreadyz check passed\n";
@@ -48,7 +48,7 @@ test("the verbose response contains the texts of the checks", async () => {
   ]);
 });
 
-test("an excluded check is skipped, and an unknown check name is reported", async () => {
+test("an excluded health check is skipped, and an unknown check name is reported", async () => {
   const { get } = await start({ informers: () => undefined, registry: fail });
   expect(await get("/readyz?exclude=registry")).toEqual([200, "ok"]);
   expect(await get("/readyz?verbose&exclude=registry&exclude=other")).toEqual([
@@ -57,7 +57,7 @@ test("an excluded check is skipped, and an unknown check name is reported", asyn
   ]);
 });
 
-test("each check has its own path", async () => {
+test("each health check has its own path", async () => {
   const { get } = await start({ informers: () => undefined, registry: fail });
   expect((await get("/readyz/informers"))[0]).toBe(200);
   expect((await get("/readyz/registry"))[0]).toBe(500);
@@ -70,7 +70,7 @@ test("metrics are served in the text format", async () => {
   expect((await fetch(`${server.url}/metrics`)).headers.get("content-type")).toContain("text/plain");
 });
 
-test('"0" disables the server', async () => {
+test('address "0" disables the health server', async () => {
   const server = await startProbeServer({ bindAddress: "0", log: createLogger({ component: "test" }) });
   expect(server.url).toBe("");
   await server.close();

@@ -92,7 +92,7 @@ test("a pretty line contains time, level, component, message and fields", () => 
   expect(formatPrettyLine(forged, false)).toBe('00:00:00.000 INFO  m name=a\\n00:00:00.000 ERROR x title=\\u{1b}[2Jb list=["\\u001b"]');
 });
 
-test("a pretty logger writes pretty lines", () => {
+test("createLogger writes lines in the pretty format when pretty is true", () => {
   const lines: string[] = [];
   createLogger({ component: "dev", pretty: true, destination: { write: (line) => lines.push(line) } }).info({ a: 1 }, "started");
   expect(lines.join("")).toMatch(/^[\d:.]{12} INFO {2}dev started a=1\n$/);

@@ -5,7 +5,7 @@ async function samples(metrics: ReturnType<typeof createMetrics>): Promise<strin
   return (await metrics.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
 
-test("metrics of a program have its prefix and start at zero", async () => {
+test("createMetrics adds the prefix of the server to metric names, and counters start at zero", async () => {
   const metrics = createMetrics("catalogd");
   const total = metrics.counter({ name: "unpacks_total", help: "h", labels: ["result"], initial: [{ result: "ok" }, { result: "error" }] });
   const size = metrics.gauge({ name: "content_bytes", help: "h", labels: ["catalog"] });
@@ -26,7 +26,7 @@ test("metrics of a program have its prefix and start at zero", async () => {
   ]);
 });
 
-test("two programs in one process have separate metrics", async () => {
+test("createMetrics returns separate metrics for two servers in one process", async () => {
   createMetrics("a").counter({ name: "x_total", help: "h" }).inc();
   expect(await samples(createMetrics("b"))).toEqual([]);
 });
@@ -75,7 +75,7 @@ test("queues and requests use the metric names of client-go", async () => {
     expect(lines).toContain(want);
 });
 
-test("process metrics are collected on request", async () => {
+test("process metrics are collected only after a call of collectProcess", async () => {
   const metrics = createMetrics("t");
   metrics.collectProcess();
   expect(await metrics.text()).toContain("process_resident_memory_bytes");

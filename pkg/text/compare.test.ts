@@ -16,6 +16,6 @@ test.for<[written: string, meant: string | undefined]>([
   ["x", undefined],
   ["", undefined],
   ["x".repeat(100_000), undefined],
-])("findSimilarName of %s is %s", ([written, meant]) => {
+])("findSimilarName of $0 is $1", ([written, meant]) => {
   expect(findSimilarName(written, NAMES)).toBe(meant);
 });

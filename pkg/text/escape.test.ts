@@ -6,6 +6,6 @@ test.each([
   ["line ends", "a\nb", "a\nb", "a b", "a\\nb"],
   ["cursor movement", "a\u001B[2Jb\r\n", "a\\u{1b}[2Jb\\u{d}\n", "a\\u{1b}[2Jb\\u{d} ", "a\\u{1b}[2Jb\\u{d}\\n"],
   ["a line separator", "a\u2028b", "a\\u{2028}b", "a\\u{2028}b", "a\\u{2028}b"],
-])("escapeControlCharacters, toOneLine and escapeLines escape %s", (_, text, escaped, line, lines) => {
+])("escapeControlCharacters, toOneLine and escapeLines return the expected text for %s", (_, text, escaped, line, lines) => {
   expect([escapeControlCharacters(text), toOneLine(text), escapeLines(text)]).toEqual([escaped, line, lines]);
 });

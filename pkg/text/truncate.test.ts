@@ -9,7 +9,7 @@ const long = fc
   .tuple(fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }), fc.nat({ max: 8_000 }))
   .map(([text, times]) => text.repeat(times).toWellFormed());
 
-test("truncateMessage limits a text to 32 KiB, keeps a shorter one, and cuts between two characters", () => {
+test("truncateMessage truncates a text over 32 KiB between two characters, and keeps a shorter text", () => {
   fc.assert(
     fc.property(long, (text) => {
       const bounded = truncateMessage(text);
@@ -26,7 +26,7 @@ test("truncateMessage limits a text to 32 KiB, keeps a shorter one, and cuts bet
   );
 });
 
-test("the text of every error is limited, including prefixes", () => {
+test("every error limits the length of its message, including prefixes", () => {
   const text = "x".repeat(1_000_000);
   for (const err of [new RetryableError("Retrying", text), new TerminalError("Blocked", text), wrapError("load: ", new Error(text))])
     expect(Buffer.byteLength(getErrorMessage(err))).toBe(LIMIT);
@@ -38,6 +38,6 @@ test.each([
   ["abcde", "abc…", "abcd…"],
   ["abc😀e", "abc…", "abc\ufffd…"],
   ["", "", ""],
-])("truncate limits %j to four characters, truncateExcerpt keeps four characters before the ellipsis", (text, truncated, begun) => {
+])("truncate limits %j to four characters, and truncateExcerpt keeps four characters before the ellipsis", (text, truncated, begun) => {
   expect([truncate(text, 4), truncateExcerpt(text, { length: 4 })]).toEqual([truncated, begun]);
 });

@@ -49,7 +49,7 @@ describe("laws", () => {
     );
   });
 
-  test("isNextAllowed is true exactly when the maximum is not below the next version", () => {
+  test("isNextAllowed is true if and only if the maximum is not below the next minor version", () => {
     fc.assert(
       fc.property(fc.record({ major: fc.integer({ min: 4, max: 5 }), minor: fc.nat(26) }), anyVersion, (max, cluster) => {
         expect(isBelow(max, getNextMinor(cluster))).toBe(!isNextAllowed(max, cluster));
@@ -58,7 +58,7 @@ describe("laws", () => {
     );
   });
 
-  test("isNextAllowed is false when the maximum is below the cluster's version, and true when it is the next version", () => {
+  test("isNextAllowed is false when the maximum is below the cluster's version, and true when the maximum is the next minor version", () => {
     fc.assert(
       fc.property(anyVersion, anyVersion, (max, cluster) => {
         if (isBelow(max, cluster)) expect(isNextAllowed(max, cluster)).toBe(false);

@@ -19,7 +19,7 @@ test.for([
   expect(toMastermindsRange(range)).toBe(want);
 });
 
-test("toMastermindsRange contains the same versions as the original, without prereleases", () => {
+test("toMastermindsRange returns a range that contains the same releases as the original range", () => {
   const version = fc.tuple(...Array.from({ length: 3 }, () => fc.nat({ max: 3 }))).map((parts) => parts.join("."));
   const comparison = fc.tuple(fc.constantFrom("", "=", "==", "!", "!=", ">", ">=", "<", "<="), version).map((parts) => parts.join(""));
   const group = fc.array(comparison, { minLength: 1, maxLength: 3 }).map((parts) => parts.join(" "));

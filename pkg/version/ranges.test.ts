@@ -29,7 +29,7 @@ test.for([
   ["1".repeat(513), "constraint string is too long (max 512 bytes)"],
   [Array(33).fill("1").join("||"), "too many constraint groups (max 32)"],
   [`1.2.3-${"a".repeat(251)}`, "constraint parser error"],
-] as const)("parseConstraint rejects %j in the words of Masterminds", ([range, message]) => {
+] as const)("parseConstraint rejects %j with the message of Masterminds", ([range, message]) => {
   expect(() => parseConstraint(range)).toThrow(new Error(message));
 });
 
@@ -39,7 +39,7 @@ test.for([
   ["<x", 'Could not get version from string: "<x"'],
   ["|| 1.0.0", "First element in range is '||'"],
   ["", "Last element in range is '||'"],
-] as const)("parseRange rejects %j in the words of blang", ([range, message]) => {
+] as const)("parseRange rejects %j with the message of blang", ([range, message]) => {
   expect(() => parseRange(range)).toThrow(new Error(message));
 });
 
@@ -60,7 +60,7 @@ test("exactly one of `<v`, `=v` and `>v` contains a release", () => {
   );
 });
 
-test("AND narrows and OR widens a range, in both dialects", () => {
+test("parseRange and parseConstraint combine comparisons with AND and OR", () => {
   const comparison = fc.tuple(fc.constantFrom(">=", "<=", ">", "<", "="), released).map(([operator, bound]) => operator + bound);
   fc.assert(
     fc.property(comparison, comparison, released, fc.constantFrom(...both), (a, b, text, parse) => {
@@ -83,7 +83,7 @@ test("parseRange and parseConstraint agree on releases without wildcards", () =>
   );
 });
 
-test("spans returns the indexes of contained versions with few comparisons", () => {
+test("spans returns the indexes of contained versions after few comparisons", () => {
   const texts = ["1.0.0-a", "1.0.0", "1.0.0+b", "1.1.0-0", "1.1.0", "1.2.0", "1.2.3", "2.0.0-rc.1", "2.0.0", "3.0.0"];
   const versions = texts.map((text) => parseVersion(text));
   const bounds = texts.flatMap((text) => ["", "!", ">", ">=", "<", "<="].map((operator) => `${operator}${text}`));

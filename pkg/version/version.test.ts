@@ -35,7 +35,7 @@ const sign = (n: number): number => Math.sign(n);
 
 const cases = loadCases<VersionCase>("version");
 
-test.for(cases.flatMap((c) => c.parse ?? []))("parseVersion of %j succeeds or fails with %j", ([text, error]) => {
+test.for(cases.flatMap((c) => c.parse ?? []))("parseVersion of %j fails with %j (null: succeeds)", ([text, error]) => {
   if (error === null) expect(formatVersion(parseVersion(text))).toBe(text);
   else expect(() => parseVersion(text)).toThrow(new Error(error));
 });
@@ -45,15 +45,18 @@ test.for(cases.filter((c) => c.ascending))("$name", ({ ascending = [] }) => {
   for (const [i, a] of parsed.entries()) for (const [j, b] of parsed.entries()) expect(sign(compareVersions(a, b))).toBe(sign(i - j));
 });
 
-test.for(cases.flatMap((c) => c.releases ?? []))("version $version and release $release", ({ version, release, want, text, error }) => {
-  if (error !== undefined) {
-    expect(() => parseVersionRelease(version, release)).toThrow(new Error(error));
-    return;
-  }
-  const got = parseVersionRelease(version, release);
-  expect([formatVersion(got.version), got.release?.join(".") ?? null]).toEqual(want);
-  expect(formatVersionRelease(got)).toBe(text);
-});
+test.for(cases.flatMap((c) => c.releases ?? []))(
+  "parseVersionRelease parses version $version with release $release",
+  ({ version, release, want, text, error }) => {
+    if (error !== undefined) {
+      expect(() => parseVersionRelease(version, release)).toThrow(new Error(error));
+      return;
+    }
+    const got = parseVersionRelease(version, release);
+    expect([formatVersion(got.version), got.release?.join(".") ?? null]).toEqual(want);
+    expect(formatVersionRelease(got)).toBe(text);
+  },
+);
 
 test.for(cases.filter((c) => c.ascendingReleases))("$name", ({ ascendingReleases = [] }) => {
   const parsed = ascendingReleases.map((text) => parseVersionRelease(text));
@@ -88,7 +91,7 @@ test("compareVersions is transitive", () => {
   );
 });
 
-test("a legacy version is the same after formatting and parsing", () => {
+test("a legacy version is unchanged after it is formatted and parsed", () => {
   fc.assert(
     fc.property(version, (v) => {
       const once = parseVersionRelease(formatVersion(v));

@@ -44,7 +44,7 @@ interface Case {
 
 test.for<Case>([
   {
-    name: "sums both parts",
+    name: "reports of two parts",
     status: 0,
     reports: { unit: vitestReport({ passed: 7, todo: 1 }), cluster: vitestReport({ passed: 3, skipped: 2 }), checks: { failed: 0 } },
     line: "10 passed, 0 failed, 3 skipped",
@@ -119,7 +119,7 @@ test.for<Case>([
     line: "0 passed, 1 failed, 0 skipped",
     exit: 1,
   },
-])("the report counts $name", async ({ status, reports, line, exit }) => {
+])("report.mjs prints the counts and exits as expected for $name", async ({ status, reports, line, exit }) => {
   for (const [name, report] of Object.entries(reports))
     await writeFile(join(folder, `.vitest-report-${name}.json`), JSON.stringify(report));
   const result = spawnSync(process.execPath, [PROGRAM, String(status)], {

@@ -31,9 +31,12 @@ test("readScript returns the text of a here-document separately from the command
   expect(documents).toEqual(["spec: it's\n"]);
 });
 
-test.each(["a 'b", 'a "b', "a $(b", "a <<EOF\nb\n"])("readScript throws for an unclosed quote, substitution or here-document: %j", (script) => {
-  expect(() => readScript(script)).toThrow(/is not (closed|terminated)/);
-});
+test.each(["a 'b", 'a "b', "a $(b", "a <<EOF\nb\n"])(
+  "readScript throws for an unclosed quote, substitution or here-document: %j",
+  (script) => {
+    expect(() => readScript(script)).toThrow(/is not (closed|terminated)/);
+  },
+);
 
 test.each<[line: string, args: string[] | undefined]>([
   ["olmv1 list", ["list"]],

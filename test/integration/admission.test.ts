@@ -68,7 +68,7 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     await world.conditions(name, DONE);
   }
 
-  test("an API server warning about a bundle is reported in one Event and does not stop the install", async () => {
+  test("an install succeeds when the API server warns about an object, and one Event reports the warning", async () => {
     const warns = (namespace: string): Promise<unknown> => label(namespace, { "pod-security.kubernetes.io/warn": "restricted" });
     await world.extension("warned", { ...version("2.0.0"), before: warns });
     await world.conditions("warned", DONE);
@@ -96,7 +96,7 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     expect(await listEvents("asked", "ApiWarning")).toHaveLength(1);
   });
 
-  test("condition Available contains the API server's message when the namespace does not allow the Pods", async () => {
+  test("condition Available contains the API server's message when admission in the namespace rejects the Pods", async () => {
     const enforces = (namespace: string): Promise<unknown> => label(namespace, { "pod-security.kubernetes.io/enforce": "restricted" });
     await world.extension("strict", { ...version("2.0.0"), before: enforces });
     const { Available } = await world.conditions("strict", { ...DONE, Available: "False/Unhealthy", Ready: "False/Unhealthy" });
@@ -105,7 +105,7 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     );
   });
 
-  test("preflight rejects objects that fit into a quota one by one but not together, before any write", async () => {
+  test("preflight rejects objects that exceed a quota together, although each object alone fits into the quota", async () => {
     await world.extension("narrow", { ...version("1.0.0"), before: (ns) => quota(ns, { "count/configmaps": "3" }) });
     const { Progressing } = await world.conditions("narrow", WAITING);
     expect(Progressing).toBe(
@@ -142,7 +142,7 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     await goesOn("grown", () => raise("grown-system", { "count/configmaps": "5" }));
   });
 
-  test("preflight reports object, use and limit when a quota denies one object", async () => {
+  test("preflight reports the object, the usage and the limit when one object exceeds a quota", async () => {
     await world.extension("none", { ...version("1.0.0"), before: (ns) => quota(ns, { "count/deployments.apps": "0" }) });
     const { Progressing } = await world.conditions("none", WAITING);
     expect(Progressing).toBe(
@@ -153,7 +153,7 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     await goesOn("none", () => raise("none-system", { "count/deployments.apps": "1" }));
   });
 
-  test("an install that exceeds a quota is undone and reports the next step when the ServiceAccount cannot list quotas", async () => {
+  test("an install that exceeds a quota is undone and reports the next step when the ServiceAccount has no permission to list quotas", async () => {
     const before = async (namespace: string): Promise<void> => {
       const but = { ...EVERYTHING, apiGroups: ["apps", "rbac.authorization.k8s.io"] };
       const core = { ...EVERYTHING, apiGroups: [""], resources: ["configmaps", "serviceaccounts", "pods", "secrets"] };

@@ -28,7 +28,7 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
     expect(stored["spec"]).not.toHaveProperty("nonsense");
   });
 
-  test("kubectl get prints upstream's columns, with readiness, update and catalog content before the age", async () => {
+  test("kubectl get prints the columns of the Go implementation, and columns for readiness, updates and catalog content before the age", async () => {
     for (const [plural, columns, wide] of [
       [
         "clusterextensions",
@@ -46,7 +46,7 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
     }
   });
 
-  test("the API server accepts updates of an object that violates newer rules, so that its finalizers can be removed, but rejects new violations", async () => {
+  test("the API server accepts updates of an existing object that violates newer validation rules, but rejects new violations", async () => {
     const group = `${cluster.name("takeover")}.example.com`;
     const crd = buildCrd(KINDS[0]!);
     const names = { metadata: { name: `clusterextensions.${group}` }, spec: { group } };

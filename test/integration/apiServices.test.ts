@@ -81,7 +81,7 @@ describeWithPrivateCluster("bundles with API services", (cluster) => {
     await world[Symbol.asyncDispose]();
   });
 
-  test("an extension with API services is installed with the derived permissions, and waits for the server of its APIs", async () => {
+  test("an extension with API services is installed with the derived permissions, and is not Available until its server serves the APIs", async () => {
     await world.extension(NAME, { computeRules, catalog: { version: "1.0.0" } });
     await world.conditions(NAME, { Installed: "True/Succeeded", Progressing: "True/Succeeded", Available: "False/RollingOut" });
     await world.until(NAME, ({ status }) => {
@@ -108,7 +108,7 @@ describeWithPrivateCluster("bundles with API services", (cluster) => {
     ]);
   });
 
-  test("the release contains no CA, and the controller restores a CA that is changed, or lost with the APIService", async () => {
+  test("the controller restores the CA when the APIService is changed or deleted, without a new release", async () => {
     const { "ca.crt": authority } = await secretData();
     expect(await caBundle()).toBe(authority);
     await cluster.client.patch(API_SERVICE, { spec: { caBundle: Buffer.from("wrong").toString("base64") } }, { type: "merge" });
@@ -119,7 +119,7 @@ describeWithPrivateCluster("bundles with API services", (cluster) => {
     expect(await world.releases(NAME)).toEqual(["v1 deployed"]);
   });
 
-  test("condition Available reports an APIService without a server, while other objects are still reconciled", async () => {
+  test("condition Available reports an APIService whose server is down, and API discovery still works", async () => {
     await server?.[Symbol.asyncDispose]();
     server = undefined;
     await world.until(NAME, ({ status }) => {
@@ -137,7 +137,7 @@ describeWithPrivateCluster("bundles with API services", (cluster) => {
     await world.conditions(NAME, { Available: "True/Healthy" });
   });
 
-  test("an extension that depends on the APIs is installed, and an upgrade that still serves them keeps certificate and CA", async () => {
+  test("an extension that requires the provided APIs is installed, and an upgrade of the provider keeps its certificate and CA", async () => {
     const { group, version, kind } = FLUNDERS;
     const requires = (of: string) => [{ type: "olm.gvk.required", value: { group, version: of, kind } }];
     world.bundle("q.v1.0.0", tinyBundle("1.0.0", { name: "dependent" }));
@@ -156,7 +156,7 @@ describeWithPrivateCluster("bundles with API services", (cluster) => {
     await world.remove("dependent");
   });
 
-  test("an upgrade without API services deletes all objects that were created for them", async () => {
+  test("an upgrade to a bundle without API services deletes all objects that were created for API services", async () => {
     await upgrade("1.1.0");
     await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" });
     expect(await ownObjects(cluster.client, NAME)).toEqual([`Deployment ${NAMESPACE}/tiny`]);
@@ -164,7 +164,7 @@ describeWithPrivateCluster("bundles with API services", (cluster) => {
     await world.remove(NAME);
   });
 
-  test("an install does not adopt an APIService of another owner, and reports the owner", async () => {
+  test("an install does not adopt an APIService that has another owner, and reports the owner", async () => {
     const spec = { group: "taken.example.com", version: "v1", groupPriorityMinimum: 1000, versionPriority: 10 };
     const taken = { ...API_SERVICE, name: "v1.taken.example.com" };
     const { apiVersion, kind } = API_SERVICE;
@@ -217,7 +217,7 @@ describeWithPrivateCluster("bundles with API services", (cluster) => {
     await world.remove("refused");
   });
 
-  test("certificates of API services are renewed without a failed request, and an uninstall deletes everything", async () => {
+  test("certificates of API services are renewed without a failed request, and an uninstall deletes all objects", async () => {
     await world[Symbol.asyncDispose]();
     await server?.[Symbol.asyncDispose]();
     const certificates = { validityMs: 20_000, renewBeforeMs: 12_000, settleMs: 2_000, skewMs: 2_000 };

@@ -90,7 +90,7 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
     expect(await liveConfigMaps(spec.namespace)).toEqual(["kept", "old"]);
   });
 
-  test("an upgrade needs its own approval, and the controller keeps the installed bundle until then", async () => {
+  test("the controller keeps the installed bundle until a user approves the upgrade", async () => {
     const { spec } = await world.extension("second", { approval: "Manual", catalog: { version: "1.0.0" } });
     const first = await readPlan("second");
     await approve("second", first.digest);
@@ -122,7 +122,7 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
     expect(await liveConfigMaps(spec.namespace)).toEqual(["kept", "new"]);
   });
 
-  test("an extension resumes when approval becomes Automatic, and can be deleted while it waits", async () => {
+  test("an extension that waits for approval is installed when spec.approval becomes Automatic, and can be deleted", async () => {
     await world.extension("third", { approval: "Manual", catalog: { version: "1.0.0" } });
     await readPlan("third");
     await cluster.client.patch(toRef("third"), { spec: { approval: "Automatic" } }, { type: "merge" });

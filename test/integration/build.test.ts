@@ -51,7 +51,7 @@ describe("the bundled programs", () => {
     expect(stdout).toContain("--");
   });
 
-  test("the library of CEL is in a separate file, which also runs without node_modules", async () => {
+  test("the CEL library is in a separate file, which also runs without node_modules", async () => {
     const rule = 'new CelRules().compile("properties.size() == 1")([{ type: "a", value: 1 }])';
     const script = `import { CelRules } from "./celRules.js"; console.log(${rule});`;
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: join(folder, "first") });
@@ -102,7 +102,7 @@ describe("the bundled programs", () => {
     expect([start, ...read].join("").length).toBeLessThan(START_BYTES_MAX);
   });
 
-  test("the software bill of materials lists each bundled package once with version, licence and checksum, without a time", async () => {
+  test("the software bill of materials lists each bundled package once with version, licence and checksum, and contains no timestamp", async () => {
     const [text, again] = await Promise.all(["first", "second"].map((name) => readFile(join(folder, name, "sbom.cdx.json"), "utf8")));
     expect(again).toBe(text);
     const bill = JSON.parse(text!) as {
@@ -119,7 +119,7 @@ describe("the bundled programs", () => {
     for (const { licenses, hashes } of bill.components) expect([licenses.length, hashes[0]?.content.length]).toEqual([1, 128]);
   });
 
-  test("the image's build stage contains the files that the Dockerfile copies by name, and no tests", async () => {
+  test("the image's build stage contains the files that the Dockerfile copies, and no tests", async () => {
     const dockerfile = await readFile(join(ROOT, "Dockerfile"), "utf8");
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap((match) => match[1]!.split(" "));
     expect(copied).toContain("package-lock.json");

@@ -30,7 +30,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
   const events = async (name: string, reason: string): Promise<string[]> =>
     (await world.events(name)).filter((text) => text.startsWith(`${reason}: `));
 
-  test("an install rejects definitions of v1beta1 before any write, and the version that has them as v1 is installed", async () => {
+  test("a bundle with v1beta1 CRDs is rejected before any write, and a later version with v1 CRDs is installed", async () => {
     const legacy = { ...DEFINITION, apiVersion: "apiextensions.k8s.io/v1beta1", kind: CRD.kind };
     world.bundle("p.v1.0.0", { ...tinyBundle("1.0.0"), "manifests/crd.yaml": JSON.stringify(legacy) });
     await serve("1.0.0");
@@ -52,7 +52,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     await world.remove("legacy");
   });
 
-  test("a bundle that contradicts its catalog is installed, reported once in an Event, and listed as a problem while it is installed", async () => {
+  test("a bundle that contradicts its catalog is installed, and reported in one Event and in status.problems", async () => {
     const second = { kind: "ClusterServiceVersion", metadata: { name: "p.v0.9.0" }, spec: { version: "0.9.0" } };
     world.bundle("p.v1.2.0", { ...tinyBundle("1.2.1"), "manifests/a.yaml": JSON.stringify(second) });
     await serve("1.2.0");
@@ -76,7 +76,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     await world.remove("flawed");
   });
 
-  test("manifests are read from the folder in the annotations", async () => {
+  test("manifests are read from the folder that the bundle's annotations set", async () => {
     const annotations = {
       "operators.operatorframework.io.bundle.package.v1": "p",
       "operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
@@ -90,7 +90,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     await world.remove("elsewhere");
   });
 
-  test("an install rejects another media type and reports the supported one", async () => {
+  test("an install rejects a bundle with an unsupported media type, and reports the supported media type", async () => {
     const annotations = { "operators.operatorframework.io.bundle.mediatype.v1": "helm" };
     world.bundle("p.v1.5.0", { ...tinyBundle("1.5.0"), "metadata/annotations.yaml": JSON.stringify({ annotations }) });
     await serve("1.5.0");
@@ -102,7 +102,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     await world.remove("helm");
   });
 
-  test("members named like JavaScript built-ins reach the API server from bundle, configuration and custom resource", async () => {
+  test("members named like JavaScript built-ins are preserved in bundle objects, configuration and custom resources", async () => {
     const names = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"];
     const map = (of: readonly string[], suffix = ""): Record<string, string> =>
       Object.fromEntries(of.map((name, i) => [name, `value ${i}${suffix}`]));

@@ -82,7 +82,7 @@ describeWithPrivateCluster("labels with package and version on installed objects
     await eventually(async () => expect((await world.get("x")).status?.lastHandledReconcileAt).toBe(request));
   };
 
-  test("every object has labels with package and version, which each upgrade updates, and which plan and Events ignore", async () => {
+  test("every object has labels with package and version that each upgrade updates without listing the change in plan or Events", async () => {
     await using world = await start();
     await world.extension("x", { catalog: { version: "1.0.0" } });
     await waitUntilInstalled(world, "1.0.0");
@@ -128,7 +128,7 @@ describeWithPrivateCluster("labels with package and version on installed objects
   });
 
   // Releases of earlier versions of this program lack the labels, like those of the Go operator-controller.
-  test("objects of a release without the labels get them with the next release, and their absence is not drift", async () => {
+  test("missing labels in objects of an older release are not drift, and the next release adds the labels", async () => {
     const before = await readDeployed();
     const { uid = "" } = (await cluster.client.get(extension))!.metadata;
     const objects = before.objects.map(withoutBundleLabels);

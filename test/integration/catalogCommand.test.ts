@@ -67,7 +67,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     return `${cluster.registry.host}/${repository}:v1`;
   }
 
-  test("olmv1 catalog adds a catalog and waits for it, lists, shows and removes it", async () => {
+  test("olmv1 catalog adds a catalog and waits until it is served, and lists, shows and removes the catalog", async () => {
     const ref = await push("cli/lamps", buildCatalog("1.20.0"));
     expect((await run("catalog", "list")).err).toContain("the cluster has no ClusterCatalog");
     expect((await run("catalog", "add", "lamps", ref, "--dry-run=server")).out).toContain("lamps created (server dry run)\n");
@@ -87,7 +87,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     expect((await run("catalog", "get", "lights")).err).toContain('ClusterCatalog "lights" not found');
   });
 
-  test("search reads the content of served catalogs, and pulls it only once", async () => {
+  test("olmv1 search reads the content of served catalogs, and pulls each image only once", async () => {
     const found = await views("search", "lamp");
     expect(found).toEqual({ code: 0, out: expect.stringMatching(/^PACKAGE .*\nlamp +stable +1\.1\.0/) as string, err: "" });
     expect(await readdir(join(dir, "cache/olmv1/catalogs"))).toEqual([expect.stringMatching(/^sha256-[0-9a-f]{64}$/)]);
@@ -100,7 +100,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     expect(proposed.out).toBe("lamp\n:4\n");
   });
 
-  test("commands print packages together with the installed bundles", async () => {
+  test("olmv1 versions, graph, show and search print which bundles are installed", async () => {
     const extension = await cluster.client.create(createExtension("my-lamp", { packageName: "lamp" }));
     const status = { conditions: [], install: { bundle: { name: "lamp.v1.0.0", version: "1.0.0" } } };
     await cluster.client.patch(
@@ -130,7 +130,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: extension.metadata.name });
   });
 
-  test("search prints what a user can install in the cluster", async () => {
+  test("olmv1 search prints which packages the user can install in the cluster", async () => {
     expect((await run("search", "--installable", "-o", "name")).out).toBe("lamp\n");
     await cluster.client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "readers" } }, { fieldManager: "test" });
     await serviceAccount(cluster.client, "readers", "reader", [
@@ -151,7 +151,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     ]);
   });
 
-  test("commands report why a catalog is not served", async () => {
+  test("olmv1 commands report why a catalog is not served", async () => {
     const ref = await push("cli/no-catalog", "nothing", {});
     const { code, out } = await run("catalog", "add", "wrong", ref, "--wait", "--timeout", "10m");
     expect([code, out]).toEqual([
@@ -165,7 +165,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     expect(removed).toMatchObject({ code: 0, out: "clustercatalog.olm.operatorframework.io/wrong deleted\n", err: "" });
   });
 
-  test("catalog add --wait exits at once when the image does not exist", async () => {
+  test("olmv1 catalog add --wait exits at once when the image does not exist", async () => {
     const ref = `${cluster.registry.host}/cli/nowhere:v1`;
     const { code, out, err } = await run("catalog", "add", "nowhere", ref, "--wait", "--timeout", "10m");
     const text =
@@ -176,7 +176,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     await run("catalog", "remove", "nowhere");
   });
 
-  test("catalog add --wait exits at once when the content is invalid", async () => {
+  test("olmv1 catalog add --wait exits at once when the content is invalid", async () => {
     const ref = await push("cli/broken", `${buildCatalog("1.20.0")}\n{"schema": "olm.channel", "name": ]}\n`);
     const { code, out, err } = await run("catalog", "add", "broken", ref, "--wait", "--timeout", "10m");
     const text =
@@ -186,7 +186,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     await run("catalog", "remove", "broken");
   });
 
-  test("search reports packages that need another Kubernetes version", async () => {
+  test("olmv1 search reports packages that need another Kubernetes version", async () => {
     const ref = await push("cli/later", buildCatalog("1.99.0"));
     await run("catalog", "add", "later", ref, "--wait");
     const { items } = JSON.parse((await views("search", "--catalog", "later", "-o", "json")).out) as { items: { hindrances: string[] }[] };

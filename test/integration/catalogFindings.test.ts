@@ -74,7 +74,7 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
     expect([answer.status, answer.headers.get("content-type"), await answer.text()]).toEqual([200, "application/jsonl", ""]);
   });
 
-  test("a catalog that opm would reject is served, and reported in condition, Event, metric and findings", async () => {
+  test("a catalog that opm would reject is served, and its mistakes are reported in a condition, an Event, a metric and the findings", async () => {
     const digestRef = await applyCatalog("unsound", "v1", UNSOUND);
     const { object, status, of } = await waitUntilSettled("unsound");
     expectProblem(object, "CatalogWarning", { message: "12 errors and 1 warning in the served content" });
@@ -124,7 +124,7 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
     });
   });
 
-  test("findings support conditional requests and ranges", async () => {
+  test("catalogd serves findings with support for conditional requests and ranges", async () => {
     const whole = await fetch(findingsUrl("unsound"), { headers: { "accept-encoding": "identity" } });
     const etag = whole.headers.get("etag") ?? "";
     const text = await whole.text();
@@ -136,7 +136,7 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
     expect((await fetch(findingsUrl("none"))).status).toBe(404);
   });
 
-  test("a catalog that cannot be served is reported by name, and its last good content is still served and Valid", async () => {
+  test("a catalog with new content that cannot be served stays Valid, and catalogd still serves the last good content", async () => {
     await applyCatalog("refused", "v1", SOUND);
     const before = await waitUntilSettled("refused");
     await applyCatalog("refused", "v2", `${SOUND}---\nschema: olm.bundle\npackage: foo\nname: foo.v1\n`);
@@ -160,7 +160,7 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
     await eventually(async () => expect((await metrics()).filter((line) => line.includes('catalog="off"'))).toEqual([]));
   });
 
-  test("catalogd serves the findings after a restart without reading the catalog again, and Strict rejects new content with errors", async () => {
+  test("catalogd serves findings after a restart without reading the catalog again, and with --catalog-validation Strict rejects content with errors", async () => {
     const before = (await waitUntilSettled("unsound")).of("Valid");
     extraArgs.catalogd = ["--catalog-validation", "Strict"];
     await world.installation.restart("catalogd");

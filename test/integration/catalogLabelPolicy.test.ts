@@ -30,12 +30,12 @@ describeWithPrivateCluster("config/admission", (cluster) => {
     });
   });
 
-  test("the policy sets the label of a catalog in the create request, overwrites other values, and keeps other labels", async () => {
+  test("the admission policy sets the name label of a new catalog, overwrites another value, and keeps other labels", async () => {
     const created = await cluster.client.create(catalog("made", { team: "a", [LABEL]: "another" }));
     expect(created.metadata.labels).toEqual({ team: "a", [LABEL]: "made" });
   });
 
-  test("the policy restores the label when a request removes it", async () => {
+  test("the admission policy restores the name label when a request removes the label", async () => {
     await cluster.client.create(catalog("kept"));
     const ref = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "kept" };
     const changed = await cluster.client.patch(ref, { metadata: { labels: { [LABEL]: null, team: "b" } } }, { type: "merge" });

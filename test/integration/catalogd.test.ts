@@ -90,7 +90,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     });
   });
 
-  test("catalogd serves a catalog by digest, and writes nothing when nothing changes", async () => {
+  test("catalogd serves a catalog whose image is referenced by digest, and does not write its status again", async () => {
     await apply("by-digest", await push("test/by-digest", "v1", GOOD));
     await progressing("by-digest", "Succeeded");
     expect((await all("by-digest")).text).toBe(LINES);
@@ -100,7 +100,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     expect((await get("by-digest"))?.metadata.resourceVersion).toBe(before);
   });
 
-  test("catalogd finds a moved tag at the next change of the spec, and replaces the content", async () => {
+  test("catalogd replaces the content of a catalog whose tag has moved when the spec changes", async () => {
     await push("test/moving", "latest", GOOD);
     await apply("moving", "quay.io/test/moving:latest");
     await progressing("moving", "Succeeded");
@@ -140,7 +140,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     expect((await all(name)).status).toBe(404);
   });
 
-  test("catalogd retries an image without the label by tag, and blocks it by digest", async () => {
+  test("catalogd retries an image without the catalog label when it is referenced by tag, and reports Blocked when by digest", async () => {
     const { digest } = await pushImage(cluster.registry, "test/no-label", "v1", { files: bytes({ "configs/a.yaml": PACKAGE }) });
     const want = `catalog image is missing the required label "${LABEL}"`;
     await apply("no-label-tag", "quay.io/test/no-label:v1");
@@ -153,7 +153,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     );
   });
 
-  test("catalogd reports an image that lacks the folder in its label, and does not serve it as empty", async () => {
+  test("catalogd reports an image without the folder that its label names, and does not serve an empty catalog", async () => {
     const { digest } = await pushImage(cluster.registry, "test/no-folder", "v1", {
       files: bytes({ "other/a.yaml": PACKAGE }),
       labels: { [LABEL]: "/configs" },
@@ -164,7 +164,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     );
   });
 
-  test("catalogd serves a catalog without objects, and reports that it is empty", async () => {
+  test("catalogd serves an empty catalog, and reports that the catalog is empty", async () => {
     await push("test/empty", "v1", { "README.md": "# nothing yet\n" });
     await apply("empty", "quay.io/test/empty:v1");
     expect(message(await progressing("empty", "Succeeded"), "Progressing")).toBe(`True/Succeeded: ${SUCCEEDED}`);
@@ -172,7 +172,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     expect(await all("empty")).toEqual({ status: 200, text: "" });
   });
 
-  test("catalogd reports an invalid document with file, document and line, serves the last good content, and recovers when it is corrected", async () => {
+  test("catalogd reports an invalid document with file, document and line, and serves the last good content until the document is corrected", async () => {
     const good = await push("test/breaking", "v1", GOOD);
     await apply("breaking", "quay.io/test/breaking:v1");
     await progressing("breaking", "Succeeded");
@@ -192,7 +192,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     expect((await all("breaking")).text).toBe(LINES.split("\n")[2] + "\n");
   });
 
-  test("catalogd neither serves an Unavailable catalog nor keeps its finalizer, and serves it again when it is Available", async () => {
+  test("catalogd stops serving a catalog and removes its finalizer when availabilityMode is Unavailable, and serves it again when Available", async () => {
     await push("test/switch", "v1", GOOD);
     await apply("switch", "quay.io/test/switch:v1");
     await progressing("switch", "Succeeded");
@@ -214,7 +214,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     expect((await get("switch"))?.metadata.finalizers).toEqual([FINALIZER_DELETE_SERVER_CACHE]);
   });
 
-  test("catalogd removes a deleted catalog, from its server too", async () => {
+  test("catalogd stops serving a catalog when it is deleted", async () => {
     await push("test/deleted", "v1", GOOD);
     await apply("deleted", "quay.io/test/deleted:v1");
     await progressing("deleted", "Succeeded");
@@ -244,7 +244,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     });
   });
 
-  test("catalogd serves stored content at once after a restart without fetching it again, and removes catalogs that were deleted meanwhile", async () => {
+  test("catalogd serves stored content at once after a restart without a new pull, and removes catalogs that were deleted while it was stopped", async () => {
     await push("test/kept", "v1", GOOD);
     for (const name of ["kept", "orphan"]) {
       await apply(name, "quay.io/test/kept:v1");

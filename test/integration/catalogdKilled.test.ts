@@ -66,7 +66,7 @@ describeWithPrivateCluster("catalogd killed while it unpacks, stores and compres
     await world.installation.restart("catalogd");
   }
 
-  test(`catalogd killed at ${KILLS} moments (seed ${SEED}) serves only complete responses of one content, and the latest content in the end`, {
+  test(`catalogd killed at ${KILLS} moments (seed ${SEED}) never mixes old and new content in a response, and serves the latest content in the end`, {
     timeout: TIMEOUT_MS,
   }, async () => {
     await world.serve(NAME, refs[0] ?? "");
@@ -93,7 +93,7 @@ describeWithPrivateCluster("catalogd killed while it unpacks, stores and compres
     expect(watch.seen.size).toBeGreaterThan(1);
   });
 
-  test("catalogd fetches damaged content again", { timeout: TIMEOUT_MS }, async () => {
+  test("catalogd pulls a catalog again when its stored content is damaged", { timeout: TIMEOUT_MS }, async () => {
     const before = await watch.current();
     truncateSync(join(world.workDir, "catalogd/catalogs", NAME, "current/catalog.jsonl"), 1_000);
     await expect(watch.current()).rejects.toThrow();

@@ -56,7 +56,7 @@ describeWithPrivateCluster("catalogd on SIGTERM", (cluster) => {
   afterAll(() => world?.stop());
 
   // C-10
-  test("catalogd fails no request on SIGTERM: it becomes unready, still serves, closes connections, and exits", async () => {
+  test("catalogd fails no request after SIGTERM: it becomes unready, serves remaining requests, closes connections and exits", async () => {
     const { catalogs, probes, servers } = world.installation;
     const base = `${catalogs}/catalogs/stopping/api/v1`;
     const readers = [new Reader(`${base}/all`), new Reader(`${base}/metas?package=p`), new Reader(`${catalogs}/catalogs`)];

@@ -41,7 +41,7 @@ async function define(cluster: TestCluster, crd: KubeObject): Promise<void> {
 describeWithCluster("ClusterApis on a real API server", (cluster) => {
   beforeAll(() => cluster.installCrds());
 
-  test("ClusterApis attributes built-in kinds and those of API services to the API server, and does not change when it is refreshed", async () => {
+  test("ClusterApis returns the API server as owner of built-in and aggregated kinds, and the same list when nothing has changed", async () => {
     const apis = await following(cluster.client);
     const all = await apis.served();
     expect(find(all, "", "ConfigMap")).toEqual({
@@ -59,7 +59,7 @@ describeWithCluster("ClusterApis on a real API server", (cluster) => {
     });
   });
 
-  test("ClusterApis attributes a CRD to the extension or other installer in its labels", async () => {
+  test("ClusterApis returns the extension or other installer in the labels of a CRD as its owner", async () => {
     const apis = await following(cluster.client);
     const owner = await cluster.client.create<ClusterExtension>(createExtension("apis-owner", { packageName: "p" }));
     onTestFinished(async () => void (await cluster.client.delete({ ...EXTENSION, name: "apis-owner" })));

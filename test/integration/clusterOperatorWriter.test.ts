@@ -77,7 +77,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     });
   });
 
-  test("ClusterOperator olm reports which controller is unavailable, and when it is available again", async () => {
+  test("ClusterOperator olm reports which controller is unavailable until the controller is available again", async () => {
     const type = "CatalogdDeploymentCatalogdControllerManager";
     await eventually(async () => expect(await gate.openShift.condition("Available")).toMatchObject({ status: "True" }));
     await cluster.client.delete(DEPLOYMENT);
@@ -104,7 +104,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await eventually(async () => expect(await gate.openShift.condition("Progressing")).toMatchObject({ status: "False" }));
   });
 
-  test("ClusterOperator olm is Degraded by an error that lasts for more than two minutes, also across a restart, until the error ends", async () => {
+  test("ClusterOperator olm is Degraded when an error lasts for more than two minutes, even across a restart, until the error ends", async () => {
     await gate.install(BROKEN, "1.0.0");
     await is("False");
     expect(await gate.openShift.condition("Degraded")).toMatchObject({ status: "False", reason: "AsExpected" });
@@ -144,7 +144,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await eventually(async () => expect(await gate.openShift.condition("Degraded")).toMatchObject({ status: "False" }));
   });
 
-  test("ClusterOperator olm is not written while cluster-olm-operator exists, and written again when it is removed", async () => {
+  test("ClusterOperator olm is not written while cluster-olm-operator exists, and is written again when cluster-olm-operator is removed", async () => {
     await gate.install(HELD, "1.0.0");
     await is("False");
     await gate.openShift.addOlm();
@@ -160,7 +160,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await eventually(async () => expect(await mode()).toBe("active"));
   });
 
-  test("cluster-olm-operator finds the required members in our releases", async () => {
+  test("release Secrets contain the members that cluster-olm-operator reads", async () => {
     await grantSystemNamespace(cluster, OPENSHIFT_NAMESPACE);
     await gate.openShift.addOlm();
     await restartWith("--system-namespace", OPENSHIFT_NAMESPACE);
@@ -183,7 +183,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await restartWith();
   });
 
-  test("ClusterOperator olm is written in addition to cluster-olm-operator with mode on, and reports when no controller is responsible for OLM", async () => {
+  test("ClusterOperator olm is written with mode on even if cluster-olm-operator exists, and its conditions are Unknown when OLM is Unmanaged", async () => {
     await gate.openShift.addOlm("Managed");
     await restartWith("--cluster-operator", "on");
     await gate.install(HELD, "1.0.0");
@@ -208,7 +208,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await restartWith();
   });
 
-  test("ClusterOperator olm reports the update of the cluster to another release once", async () => {
+  test("ClusterOperator olm is Progressing once for an update of the cluster to another release", async () => {
     const progressing = await gate.watchCondition("Progressing");
     await restartWith("--operator-image-version", "4.18.9", "--release-version", "4.18.9");
     await eventually(() =>
@@ -221,7 +221,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
   });
 
   describeWithData("releases of the Go operator-controller", (data) => {
-    test("releases of the Go operator-controller are checked like ours", async () => {
+    test("ClusterOperator olm also reports bundles that the Go operator-controller installed", async () => {
       const go = new GoInstallation(join(data, "go-release"));
       await go.restore(cluster.client, (release) => {
         const { metadata } = release["chart"] as { metadata: { annotations: Record<string, string> } };

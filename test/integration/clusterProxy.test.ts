@@ -73,7 +73,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     );
   const buildEnv = (name: string, value: string): JsonObject => ({ deploymentConfig: { env: [{ name, value }] } });
 
-  test("an install succeeds without permission to read the proxy, and installed bundles get its variables when it is granted", async () => {
+  test("an install succeeds without permission to read the proxy, and installed bundles get the proxy variables when the permission is granted", async () => {
     await world.extension("early");
     await world.conditions("early", DONE);
     const message =
@@ -89,7 +89,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     await eventually(async () => expect((await world.conditions("early", DONE))["problems"]).toBe(""));
   });
 
-  test("the proxy variables are in every Deployment, change with new releases, and passwords are not shown", async () => {
+  test("a change of the cluster proxy updates the variables of every Deployment in a new release, and status and Events contain no password", async () => {
     await openShift.setProxy(FIRST);
     await world.extension("follows");
     await world.conditions("follows", DONE);
@@ -108,7 +108,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     expect(shown).not.toContain("s3cr3t");
   });
 
-  test("variables that the user sets replace all proxy variables, and an empty value removes one", async () => {
+  test("a proxy variable that the user sets, even to an empty value, replaces all variables of the cluster proxy", async () => {
     await openShift.setProxy(FIRST);
     await world.extension("own", { config: { configType: "Inline", inline: buildEnv("HTTPS_PROXY", "http://mine:1") } });
     await world.conditions("own", DONE);
@@ -127,7 +127,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     expect((await world.events("own")).filter((event) => event.startsWith("ProxyChanged"))).toHaveLength(1);
   });
 
-  test("an error that quotes the proxy does not show its password", async () => {
+  test("the password of the proxy is hidden in an error that quotes the proxy URL", async () => {
     await openShift.setProxy(FIRST);
     const metadata = { name: "quoting" };
     const [rule] = [{ apiGroups: ["apps"], apiVersions: ["v1"], operations: ["CREATE"], resources: ["deployments"] }];
@@ -168,7 +168,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     expect(JSON.stringify([(await world.get("quoted")).status, await world.events("quoted")])).not.toContain("s3cr3t");
   });
 
-  test("a plan that waits for approval does not change with the proxy", async () => {
+  test("a change of the proxy waits for approval when spec.approval is Manual", async () => {
     await openShift.setProxy(FIRST);
     await world.extension("manual");
     await expectEnvironment("manual", OF_FIRST);

@@ -111,7 +111,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
       });
     });
 
-    test("--cluster-version sets the version, also as only major and minor", async () => {
+    test("cluster-upgrade-check accepts --cluster-version with or without a patch version", async () => {
       await extension("old", { max: "4.18" });
       for (const version of ["4.18.9", "4.18"]) {
         const { code, answer } = await checkJson("--cluster-version", version);
@@ -153,7 +153,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     );
   });
 
-  test("--help explains the exit codes and exits with 0", async () => {
+  test("cluster-upgrade-check --help explains the exit codes and exits with 0", async () => {
     const { code, stdout } = await run(["--help"]);
     expect(code).toBe(0);
     expect(stdout).toContain(
@@ -172,7 +172,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
       await setStatus(object, { desired: { version: "4.18.9" } });
     });
 
-    test("cluster-upgrade-check reports no block without installed extensions", async () => {
+    test("cluster-upgrade-check reports that nothing blocks the upgrade when no extensions are installed", async () => {
       expect(await check()).toEqual({
         code: 0,
         stdout: "OK: no extension is installed, so none blocks the upgrade from 4.18.9 to 4.19\n",
@@ -200,7 +200,7 @@ What to do:
 `);
     });
 
-    test("--output json prints the documented members", async () => {
+    test("cluster-upgrade-check --output json prints the documented members", async () => {
       await extension("old", { max: "4.18" });
       await extension("new", { max: "4.19" });
       expect(await checkJson()).toEqual({
@@ -246,7 +246,7 @@ What to do:
       expect([ended, answer.target, answer.upgradeable]).toEqual([code, to, code === 0]);
     });
 
-    test("cluster-upgrade-check checks the deployed release and the release that is rolled out, but no earlier releases", async () => {
+    test("cluster-upgrade-check checks the deployed release and later attempts, but not earlier releases", async () => {
       await extension("a", { status: "superseded", max: "4.17" }, { max: "4.18" }, { status: "pending-upgrade", max: "4.19" });
       await extension("b", { status: "superseded", max: "4.17" }, { max: "4.19" }, { status: "failed", max: "4.18" });
       await extension("c", { status: "superseded", max: "4.18" }, { max: "4.19" });
@@ -261,7 +261,7 @@ What to do:
       ]);
     });
 
-    test("cluster-upgrade-check prints the remedy of the extension's condition, for the version of that condition", async () => {
+    test("cluster-upgrade-check prints the remedy in the status of an extension only if it applies to the target version", async () => {
       const remedy = 'version 1.1.0 of catalog "x" would allow the cluster upgrade, but spec.source.catalog.version "1.0.x" excludes it';
       const message = `bundle "old.v1.0.0" (version 1.0.0) has olm.maxOpenShiftVersion 4.18, which blocks an upgrade of the cluster to 4.19; ${remedy}`;
       const condition = { type: "ClusterUpgradeBlocked", status: "True", reason: "IncompatibleOperatorInstalled", message };
@@ -274,7 +274,7 @@ What to do:
       expect((await checkJson("--to", "4.20")).answer.extensions).toMatchObject([{ verdict: "blocked", remedy: "" }]);
     });
 
-    test("cluster-upgrade-check treats unreadable properties as a block, and escapes control characters in bundles", async () => {
+    test("cluster-upgrade-check reports a block when properties are unreadable, and escapes control characters in bundle properties", async () => {
       await extension("odd", { properties: `[{"type":"olm.maxOpenShiftVersion","value":"\u009b2J"}]` });
       const { code, stdout } = await check();
       expect(code).toBe(1);
@@ -287,7 +287,7 @@ What to do:
       );
     });
 
-    test("cluster-upgrade-check treats an unreadable release as a block, regardless of the reason", async () => {
+    test("cluster-upgrade-check reports a block when a release is unreadable for any reason", async () => {
       const lost = await extension("lost");
       const owner = { name: "lost", uid: lost.metadata.uid ?? "" };
       const [index] = encodeRelease(releaseRecord(1, "deployed", { name: "lost" }), { systemNamespace: SYSTEM_NAMESPACE, owner });
@@ -317,7 +317,7 @@ What to do:
       );
     });
 
-    test("cluster-upgrade-check reads all of many extensions, and prints the complete list only as JSON", async () => {
+    test("cluster-upgrade-check reads all extensions, and prints a shortened list as text and the complete list as JSON", async () => {
       const names = Array.from({ length: 110 }, (_, i) => `many-${String(i).padStart(3, "0")}`);
       for (const name of names) await extension(name, { max: name === "many-105" ? "4.18" : "4.19" });
       const { answer } = await checkJson();
@@ -422,7 +422,7 @@ What to do:
         }
       }
 
-      test("releases of the Go operator-controller are checked like ours", async () => {
+      test("cluster-upgrade-check also checks releases of the Go operator-controller", async () => {
         await flux();
         expect(await checkJson()).toMatchObject({
           code: 0,
@@ -430,7 +430,7 @@ What to do:
         });
       });
 
-      test("releases of the Go operator-controller block with a maximum in the annotation of their chart", async () => {
+      test("cluster-upgrade-check reports a block for a Go release with olm.maxOpenShiftVersion in the annotation of its chart", async () => {
         await flux({ "olm.properties": '[{"type":"olm.maxOpenShiftVersion","value":4.18}]' });
         expect(await checkJson()).toMatchObject({
           code: 1,

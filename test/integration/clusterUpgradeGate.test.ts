@@ -62,7 +62,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
   });
   afterAll(() => gate?.world.stop());
 
-  test("ClusterOperator is Upgradeable with OpenShift's message when no extension blocks", async () => {
+  test("ClusterOperator olm is Upgradeable, with the message of cluster-olm-operator, when no bundle blocks the upgrade", async () => {
     await gate.install(FREE, "1.0.0");
     expect(await upgradeable()).toEqual({ type: "Upgradeable", status: "True", reason: "AsExpected", message: "All is well" });
     await eventually(async () =>
@@ -76,7 +76,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
     expect((await gate.openShift.clusterOperator())?.["status"]).toMatchObject({ versions: [{ name: "operator", version: "4.18.3" }] });
   });
 
-  test("an update within a minor version only changes the reported version", async () => {
+  test("an update of the cluster within a minor version only changes the version in ClusterOperator olm", async () => {
     await gate.install(HELD, "1.0.0");
     const before = await buildBlocked("4.19", "held.v1.0.0");
     await gate.openShift.setVersion("4.18.20");
@@ -90,7 +90,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
     await upgradeable();
   });
 
-  test("a bundle that does not support the next minor version blocks until it is upgraded", async () => {
+  test("a bundle that does not support the next minor version blocks cluster upgrades until the bundle is upgraded", async () => {
     await gate.install(HELD, "1.0.0");
     expect(await buildBlocked("4.19", "held.v1.0.0")).toBe(
       'InstalledOLMOperatorsUpgradeable: Found ClusterExtensions that require upgrades prior to upgrading cluster to version 4.19: bundle "held.v1.0.0" for ClusterExtension "held".',
@@ -120,19 +120,19 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
     await Promise.all([conditions.stop(), releases.stop()]);
   });
 
-  test("a bundle that does not support the next minor version blocks until it is uninstalled", async () => {
+  test("a bundle that does not support the next minor version blocks cluster upgrades until the bundle is uninstalled", async () => {
     await gate.install(HELD, "1.0.0");
     await buildBlocked("4.19", "held.v1.0.0");
     await gate.world.removed("ClusterExtension", "held");
     await upgradeable();
   });
 
-  test("all blocking bundles are listed in order, separated by commas", async () => {
+  test("condition Upgradeable lists all blocking bundles in order of their names, separated by commas", async () => {
     await Promise.all([gate.install(OTHER, "2.0.0"), gate.install(HELD, "1.0.0"), gate.install(FREE, "1.1.0")]);
     await buildBlocked("4.19", "free.v1.1.0", "held.v1.0.0", "other.v2.0.0");
   });
 
-  test("the next minor version after 4.23 and 5.0 is 5.1", async () => {
+  test("the next minor version after both 4.23 and 5.0 is 5.1", async () => {
     await gate.install(FIVE, "1.0.0");
     await gate.openShift.setVersion("4.22.1");
     await eventually(async () =>
@@ -147,7 +147,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
     await buildBlocked("5.1", "five.v1.0.0");
   });
 
-  test("an invalid version of the cluster blocks", async () => {
+  test("cluster upgrades are blocked when the version of the cluster is invalid", async () => {
     await gate.install(BIG, "1.0.0");
     await upgradeable();
     await gate.openShift.setVersion("four");
@@ -165,7 +165,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
       await buildBlocked("4.11", "number.v1.0.0");
     });
 
-    test("olm.maxOpenShiftVersion in properties.yaml is used", async () => {
+    test("olm.maxOpenShiftVersion in metadata/properties.yaml of the bundle blocks cluster upgrades", async () => {
       await gate.install(VALUES.inYaml, "1.0.0");
       await buildBlocked("4.19", "in-yaml.v1.0.0");
     });
@@ -176,14 +176,14 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
       ["nothing", "error converting to semver for version null: invalid type <nil> for olm.maxOpenshiftVersion: null"],
       ["twice", "more than one olm.maxOpenShiftVersion found in bundle"],
       ["both", "more than one olm.maxOpenShiftVersion found in bundle"],
-    ] as const)("an invalid olm.maxOpenShiftVersion blocks and is reported: %s", async ([key, error]) => {
+    ] as const)("an invalid olm.maxOpenShiftVersion blocks cluster upgrades and is reported: %s", async ([key, error]) => {
       const { name } = await gate.install(VALUES[key], "1.0.0").then(({ metadata }) => metadata);
       const line = `InstalledOLMOperatorsUpgradeable: error(s) with cluster extension ${name}: error in bundle ${name}.v1.0.0: ${error}`;
       expect(await firstLine(line)).toContain(line);
       expect((await gate.openShift.condition("Upgradeable"))?.reason).toBe("InstalledOLMOperators_FailureGettingExtensionMetadata");
     });
 
-    test("errors are listed after blocking bundles", async () => {
+    test("condition Upgradeable lists errors after blocking bundles", async () => {
       await Promise.all([gate.install(HELD, "1.0.0"), gate.install(VALUES.invalid, "1.0.0")]);
       await buildBlocked("4.19", "held.v1.0.0");
       const { reason, message } = await gate.openShift.upgradeable(({ message: text }) => text.includes(ERRORS));
@@ -210,7 +210,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
       await conditions.stop();
     });
 
-    test("the new version also blocks cluster upgrades while it is rolled out", async () => {
+    test("the new bundle version also blocks cluster upgrades while it is rolled out", async () => {
       await gate.install(FREE, "1.0.0");
       await upgradeable();
       await using door = await gateFor(FREE);
@@ -235,7 +235,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
     expect(new Set(conditions.seen.map(({ status }) => status))).toEqual(new Set(["False"]));
   });
 
-  test("a release with a missing chunk blocks until the chunk is restored", async () => {
+  test("a release with a missing chunk blocks cluster upgrades until the chunk is restored", async () => {
     await gate.install(BIG, "1.0.0");
     await upgradeable();
     const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: "type=chunk,key=sh.helm.release.v1.big.v1" };
@@ -254,7 +254,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
     await upgradeable();
   });
 
-  test("metrics report the block", async () => {
+  test("metrics report whether cluster upgrades are blocked", async () => {
     await Promise.all([gate.install(HELD, "1.0.0"), gate.install(BIG, "1.0.0")]);
     await buildBlocked("4.19", "held.v1.0.0");
     await eventually(async () =>

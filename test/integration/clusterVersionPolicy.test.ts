@@ -35,7 +35,7 @@ describeWithPrivateCluster("bundles that limit the cluster's version", (cluster)
   const expectEvent = (name: string, text: string): Promise<void> =>
     eventually(async () => expect(await world.events(name)).toContainEqual(expect.stringContaining(text)));
 
-  test("condition ClusterUpgradeBlocked follows the version of the cluster and the installed bundle", async () => {
+  test("condition ClusterUpgradeBlocked changes with the version of the cluster and with the installed bundle", async () => {
     await world.extension("held", { catalog: { version: "1.0.0" } });
     expect(await world.conditions("held", { ...DONE, ClusterUpgradeBlocked: "False/Compatible" })).toMatchObject({
       Progressing: "Desired state reached",
@@ -75,7 +75,7 @@ describeWithPrivateCluster("bundles that limit the cluster's version", (cluster)
     await expectEvent("held", "ClusterUpgradeUnblocked: no installed bundle of this extension limits the cluster version");
   });
 
-  test("clusterVersionPolicy Enforce rejects an upgrade whose limit is only in the bundle, and keeps the installed bundle", async () => {
+  test("clusterVersionPolicy Enforce keeps the installed bundle when the limit of the new bundle is only in its image", async () => {
     const { spec } = await world.extension("enforced", { catalog: { clusterVersionPolicy: "Enforce", version: "1.0.0" } });
     await world.conditions("enforced", DONE);
     await edit("enforced", { version: "<1.2.0" });
@@ -94,7 +94,7 @@ describeWithPrivateCluster("bundles that limit the cluster's version", (cluster)
     });
   });
 
-  test("clusterVersionPolicy Enforce selects another version at once when the catalog contains the limit", async () => {
+  test("clusterVersionPolicy Enforce selects a supported version when the catalog contains the limit", async () => {
     await world.serve({
       channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
       bundles: [

@@ -81,7 +81,7 @@ describeWithCluster("completion in a shell", (cluster: TestCluster) => {
     expect(contexts.out.split("\n").length).toBeGreaterThan(2);
   });
 
-  test("kubectl calls its plug-in for completion under another name", () => {
+  test("kubectl_complete-olmv1, which kubectl calls for completion of its plug-in, prints completions", () => {
     const plugin = join(folder.write("plugin", {}), "kubectl_complete-olmv1");
     symlinkSync(join(PROGRAM, "../launch.sh"), plugin);
     expect(execFileSync(plugin, ["tre"], { encoding: "utf8" })).toMatch(/^tree\t.*\n:4\n$/);

@@ -95,7 +95,7 @@ describeWithCluster("config", (cluster) => {
     for (const object of moved) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
   });
 
-  test("the OpenShift overlay installs the same objects into its own namespace, with certificates of the service CA, and permission to read the TLS profile", async () => {
+  test("config/openshift installs the objects of config in another namespace, with certificates of the service CA and permission to read the TLS profile", async () => {
     const [plain, overlay] = [await renderKustomization("config"), await renderKustomization("config/openshift")];
     expect(JSON.stringify(overlay)).not.toContain("olmv1-system");
     const moved = JSON.parse(JSON.stringify(plain).replaceAll("olmv1-system", OPENSHIFT_NAMESPACE)) as KubeObject[];
@@ -138,7 +138,7 @@ describeWithCluster("config", (cluster) => {
     expect(parseCatalogdFlags(catalogd)).toMatchObject({ "external-address": `catalogd-service.${OPENSHIFT_NAMESPACE}.svc` });
   });
 
-  test("the overlay cluster-admin only adds all permissions and the flag that uses them", async () => {
+  test("overlay cluster-admin only adds a binding to cluster-admin and flag --service-account-fallback=controller", async () => {
     const [plain, overlay] = [await renderKustomization("config"), await renderKustomization("config/overlays/cluster-admin")];
     expect(listNames(overlay)).toEqual([...listNames(plain), "ClusterRoleBinding /operator-controller-cluster-admin"].sort());
     const flags = findDeployment(overlay, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [];
@@ -149,7 +149,7 @@ describeWithCluster("config", (cluster) => {
   });
 
   // Source: O-14.
-  test("the overlay shared-watch adds permission to watch every kind of bundle content except Secrets, without writes", async () => {
+  test("overlay shared-watch adds permission to list and watch every kind of bundle content except Secrets", async () => {
     const [plain, overlay] = [await renderKustomization("config"), await renderKustomization("config/overlays/shared-watch")];
     const added = listNames(overlay).filter((name) => !listNames(plain).includes(name));
     expect(added).toEqual(["ClusterRole /operator-controller-shared-watch", "ClusterRoleBinding /operator-controller-shared-watch"]);
@@ -191,7 +191,7 @@ describeWithCluster("config", (cluster) => {
     }
   });
 
-  test("the overlay signatures gives both programs a valid policy without requirements for real images", async () => {
+  test("overlay signatures sets a signature policy for both servers, and the policy accepts images of real registries", async () => {
     const overlay = await renderKustomization("config/overlays/signatures");
     for (const [name, parse] of [
       [CONTROLLER, parseFlags],
@@ -208,7 +208,7 @@ describeWithCluster("config", (cluster) => {
     expect(listUnsupportedScopes(policy)).toEqual({});
   });
 
-  describe("replicas of both programs", () => {
+  describe("replicas of both servers", () => {
     let objects: KubeObject[];
     beforeAll(async () => {
       objects = await renderKustomization("config");
@@ -217,25 +217,28 @@ describeWithCluster("config", (cluster) => {
     test.for([
       ["catalogd", parseCatalogdFlags],
       ["operator-controller", parseFlags],
-    ] as const)("%s elects a leader, spreads its replicas, and is updated and drained without an outage", ([program, parse]) => {
-      const { replicas, strategy, template } = findDeployment(objects, `${program}-controller-manager`);
-      expect([replicas, strategy]).toEqual([2, { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }]);
-      const [file, ...flags] = template.spec.containers[0]?.args ?? [];
-      expect([file, parse(flags)]).toMatchObject([`/app/${program}.js`, { "leader-elect": true }]);
-      const matchLabels = { "app.kubernetes.io/name": program };
-      expect(template.metadata.labels).toMatchObject(matchLabels);
-      const spread = template.spec.topologySpreadConstraints.map(({ topologyKey, labelSelector }) => [topologyKey, labelSelector]);
-      expect(spread).toEqual([
-        ["kubernetes.io/hostname", { matchLabels }],
-        ["topology.kubernetes.io/zone", { matchLabels }],
-      ]);
-      const budget = objects.find(
-        ({ kind, metadata }) => kind === "PodDisruptionBudget" && metadata.name === `${program}-controller-manager`,
-      );
-      expect(budget?.["spec"]).toEqual({ minAvailable: 1, selector: { matchLabels } });
-    });
+    ] as const)(
+      "the Deployment of %s uses leader election, spreads its replicas, and keeps a replica during updates and node drains",
+      ([program, parse]) => {
+        const { replicas, strategy, template } = findDeployment(objects, `${program}-controller-manager`);
+        expect([replicas, strategy]).toEqual([2, { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }]);
+        const [file, ...flags] = template.spec.containers[0]?.args ?? [];
+        expect([file, parse(flags)]).toMatchObject([`/app/${program}.js`, { "leader-elect": true }]);
+        const matchLabels = { "app.kubernetes.io/name": program };
+        expect(template.metadata.labels).toMatchObject(matchLabels);
+        const spread = template.spec.topologySpreadConstraints.map(({ topologyKey, labelSelector }) => [topologyKey, labelSelector]);
+        expect(spread).toEqual([
+          ["kubernetes.io/hostname", { matchLabels }],
+          ["topology.kubernetes.io/zone", { matchLabels }],
+        ]);
+        const budget = objects.find(
+          ({ kind, metadata }) => kind === "PodDisruptionBudget" && metadata.name === `${program}-controller-manager`,
+        );
+        expect(budget?.["spec"]).toEqual({ minAvailable: 1, selector: { matchLabels } });
+      },
+    );
 
-    test("network policies permit only traffic to the ports of the programs", () => {
+    test("network policies permit only traffic to the ports of the servers", () => {
       const policies = objects.filter(({ kind }) => kind === "NetworkPolicy");
       const specs = new Map(policies.map(({ metadata, ...policy }) => [metadata.name, policy["spec"] as Record<string, unknown>]));
       expect(specs.get("default-deny-all-traffic")).toEqual({ podSelector: {}, policyTypes: ["Ingress", "Egress"] });
@@ -248,7 +251,7 @@ describeWithCluster("config", (cluster) => {
     });
   });
 
-  test("an overlay next to config can set the image of both programs", async () => {
+  test("an overlay next to config can set the image of both servers", async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), "olmv1-image-")));
     try {
       const image = { name: "localhost/olmv1", newName: "registry.example.com/olmv1", newTag: "0.1.0" };
@@ -262,7 +265,7 @@ describeWithCluster("config", (cluster) => {
     }
   });
 
-  test("kustomize finds every file", async () => {
+  test("every manifest in config belongs to a kustomization", async () => {
     const objects = [...(await renderKustomization("config")), ...(await renderKustomization("config/samples"))];
     const files = (readdirSync(CONFIG, { recursive: true }) as string[]).filter(
       (file) =>
@@ -321,7 +324,7 @@ describeWithCluster("config", (cluster) => {
         ],
       },
     ])(
-      "$server creates its own certificate, in a Secret that config creates empty, and Prometheus trusts it",
+      "$server writes its own certificate to a Secret in config that is initially empty, and Prometheus trusts the certificate",
       ({ server, parse, metrics, ports }) => {
         const { spec } = findDeployment(objects, `${server}-controller-manager`).template;
         const flags = parse(spec.containers[0]?.args.slice(1) ?? []);
@@ -378,7 +381,7 @@ describeWithCluster("config", (cluster) => {
       { server: "operator-controller", parse: parseFlags, port: 8443 },
       { server: "catalogd", parse: parseCatalogdFlags, port: 7443 },
     ])(
-      "with config/tls the certificate of $server is at the path of its flags, and its metrics at the port of Service and ServiceMonitor",
+      "config/tls mounts the certificate of $server at the path in its flags, and Service and ServiceMonitor use its metrics port",
       ({ server, parse, port }) => {
         const findNamed = (kind: string, name: string): Record<string, unknown> =>
           objects.find((object) => object.kind === kind && object.metadata.name === name)?.["spec"] as Record<string, unknown>;

@@ -62,7 +62,7 @@ describeWithPrivateCluster("ConfigMaps and Secrets of a bundle", (cluster) => {
     );
 
   // S0-090, S0-012, S0-013, H-09.
-  test("data that the cluster writes into a ConfigMap survives drift correction, upgrades and restarts, until a ConfigMap with another name replaces it", async () => {
+  test("data that the cluster writes into a ConfigMap is kept by drift correction, upgrades and restarts until the bundle no longer contains the ConfigMap", async () => {
     {
       await using world = await start();
       await world.extension("x", { catalog: { version: "1.0.0" } });

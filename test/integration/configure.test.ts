@@ -67,7 +67,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     return spec.containers[0]?.env;
   };
 
-  test("watchNamespaces creates Roles in several namespaces with exactly the derived permissions, removes and corrects them", async () => {
+  test("watchNamespaces creates, corrects and removes Roles in several namespaces with exactly the derived permissions", async () => {
     const name = cluster.name("several");
     const [a = "", b = "", c = ""] = (await namespaces(3)).sort();
     const objectsFor = (installNamespace: string, watchNamespaces: string[]): KubeObject[] =>
@@ -107,25 +107,28 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
   });
 
   describeWithData("a real bundle that does not support AllNamespaces", (folder) => {
-    test.for(["awss3-operator-registry/1.0.1"])("%s watches two namespaces, with exactly the derived permissions", async (id) => {
-      const name = cluster.name("real");
-      const watchNamespaces = (await namespaces(2)).sort();
-      const files = caseFiles(join(folder, "bundles", id));
-      const image = "real.v1.0.0";
-      world.bundle(image, Object.fromEntries(files));
-      await world.servePackage(
-        contentFrom({ channels: { stable: [{ name: image }] }, bundles: [{ name: image, version: "1.0.0" }] }, "real"),
-        "real",
-      );
-      const computeRules = (installNamespace: string) =>
-        computeRequiredRules(renderBundle(loadBundle(files), { installNamespace, config: { watchNamespaces } }), { installNamespace });
-      await world.extension(name, { computeRules, catalog: { packageName: "real" }, ...inline({ watchNamespaces }) });
-      await world.conditions(name, { Ready: "True/Succeeded" });
-      expect(await listRoles(name)).toEqual(watchNamespaces);
-    });
+    test.for(["awss3-operator-registry/1.0.1"])(
+      "%s is installed with exactly the derived permissions when it watches two namespaces",
+      async (id) => {
+        const name = cluster.name("real");
+        const watchNamespaces = (await namespaces(2)).sort();
+        const files = caseFiles(join(folder, "bundles", id));
+        const image = "real.v1.0.0";
+        world.bundle(image, Object.fromEntries(files));
+        await world.servePackage(
+          contentFrom({ channels: { stable: [{ name: image }] }, bundles: [{ name: image, version: "1.0.0" }] }, "real"),
+          "real",
+        );
+        const computeRules = (installNamespace: string) =>
+          computeRequiredRules(renderBundle(loadBundle(files), { installNamespace, config: { watchNamespaces } }), { installNamespace });
+        await world.extension(name, { computeRules, catalog: { packageName: "real" }, ...inline({ watchNamespaces }) });
+        await world.conditions(name, { Ready: "True/Succeeded" });
+        expect(await listRoles(name)).toEqual(watchNamespaces);
+      },
+    );
   });
 
-  test("a missing watched namespace is reported with its field before any write, and the install resumes when it exists", async () => {
+  test("a missing watched namespace is reported with its field before any write, and the install resumes when the namespace exists", async () => {
     const name = cluster.name("missing");
     const [there = ""] = await namespaces(1);
     const missing = cluster.name("later");
@@ -141,7 +144,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     expect(await listRoles(name)).toEqual([there, missing].sort());
   });
 
-  test("a deleted watched namespace is reported until it is removed from the list", async () => {
+  test("a deleted watched namespace is reported until watchNamespaces no longer contains the namespace", async () => {
     const name = cluster.name("deleted");
     const [a = "", b = "", c = ""] = (await namespaces(3)).sort();
     await world.extension(name, inline({ watchNamespaces: [a, b, c] }));
@@ -162,7 +165,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
   });
 
   // Source: S0-090, H-17.
-  test("a user's ConfigMap with certificate authorities is mounted by its selector, and the user still owns it", async () => {
+  test("a user's ConfigMap with certificate authorities is mounted into the selected Deployment, and the user still owns the ConfigMap", async () => {
     const name = cluster.name("trusting");
     const watchNamespaces = await namespaces(2);
     const labels = { "config.openshift.io/inject-trusted-cabundle": "true" };
@@ -199,7 +202,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     expect(await cluster.client.get(trusted)).toBeDefined();
   });
 
-  test("an install is rejected when the bundle cannot watch the namespaces, and succeeds after an edit", async () => {
+  test("an install is rejected when the bundle does not support the watched namespaces, and succeeds after an edit", async () => {
     const name = cluster.name("modes");
     const [a = "", b = ""] = await namespaces(2);
     await world.extension(name, inline({ watchNamespace: a }));
@@ -236,7 +239,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     await world.conditions(name, { Ready: "True/Succeeded" });
   });
 
-  test("deploymentConfig changes the Deployments that its selector matches, and reports when it matches none", async () => {
+  test("deploymentConfig changes the Deployments that its selector matches, and a selector without matches is reported", async () => {
     const name = cluster.name("chosen");
     const watchNamespaces = await namespaces(2);
     const buildConfig = (app: string): JsonObject => ({

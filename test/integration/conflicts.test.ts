@@ -37,7 +37,7 @@ describeWithPrivateCluster("objects that another owner has", (cluster) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  test("an install resumes when an extension that owns one of its objects is deleted", async () => {
+  test("an install resumes when another extension that owns one of its objects is deleted", async () => {
     await world.extension("first", { catalog: { channels: ["a"] } });
     await world.conditions("first", DONE);
     await world.extension("second", { catalog: { channels: ["a"] } });
@@ -60,7 +60,7 @@ describeWithPrivateCluster("objects that another owner has", (cluster) => {
     await world.remove("second");
   });
 
-  test("an upgrade resumes when an object without an owner is deleted, and keeps the installed bundle until then", async () => {
+  test("an upgrade keeps the installed bundle until a conflicting object without an owner is deleted", async () => {
     await world.extension("later", { catalog: { channels: ["b"] } });
     await world.conditions("later", DONE);
     const foreign = await cluster.client.create({ ...role, rules: [] });
@@ -76,7 +76,7 @@ describeWithPrivateCluster("objects that another owner has", (cluster) => {
     await world.remove("later");
   });
 
-  test("an install is rejected while another extension defines its kind, under any CRD name, and resumes when the extension is deleted", async () => {
+  test("an install is rejected until another extension that defines the same kind, even in a CRD with another name, is deleted", async () => {
     await world.extension("owner", { catalog: { channels: ["b"] } });
     await world.conditions("owner", DONE);
     await world.extension("same-name", { catalog: { channels: ["b"] } });

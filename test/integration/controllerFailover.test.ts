@@ -166,7 +166,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     await controllers.ready(next);
   });
 
-  test("a leader that was suspended for longer than its Lease exits when it resumes, and applies nothing", async () => {
+  test("a leader whose process was suspended for longer than its Lease exits when it resumes, and applies nothing", async () => {
     const desired = await extensions();
     const before = (await releases()).length;
     const beganAt = Date.now();

@@ -139,7 +139,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     await create(group);
   }
 
-  test("uninstall sets strategy None when all served versions have the schema of the one that is stored", async () => {
+  test("uninstall sets conversion strategy None when all served versions have the schema of the stored version", async () => {
     await start("same", "same", "1.0.0", "same.example.com");
     await expect(cluster.client.get(thing("same.example.com", "v2"))).rejects.toThrow("conversion webhook");
     await world.remove("same");
@@ -157,7 +157,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     expect(await cluster.client.get(toCrdRef("same.example.com"))).toBeUndefined();
   });
 
-  test("uninstall stops before anything is removed when schemas differ, and resumes when the custom resources are deleted", async () => {
+  test("uninstall deletes nothing while the schemas of versions differ and custom resources exist", async () => {
     await start("held", "other", "2.0.0", "other.example.com");
     const uninstall = await runCli(["uninstall", "held", "--kubeconfig", cluster.kubeconfig], { width: 300 });
     expect([uninstall.code, uninstall.err]).toEqual([
@@ -190,7 +190,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     expect(await cluster.client.get(toCrdRef("other.example.com"))).toBeUndefined();
   });
 
-  test("uninstall keeps custom resources that can be read and deleted when annotation drop-conversion is true", async () => {
+  test("uninstall with annotation drop-conversion keeps custom resources, which can still be read and deleted", async () => {
     await start("forced", "other", "2.0.0", "other.example.com");
     await remove("forced");
     await world.conditions("forced", HELD);
@@ -212,7 +212,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     expect(await cluster.client.get(toCrdRef("other.example.com"))).toBeUndefined();
   });
 
-  test("uninstall does not change a conversion webhook of another owner", async () => {
+  test("uninstall does not change a conversion webhook that has another owner", async () => {
     await start("theirs", "other", "2.0.0", "other.example.com");
     await cluster.client.create({
       apiVersion: "v1",

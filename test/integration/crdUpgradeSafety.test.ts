@@ -159,7 +159,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     expect(it.releases.state).toEqual(["v1 deployed"]);
   });
 
-  test("a safe upgrade passes without findings", async () => {
+  test("a CRD upgrade that cannot lose data is applied without findings", async () => {
     const it = await start();
     await it.apply("1", [widgets(it.ns, { v1: { spec: SHORT } })]);
     await it.grant([
@@ -170,7 +170,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
   });
 
   describe("spec.install.preflight.crdUpgradeSafety", () => {
-    test("enforcement None permits every upgrade", async () => {
+    test("enforcement None permits every CRD upgrade", async () => {
       const it = await start();
       await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
       await it.widget("w", "v1", { size: "1234" });
@@ -180,7 +180,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       expect(await it.schemaOf("v1")).toEqual(NUMBER);
     });
 
-    test("a disabled check is skipped, and the check of existing objects must be disabled separately", async () => {
+    test("a disabled CRD check is skipped, and the check of existing objects must be disabled separately", async () => {
       const it = await start();
       await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
       await it.widget("w", "v1", { size: "1234" });
@@ -192,7 +192,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     });
   });
 
-  test("invalid objects are listed up to a limit, and all of them are counted", async () => {
+  test("the CRD check lists a limited number of invalid objects, and reports how many exist", async () => {
     const it = await start();
     await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
     for (const name of ["a", "b", "c", "d", "e", "f", "g"]) await it.widget(name, "v1", { size: "long" });
@@ -201,7 +201,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     expect(refused).toMatch(/e \(v1\): spec\.size: has more than 3 characters; and 2 more$/);
   });
 
-  test("existing objects are not checked without permission to list them, which is reported and does not reject", async () => {
+  test("a CRD upgrade is applied without a check of existing objects when the ServiceAccount cannot list the objects, and this is reported", async () => {
     const it = await start();
     await it.apply("1", [widgets(it.ns, { v1: { spec: SHORT } })]);
     await it.widget("w", "v1", { size: "123" });
@@ -215,7 +215,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     expect(note).toContain(`cannot list resource "widgets" in API group "${it.ns}.example.com"`);
   });
 
-  test("a CRD of another owner is rejected before it is compared", async () => {
+  test("an upgrade is rejected before CRDs are compared when the CRD has another owner", async () => {
     const it = await start();
     const theirs = widgets(it.ns, { v1: { spec: STRING } });
     await cluster.client.create({ ...theirs, metadata: { ...theirs.metadata, labels: { "app.kubernetes.io/managed-by": "somebody" } } });
@@ -227,7 +227,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
   describe("served versions", () => {
     const withBothVersions = (ns: string, conversion?: unknown) => widgets(ns, { v1: { spec: STRING }, v2: { spec: NUMBER } }, conversion);
 
-    test("served versions with different schemas are rejected, unless a webhook converts between them", async () => {
+    test("a CRD whose served versions have different schemas is rejected, unless a webhook converts between the versions", async () => {
       const it = await start();
       await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
       await it.widget("w", "v1", { size: "1234" });
@@ -261,7 +261,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       widgets(ns, { v1alpha1: { served: false, storage: false, spec: STRING }, v1: { storage: true, spec: STRING } });
     const without = (ns: string) => widgets(ns, { v1: { spec: STRING } });
 
-    test("a stored version is not removed while custom resources exist, and the steps in the message remove it", async () => {
+    test("an upgrade without a stored version is rejected while custom resources exist, and succeeds after the steps in the message", async () => {
       const it = await start();
       await it.apply("1", [withOldVersion(it.ns)]);
       await it.widget("w", "v1", { size: "1" });

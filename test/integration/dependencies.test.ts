@@ -53,7 +53,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
 
   const buildSpec = (packageName: string, spec: Partial<ClusterExtensionSpec> = {}) => ({ ...spec, catalog: { packageName } });
 
-  test("policy Require waits, reports the provider of a missing package, and resumes when the provider is installed", async () => {
+  test("policy Require installs the bundle only when its dependencies are installed, and reports which package provides them", async () => {
     await serve({
       needy: { bundles: [{ name: "needy.v1.0.0", requires: ["giver >=1.0.0"] }] },
       giver: { bundles: ["giver.v1.0.0"] },
@@ -83,7 +83,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.conditions("reader", DONE);
   });
 
-  test("an update that would break a dependent is not chosen, and the controller keeps the installed bundle", async () => {
+  test("the controller keeps the installed bundle when an update would break a dependent", async () => {
     const versions = {
       channels: { stable: ["library.v1.0.0", { name: "library.v2.0.0", replaces: "library.v1.0.0" }] },
       bundles: [{ name: "library.v1.0.0", provides: ["Shelf"] }],
@@ -117,7 +117,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     });
   });
 
-  test("policy Install installs missing packages first, and uninstalls them with the last dependent", async () => {
+  test("policy Install installs missing packages first, and uninstalls the packages with their last dependent", async () => {
     await serve({
       shop: { bundles: [{ name: "shop.v1.0.0", requires: ["API Till"] }] },
       stall: { bundles: [{ name: "stall.v1.0.0", requires: ["API Till"] }] },
@@ -152,7 +152,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.gone("power");
   });
 
-  test("an update is installed when a catalog starts to offer its dependencies", async () => {
+  test("an update is installed when a catalog adds its dependencies", async () => {
     const band = { channels: { stable: ["band.v1.0.0", { name: "band.v2.0.0", replaces: "band.v1.0.0" }] } };
     await serve({ band: { ...band, bundles: ["band.v1.0.0", { name: "band.v2.0.0", requires: ["API Drum"] }] } });
     await world.extension("band", buildSpec("band", { dependencies: { policy: "Install" } }));
@@ -165,7 +165,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.conditions("drummer", DONE);
   });
 
-  test("policy Install does not change an existing extension with the chosen name, and keeps an extension that a user takes over", async () => {
+  test("policy Install never changes an extension that a user created, and does not uninstall an extension that a user takes over", async () => {
     await serve({
       poet: { bundles: [{ name: "poet.v1.0.0", requires: ["verse 1.0.0"] }] },
       verse: { bundles: ["verse.v1.0.0"] },

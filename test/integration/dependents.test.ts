@@ -39,7 +39,7 @@ describeWithPrivateCluster("an extension that others depend on", (cluster) => {
   const isRunning = async (name: string): Promise<boolean> =>
     (await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", name: "tiny", namespace: `${name}-system` })) !== undefined;
 
-  test("an extension is not uninstalled, and lists its dependents, until they are deleted", async () => {
+  test("an extension is not uninstalled until its dependents are deleted, and status lists the dependents", async () => {
     await install("provider", [], [thingDefinition("held.example.com")]);
     await install("consumer", [needsThing("held.example.com"), needsPackage("provider")]);
     await cluster.client.delete(ref("provider"));
@@ -59,7 +59,7 @@ describeWithPrivateCluster("an extension that others depend on", (cluster) => {
     expect(await isRunning("provider")).toBe(false);
   });
 
-  test("an extension is uninstalled when its dependents no longer need it", async () => {
+  test("an extension is uninstalled when no other extension depends on it any longer", async () => {
     await install("left", []);
     await install("leaver", [needsPackage("left")]);
     await cluster.client.delete(ref("left"));

@@ -31,7 +31,7 @@ describeWithCluster("the shared control plane", (cluster) => {
     await eventually(async () => expect(await readStatus(cluster, object)).toMatchObject({ availableReplicas: 2 }));
   });
 
-  test("the control plane keeps the Pods of a namespace unready when the outcome is NotReady", async () => {
+  test("the control plane keeps the Pods of a namespace unready when their outcome is set to NotReady", async () => {
     const namespace = await cluster.namespace("unready", "NotReady");
     const object = deployment(namespace, "web");
     await cluster.client.create(object);

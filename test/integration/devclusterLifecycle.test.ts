@@ -76,7 +76,7 @@ describeWithCluster("the lifecycle of a control plane", () => {
     expect(pids.map(isAlive)).toEqual([false, false, false, false]);
   });
 
-  test("a component that cannot start is reported with the end of its log", async () => {
+  test("the error for a component that cannot start contains the end of its log", async () => {
     const broken = { path: "/bin/false", watchesStdin: false };
     const binaries = await findBinaries(() => undefined);
     const start = startDevCluster({ binaries: { ...binaries, "kube-apiserver": broken } });
@@ -99,7 +99,7 @@ describeWithPrivateCluster(
       }
     });
 
-    test("a test rule decides the outcome of Pods", async () => {
+    test("DevCluster gives each Pod the outcome that its rule returns", async () => {
       const pod = {
         apiVersion: "v1",
         kind: "Pod",

@@ -65,7 +65,7 @@ if (reason !== undefined) {
         (catalog) => expectProblem(catalog, "StorageFailed", { message: "ENOSPC: no space left on device" }),
       ],
     ])(
-      "a catalogd with a full disk reports it while %s, serves the earlier content, leaves no partial files, and resumes when space is available",
+      "catalogd reports a full disk when %s, serves the earlier content, leaves no partial files, and resumes when space is available",
       { timeout: TIMEOUT_MS },
       async ([, name, free, text, reported]) => {
         const [before, after] = [content(1, MIB / 2), content(2, 5 * MIB)];

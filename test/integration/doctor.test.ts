@@ -42,7 +42,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
   const summarize = (findings: readonly DoctorFinding[]): string[] =>
     findings.filter(({ status }) => status !== "ok").map(({ status, check }) => `${status}: ${check}`);
 
-  test("olmv1 doctor reports no problem for the objects of config when its programs run", async () => {
+  test("olmv1 doctor reports no problem for the objects of config when both servers run", async () => {
     await eventually(async () => {
       const { code, findings } = await runDoctor();
       expect([code, summarize(findings)]).toEqual([
@@ -55,7 +55,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     });
   });
 
-  test("olmv1 version prints the versions of the leaders, and no version if a leader stops renewing its Lease", async () => {
+  test("olmv1 version prints the version of each leader, and no version for a server whose leader has stopped renewing its Lease", async () => {
     const readVersions = async (): Promise<unknown> =>
       JSON.parse((await runCli(["version", "--kubeconfig", cluster.kubeconfig, "-o", "json"])).out);
     const current = { version: PROGRAM_VERSION };
@@ -74,7 +74,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     });
   });
 
-  test("olmv1 doctor reports the problems of a cluster whose programs do not run, and exits with 1", async () => {
+  test("olmv1 doctor exits with 1 and reports the problems when neither server runs", async () => {
     for (const each of programs) await each.stop();
     const secret = { apiVersion: "v1", kind: "Secret", namespace: SYSTEM_NAMESPACE, name: "catalogd-serving-cert" };
     await cluster.client.patch(secret, { data: { "tls.key": "" } }, { type: "merge" });
@@ -112,7 +112,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     }
   });
 
-  test("olmv1 doctor reports an empty namespace, and exits with 2 without a cluster", async () => {
+  test("olmv1 doctor reports that nothing is installed in --system-namespace, and exits with 2 without a cluster", async () => {
     const elsewhere = await runCli(["doctor", "--kubeconfig", cluster.kubeconfig, "--system-namespace", "default"], { width: 200 });
     expect(elsewhere.code).toBe(1);
     expect(elsewhere.out).toContain("it does not exist in namespace default");

@@ -84,7 +84,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
   const print = (times: readonly (readonly [string, number])[]): void =>
     void process.stderr.write(times.map(([what, ms]) => `${what}: repaired in ${Math.round(ms)} ms\n`).join(""));
 
-  test("an object of any kind is corrected when it is deleted or changed, with permissions by name only", async () => {
+  test("an object of any kind is corrected when it is deleted or changed, even with permissions for single names only", async () => {
     const extension = await sample.installed("kinds", "1.0.0");
     const rendered = sample.rendered("1.0.0", extension.spec.namespace);
     const objects = (await Promise.all(rendered.map((object) => cluster.client.get(toObjectRef(object))))).flatMap(
@@ -117,7 +117,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     });
   });
 
-  test("a changed port number of a Service or container is corrected; policy Warn reports it, and a later change of the policy corrects it", async () => {
+  test("a changed port number of a Service or container is corrected, or reported with policy Warn and corrected when the policy becomes Correct", async () => {
     const extension = await sample.installed("ports", "1.0.0");
     const { namespace } = extension.spec;
     const service: ObjectRef = { apiVersion: "v1", kind: "Service", namespace, name: "hello-operator-metrics" };
@@ -155,7 +155,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await eventually(async () => expect(await readPorts()).toBe(before));
   });
 
-  test("an install causes no second comparison, and changes to fields without an owner are not compared", async () => {
+  test("objects are not compared again after an install, and changes of fields that the bundle does not set are ignored", async () => {
     const extension = await sample.installed("once", "1.0.0");
     const phrases = toPhrasesRef(extension);
     const service: ObjectRef = { ...phrases, kind: "Service", name: "hello-operator-metrics" };
@@ -185,7 +185,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await measureRepair(toObjectRef(role), (live) => expect(live).toBeDefined());
   });
 
-  test("a missing permission to watch is reported as a problem, and a comparison can be requested", async () => {
+  test("a missing permission to watch is reported as a problem, and annotation reconcile-requested-at starts a comparison", async () => {
     const extension = await sample.extension("blind", { version: "1.0.0" });
     await changeRules(extension, (rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => verb !== "watch" && verb !== "list") }));
     await world.apply(extension);
@@ -200,7 +200,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await eventually(async () => expect((await world.extension("blind"))?.status?.lastHandledReconcileAt).toBe("now"));
   });
 
-  test("an object that another writer keeps changing is corrected three times at once and then at growing intervals", async () => {
+  test("an object that another client keeps changing is corrected three times at once and then at growing intervals", async () => {
     const extension = await sample.installed("fight", "1.0.0");
     const phrases = toPhrasesRef(extension);
     const before = (await listRequests(extension, phrases)).length;
@@ -223,7 +223,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     print([["after a restart of the API server", await measureRepair(toPhrasesRef(extension), (live) => expect(live).toBeDefined())]]);
   });
 
-  test("policy Warn reports drift until it is gone without correcting it; policy Ignore watches nothing", async () => {
+  test("policy Warn reports drift without correcting it, and policy Ignore watches nothing", async () => {
     const extension = await sample.extension("warn", { version: "1.0.0", channels: ["stable"] });
     await world.apply({ ...extension, spec: { ...extension.spec, drift: { policy: "Warn" } } });
     await world.installed("warn", "1.0.0");
@@ -253,7 +253,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await eventually(() => expectCorrected(extension));
   });
 
-  test("a Pod that becomes unready changes the conditions at once, without a comparison", async () => {
+  test("condition Available becomes False at once when a Pod becomes unready", async () => {
     const extension = await sample.installed("ill", "1.0.0");
     await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "True");
     await cluster.setPodOutcome(extension.spec.namespace, "NotReady");

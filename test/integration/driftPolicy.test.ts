@@ -59,7 +59,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     return { ...lone, rendered, releases, maintain, live, edit };
   }
 
-  test("drift correction keeps the fields of other managers: a restart by kubectl, labels, a sidecar, and data", async () => {
+  test("drift correction keeps fields of other managers: a restart by kubectl, labels, a sidecar and data", async () => {
     const { ns, maintain, live, edit } = await install((namespace) => [deployment(namespace)]);
     const restarted = { "kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z" };
     await edit({ metadata: { labels: { team: "theirs" } }, spec: { template: { metadata: { annotations: restarted } } } });
@@ -127,27 +127,30 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
       reported: undefined,
     },
     { what: "nothing changes", interfere: () => Promise.resolve(), reported: undefined },
-  ])("drift correction reports changes between the read of an object and its apply when $what", async ({ interfere, reported }) => {
-    const { ns, x, account, releases, live, rendered } = await install((namespace) => [configMap("a", namespace, { k: "v" })]);
-    const appliedAt = (await live())?.metadata.managedFields?.map(({ time }) => Date.parse(String(time))) ?? [];
-    await eventually(() => Promise.resolve(expect(Date.now()).toBeGreaterThan(Math.max(...appliedAt) + 1_000))); // times have a resolution of one second
-    const parts = passOver(cluster.client, { ...x, spec: { ...x.spec, drift: { policy: "Correct" } } }, account.client, releases);
-    const scoped = account.client.guardedBy(() => undefined);
-    const apply = scoped.apply.bind(scoped);
-    scoped.apply = async (object, options) => {
-      await interfere(toObjectRef(rendered[0]!));
-      return apply(object, options);
-    };
-    await new ObjectReconciler(parts.deps, { ...parts.phase, client: scoped }, parts.context).maintain();
-    expect(await live()).toMatchObject({ data: { k: "v" } });
-    const events = [
-      `Warning Drifted: objects of bundle "p.v1.0.0" drifted: ConfigMap ${ns}/a ${reported}`,
-      `Normal DriftCorrected: corrected objects of bundle "p.v1.0.0": ConfigMap ${ns}/a (updated)`,
-    ];
-    expect(parts.events.seen).toEqual(reported === undefined ? [] : events);
-  });
+  ])(
+    "drift correction reports a change during the comparison only if it affects the bundle's fields: $what",
+    async ({ interfere, reported }) => {
+      const { ns, x, account, releases, live, rendered } = await install((namespace) => [configMap("a", namespace, { k: "v" })]);
+      const appliedAt = (await live())?.metadata.managedFields?.map(({ time }) => Date.parse(String(time))) ?? [];
+      await eventually(() => Promise.resolve(expect(Date.now()).toBeGreaterThan(Math.max(...appliedAt) + 1_000))); // times have a resolution of one second
+      const parts = passOver(cluster.client, { ...x, spec: { ...x.spec, drift: { policy: "Correct" } } }, account.client, releases);
+      const scoped = account.client.guardedBy(() => undefined);
+      const apply = scoped.apply.bind(scoped);
+      scoped.apply = async (object, options) => {
+        await interfere(toObjectRef(rendered[0]!));
+        return apply(object, options);
+      };
+      await new ObjectReconciler(parts.deps, { ...parts.phase, client: scoped }, parts.context).maintain();
+      expect(await live()).toMatchObject({ data: { k: "v" } });
+      const events = [
+        `Warning Drifted: objects of bundle "p.v1.0.0" drifted: ConfigMap ${ns}/a ${reported}`,
+        `Normal DriftCorrected: corrected objects of bundle "p.v1.0.0": ConfigMap ${ns}/a (updated)`,
+      ];
+      expect(parts.events.seen).toEqual(reported === undefined ? [] : events);
+    },
+  );
 
-  test("policy Warn writes nothing, and the condition still reports the drift", async () => {
+  test("policy Warn writes nothing, and reports the drift in an Event and a problem", async () => {
     const { ns, maintain, live, edit, rendered } = await install((namespace) => [
       configMap("a", namespace, { k: "v" }),
       configMap("b", namespace),
@@ -172,7 +175,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     expect((await live())?.["data"]).toEqual({ k: "theirs" });
   });
 
-  test("ignored fields keep the values of other managers, also in upgrades, while other fields are corrected", async () => {
+  test("ignored fields keep the values of other managers, even in upgrades, and the remaining fields are corrected", async () => {
     const { x, account, releases, maintain, live, edit, rendered } = await install((namespace) => [deployment(namespace)]);
     const drift: DriftSpec = {
       ignore: [{ paths: ["/spec/replicas", "/metadata/annotations/example.com~1theme"], target: { group: "apps", kind: "Deployment" } }],
@@ -208,7 +211,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     expect((await live())?.metadata.annotations?.["example.com/theme"]).toBeUndefined();
   });
 
-  test("objects that cannot be watched are compared once per interval, and watched objects are not", async () => {
+  test("only objects that cannot be watched are compared once per interval", async () => {
     const { x, account, releases, rendered, live } = await install((namespace) => [configMap("a", namespace), configMap("b", namespace)]);
     await account.grant([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "patch", "create"] }, createWatchRule("b")]);
     const parts = passOver(cluster.client, x, account.client, releases);
@@ -235,7 +238,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     }
   });
 
-  test("a delayed comparison of a change is not lost when another reconcile runs first", async () => {
+  test("a change is compared after its delay even when another reconcile runs first", async () => {
     const { x, ns, account, releases, edit } = await install((namespace) => [configMap("a", namespace, { k: "v", l: "w" })]);
     const drift: DriftSpec = { policy: "Warn" };
     const parts = passOver(cluster.client, { ...x, spec: { ...x.spec, drift } }, account.client, releases);
@@ -269,7 +272,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     }
   });
 
-  test("objects of a release that another process prepared are compared in their applied form", async () => {
+  test("an object without a namespace in its stored release is compared with the object in the installed namespace", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = prepareObjectsFor(x, [configMap("a", ns, { k: "v" })]);
     const { namespace: _left, ...metadata } = objects[0]!.metadata;

@@ -84,7 +84,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
   });
 
   // S0-098: a change of the ServiceAccount or its permissions applies to the next reconcile
-  test("missing and granted permissions record Events, and another ServiceAccount is used at once", async () => {
+  test("missing and granted permissions record Events, and a new ServiceAccount in the spec is used at once", async () => {
     const before = async (namespace: string): Promise<void> =>
       void (await serviceAccount(cluster.client, namespace, "lacks-installer", []));
     await world.extension("lacks", { ...version("1.0.0"), before });
@@ -118,7 +118,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     await expectEvents("lacks", "PermissionsGranted: ServiceAccount lacks-system/poor now has all required permissions");
   });
 
-  test("a kept definition records an Event, and so does its adoption by the next extension", async () => {
+  test("a kept CRD records an Event, and so does its adoption by the next extension", async () => {
     await world.extension("first", version("3.0.0"));
     await world.conditions("first", DONE);
     await eventually(() =>
@@ -131,7 +131,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     await expectEvents("second", `Adopted: adopted objects into bundle "p.v3.0.0": ${CRD} (left by deleted ClusterExtension "first")`);
   });
 
-  test("a reconcile without changes records no Event again", async () => {
+  test("a reconcile without changes records no Event", async () => {
     await world.extension("quiet", version("1.0.0"));
     await world.conditions("quiet", { ...DONE, Available: "True/Healthy" });
     await expectEvents("quiet", "Installed: ", "Healthy: ");
@@ -143,7 +143,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     expect(await world.events("quiet")).toEqual(before);
   });
 
-  test("olmv1 events and describe print the Events of one extension when an earlier one had its name", async () => {
+  test("olmv1 events and describe print no Events of an earlier extension with the same name", async () => {
     const listOwnEvents = async (): Promise<string[]> => {
       const { out } = await runCli(["events", "again", "-o", "json", "--kubeconfig", cluster.kubeconfig]);
       const { items } = JSON.parse(out) as { items: { involvedObject: { uid: string } }[] };

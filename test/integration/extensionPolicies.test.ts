@@ -55,7 +55,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       await eventually(() => expect(controller.create(extension("probe"), { dryRun: true })).rejects.toThrow(REFUSED));
     });
 
-    test("dependencies.yaml permits operator-controller to create and delete only the extensions that it creates as dependencies", async () => {
+    test("dependencies.yaml permits operator-controller to create and delete extensions only as dependencies", async () => {
       await controller.create(extension("made", {}, DEPENDENCY));
       await controller.delete(ref("made"));
       await cluster.client.create(extension("mine"));
@@ -106,7 +106,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       await expect(user.create(extension("refused", spec), { dryRun: true })).rejects.toThrow(refusal);
     });
 
-    test("service-accounts.yaml checks changes of the spec, but not of labels or by operator-controller", async () => {
+    test("service-accounts.yaml checks changes of the spec, but not changes of labels or by operator-controller", async () => {
       await cluster.client.create(extension("changed", buildSpec("theirs")));
       const change = (client: Client, patch: object): Promise<unknown> => client.patch(ref("changed"), patch, { type: "merge" });
       const refusal = "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs";
@@ -125,30 +125,33 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       ["set finalizer orphan", ["olm.operatorframework.io/uninstall", "orphan"]],
       ["set finalizer foregroundDeletion", ["olm.operatorframework.io/uninstall", "foregroundDeletion"]],
       ["remove the finalizer that waits for the uninstall", []],
-    ])("a user who may not impersonate its ServiceAccount cannot %s, and a user who may can", async ([, finalizers], { task }) => {
-      const names = [`finalized-${task.id.replaceAll(/[^0-9]/g, "")}`, `mine-${task.id.replaceAll(/[^0-9]/g, "")}`];
-      const [theirs = "", mine = ""] = names;
-      for (const [name, account] of [
-        [theirs, "theirs"],
-        [mine, "mine"],
-      ] as const) {
-        const created = extension(name, buildSpec(account));
-        await cluster.client.create({ ...created, metadata: { name, finalizers: ["olm.operatorframework.io/uninstall"] } });
-      }
-      const change = (client: Client, name: string, list: string[]): Promise<unknown> =>
-        client.patch(ref(name), { metadata: { finalizers: list } }, { type: "merge" });
-      await expect(change(user, theirs, finalizers)).rejects.toThrow(
-        "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs",
-      );
-      await change(user, theirs, ["olm.operatorframework.io/uninstall", "example.com/theirs"]);
-      await change(user, mine, finalizers);
-      for (const name of names) {
-        await change(cluster.client, name, []);
-        await cluster.client.delete(ref(name));
-      }
-    });
+    ])(
+      "a user who may not impersonate the extension's ServiceAccount cannot %s, but a user who may impersonate it can",
+      async ([, finalizers], { task }) => {
+        const names = [`finalized-${task.id.replaceAll(/[^0-9]/g, "")}`, `mine-${task.id.replaceAll(/[^0-9]/g, "")}`];
+        const [theirs = "", mine = ""] = names;
+        for (const [name, account] of [
+          [theirs, "theirs"],
+          [mine, "mine"],
+        ] as const) {
+          const created = extension(name, buildSpec(account));
+          await cluster.client.create({ ...created, metadata: { name, finalizers: ["olm.operatorframework.io/uninstall"] } });
+        }
+        const change = (client: Client, name: string, list: string[]): Promise<unknown> =>
+          client.patch(ref(name), { metadata: { finalizers: list } }, { type: "merge" });
+        await expect(change(user, theirs, finalizers)).rejects.toThrow(
+          "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs",
+        );
+        await change(user, theirs, ["olm.operatorframework.io/uninstall", "example.com/theirs"]);
+        await change(user, mine, finalizers);
+        for (const name of names) {
+          await change(cluster.client, name, []);
+          await cluster.client.delete(ref(name));
+        }
+      },
+    );
 
-    test("a user who may not impersonate its ServiceAccount cannot remove it from an extension, nor change the template of its dependencies", async () => {
+    test("a user who may not impersonate a ServiceAccount cannot remove the ServiceAccount from spec.serviceAccount or spec.dependencies.template", async () => {
       await cluster.client.create(extension("emptied", buildSpec("theirs")));
       const change = (name: string, spec: object): Promise<unknown> => user.patch(ref(name), { spec }, { type: "merge" });
       await expect(change("emptied", { serviceAccount: null })).rejects.toThrow(
@@ -163,7 +166,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       for (const name of ["emptied", "templated", "released"]) await cluster.client.delete(ref(name));
     });
 
-    test("a user who may not impersonate its ServiceAccount cannot delete an extension, but the garbage collector can", async () => {
+    test("a user who may not impersonate the extension's ServiceAccount cannot delete the extension, but the garbage collector can", async () => {
       await cluster.client.create(extension("kept", buildSpec("theirs")));
       await cluster.client.create(extension("own", buildSpec("mine")));
       await expect(user.delete(ref("kept"))).rejects.toThrow("you may not impersonate ServiceAccount x-system/theirs");
@@ -172,7 +175,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       await cluster.client.withToken(collector).delete(ref("kept"));
     });
 
-    test("a ServiceAccount named like operator-controller's in another namespace is not exempt", async () => {
+    test("a ServiceAccount with the name of operator-controller's ServiceAccount in another namespace is not exempt", async () => {
       const { client } = await serviceAccount(cluster.client, "other", "operator-controller-controller-manager", [WRITE]);
       const refusal = "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs";
       await expect(client.create(extension("refused", buildSpec("theirs"), DEPENDENCY), { dryRun: true })).rejects.toThrow(refusal);

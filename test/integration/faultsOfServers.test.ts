@@ -36,7 +36,7 @@ describeWithPrivateCluster("servers and identities that fail during an operation
   };
 
   // Source: O-04.
-  test.for(["kube-apiserver", "etcd"] as const)("%s can restart during an install, an upgrade and an uninstall", async (server) => {
+  test.for(["kube-apiserver", "etcd"] as const)("an install, an upgrade and an uninstall succeed when %s restarts", async (server) => {
     const name = cluster.name("x");
     const since = Date.now();
     const from = world.proxy.requests.length;
@@ -61,7 +61,7 @@ describeWithPrivateCluster("servers and identities that fail during an operation
   });
 
   // Source: O-05.
-  test("a ServiceAccount that is recreated during an install gets a new token", async () => {
+  test("an install continues with a new token when its ServiceAccount is recreated", async () => {
     const name = cluster.name("x");
     const from = world.proxy.requests.length;
     const point = world.pointAfter(IN_THE_MIDDLE);
@@ -84,7 +84,7 @@ describeWithPrivateCluster("servers and identities that fail during an operation
   });
 
   // Source: O-04, O-05.
-  test("an upgrade resumes when a ServiceAccount that was deleted during it exists again", async () => {
+  test("an upgrade resumes when a ServiceAccount that was deleted during the upgrade exists again", async () => {
     const name = cluster.name("x");
     const x = await world.create(name);
     const account = toInstallerRef(x);
@@ -108,7 +108,7 @@ describeWithPrivateCluster("servers and identities that fail during an operation
   });
 
   // Source: O-14.
-  test("changes while no watch runs are detected, also when the API server has compacted them", async () => {
+  test("changes while watches are disconnected are detected, even when etcd has compacted their revisions", async () => {
     const name = cluster.name("x");
     const x = await world.create(name);
     await world.settled(x, "1.0.0", ["v1 deployed"]);

@@ -29,7 +29,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     ["held-suspended", { suspend: true }, "orphan"],
     ["foreground", { suspend: false }, "foregroundDeletion"],
   ] as const)(
-    "finalizers of the garbage collector are removed with an Event, and a later deletion without a policy removes the objects: extension %s",
+    "finalizers of the garbage collector are removed from an extension that is not being deleted, and a later deletion deletes its objects: %s",
     async ([name, spec, finalizer]) => {
       const x = await world.extension(name);
       const { namespace } = x.spec;
@@ -54,7 +54,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     },
   );
 
-  test("finalizers of other clients keep an extension whose objects are deleted, and the status lists them", async () => {
+  test("status lists the finalizers of other clients that remain after an extension's objects are deleted", async () => {
     const x = await world.extension("waits");
     await world.conditions("waits", READY);
     const { finalizers = [] } = (await world.get("waits")).metadata;
@@ -66,11 +66,13 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     await world.gone("waits");
   });
 
-  test("finalizers of the garbage collector keep the objects when the deletion sets the finalizers", async () => {
+  test("a deletion with propagation policy Orphan keeps the objects and releases of an extension", async () => {
     const x = await world.extension("left");
     await world.conditions("left", READY);
     await cluster.client.delete(toObjectRef(x), { propagationPolicy: "Orphan" });
-    await eventually(async () => expect((await world.events("left")).join("\n")).toContain("Orphaned: the extension was deleted with --cascade=orphan"));
+    await eventually(async () =>
+      expect((await world.events("left")).join("\n")).toContain("Orphaned: the extension was deleted with --cascade=orphan"),
+    );
     expect(await deployment(x.spec.namespace)).toBeDefined();
     expect(await world.releases("left")).toEqual(["v1 deployed"]);
     expect(await listRemoved("left")).toEqual([]);

@@ -93,7 +93,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
   };
   const thing: KubeObject = { apiVersion: "handovers.example.com/v1", kind: "Thing", metadata: { name: "mine", namespace: "default" } };
 
-  test("two extensions swap their objects without deletion and without double ownership", async () => {
+  test("two extensions exchange objects without a deletion, and no object ever has two owners", async () => {
     await start("first", "1.0.0");
     await start("second", "2.0.0");
     await eventually(() => cluster.client.create(thing));
@@ -120,7 +120,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     expect(await owners(RED, BLUE, THINGS)).toEqual([undefined, undefined, undefined]);
   });
 
-  test("three extensions pass their objects around a ring", async () => {
+  test("three extensions exchange objects in a cycle without recreating them", async () => {
     await start("one", "1.0.0");
     await start("two", "2.0.0");
     await start("three", "3.0.0");
@@ -136,7 +136,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await removeAll("one", "two", "three");
   });
 
-  test("a swap whose first side fails leaves each object with one owner, and completes when the bundle is repaired", async () => {
+  test("an exchange whose first extension fails leaves each object with one owner, and completes when the extension gets a valid bundle", async () => {
     await start("failing", "1.0.0");
     await start("other", "2.0.0");
     const before = await uids();
@@ -154,7 +154,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await removeAll("failing", "other");
   });
 
-  test("a swap whose second side fails keeps its state through a restart, and completes when the bundle is repaired", async () => {
+  test("an exchange whose second extension fails leaves each object with one owner, even after a restart, and completes with a valid bundle", async () => {
     await start("leading", "1.0.0");
     await start("lagging", "2.0.0");
     const before = await uids();
@@ -173,7 +173,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await removeAll("leading", "lagging");
   });
 
-  test("an object that was released for another extension is deleted when that extension no longer contains it", async () => {
+  test("an object that one extension gave up for another is deleted when the bundle of the other no longer contains the object", async () => {
     await start("giver", "1.0.0");
     await start("taker", "4.0.0");
     await cluster.client.create({ ...BLUE, rules: [] });
@@ -194,7 +194,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await removeAll("giver", "taker");
   });
 
-  test("a swap completes after the controller stops at any write", { timeout: 240_000 }, async () => {
+  test("an exchange of objects completes after the controller stops at any write", { timeout: 240_000 }, async () => {
     await start("left", "1.0.0");
     await start("right", "2.0.0");
     const before = await uids();

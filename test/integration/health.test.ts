@@ -26,7 +26,7 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
     return own.map(({ verb, objectRef }) => `${verb} ${objectRef?.resource ?? ""}`);
   };
 
-  test("an extension whose objects become ready is Available and Ready, and causes no further requests", async () => {
+  test("an extension is Available and Ready when its objects are ready, and causes no further requests", async () => {
     const { spec } = await world.extension("fine");
     expect(await world.conditions("fine", READY)).toMatchObject({
       Available: "the only object with a health check is healthy",
@@ -41,7 +41,7 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
     expect(await listRequests(other.spec.namespace)).not.toEqual([]);
   });
 
-  test("an extension whose Pod does not become ready reports the Pod, and recovers automatically", async () => {
+  test("condition Available reports a Pod that does not become ready, and becomes True when the Pod is ready", async () => {
     const { spec } = await world.extension("late", { podOutcome: "NotReady" });
     const { Ready } = await world.conditions("late", {
       Progressing: "True/Succeeded",
@@ -59,7 +59,7 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
     await world.conditions("late", READY);
   });
 
-  test("a crash loop is reported with container and count, and noticed automatically, because the watch reports the workload's status", async () => {
+  test("condition Available reports a crash loop with the container and its restart count, even when no object of the bundle changes", async () => {
     const { spec } = await world.extension("crash");
     await world.conditions("crash", READY);
     await cluster.setPodOutcome(spec.namespace, "CrashLoop");
@@ -99,7 +99,7 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
   });
 
   // Source: I-23, progress deadline.
-  test("a rollout that exceeds its deadline fails with the exact message, until it completes", async () => {
+  test("a rollout that exceeds its deadline is reported until the rollout completes", async () => {
     const { spec } = await world.extension("overdue", { podOutcome: "NotReady", progressDeadlineMinutes: 10 });
     await world.conditions("overdue", { Progressing: "True/Succeeded", Available: "False/RollingOut" });
     const { Progressing } = await world.conditions("overdue", {

@@ -77,7 +77,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
     return renderKustomization(folder);
   }
 
-  test.for(VARIANTS)("the chart with $name renders the objects of kustomize", async (variant) => {
+  test.for(VARIANTS)("the chart with $name renders the same objects as kustomize", async (variant) => {
     const [expected, rendered] = [await renderTogether(variant), await renderChart(inFolder(variant.args))];
     const names = (objects: readonly KubeObject[]): string[] => objects.map(describeObject).sort();
     expect(names(rendered)).toEqual(names(expected));
@@ -123,7 +123,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
     const pods = (objects: readonly KubeObject[]) =>
       only(objects, "Deployment").map((object) => (object["spec"] as { template: { spec: PodSpec } }).template.spec);
 
-    test("the values of each program reach its Pods", async () => {
+    test("the chart applies the values for each server to its Pods", async () => {
       const set = [
         "image.repository=registry.example.com/olmv1",
         `image.digest=sha256:${"a".repeat(64)}`,

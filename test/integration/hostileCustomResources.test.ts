@@ -39,7 +39,7 @@ describeWithPrivateCluster("operator-controller and malicious custom resources",
   });
   afterAll(() => world?.stop());
 
-  test("operator-controller stays ready, reports how many objects it checked, and installs another extension while it checks 80 MB of custom resources", async () => {
+  test("operator-controller stays ready and installs another extension while it checks 80 MB of custom resources", async () => {
     const [things, good] = [new SmallPackage("things", OLD, NEW), new SmallPackage("good", OLD)];
     const metas: object[] = [];
     for (const one of [things, good]) {

@@ -93,7 +93,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect([await countBlobRequests(), await testPuller.entries("ext")]).toEqual([0, []]);
     });
 
-    test("a policy accepts an image that was signed, by tag and by digest", async () => {
+    test("a policy accepts a signed image, by tag and by digest", async () => {
       await attach(image.digest, mallory.claim(image.digest, name), alice.claim(image.digest, name));
       expect([await outcome(`${name}:v1`), await outcome(`${name}@${image.digest}`, { owner: "other" })]).toEqual(["pulled", "pulled"]);
       expect(await countBlobRequests()).toBe(2);
@@ -114,7 +114,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(proxy.requests.filter(({ path }) => path.endsWith(".sig"))).toEqual([]);
     });
 
-    test("a rejected image without a signature is reported with the checked locations", async () => {
+    test("the error for an image without a signature lists the checked locations", async () => {
       const tag = `${image.digest.replace(":", "-")}.sig`;
       const want = `${MISSING}; checked ${tag} and referrers in ${proxy.host}/${repository}: sign the image, or copy its signature to this repository`;
       await expect(testPuller.puller.pull("ext", `${name}:v1`, { signal })).rejects.toThrow(new RetryableError("Retrying", want));
@@ -126,7 +126,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(await outcome(`${name}:v1`)).toBe("pulled");
     });
 
-    test("a registry that does not return signatures fails the pull, which is not a rejection", async () => {
+    test("a pull fails without a rejection when the registry does not return signatures", async () => {
       await attach(image.digest, alice.claim(image.digest, name));
       proxy.arm({ on: "manifest", repository: `${repository}/manifests/sha256-`, answer: { status: 500 } });
       expect(await outcome(`${name}:v1`)).toMatch(/^error copying image: .*received unexpected HTTP status: 500 Internal Server Error$/);
@@ -146,7 +146,7 @@ describeWithCluster("the signature policy", (cluster) => {
     ["the manifest for this platform", "amd64", "pulled"],
     ["the index", "index", "pulled"],
     ["the manifest for another platform", "arm64", MISSING],
-  ] as const)("a policy checks a multi-platform image with a signature of %s: %s", async ([, what, want]) => {
+  ] as const)("a policy checks a multi-platform image that has a signature of %s: %s", async ([, what, want]) => {
     const other = await push("arm64");
     const platform = (architecture: string) => ({ platform: { os: "linux", architecture } });
     const images = [
@@ -173,14 +173,14 @@ describeWithCluster("the signature policy", (cluster) => {
       expect([await again(), await outcome(`${name}@${image.digest}`, { from: other.puller })]).toEqual(["pulled", "pulled"]);
     });
 
-    test("a stored image is rejected at once when the policy rejects it, and accepted at once when the policy accepts it again", async () => {
+    test("a change of the policy applies at once to a stored image", async () => {
       await writeFile(policy, JSON.stringify({ default: [{ type: "reject" }] }));
       expect(await again()).toContain("is rejected by policy.");
       await writeFile(policy, signedBy([alice]));
       expect(await again()).toBe("pulled");
     });
 
-    test("a stored image is rejected at once when its key is removed, and a signature with the new key is fetched once", async () => {
+    test("a stored image is rejected at once when its key is removed, and its signature with the new key is fetched once", async () => {
       const next = new Signer("Ed25519");
       await writeFile(policy, signedBy([next]));
       expect(await again()).toContain("connect ECONNREFUSED");
@@ -193,7 +193,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(await again()).toBe("pulled");
     });
 
-    test("a stored image without a signature needs one under a stricter policy", async () => {
+    test("a stored image without a signature is rejected when the policy requires a signature", async () => {
       await proxy.up();
       const later = await push("later");
       await writeFile(policy, JSON.stringify({ default: [{ type: "insecureAcceptAnything" }] }));
@@ -202,7 +202,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(await outcome(`${name}@${later.digest}`)).toBe(MISSING);
     });
 
-    test("another owner gets a stored image only under a signed name", async () => {
+    test("a stored image is returned to another owner only if the signature covers the requested image name", async () => {
       const alias = `${HOST}/${cluster.name("alias/app")}@${image.digest}`;
       await proxy.up();
       expect(await outcome(`${name}@${image.digest}`, { owner: "second" })).toBe("pulled");
@@ -211,7 +211,7 @@ describeWithCluster("the signature policy", (cluster) => {
     });
   });
 
-  test("the policy applies to the original name of a mirrored image, with the signatures of the mirror", async () => {
+  test("the policy checks a mirrored image by its original name, with signatures from the mirror", async () => {
     const mirror = await RegistryProxy.start(cluster.registry.host);
     onTestFinished(() => mirror[Symbol.asyncDispose]());
     const source = insecureRegistry(proxy.host, HOST);
@@ -228,7 +228,7 @@ describeWithCluster("the signature policy", (cluster) => {
     expect(mirror.requests.some(({ path }) => path.endsWith(".sig"))).toBe(true);
   });
 
-  test("the policy applies to a tag that another owner resolved", async () => {
+  test("the policy checks a pull by digest with the tag from which the digest was resolved", async () => {
     const rule = [{ type: "sigstoreSigned", keyData: Buffer.from(alice.pem).toString("base64"), signedIdentity: { type: "matchExact" } }];
     await writeFile(policy, JSON.stringify({ default: [{ type: "reject" }], transports: { docker: { [`${name}:v1`]: rule } } }));
     await attach(image.digest, alice.claim(image.digest, `${name}:v1`));
@@ -236,7 +236,7 @@ describeWithCluster("the signature policy", (cluster) => {
     expect(await outcome(`${name}@${image.digest}`, { identity: `${name}:v1` })).toBe("pulled");
   });
 
-  test("olmv1 applies the policy too", async () => {
+  test("olmv1 rbac applies the signature policy", async () => {
     const conf = join(await folder(), "registries.conf");
     await writeFile(conf, insecureRegistry(proxy.host, HOST));
     const files = new Map(Object.entries(tinyBundle("1.0.0")).map(([path, text]) => [path, Buffer.from(text)]));
@@ -273,7 +273,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(open.logged.filter((line) => line.includes("no default policy found, using insecure policy"))).toHaveLength(1);
     });
 
-    test("a new policy is logged once for each content, with its unsupported parts", async () => {
+    test("each new content of the policy file is logged once, with its unsupported parts", async () => {
       const countLogged = (text: string): number => testPuller.logged.filter((line) => line.includes(text)).length;
       await pullFirst();
       await pullFirst();
@@ -284,7 +284,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect([countLogged("signature policy in force"), countLogged('"unsupported":{"example.com":"\\"signedBy\\""}')]).toEqual([2, 1]);
     });
 
-    test("a policy can reference key files, which can be replaced", async () => {
+    test("a policy can reference key files, and a replaced key file is read again", async () => {
       const key = join(await folder(), "cosign.pub");
       const rule = { type: "sigstoreSigned", keyPath: key, signedIdentity: { type: "matchRepository" } };
       await writeFile(policy, JSON.stringify({ default: [rule] }));

@@ -67,7 +67,7 @@ describeWithCluster("sources of images", (cluster) => {
         "source: pulled",
         "source: pulled",
       ],
-    ])("registries.conf with %s determines where an image is pulled", async ([, conf, byTag, byDigest]) => {
+    ])("registries.conf with %s determines from which registry an image is pulled", async ([, conf, byTag, byDigest]) => {
       expect([await pull(conf, "tag"), await pull(conf, "digest")]).toEqual([byTag, byDigest]);
     });
 
@@ -77,14 +77,14 @@ describeWithCluster("sources of images", (cluster) => {
       );
     });
 
-    test("the error reports a mirror without TLS that is not marked insecure", async () => {
+    test("a pull fails when a mirror has no TLS and is not marked insecure, and the error reports the mirror", async () => {
       const conf = `${SOURCE}blocked = true\n[[registry.mirror]]\nlocation = "MIRROR"\n`;
       expect(await pull(conf, "tag")).toContain(
         'MIRROR/REPO:v1: pinging container registry MIRROR: Get "https://MIRROR/v2/": http: server gave HTTP response to HTTPS client',
       );
     });
 
-    test("a mirror is sufficient when the source is stopped", async () => {
+    test("an image is pulled from a mirror when the source registry is stopped", async () => {
       await source.down();
       try {
         expect([await pull(SOURCE + MIRROR, "tag"), await pull(SOURCE + MIRROR, "digest")]).toEqual(["mirror: pulled", "mirror: pulled"]);
@@ -95,7 +95,7 @@ describeWithCluster("sources of images", (cluster) => {
     });
   });
 
-  test("Docker's formats are pulled like OCI's, by tag and by digest", async () => {
+  test("images in Docker's format are pulled by tag and by digest", async () => {
     const name = cluster.name("docker/app");
     const tar = await createTar(files);
     const pushed = await withPusher(cluster.registry, name, async (pusher) => {
@@ -147,7 +147,7 @@ describeWithCluster("sources of images", (cluster) => {
     const auths = { [HOST]: { username: "user", password: PASSWORD } };
 
     // Source: C-02, C-10.
-    test("a registry is trusted while the folder of certificate authorities contains its own", async () => {
+    test("a registry is trusted while the folder of CA certificates contains its CA", async () => {
       const casDir = await folder();
       const { puller: p } = await puller({ auths, casDir, env: { HTTPS_PROXY: proxy.url } });
       const outcome = async (): Promise<string> =>
@@ -172,7 +172,7 @@ describeWithCluster("sources of images", (cluster) => {
       [HOST, false],
       ["example.org,10.0.0.0/8", true],
       ["", true],
-    ] as const)("NO_PROXY=%s determines whether a registry is reached through the proxy: %s", async ([exceptions, proxied]) => {
+    ] as const)("NO_PROXY=%s determines whether pulls use the proxy: %s", async ([exceptions, proxied]) => {
       const casDir = await folder();
       await writeFile(join(casDir, "registry.crt"), cert);
       const env = { HTTPS_PROXY: proxy.url, NO_PROXY: exceptions };

@@ -52,7 +52,7 @@ const interruptions = ({ lines }: Followed): unknown[] =>
   lines.filter(({ msg }) => msg === "watch interrupted").map(({ reason }) => reason);
 
 describeWithCluster("an informer on the API server", (cluster) => {
-  test("an informer without permissions starts when they are granted", async () => {
+  test("an informer starts when its missing permissions are granted", async () => {
     const namespace = await cluster.namespace("informer");
     const metadata = { name: "reader", namespace };
     await cluster.client.create({ apiVersion: "v1", kind: "ServiceAccount", metadata });
@@ -71,7 +71,7 @@ describeWithCluster("an informer on the API server", (cluster) => {
     await eventually(() => expect(followed.seen).toEqual(["add first", "add second"]));
   });
 
-  test("a controller on an informer reconciles each object, and only the changed ones again", async () => {
+  test("a controller with an informer reconciles each object once, and again only when the object changes", async () => {
     const namespace = await cluster.namespace("controller");
     const { informer, log } = follow(cluster.client, { namespace });
     const queue = new WorkQueue({ baseDelayMs: 10 });
@@ -103,7 +103,7 @@ describeWithCluster("an informer on the API server", (cluster) => {
 });
 
 describeWithPrivateCluster("an informer over a restart of its API server", (cluster, dev) => {
-  test("an informer misses no change before or after a restart of its API server", async () => {
+  test("an informer misses no changes when its API server restarts", async () => {
     const namespace = await cluster.namespace("informer");
     await cluster.client.create({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "sa", namespace } });
     const user: Client = cluster.client;

@@ -48,7 +48,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     patch(name, { metadata: { annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: new Date().toISOString() } } });
   const isForgotten = (name: string): Promise<void> => world.until(name, ({ status }) => expect(status?.keptCRDs).toBeUndefined());
 
-  test("a kept CRD is tracked through further upgrades and a restart, and deleted when it is unused", async () => {
+  test("a kept CRD is deleted when it is unused, even after further upgrades and a restart", async () => {
     await keeping("later");
     await move("later", "3.0.0");
     await world.until("later", ({ status }) => expect(status?.keptCRDs).toEqual(KEPT));
@@ -68,7 +68,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await world.remove("later");
   });
 
-  test("an uninstall with crdPolicy Delete deletes the definitions that an upgrade kept, with their custom resources", async () => {
+  test("an uninstall with crdPolicy Delete deletes the CRDs that an upgrade kept, and their custom resources", async () => {
     await keeping("deleting");
     await move("deleting", "3.0.0");
     await patch("deleting", { spec: { uninstall: { crdPolicy: "Delete" } } });
@@ -79,7 +79,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await eventually(async () => expect(await definition()).toBeUndefined());
   });
 
-  test("an uninstall keeps the definitions that an upgrade kept, and the next extension adopts them", async () => {
+  test("an uninstall keeps the CRDs that an upgrade kept, and the next extension adopts them", async () => {
     await keeping("leaving");
     await world.remove("leaving");
     expect(await definition()).toBeDefined();
@@ -91,7 +91,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await eventually(async () => expect(await definition()).toBeUndefined());
   });
 
-  test("another extension adopts a kept definition, and a rollback to a bundle with it adopts it again", async () => {
+  test("another extension can adopt a kept CRD, and a rollback of the first extension adopts the CRD again", async () => {
     await keeping("giving");
     await start("taking");
     expect((await definition())?.metadata.labels?.[LABEL_OWNER_NAME]).toBe("taking");
@@ -110,7 +110,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await world.remove("taking");
   });
 
-  test("a kept definition that can no longer be read or deleted blocks neither upgrade nor uninstall", async () => {
+  test("upgrade and uninstall succeed when the permissions to read and delete a kept CRD are missing", async () => {
     await keeping("denied");
     await cluster.client.delete(toObjectRef(THING));
     const others = { apiGroups: ["", "apps", "kept.example.com"], resources: ["*"], verbs: ["*"] };

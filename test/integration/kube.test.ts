@@ -45,7 +45,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     namespace = await cluster.namespace("kube");
   });
 
-  test("a scoped client acts as its ServiceAccount, although the parent has a client certificate", async () => {
+  test("a client for a ServiceAccount acts as that ServiceAccount, although its parent has a client certificate", async () => {
     const scoped = await scopedClient(cluster, namespace, "installer");
     const admin = await whoAmI(cluster.client);
     expect(admin).not.toContain("serviceaccount");
@@ -58,7 +58,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(many.every((who, i) => (i % 2 === 0) === (who === admin))).toBe(true);
   });
 
-  test("a request succeeds after its ServiceAccount is recreated: the rejected token is replaced", async () => {
+  test("a client requests a new token when the API server rejects the token because its ServiceAccount was recreated", async () => {
     const name = "renewed";
     await cluster.client.create({ ...SERVICE_ACCOUNT, metadata: { name, namespace } });
     const source = new ServiceAccountTokens(cluster.client).tokenFor(namespace, name);
@@ -73,7 +73,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     });
   });
 
-  test("the error reports a missing ServiceAccount or namespace", async () => {
+  test("the error for a failed token request reports a missing ServiceAccount or namespace", async () => {
     const tokens = new ServiceAccountTokens(cluster.client);
     expect(await thrownBy(tokens.tokenFor(namespace, "nobody")())).toMatchObject({
       status: 404,
@@ -113,7 +113,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(again.metadata.resourceVersion).toBe(forced.metadata.resourceVersion);
   });
 
-  test("replace with a stale resourceVersion and delete with a wrong uid return 409", async () => {
+  test("Client.replace with a stale resourceVersion and Client.delete with a wrong uid fail with 409", async () => {
     const created = await cluster.client.create(configMap(namespace, "versioned"));
     const ref = { ...CONFIG_MAP, name: "versioned", namespace };
     await cluster.client.patch(ref, { data: { a: "1" } }, { type: "merge" });
@@ -124,7 +124,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(await cluster.client.get(ref)).toBeUndefined();
   });
 
-  test("an invalid object is a 422 error", async () => {
+  test("a request with an invalid object fails with 422", async () => {
     const err = await thrownBy(cluster.client.create(configMap(namespace, "Not_A_Name")));
     expect(err).toMatchObject({ status: 422, reason: "Invalid" });
   });
@@ -137,7 +137,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(after["data"]).toEqual({ a: "2", b: "3" });
   });
 
-  test("a name with capitals and colons is sent unchanged", async () => {
+  test("an object name with capitals and colons is sent unchanged", async () => {
     const name = cluster.name("My:ClusterRole");
     const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" };
     await cluster.client.create({ ...role, metadata: { name }, rules: [] });
@@ -157,7 +157,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(one.items).toHaveLength(1);
   });
 
-  test("a kind is served only while its CRD exists", async () => {
+  test("Client.resourceFor finds a kind only while its CRD exists", async () => {
     const group = `${cluster.name("g")}.example.com`;
     const kind = { apiVersion: `${group}/v1`, kind: "Thing" };
     const err = await thrownBy(cluster.client.get({ ...kind, name: "x", namespace }));
@@ -177,7 +177,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     await eventually(async () => expect(await thrownBy(cluster.client.list(kind))).toBeInstanceOf(KindNotServed));
   });
 
-  test("a watch reports changes after the list, and ends when it is aborted", async () => {
+  test("a watch reports changes since the list, and ends when its signal aborts", async () => {
     const { resourceVersion } = await cluster.client.list(CONFIG_MAP, { namespace });
     const stop = new AbortController();
     const events: WatchEvent[] = [];
@@ -196,7 +196,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     await watching;
   });
 
-  test("many streams of several ServiceAccounts share a few connections", async () => {
+  test("many watches of several ServiceAccounts share a few connections", async () => {
     const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"] }];
     const clients = [await scopedClient(cluster, namespace, "many-one", rules), await scopedClient(cluster, namespace, "many-two", rules)];
     const { resourceVersion } = await eventually(
@@ -223,7 +223,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(connections).toBeLessThanOrEqual(6);
   });
 
-  test("a watch of metadata contains no content, and needs only permission for its one name", async () => {
+  test("a watch of the metadata of one object returns no other fields, and needs permission only for that name", async () => {
     const rules = [{ apiGroups: [""], resources: ["secrets"], resourceNames: ["mine"], verbs: ["get", "list", "watch"] }];
     const scoped = await scopedClient(cluster, namespace, "watcher", rules);
     const secret = { apiVersion: "v1", kind: "Secret" };
@@ -248,7 +248,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect([got?.kind, got?.["data"]]).toEqual(["Secret", undefined]);
   });
 
-  test("repeated events about an object are counted", async () => {
+  test("EventRecorder counts repeated Events about an object", async () => {
     const recorder = new EventRecorder(cluster.client, { component: "operator-controller", log: { debug: () => undefined } });
     const about = await cluster.client.create(configMap(namespace, "eventful"));
     for (let i = 0; i < 3; i++) recorder.record(about, "Warning", "Failed", "it did not work");
@@ -268,7 +268,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(items).toHaveLength(2);
   });
 
-  test("an event about a cluster-scoped object is in namespace default", async () => {
+  test("EventRecorder writes an Event about a cluster-scoped object to namespace default", async () => {
     const recorder = new EventRecorder(cluster.client, { component: "test", log: { debug: () => undefined } });
     const about = await cluster.client.get({ apiVersion: "v1", kind: "Namespace", name: namespace });
     recorder.record(about ?? configMap("", ""), "Normal", "Seen", "seen");
@@ -285,7 +285,7 @@ describeWithCluster("a client of the API server", (cluster) => {
   const second = { client: undefined as Client | undefined };
   afterAll(() => second.client?.close());
 
-  test("closing a client ends its streams, and those of its token clients", async () => {
+  test("closing a client ends its watches and the watches of its token clients", async () => {
     const own = (second.client = Client.fromKubeConfig(cluster.kubeconfig));
     const { resourceVersion } = await own.list(CONFIG_MAP, { namespace });
     const watching = thrownBy(Array.fromAsync(own.watch(CONFIG_MAP, { namespace, resourceVersion })));

@@ -79,7 +79,7 @@ describeWithCluster("leader election on the API server", (cluster) => {
       return leading[0]!;
     });
 
-  test("one of three candidates leads; when it stops, another follows at once, until the last has released the Lease", async () => {
+  test("one of three candidates leads, and another leads at once when the leader stops and releases the Lease", async () => {
     const { replicas, name } = start(3);
     const left = [...replicas];
     for (let transitions = 0; left.length > 0; transitions++) {
@@ -98,7 +98,7 @@ describeWithCluster("leader election on the API server", (cluster) => {
     expect((await readLease(name))?.spec).toMatchObject({ holderIdentity: "" });
   });
 
-  test("a disconnected leader stops by its own clock, before another one starts", async () => {
+  test("a leader without a connection stops before another candidate leads", async () => {
     const { replicas, clients } = start(2, HASTY);
     const first = await findLeader(replicas);
     clients[replicas.indexOf(first)]!.cut = true;
@@ -106,7 +106,7 @@ describeWithCluster("leader election on the API server", (cluster) => {
     expect(first.terms[0]?.to).toBeLessThan(replicas.find((one) => one !== first)?.terms[0]?.from ?? 0);
   });
 
-  test("a leader keeps its Lease as long as it renews it, although others change it", async () => {
+  test("a leader keeps its Lease when another client edits or deletes the Lease", async () => {
     const { replicas, name } = start(2, HASTY);
     const leader = await findLeader(replicas);
     const before = await readLease(name);
@@ -126,7 +126,7 @@ describeWithCluster("leader election on the API server", (cluster) => {
     expect([leader.election.leading, leader.terms.length]).toEqual([true, 1]);
   });
 
-  test("a Lease that is emptied or gets another holder ends the term", async () => {
+  test("a leader stops when its Lease is emptied or gets another holder", async () => {
     const { replicas, name } = start(2);
     const leader = await findLeader(replicas);
     await edit(name, { holderIdentity: "" });

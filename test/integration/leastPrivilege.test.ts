@@ -71,12 +71,12 @@ describeWithData("real data", (data) =>
       await world.setPodOutcome(operator, "Ready");
     }
 
-    test("the data contain enough real operators", () => {
+    test("the folder of real data contains enough operators", () => {
       expect(operators.filter(({ versions }) => versions.length > 1).length).toBeGreaterThan(3);
       expect(operators.flatMap(({ versions }) => versions).length).toBeGreaterThanOrEqual(BUNDLES);
     });
 
-    test("real operators are installed, corrected, upgraded and uninstalled with exactly the derived permissions, and use each of them", {
+    test("real operators are installed, corrected, upgraded and uninstalled with exactly the derived permissions, and each permission is used", {
       timeout: 600_000,
     }, async () => {
       const each = (work: (operator: RealOperator) => Promise<void>): Promise<void[]> => Promise.all(operators.map(work));
@@ -111,7 +111,7 @@ describeWithData("real data", (data) =>
       }
     });
 
-    test("each revoked permission causes a denied request, and either a problem or a fallback", {
+    test("each revoked permission results in a denied request, and in a problem or a fallback", {
       timeout: ALL ? 7_200_000 : 400_000,
     }, async () => {
       const tried: ScopedPermission[] = [];

@@ -334,7 +334,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     expect((await world.get("hello")).spec.source.catalog?.version).toBeUndefined();
   });
 
-  test("olmv1 migrate rolls back only from unchanged backups", async () => {
+  test("olmv1 migrate rolls back only when the backups are unchanged", async () => {
     const ref: ObjectRef = { apiVersion: "v1", kind: "Secret", namespace: NAMESPACE, name: "hello-migration-backup" };
     const { marks } = ((await cluster.client.get(ref))?.["data"] ?? {}) as { marks: string };
     const write = (text: string): Promise<KubeObject> => cluster.client.patch(ref, { data: { marks: text } }, { type: "merge" });
@@ -344,7 +344,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     await write(marks);
   });
 
-  test("olmv1 migrate cannot roll back after a cleanup, which deletes all backups", async () => {
+  test("olmv1 migrate cleanup deletes all backups, so that a rollback fails", async () => {
     const before = await running();
     expect((await migrate(["cleanup", "hello"])).out).toContain("ClusterRole p.v1.0.0-x7k2p");
     expect((await migrate(["cleanup", "--all"])).out).toMatch(
@@ -367,7 +367,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("cannot be rolled back: it has no backup of Subscription")]);
   });
 
-  test("the first upgrade removes the additions of OLM v0 from the Pods", async () => {
+  test("the first upgrade after a migration removes the annotations and variables of OLM v0 from the Pods", async () => {
     const pods = async (): Promise<{
       metadata: { annotations: JsonObject };
       spec: { containers: { image: string; env?: unknown[] }[] };

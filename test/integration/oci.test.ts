@@ -32,7 +32,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     expect(await p.resolve(`quay.io/${repository}:v1`, signal)).toEqual({ canonical: pulled.canonical, digest: pushed.digest });
   });
 
-  test("the digest of content does not depend on its order", async () => {
+  test("the digest of unpacked content does not depend on the order of its files", async () => {
     const repository = cluster.name("ns/app");
     const shuffled = new Map([...files].reverse());
     const one = await pushImage(cluster.registry, repository, "one", { files, labels: { b: "2", a: "1" } });
@@ -40,7 +40,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     expect(two).toEqual(one);
   });
 
-  test("a catalog image is unpacked to its folder only", async () => {
+  test("only the catalog folder of a catalog image is unpacked", async () => {
     const repository = cluster.name("ns/catalog");
     await pushImage(cluster.registry, repository, "latest", { files, labels });
     const { puller: p } = await createMirrored();
@@ -83,7 +83,7 @@ describeWithCluster("images in a real registry", (cluster) => {
       { pathDepth: 1 },
       "error applying image: error applying layer[0]: directories are nested more than 1 levels deep",
     ],
-  ])("a bundle with more %s than permitted is rejected as terminal, and its files are deleted", async ([, limits, says]) => {
+  ])("a bundle with more %s than permitted is rejected with a terminal error, and its files are deleted", async ([, limits, says]) => {
     const repository = cluster.name("ns/large");
     const { digest } = await pushImage(cluster.registry, repository, "v1", { files });
     const testPuller = await puller({
@@ -96,7 +96,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     expect(await testPuller.entries("ext")).toEqual([]);
   });
 
-  test("a pull of an index selects the image of the platform", async () => {
+  test("a pull of an index selects the image for the current platform", async () => {
     const repository = cluster.name("ns/multi");
     const images = await Promise.all(
       ["amd64", "arm64"].map(async (architecture) => ({
@@ -116,7 +116,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     }
   });
 
-  test("a moved tag is followed, and a digest is not affected", async () => {
+  test("a pull by tag returns the new image when the tag has moved, and a pull by digest returns the old image", async () => {
     const repository = cluster.name("ns/app");
     const first = await pushImage(cluster.registry, repository, "v1", { files: new Map([["a", Buffer.from("1")]]) });
     const second = await pushImage(cluster.registry, repository, "v1", { files: new Map([["a", Buffer.from("2")]]) });
@@ -127,7 +127,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     expect(await read(`quay.io/${repository}@${second.digest}`)).toBe("2");
   });
 
-  test("a missing image is reported with the message of the registry", async () => {
+  test("the error for a missing image contains the message of the registry", async () => {
     const { puller: p } = await createMirrored();
     const { host } = cluster.registry;
     await expect(p.pull("ext", "quay.io/no/such:v1", { signal })).rejects.toThrow(

@@ -162,7 +162,7 @@ describe.skipIf(!clusterAvailable())("a real registry with required login", () =
       );
     });
 
-    test("a client requests only the token scopes that it needs", () => {
+    test("a registry client requests only the token scopes that it needs", () => {
       expect(new Set(scopes)).toEqual(
         new Set([
           "repository:public/app:pull,push",

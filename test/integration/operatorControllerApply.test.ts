@@ -23,7 +23,7 @@ const { log } = stepContext();
 describeWithCluster("applying an extension's objects on a real API server", (cluster) => {
   beforeAll(() => cluster.installCrds());
 
-  test("an apply reports its effect on each object, and restores changed or deleted objects", async () => {
+  test("Applier.apply reports its effect on each object, and restores changed or deleted objects", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = prepareObjectsFor(x, [configMap("a", ns, { k: "v" }), configMap("b", ns, { k: "v" })]);
     const pass = async (): Promise<string[]> => {
@@ -58,7 +58,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect((await cluster.client.get(toObjectRef(object)))?.metadata).toMatchObject(marks);
   });
 
-  test("a dry run reports all errors at once without writes; a binding to a role of the same release is not an error", async () => {
+  test("a dry run reports all errors at once without writes, and accepts a binding to a role of the same release", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const verbsOfObjects = ["get", "create", "patch"];
     const roles: PolicyRule = {
@@ -93,7 +93,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
   });
 
   // Source: O-04.
-  test("Deployments and bindings are recreated for an immutable field, and other kinds are rejected by name", async () => {
+  test("only Deployments and bindings are recreated when an immutable field changes, and the error lists objects of other kinds", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const buildLabelled = (kind: string, app: string): KubeObject => ({
       apiVersion: "apps/v1",
@@ -138,7 +138,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect((await cluster.client.get(toObjectRef(broken)))?.["spec"]).toMatchObject({ selector: { matchLabels: { app: "b" } } });
   });
 
-  test("an apply does not change an object that was recreated after the read", async () => {
+  test("Applier.apply does not change an object that was recreated after the read", async () => {
     const { ns, account } = await loneExtension(cluster);
     const first = await cluster.client.create(configMap("a", ns, { whose: "ours" }));
     await cluster.client.delete(toObjectRef(first));
@@ -149,7 +149,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect((await cluster.client.get(toObjectRef(first)))?.["data"]).toEqual({ whose: "theirs" });
   });
 
-  test("drift correction restores the objects of served kinds, and reports the other kinds", async () => {
+  test("drift correction restores objects of kinds that the cluster serves, and reports kinds that it does not serve", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const monitor = { apiVersion: `${ns}.example.com/v1`, kind: "Monitor", metadata: { name: "m", namespace: ns } };
     const objects = prepareObjectsFor(x, [configMap("a", ns, { k: "v" }), monitor]);
@@ -200,7 +200,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     ],
     ["the ServiceAccount is missing", ({ extension, releases }) => ({ ...newStarted(extension), phase: "observed", releases }), false],
     ["no release is installed", (phase) => ({ ...phase, releases: { ...phase.releases, installed: undefined } }), false],
-  ])("the installed bundle is reconciled after a failure as expected when %s", async ([, change, kept]) => {
+  ])("the controller reconciles the installed bundle after a failure when %s", async ([, change, kept]) => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = prepareObjectsFor(x, [configMap("a", ns)]);
     const { deps, phase, context } = passOver(
@@ -233,7 +233,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     };
   }
 
-  test("a release that is rejected during its writes is recorded as failed, reports its progress, and resumes under its number", async () => {
+  test("a release whose object is rejected during the apply is recorded as failed, and the next attempt has the same revision", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace: ns } };
     const objects = [configMap("a", ns), secret];
@@ -257,7 +257,10 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(refused.events).toEqual([
       `Warning ApplyFailed: install of bundle "p.v1.0.0" failed (objects so far: 1 created): ${refused.error}`,
     ]);
-    expect(releases.records.get(1)).toMatchObject({ status: "failed", description: expect.stringContaining("(objects so far: 1 created)") as string });
+    expect(releases.records.get(1)).toMatchObject({
+      status: "failed",
+      description: expect.stringContaining("(objects so far: 1 created)") as string,
+    });
     await pass();
     expect(releases.state).toEqual(["v1 failed"]);
     await lift();
@@ -266,7 +269,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
   });
 
   // Source: G-08.
-  test("a failed attempt is checked in addition to the deployed release, until a release is deployed", async () => {
+  test("the list of active releases contains a failed attempt and the deployed release, until another release is deployed", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const labels = { [LABEL_BUNDLE_NAME]: "p.v0.9.0" };
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, labels }));
@@ -284,7 +287,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(releases.state).toEqual(["v1 superseded", "v2 deployed"]);
   });
 
-  test("a health check keeps data that the same reconcile stored when the release becomes healthy for the first time", async () => {
+  test("checkHealth keeps the input digest that the same reconcile stored when the release is healthy for the first time", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const releases = new MemoryReleases();
     const labels = { app: "w" };
@@ -312,7 +315,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(releases.records.get(1)).toMatchObject({ inputDigest: "d2", rolledOutAt: expect.any(String) as string });
   });
 
-  test("a failure is reported even if it cannot be recorded", async () => {
+  test("a failed release is reported even if the failure cannot be recorded", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const releases = new MemoryReleases();
     releases.failures.update = new Error("connection refused");

@@ -76,7 +76,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(toObjectRef(x));
   });
 
-  test("a revision is unique: a second writer gets an error and changes nothing", async () => {
+  test("a second writer of the same revision gets an error and changes nothing", async () => {
     const x = await extension();
     const [mine, theirs] = [release(x, 1, "pending-install", { objects: ["a"] }), release(x, 1, "pending-install", { objects: ["b"] })];
     await store.create(mine, toOwner(x));
@@ -89,7 +89,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(toObjectRef(x));
   });
 
-  test("a reader sees either the old or the new release while a large one is written, without leftover Secrets", async () => {
+  test("a reader gets either the old or the new release while a large release is written, and no unused Secrets remain", async () => {
     const x = await extension();
     const contents = [noise(), noise(), [configMap("small", "ns")]];
     await store.create(release(x, 1, "deployed", { objects: contents[0]! }), toOwner(x));
@@ -117,7 +117,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(toObjectRef(x));
   });
 
-  test("an incomplete record is distinguished from a record that lost a chunk", async () => {
+  test("the release history distinguishes an incomplete record from a record with a missing chunk", async () => {
     const x = await extension();
     const buildStored = (version: number, status: ReleaseRecord["status"]): KubeObject => {
       const [index] = encodeRelease(release(x, version, status, { objects: noise() }), { systemNamespace: system, owner: toOwner(x) });
@@ -158,7 +158,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(toObjectRef(x));
   });
 
-  test("an extension ignores the releases of an earlier extension with its name; it adopts orphaned ones and labels them at the next write", async () => {
+  test("the release history of an extension excludes releases of an earlier extension with its name, and includes orphaned releases", async () => {
     const [x, earlier] = [await extension(), await extension()];
     await store.create(release(x, 4, "deployed", { objects: ["a"] }), toOwner(earlier));
     expect(await store.history(toOwner(x))).toEqual({ ...newReleaseHistory(), highest: 4, foreign: [{ version: 4, status: "deployed" }] });
@@ -171,7 +171,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     for (const object of [x, earlier]) await cluster.client.delete(toObjectRef(object));
   });
 
-  test("neither status nor finalizers are written to an extension that was recreated under its name", async () => {
+  test("status and finalizers of a deleted extension are not written to a new extension with the same name", async () => {
     const first = await extension();
     const { name } = first.metadata;
     const statuses = createExtensionStatusWriter(cluster.client, new RecordedEvents());
@@ -193,7 +193,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(toObjectRef(second));
   });
 
-  test("a bundle name that the status does not accept only removes the install section", async () => {
+  test("the status is written without status.install when the API server rejects the bundle's name", async () => {
     const x = await extension();
     const conditions = [
       { type: "Installed", status: "True" as const, reason: "Succeeded", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },

@@ -97,7 +97,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
       return progress;
     });
 
-  test("uninstall without custom resources deletes all objects, workloads with their Pods first", async () => {
+  test("uninstall without custom resources deletes all objects, starting with workloads and their Pods", async () => {
     const set = await install();
     await eventually(async () => {
       const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Pod" }, { namespace: set.x.metadata.name });
@@ -112,7 +112,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect((await cluster.client.list({ apiVersion: "v1", kind: "Pod" }, { namespace: set.x.metadata.name })).items).toEqual([]);
   });
 
-  test("uninstall waits until webhook configurations are deleted before it deletes other objects", async () => {
+  test("uninstall deletes other objects only after the webhook configurations are deleted", async () => {
     const set = await install();
     await hold(set.of("ValidatingWebhookConfiguration"), [HOLD]);
     const { did, waitingFor } = await set.pass();
@@ -129,7 +129,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     [undefined, "custom resources exist"],
     ["DeleteIfUnused", "custom resources exist"],
     ["Retain", "spec.uninstall.crdPolicy is Retain"],
-  ])("uninstall with policy %s keeps a definition in use, with its custom resources", async ([policy, reason]) => {
+  ])("uninstall with policy %s keeps a CRD that has custom resources", async ([policy, reason]) => {
     const set = await install(policy);
     const thing = await set.thing();
     const definition = set.of("CustomResourceDefinition");
@@ -144,7 +144,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, [thing])).toEqual(["Thing"]);
   });
 
-  test("uninstall with policy Delete deletes custom resources first, while the operator still runs to clean up", async () => {
+  test("uninstall with policy Delete deletes custom resources before the operator, which runs their finalizers", async () => {
     const set = await install("Delete");
     const thing = await set.thing([HOLD]);
     const { did, waitingFor } = await set.pass();
@@ -156,13 +156,13 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, set.objects)).toEqual([]);
   });
 
-  test("uninstall with policy Retain keeps an unused definition too", async () => {
+  test("uninstall with policy Retain keeps a CRD without custom resources", async () => {
     const set = await install("Retain");
     await uninstall(set);
     expect(await liveKinds(cluster, set.objects)).toEqual(["CustomResourceDefinition"]);
   });
 
-  test("uninstall reports a missing permission, stops, and resumes when it is granted", async () => {
+  test("uninstall stops at a missing permission, reports it, and resumes when the permission is granted", async () => {
     const set = await install();
     const rules = (resources: string[]): PolicyRule[] => [
       { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] },
@@ -185,7 +185,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, set.objects)).toEqual([]);
   });
 
-  test("uninstall treats a CRD as in use when its custom resources cannot be listed", async () => {
+  test("uninstall keeps a CRD when its custom resources cannot be listed", async () => {
     const set = await install();
     await set.account.grant([{ ...EVERYTHING, verbs: ["get", "delete", "patch"] }]);
     const { kept } = await uninstall(set);
@@ -206,7 +206,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     return kept.map(({ text }) => text.slice(text.indexOf(": ") + 2));
   }
 
-  test("uninstall keeps a definition with its custom resources when none of its versions is served", async () => {
+  test("uninstall keeps a CRD when none of its versions is served, so that its custom resources are kept", async () => {
     const set = await install();
     const thing = await set.thing();
     await crdSpec(set, { versions: versions(set).map((version) => ({ ...version, served: false })) });
@@ -215,7 +215,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     await eventually(async () => expect(await liveKinds(cluster, [thing])).toEqual(["Thing"])); // when it is served again
   });
 
-  test("uninstall keeps a definition when its custom resources are still being deleted", async () => {
+  test("uninstall keeps a CRD when its custom resources are still being deleted", async () => {
     const set = await install();
     const thing = await set.thing([HOLD]);
     await cluster.client.delete(toObjectRef(thing));
@@ -223,7 +223,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     await hold(thing, []);
   });
 
-  test("uninstall keeps a definition when the API server has not accepted its names", async () => {
+  test("uninstall keeps a CRD when the API server has not accepted its names", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const group = `${ns}.example.com`;
     const { spec, ...first } = thingDefinition(group);
@@ -250,7 +250,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, objects)).toEqual(["CustomResourceDefinition"]);
   });
 
-  test("uninstall checks a definition again when it changes between check and delete, and keeps it when it is in use by then", async () => {
+  test("uninstall checks a CRD again when it changes between check and delete, and keeps the CRD if it has custom resources by then", async () => {
     const set = await install();
     const crd = (await cluster.client.get(toObjectRef(set.of("CustomResourceDefinition"))))!;
     await eventually(() => cluster.client.list({ apiVersion: `${set.x.metadata.name}.example.com/v1`, kind: "Thing" }));
@@ -277,7 +277,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, [crd])).toEqual(["CustomResourceDefinition"]);
   });
 
-  test("pruning keeps a definition with its custom resources when none of its versions is served", async () => {
+  test("pruning keeps a CRD when none of its versions is served, so that its custom resources are kept", async () => {
     const set = await install();
     const thing = await set.thing();
     await crdSpec(set, { versions: versions(set).map((version) => ({ ...version, served: false })) });
@@ -292,7 +292,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     await eventually(async () => expect(await liveKinds(cluster, [thing])).toEqual(["Thing"])); // when it is served again
   });
 
-  test("uninstall does not delete an object with a new owner", async () => {
+  test("uninstall does not delete an object that has a new owner", async () => {
     const set = await install();
     const settings = set.of("ConfigMap");
     await cluster.client.delete(toObjectRef(settings));
@@ -301,7 +301,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, set.objects)).toEqual(["ConfigMap"]);
   });
 
-  test("pruning deletes the extension's objects that only older releases contain, and keeps a definition in use", async () => {
+  test("pruning deletes objects that only older releases contain, but keeps a CRD that has custom resources", async () => {
     const set = await install();
     await set.thing();
     const { name, uid = "" } = set.x.metadata;

@@ -37,12 +37,12 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     return { ns, x, desired, account, lacking };
   }
 
-  test("the check reports no missing permissions for an account with all permissions", async () => {
+  test("the permission check reports nothing for a ServiceAccount with all permissions", async () => {
     const { lacking } = await world([{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]);
     await eventually(async () => expect(await lacking()).toBeUndefined());
   });
 
-  test("the check reports all missing permissions at once with details and the command, and checks permission to watch without a request", async () => {
+  test("the permission check reports all missing permissions at once, with details and the command that grants them", async () => {
     const { ns, lacking, account } = await world([]);
     const { text, problem, uncertain } = (await lacking())!;
     const [head, ...lines] = text.split("\n  ");
@@ -69,7 +69,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     await eventually(async () => expect(await lacking()).toBeUndefined());
   });
 
-  test("a permission in one namespace does not apply to cluster-scoped objects", async () => {
+  test("the permission check reports missing permissions for cluster-scoped objects when permissions exist only in one namespace", async () => {
     const { ns, lacking } = await world([]);
     const binding: KubeObject = {
       apiVersion: `${RBAC}/v1`,
@@ -86,7 +86,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     });
   });
 
-  test("an account with all rules of the bundle's roles needs neither escalate nor bind", async () => {
+  test("the permission check requires neither escalate nor bind for a ServiceAccount with all rules of the bundle's roles", async () => {
     const own: PolicyRule = { apiGroups: ["*"], resources: ["*"], verbs: ["get", "create", "patch", "delete"] };
     const { lacking, desired, account } = await world([own]);
     await eventually(async () => expect((await lacking())?.text).toContain("Verbs:[bind,escalate,list,watch]"));
@@ -98,7 +98,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     await eventually(async () => expect(await lacking()).toBeUndefined());
   });
 
-  test("permission to bind a role of another owner is checked by dry run, because the account may have its rules", async () => {
+  test("the permission check leaves a binding to an existing role to the dry run, because the ServiceAccount may have the rules of that role", async () => {
     const { ns, x, lacking, account } = await world([]);
     const binding: KubeObject = {
       apiVersion: `${RBAC}/v1`,
@@ -116,7 +116,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
   });
 
   // S0-013: objects that a version no longer contains are deleted
-  test("the check reports missing permissions to delete pruned objects", async () => {
+  test("the permission check reports missing permissions to delete objects that an upgrade prunes", async () => {
     const { ns, x, lacking, account } = await world([]);
     const verbs = ["get", "create", "patch", "delete"];
     await account.grant([{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["new"], verbs }]);
@@ -127,7 +127,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     );
   });
 
-  test("one request detects a change of permissions and ignores changes of other accounts", async () => {
+  test("one request detects a change of a ServiceAccount's permissions, and ignores changes of other accounts", async () => {
     const { ns, lacking, account } = await world([]);
     const { isOver } = (await lacking())!;
     await serviceAccount(cluster.client, ns, "another", [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]);
@@ -216,7 +216,7 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
     await goesOn(x);
   });
 
-  test("an extension that waits for its namespace polls that, then its ServiceAccount with a request for a token", async () => {
+  test("an extension polls its missing namespace, and then its missing ServiceAccount with token requests", async () => {
     const x = createExtension("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     await sample.world.apply(x);
     await sample.world.condition("ClusterExtension", "nobody", (_, x) => formatProblems(x).startsWith("Error NamespaceNotFound: "));
@@ -302,7 +302,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
     await sample.world.removed("ClusterExtension", "bold");
   });
 
-  test("olmv1 rbac grants the permissions for all versions of a range with one command, from a catalog's image or its server", async () => {
+  test("olmv1 rbac grants the permissions for all versions in a range, from a catalog image or from catalogd", async () => {
     const x = createExtension("ranged", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     const { namespace, serviceAccount: account } = x.spec;
     const names = ["--namespace", namespace, "--service-account", account?.name ?? ""];

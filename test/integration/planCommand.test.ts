@@ -266,7 +266,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
   });
 
   // Source: S0-089.
-  test("olmv1 plan uses the proxy from operator-controller's flags or from the cluster, and prints no password", async () => {
+  test("olmv1 plan renders the proxy from operator-controller's flags or from the cluster, and prints no password", async () => {
     const extension = await world.extension("proxied", { catalog: { version: "1.0.0", channels: ["stable"] } });
     await world.conditions("proxied", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
     const flags = ["--operator-http-proxy", "http://user:s3cr3t@proxy:3128"];
@@ -287,7 +287,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     await openShift.removeProxy();
   });
 
-  test("olmv1 plan as the ServiceAccount lists all missing permissions and continues", async () => {
+  test("olmv1 plan as the ServiceAccount lists all missing permissions, and still prints the plan", async () => {
     const extension = createExtension("weak", { packageName: "p", channels: ["stable"] });
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "weak-system" } });
     const without = await plan(extension, ["--as-service-account", "--catalog", join(dir, "catalog.json")]);
@@ -344,7 +344,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     await world.remove("granted");
   });
 
-  test("olmv1 plan lists kinds that are not served, and checks definitions with dry runs only", async () => {
+  test("olmv1 plan lists kinds that the cluster does not serve, and creates CRDs only in dry runs", async () => {
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "odd-system" } });
     await cluster.client.create(monitors("v1alpha1"));
     await cluster.client.apply(monitors("v1", "v1alpha1"), { fieldManager: "test", force: true });

@@ -225,7 +225,7 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "a kind that another definition defines",
+      "a kind that another CRD defines",
       (ns) => ({
         objects: [renameDefinition(`${ns}.example.com`)],
         existing: [thingDefinition(`${ns}.example.com`)],
@@ -239,7 +239,7 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "a definition that cannot replace an existing one of another owner",
+      "a CRD that cannot replace an existing CRD of another owner",
       (ns) => ({
         objects: [thingDefinition(`${ns}.example.com`, buildSizedSchema("integer"))],
         existing: [thingDefinition(`${ns}.example.com`, buildSizedSchema("string"))],
@@ -248,7 +248,7 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "a definition that cannot replace that of the extension",
+      "a CRD that cannot replace the CRD that the extension installed",
       (ns) => ({
         objects: [thingDefinition(`${ns}.example.com`, buildSizedSchema("integer"))],
         existing: [thingDefinition(`${ns}.example.com`, buildSizedSchema("string"))],
@@ -300,23 +300,20 @@ describeWithCluster("preflight", (cluster) => {
     ],
   ];
 
-  test.for(SCENARIOS)(
-    "preflight stops with the message of the first finding that it collects when it finds %s",
-    async ([, scenarioFor]) => {
-      const lone = await loneExtension(cluster);
-      const scenario = scenarioFor(lone.ns);
-      for (const object of scenario.existing ?? []) {
-        await cluster.client.create(object);
-        if (object.kind === "CustomResourceDefinition") await waitForDefinition(cluster.client, object);
-      }
-      await scenario.settled?.(lone.ns);
-      await lone.account.grant(scenario.rules ?? [EVERYTHING]);
-      await expectSameFindings(lone, scenario);
-    },
-  );
+  test.for(SCENARIOS)("preflight in a reconcile and in a plan reports the same first message when it finds %s", async ([, scenarioFor]) => {
+    const lone = await loneExtension(cluster);
+    const scenario = scenarioFor(lone.ns);
+    for (const object of scenario.existing ?? []) {
+      await cluster.client.create(object);
+      if (object.kind === "CustomResourceDefinition") await waitForDefinition(cluster.client, object);
+    }
+    await scenario.settled?.(lone.ns);
+    await lone.account.grant(scenario.rules ?? [EVERYTHING]);
+    await expectSameFindings(lone, scenario);
+  });
 
   // The conversion webhook is removed with its Service, which is another object of the release.
-  test("preflight stops with the message of the first finding that it collects when custom resources need a removed conversion webhook", async () => {
+  test("preflight in a reconcile and in a plan reports the same first message when custom resources need a removed conversion webhook", async () => {
     const lone = await loneExtension(cluster);
     const { ns } = lone;
     const crd = buildConverted(ns);

@@ -85,7 +85,7 @@ describeWithPrivateCluster("private images", (cluster) => {
   }
 
   // S0-102, X-15
-  test("private images are pulled with the imagePullSecrets of the programs' ServiceAccounts, at once when the secrets are corrected", async () => {
+  test("private images are pulled with the imagePullSecrets of both servers' ServiceAccounts, and corrected Secrets are used at once", async () => {
     await world.apply({
       apiVersion: "olm.operatorframework.io/v1",
       kind: "ClusterCatalog",

@@ -109,7 +109,7 @@ describeWithPrivateCluster("both programs", (cluster) => {
   }
 
   // S0-102: catalogs and bundles have the same credentials, authorities, mirrors and proxies
-  test("both programs pull through a proxy from a mirror with required login and its own certificate", async () => {
+  test("both servers pull images through a proxy from a mirror that requires a login and has a private CA", async () => {
     await world.serve("mirrored", `${ORIGIN}/catalog:v1`);
     expect(proxy.seen).toContain(`${MIRROR}:443`);
     const catalog = await world.condition("ClusterCatalog", "mirrored", (c) => c("Progressing")?.reason === "Succeeded");
@@ -127,7 +127,7 @@ describeWithPrivateCluster("both programs", (cluster) => {
       expect(await readFile(join(world.workDir, `${program}.log`), "utf8")).not.toContain(PASSWORD);
   });
 
-  test("both programs expose exactly the metrics of the reference", async () => {
+  test("both servers expose exactly the metrics in the reference", async () => {
     const page = await readFile(join(import.meta.dirname, "../../docs/reference/metrics.md"), "utf8");
     for (const [program, url] of Object.entries(world.installation.probes)) {
       const sections = page.split("\n## ").filter((section) => section.startsWith("Both servers\n") || section.startsWith(`${program}\n`));

@@ -104,7 +104,7 @@ describeWithCluster("pull secrets", (cluster) => {
     expect(await pull(start())).toBe("pulled");
   });
 
-  test("pulls use global pull secrets, after those of the ServiceAccount, the last one first", async () => {
+  test("pulls prefer the last pull secret of the ServiceAccount, and use the global pull secret only if the ServiceAccount has none", async () => {
     await secret("global", config(right), elsewhere);
     const secrets = start();
     expect(await pull(secrets)).toBe("pulled");
@@ -137,7 +137,7 @@ describeWithCluster("pull secrets", (cluster) => {
     expect(await states()).toEqual({ used: 0, missing: 2, unreadable: 0, unknown: 0 });
   });
 
-  test("missing or invalid pull secrets are logged without their content, and the others are used", async () => {
+  test("missing or invalid pull secrets are logged without their content, and the valid pull secrets are used", async () => {
     await secret("broken", { ".dockerconfigjson": `{"auths": {"x": {"auth": "${PASSWORD}"` });
     await secret("other", { password: PASSWORD });
     await secret("right", config(right));
@@ -165,7 +165,7 @@ describeWithCluster("pull secrets", (cluster) => {
     expect(await pull(secrets, { [registry.host]: right })).toBe("refused");
   });
 
-  test("pull secrets need no permission for other Secrets, and a denied read does not block pulls", async () => {
+  test("pull secrets need permission only for their own names, and a denied read does not block pulls", async () => {
     await secret("own", config(right));
     await account(["own", "forbidden"]);
     await secret("forbidden", config(wrong));

@@ -30,7 +30,7 @@ describeWithPrivateCluster("pulls of bundle images", (cluster) => {
   };
   const install = (name: string, version: string): Promise<unknown> => world.extension(name, { catalog: { version } });
 
-  test("pulls that hang do not block installs, uninstalls, suspensions and changes of any extension", async () => {
+  test("pulls that hang do not block installs, uninstalls, suspensions and edits of any extension", async () => {
     const answer = world.hang("p.v2.0.0");
     for (const name of HANGING) await install(name, "2.0.0");
     for (const name of HANGING) {
@@ -56,7 +56,7 @@ describeWithPrivateCluster("pulls of bundle images", (cluster) => {
     for (const name of ["hang-b", "hang-c", "hang-d"]) await world.remove(name);
   });
 
-  test("pulls that fail stay reported while the next attempt runs", async () => {
+  test("pulls that failed are still reported while the next attempt runs", async () => {
     await install("broken", "3.0.0");
     const failed = { Progressing: "True/Retrying" };
     const { Progressing } = await world.conditions("broken", failed);
@@ -74,7 +74,7 @@ describeWithPrivateCluster("pulls of bundle images", (cluster) => {
     await world.remove("broken");
   });
 
-  test("pulls of an upgrade keep the installed bundle until they end", async () => {
+  test("pulls for an upgrade do not affect the installed bundle until they end", async () => {
     await install("upgraded", "1.0.0");
     await world.conditions("upgraded", INSTALLED);
     const answer = world.hang("p.v2.0.0");

@@ -41,7 +41,7 @@ describeWithCluster("pushing to a real registry", (cluster) => {
     expect(pulled.digest).toBe(manifest.digest);
   });
 
-  test("a push needs the login of podman or docker", async () => {
+  test("a push uses the login of podman or docker, and fails without it", async () => {
     await using closed = await ClosedRegistry.start();
     const build = (env: Record<string, string>, ...more: string[]) =>
       runCli(["catalog", "build", CATALOG, "-t", `${closed.host}/team/catalog:v1`, "--insecure", ...more], { env });

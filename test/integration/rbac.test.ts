@@ -201,7 +201,7 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
     },
   );
 
-  test("derived permissions do not apply to other objects, not even of the same kinds", async () => {
+  test("derived permissions do not permit requests for other objects, even of the same kinds", async () => {
     const extension = await newExtension();
     const client = await extension.installer("installer", extension.rules());
     const { namespace } = extension;
@@ -229,7 +229,7 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
     for (const err of Object.values(refused)) expect(isForbidden(err)).toBe(true);
   });
 
-  test("derived permissions are minimal: without any single one of them exactly its request is denied", async () => {
+  test("derived permissions are minimal: without one of them, exactly the requests that need it are denied", async () => {
     const extension = await newExtension();
     const [, objects] = extension.versions;
     const permissions = splitRules(computeRequiredRules(objects, { installNamespace: extension.namespace }));
@@ -286,7 +286,7 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
     expect(permissions.filter((permission) => !tried.has(permission)).map(formatPermission)).toEqual([]);
   });
 
-  test("derived permissions do not include the ClusterExtension: a non-blocking ownerReference is permitted, a blocking one is denied", async () => {
+  test("derived permissions permit an ownerReference without blockOwnerDeletion, and deny an ownerReference with blockOwnerDeletion", async () => {
     const extension = await newExtension();
     const client = await extension.installer("installer", extension.rules());
     const object = extension.versions[0].find(({ kind }) => kind === "ConfigMap") as KubeObject;

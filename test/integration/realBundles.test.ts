@@ -49,11 +49,11 @@ describeWithData("real data", (data) =>
       await world[Symbol.asyncDispose]();
     });
 
-    test("the bundles with a known rejection exist in the data", () => {
+    test("the folder of real data contains the bundles with a known rejection", () => {
       expect([...REFUSALS.keys()].filter((name) => !ids.includes(name))).toEqual([]);
     });
 
-    test("real bundles are installed completely and removed without leftovers, or rejected with the known error", {
+    test("real bundles are installed completely and uninstalled without remaining objects, or rejected with the known error", {
       timeout: 3_600_000,
     }, async () => {
       const unexpected: string[] = [];

@@ -112,7 +112,7 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     });
   });
 
-  test("a registry that is down is retried until it is up, and the last good content is served when it goes down later", async () => {
+  test("catalogd retries while a registry is down, and serves the last good content when the registry is down again later", async () => {
     const ref = `${proxy.host}/faults/down:v1`;
     const first = await push("faults/down", "v1");
     await proxy.down();
@@ -138,7 +138,7 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     await eventually(async () => expect(await catalogd.failures("down")).toEqual({})); // deleted when catalogd notices the deletion
   });
 
-  test("a slow registry does not block other catalogs, and a timeout is reported", async () => {
+  test("a slow registry does not block other catalogs, and its timeout is reported", async () => {
     const slow = ["slow-a", "slow-b", "slow-c", "slow-d", "slow-e"];
     for (const name of slow) await push(`slow/${name}`, "v1", 150_000);
     await push("faults/quick", "v1");
@@ -217,7 +217,7 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     for (const name of ["signed-b", "signed-c", "beside"]) await catalogd.remove(name);
   });
 
-  test("a registry gets a request for the manifest when a catalog changes, and for layers only when the image changed", async () => {
+  test("catalogd requests the manifest when a catalog's spec changes, and layers only when the image has changed", async () => {
     const repository = "faults/polled";
     await push(repository, "latest", 100);
     const ref = `${proxy.host}/${repository}:latest`;
@@ -236,7 +236,7 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     await catalogd.remove("polled");
   });
 
-  test("a registry that redirects requests for layers gets the credentials, and the target of the redirect does not", async () => {
+  test("catalogd sends credentials to a registry that redirects requests for layers, but not to the redirect target", async () => {
     await using closed = await ClosedRegistry.start();
     await using front = await RegistryProxy.start(closed.host);
     await using elsewhere = await RegistryProxy.start(cluster.registry.host);

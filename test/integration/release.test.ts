@@ -49,7 +49,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     await cluster.client.delete(toObjectRef(extension));
   });
 
-  test("applied objects belong to the extension, and a second apply changes nothing", async () => {
+  test("applied objects are owned by the extension, and a second apply changes nothing", async () => {
     const objects = prepare(renderBundle(renamedSample(namespace, "1.0.0"), { installNamespace: namespace }));
     for (const object of objects) await cluster.client.apply(object, APPLY);
     const { name, uid = "" } = extension.metadata;
@@ -66,7 +66,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     }
   });
 
-  test("objects that the API server accepts only in a create request are normalized and applied", async () => {
+  test("objects that the API server accepts in a create request but not in an apply are normalized before the apply", async () => {
     const labels = { app: "twice" };
     const container = {
       name: "manager",
@@ -125,7 +125,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     expect((await cluster.client.get({ apiVersion: "v1", kind: "ConfigMap", name: "twice", namespace }))?.["data"]).toEqual({ key: "" });
   });
 
-  test.for(["a", "x".repeat(53)])("a release with several chunks is stored and read: %s", async (name) => {
+  test.for(["a", "x".repeat(53)])("a release that needs several Secrets is stored and read: %s", async (name) => {
     const objects = Array.from(
       { length: 40 },
       (_, i): KubeObject => ({

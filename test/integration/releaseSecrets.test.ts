@@ -160,7 +160,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
   const deployment = (namespace: string) => ({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
   const PROBLEM = /release secret "[^"]+" cannot be read: .*\. Restore or delete this Secret/;
 
-  test("an extension with an unreadable release is not upgraded, corrected or removed until its Secret is deleted", async () => {
+  test("an extension with an unreadable release is not upgraded, corrected or uninstalled until the Secret of the release is deleted", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", {}));
     world.bundle("p.v1.1.0", tinyBundle("1.1.0", {}));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
@@ -204,7 +204,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     expect(await cluster.client.get(deployment(namespace))).toBeUndefined();
   });
 
-  test("an extension keeps its status when its only release is damaged, and resumes when that is restored", async () => {
+  test("an extension keeps status.install when its only release is damaged, and resumes when the release is restored", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", {}));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     const x = await world.extension("damaged");
@@ -222,7 +222,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     await world.remove("damaged");
   });
 
-  test("an extension without any release keeps its status while it is suspended, and is installed again afterwards", async () => {
+  test("a suspended extension keeps status.install when its release is deleted, and is installed again when it resumes", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", {}));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     const x = await world.extension("lost");

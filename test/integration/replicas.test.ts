@@ -56,7 +56,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     });
   }
 
-  test("a replica that joins loads the image in the status although the tag has moved, serves the same bytes, and writes nothing", async () => {
+  test("a new replica loads the image in the status although the tag has moved, serves the same bytes, and writes nothing", async () => {
     await replicas.leads(first);
     const old = await push(1);
     await apply("shared", 1);
@@ -73,7 +73,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect(await other.text()).toBe(await one.text());
   });
 
-  test("a follower serves the new content of the leader, and withdraws content when the leader does", async () => {
+  test("a follower serves new content like the leader, and stops serving content when the leader does", async () => {
     const next = await push(3);
     await apply("shared", 2);
     for (const replica of [first, second]) await serves(replica, next);
@@ -88,7 +88,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect((await replicas.writesOf(first)).length).toBeGreaterThan(0);
   });
 
-  test("content that cannot be loaded keeps a replica unready until its deadline, and requests for it get 503", async () => {
+  test("a replica that cannot load content is unready until its deadline, and responds to requests for that content with 503", async () => {
     const lost = await replicas.add("lost", ["--load-deadline=5s"], "127.0.0.1:1");
     await eventually(async () => expect((await readyz(lost)).text).toContain("[-]serving failed"));
     const answer = await get(lost);
@@ -106,7 +106,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     await lost.process.stop();
   });
 
-  test("a leader that stops fails no request, and the follower leads at once", async () => {
+  test("no request fails when the leader stops, and the follower leads at once", async () => {
     const service = new ReplicaService([first, second], ALL);
     await sleep(500);
     await first.process.stop();
@@ -120,7 +120,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     await serves(second, next);
   });
 
-  test("a leader that is killed under load fails no request after it becomes unready, and the follower leads and resolves the moved tag", async () => {
+  test("no request fails after a killed leader is removed from the Service, and the follower leads and resolves the moved tag", async () => {
     first = await replicas.add("third");
     await replicas.ready(first);
     const service = new ReplicaService([first, second], ALL);
@@ -138,7 +138,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect(service.requests.at(-1)?.text).toContain(next.line);
   });
 
-  test("a leader that was suspended for longer than its Lease writes nothing when it resumes, and becomes a follower", async () => {
+  test("a leader whose process was suspended for longer than its Lease writes nothing when it resumes, and becomes a follower", async () => {
     const leader = first;
     const follower = await replicas.add("fourth");
     await replicas.ready(follower);
@@ -164,7 +164,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect((await readyz(follower)).text).toContain("leader ok: this process leads");
   });
 
-  test("a leader that loses content while the registry is down lets a replica with the content lead, and serves again when the registry is up", async () => {
+  test("a leader that loses content while the registry is down gives up its Lease, and serves the content again when the registry is up", async () => {
     await using registry = await RegistryProxy.start(cluster.registry.host);
     const others = replicas.running;
     const loser = await replicas.add("fifth", ["--gc-interval=1s"], registry.host);
@@ -190,7 +190,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
   });
 
   // As a Deployment with the strategy of config/manager: first an additional replica, then one of the old ones stops, and so on.
-  test("a rolling update fails no request, and a new replica leads in the end", async () => {
+  test("no request fails during a rolling update, and a new replica leads afterwards", async () => {
     const old = replicas.running;
     expect(old.length).toBe(2);
     const service = new ReplicaService(old, ALL);

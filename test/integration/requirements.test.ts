@@ -23,7 +23,7 @@ describeWithPrivateCluster("requirements of a bundle", (cluster) => {
   const events = async (name: string): Promise<string[]> =>
     (await world.events(name)).filter((text) => text.startsWith("RequirementsNotMet: "));
 
-  test("policy Enforce writes nothing until the requirements are met, and then resumes automatically", async () => {
+  test("policy Enforce installs nothing until the requirements are met, and then resumes automatically", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { spec: requiring("enforced.example.com") }));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     await world.extension("enforced", { install: { requirements: "Enforce" } });
@@ -43,7 +43,7 @@ describeWithPrivateCluster("requirements of a bundle", (cluster) => {
     await cluster.client.delete({ ...CRD, name: "things.enforced.example.com" });
   });
 
-  test("the default policy reports unmet requirements until they are met", async () => {
+  test("the default policy installs the bundle, and reports unmet requirements until they are met", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { spec: requiring("warned.example.com") }));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     await world.extension("warned");

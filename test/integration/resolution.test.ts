@@ -65,7 +65,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     });
 
   // Source: S3-39, H-20.
-  test("new content of the installed version is not installed, and the pulled content is rendered again", async () => {
+  test("a rebuilt image of the installed version is not installed, and the installed content is used for further changes", async () => {
     await serveChain();
     await world.extension("kept", { catalog: { version: "1.0.x" } });
     await world.conditions("kept", DONE);
@@ -94,7 +94,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     await world.remove("kept");
   });
 
-  test("the installed bundle is kept and a problem is reported when its image no longer exists", async () => {
+  test("the controller keeps the installed bundle and reports a problem when the bundle's image no longer exists", async () => {
     await serveChain();
     await world.extension("gone", { catalog: { version: "1.0.0" } });
     await world.conditions("gone", DONE);
@@ -109,7 +109,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
   });
 
   // Source: S3-40, S1-18.
-  test("promotions and new edges cause upgrades, but not of a pinned version", async () => {
+  test("an extension is upgraded when its channel gets a new edge, but not when spec.version pins its version", async () => {
     await serveChain({ channels: { stable: ["p.v1.0.0"], candidate: ["p.v1.1.0"] }, bundles: ["p.v1.0.0", "p.v1.1.0"] });
     await world.extension("follows", { catalog: { channels: ["stable"] } });
     await world.extension("pinned", { catalog: { version: "1.0.0" } });
@@ -131,7 +131,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
   });
 
   // Source: X-02, S1-26, S0-085.
-  test("a resolution that overrides constraints records an Event, and is a problem while the bundle is installed", async () => {
+  test("an upgrade that overrides upgrade constraints is reported in an Event, and as a problem while the bundle is installed", async () => {
     await serveChain();
     await world.extension("bold", { catalog: { version: "1.1.0" } });
     const skipped = 'bundle "p.v1.1.0" (version 1.1.0) was chosen although entry "p.v2.0.0" of channel "stable" skips it';
@@ -161,7 +161,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
   });
 
   // Source: S0-105.
-  test("a bundle that is withdrawn stays installed, reconciled and removable, and the condition contains the error", async () => {
+  test("the controller still reconciles and can uninstall a bundle that its catalog no longer contains, and reports the error", async () => {
     await serveChain();
     await world.extension("orphan", { catalog: { version: "1.0.0" } });
     await world.conditions("orphan", DONE);
@@ -179,7 +179,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
   });
 
   // Source: S0-091, S0-092.
-  test("a catalog that is not served is reported as a problem even if the extension does not need it", async () => {
+  test("a problem reports each selected catalog that is not served, even if the extension does not need the catalog", async () => {
     await serveChain();
     const { status, ...silent } = createCatalog("silent", { serving: false, priority: -1 });
     await cluster.client.create(silent);
@@ -220,7 +220,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     await world.remove("blocked");
   });
 
-  test("a bundle in two catalogs of one priority is ambiguous until one of them is selected", async () => {
+  test("resolution fails while two catalogs of the same priority contain the bundle, until the selector selects one catalog", async () => {
     await serveChain();
     const twin = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "twin" };
     const { status, ...catalog } = createCatalog("twin", { digest: `quay.io/twin@sha256:${"1".repeat(64)}` });
@@ -240,7 +240,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     await world.remove("torn");
   });
 
-  test("the installed bundle stays healthy without any catalog, and a range that contains its version is satisfied", async () => {
+  test("the controller keeps the installed bundle without an error when no catalog exists and the version range contains its version", async () => {
     await serveChain();
     await world.extension("alone", { catalog: { version: ">=1.0, <1.1" } });
     await world.conditions("alone", DONE);

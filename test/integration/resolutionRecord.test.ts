@@ -127,7 +127,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     return new ServiceAccountTokens(cluster.client).tokenFor(namespace, name)();
   }
 
-  test("status lists possible updates and why the newest version is excluded, without further writes", async () => {
+  test("status lists available updates and why the newest version is excluded, and is not written again", async () => {
     const before = await world.get("shown");
     expect(before.status?.availableUpdates).toEqual([]);
     expect(before.status?.blockedUpdate).toMatchObject({ version: "1.2.0", bundle: "p.v1.2.0", catalog: "c", reason: "VersionRange" });
@@ -148,7 +148,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     expect([rest, served.metadata.resourceVersion === resourceVersion]).toEqual([after.status, false]);
   });
 
-  test("an Event reports each chosen bundle with the reason", async () => {
+  test("an Event reports each selected bundle with the reason", async () => {
     const resolved = await eventually(async () => {
       const events = (await world.events("shown")).filter((event) => event.startsWith("Resolved: "));
       expect(events.length).toBeGreaterThanOrEqual(3);
@@ -158,7 +158,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     expect(resolved.some((event) => event.includes('successor of "p.v1.1.0" by replaces in channel "stable"'))).toBe(true);
   });
 
-  test("operator-controller serves the record to authorized clients, without catalogs that are not selected", async () => {
+  test("operator-controller serves resolution records only to authorized clients, and a record contains only the selected catalogs", async () => {
     const role = (parseYamlDocuments(await readFile(RBAC, "utf8")) as KubeObject[]).find(({ metadata }) => metadata.name === READER);
     await cluster.client.create(role as KubeObject);
     const [reader, stranger] = [await account("reader", READER), await account("stranger")];

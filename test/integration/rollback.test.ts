@@ -74,7 +74,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
   const edit = (x: ClusterExtension, patch: object): Promise<KubeObject> => cluster.client.patch(toObjectRef(x), patch, { type: "merge" });
   const getInstalledVersion = async (name: string): Promise<string | undefined> => (await world.get(name)).status?.install?.bundle.version;
 
-  test("an upgrade that exceeds its deadline is rolled back if requested, and retried when the catalog changes", async () => {
+  test("an upgrade that exceeds its deadline is rolled back if spec requests it, and retried when the catalog changes", async () => {
     const group = "late.example.com";
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [secret("kept", "1"), definition(group, ["a"])] }));
     world.bundle(
@@ -112,7 +112,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     expect((await world.releases("late")).slice(2)).toEqual(["v3 superseded", "v4 deployed"]);
   });
 
-  test("an upgrade that is rejected during its writes is undone and not retried until the extension is edited", async () => {
+  test("an upgrade whose object is rejected during the apply is undone, and not retried until the extension is edited", async () => {
     const group = "refused.example.com";
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [secret("kept", "1"), definition(group, ["a"])] }));
     world.bundle(
@@ -151,7 +151,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
   });
 
   // Source: D-11.
-  test("olmv1 rollback returns to an earlier release, which stays installed regardless of the catalog until --cancel", async () => {
+  test("olmv1 rollback installs an earlier release, and the controller ignores the catalog until olmv1 rollback --cancel", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [secret("kept", "1")] }));
     world.bundle("p.v2.0.0", tinyBundle("2.0.0", { objects: [secret("kept", "2"), secret("new", "2")] }));
     await serve("1.0.0");

@@ -74,7 +74,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
       throw new Error("nobody leads");
     });
 
-  test("servers without a Secret start, are not ready, and log the next step", async () => {
+  test("servers start without the certificate Secret, but are not ready and log the next step", async () => {
     await eventually(async () => {
       const { status, text } = await readyz(first);
       expect([status, text]).toEqual([500, expect.stringContaining("[-]serving-certificate failed")]);
@@ -86,7 +86,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     );
   });
 
-  test("servers generate a certificate in the empty Secret of the manifests: one creates it, both serve it", async () => {
+  test("one replica writes a certificate to the empty Secret of the manifests, and both replicas serve the certificate", async () => {
     await applyServingSecrets(cluster.client);
     await replicas.ready(first);
     await replicas.ready(second);
@@ -100,7 +100,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     expect(readStoredCertificates(await secret())).toEqual(stored);
   });
 
-  test("a rotation under load fails no request of a client that trusts the Secret's authorities, and needs no restart", async () => {
+  test("clients that trust the CAs in the Secret have no failed requests when certificates rotate under load without a restart", async () => {
     await serveCatalog();
     const log = createLogger({ component: "test", level: "silent" });
     const authorities = new SecretAuthorities({ client: cluster.client, namespace: SYSTEM_NAMESPACE, name: SECRET.name, log });
@@ -150,7 +150,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     await eventually(async () => expect((await events("CertificateRestored")).length).toBeGreaterThan(eventCount));
   });
 
-  test("a Secret of another owner is not written, which an Event reports, and the earlier certificate is still served", async () => {
+  test("a Secret of another owner is not written, an Event reports this, and the earlier certificate is still served", async () => {
     const served = (await readPresented(first)).fingerprint256;
     await cluster.client.patch(SECRET, { metadata: { labels: null }, data: { "tls.crt": base64("theirs") } }, { type: "merge" });
     await eventually(async () =>
@@ -198,7 +198,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     await replica.process.stop();
   });
 
-  test("a certificate that expired while no server ran is replaced; one that expires within a month gets a successor at once", async () => {
+  test("servers renew at once a certificate that expired while no server was running, or that expires within a month", async () => {
     await first.process.stop();
     await second.process.stop();
     const now = Date.now();

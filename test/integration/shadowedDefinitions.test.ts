@@ -71,7 +71,7 @@ describeWithPrivateCluster("definitions whose group version another API server s
 
   beforeAll(() => cluster.installCrds());
 
-  test("a CRD in use is kept, with and without permission to read APIServices, and is unused only when its own API is served", async () => {
+  test("checkCrdUse keeps a CRD whose API another server serves, with and without permission to read APIServices", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = prepareObjectsFor(x, [CRD]);
     await new Applier(account.client, log, signal).apply(objects, new Map());

@@ -49,7 +49,7 @@ describeWithPrivateCluster("with the overlay shared-watch", (cluster) => {
     return extension;
   }
 
-  test("drift is corrected at once with overlay shared-watch, with watches of operator-controller and none of the extension's", async () => {
+  test("overlay shared-watch corrects drift at once with watches of operator-controller instead of the extension's ServiceAccount", async () => {
     const extension = await install("shared");
     await sample.damageIsRepaired(extension);
     expect(findProblem((await sample.world.extension("shared"))?.status, "DriftUnwatched")).toBeUndefined();

@@ -78,7 +78,7 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
       spec: { source: { type: "Image", image: { ref } } },
     });
 
-  test("unsigned content waits for its signature, while served content and installed bundles stay", async () => {
+  test("unsigned content is not used until it is signed, and the controllers keep served catalogs and installed bundles", async () => {
     const first = await bundle("1.0.0");
     const catalog = await pushCatalog("v1", { "1.0.0": first });
     await applyCatalog(catalog);
@@ -120,7 +120,7 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
     await world.installed("signed", "1.1.0");
   });
 
-  test("each program logs the active signature policy once", async () => {
+  test("each server logs the active signature policy once", async () => {
     for (const program of ["catalogd", "operator-controller"] as const) {
       const log = await readFile(join(world.workDir, `${program}.log`), "utf8");
       expect(log.match(/"signature policy in force"/g)).toHaveLength(1);

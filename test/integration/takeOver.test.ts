@@ -120,7 +120,7 @@ describeWithData("real data", (data) =>
       expect(texts(renderObjects(installed))).toEqual(texts(go.deployed.objects));
     });
 
-    test("an extension of a Go installation counts as installed, and nothing is written until it has a ServiceAccount", async () => {
+    test("status reports the bundle of a Go installation as installed, and nothing is written while spec has no ServiceAccount", async () => {
       const before = await live();
       const seen = await world.condition("ClusterExtension", "flux", (c) => c("Progressing")?.message.includes("serviceAccount") ?? false);
       expect(seen["status"]).toMatchObject({ install: { bundle: { name: "flux-operator.v0.38.1", version: "0.38.1" } } });
@@ -129,7 +129,7 @@ describeWithData("real data", (data) =>
       expect(versions(await live())).toEqual(versions(before));
     });
 
-    test("an extension of a Go installation is adopted in place once it has a ServiceAccount: no generation, ReplicaSet or Pod changes", async () => {
+    test("an extension of a Go installation is adopted when spec gets a ServiceAccount, and no generation, ReplicaSet or Pod changes", async () => {
       const extension = (await cluster.client.get<ClusterExtension>(EXTENSION))!;
       const serviceAccount = { name: "flux-installer" };
       const named = { ...extension, spec: { ...extension.spec, serviceAccount } };
@@ -158,7 +158,7 @@ describeWithData("real data", (data) =>
     });
 
     // Source: O-16 (spec.drift.policy).
-    test("drift before and after the adoption is reported and not corrected, also after a restart", async () => {
+    test("drift before and after the adoption is reported and not corrected, even after a restart", async () => {
       const formatDrift = (name: string, manager: string): string =>
         `CustomResourceDefinition ${name} was changed: metadata.annotations["${GENERATOR}"] by "${manager}"`;
       const why =
@@ -186,7 +186,7 @@ describeWithData("real data", (data) =>
       expect(await generators()).toEqual(["edited", "edited"]);
     });
 
-    test("an upgrade of an adopted extension removes fields that the next version lacks", async () => {
+    test("an upgrade of an adopted extension removes fields that the next version does not set", async () => {
       const source = { catalog: { version: "0.39.0" } };
       await cluster.client.patch(EXTENSION, { spec: { source } }, { type: "merge" });
       await world.installed("flux", "0.39.0");
@@ -239,7 +239,7 @@ function goReads(secrets: readonly KubeObject[], name: string): JsonObject[] {
 
 // Source: O-04; the steps are those of docs/how-to/move-from-the-go-implementation.md.
 describeWithPrivateCluster("an extension that is handed back to the Go operator-controller", (cluster) => {
-  test("an extension that returns to the Go operator-controller keeps its objects and its release, in the format of the Go implementation", async () => {
+  test("an extension whose finalizer is removed keeps its objects, and a release that the Go operator-controller can read", async () => {
     const sample = await SampleWorld.start(cluster);
     try {
       const extension = await sample.installed("handed-back", "1.0.0");

@@ -36,7 +36,7 @@ describeWithPrivateCluster("the objects of an extension", (cluster) => {
   const tree = (name: string): Promise<{ stdout: string }> =>
     promisify(execFile)(process.execPath, [PROGRAM, "tree", name, "--kubeconfig", cluster.kubeconfig]);
 
-  test("the inventory and the provided APIs are in the status of an extension", async () => {
+  test("the status of an extension contains its inventory and its provided APIs", async () => {
     const { status } = await world.get("shown");
     expect(status?.inventory?.count).toBe(3);
     expect(status?.inventory?.objects.map(({ kind, name }) => `${kind} ${name}`).sort()).toEqual([

@@ -82,7 +82,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
   };
 
   test.for(["apply", "update"] as const)(
-    "certificate authorities that a controller injects by %s survive comparisons, upgrades and drift correction",
+    "comparisons, upgrades and drift correction keep CA certificates that a controller injects by %s",
     async (way) => {
       const name = `own-${way}`;
       const deploymentConfig = { trustedCA: { configMapName: "authorities", create: true } };
@@ -118,7 +118,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
     },
   );
 
-  test("certificate authorities injected into a user's mounted ConfigMap are not managed", async () => {
+  test("CA certificates in a user's ConfigMap are mounted, and the controller does not manage the ConfigMap", async () => {
     const own = configMap("recipe", "trusted-ca");
     const items = [{ key: "ca-bundle.crt", path: "tls-ca-bundle.pem" }];
     const deploymentConfig = {

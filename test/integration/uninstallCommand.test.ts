@@ -9,7 +9,7 @@ describeWithPrivateCluster("olmv1 uninstall of an installation by olmv1 install"
   const uninstall = (name: string, ...args: string[]): Promise<Ended> =>
     runCli(["uninstall", name, "--delete-namespace", "--yes", ...args, "--kubeconfig", cluster.kubeconfig], { width: 200 });
 
-  test("olmv1 uninstall reports what blocks a namespace, and reports the deletion only when the namespace no longer exists", async () => {
+  test("olmv1 uninstall reports what blocks the deletion of a namespace until the namespace no longer exists", async () => {
     await cluster.installCrds();
     const name = "held-uninstall";
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: { [LABEL_CREATED_FOR]: name } } };

@@ -77,7 +77,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     expect(await readAllTexts(name)).not.toContain(CANARY);
   }
 
-  test("valuesFrom merges sources in order, then inline, and a change of a source is a new release", async () => {
+  test("valuesFrom merges sources in order and then spec.config.inline, and a changed source results in a new release", async () => {
     const x = await extension(
       "merged",
       [
@@ -145,7 +145,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await expectHidden("missing");
   });
 
-  test("valuesFrom keeps the installed bundle while a source cannot be read, and the extension can be removed", async () => {
+  test("valuesFrom keeps the installed bundle while a source cannot be read, and the extension can be uninstalled", async () => {
     const x = await extension("kept", [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", env("canary-kept")) });
     const { namespace } = x.spec;
     await world.conditions("kept", DONE);
@@ -166,7 +166,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     ["no-object", "- canary-1", "contains a list instead of an object"],
     ["unknown", "watchNamespace: canary-1", 'unknown field "watchNamespace"'],
     ["mistyped", "deploymentConfig: {env: canary-1, nodeSelector: {a: canary-2}}", "got string, want array"],
-  ])("valuesFrom rejects a source with InvalidConfiguration until it changes: %s", async ([name, text, says]) => {
+  ])("valuesFrom rejects a source with reason InvalidConfiguration until the source changes: %s", async ([name, text, says]) => {
     const x = await extension(name, [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", text) });
     const { problems } = await world.conditions(name, { Progressing: "False/InvalidConfiguration" });
     expect(problems).toContain(says);
@@ -177,7 +177,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await expectHidden(name);
   });
 
-  test("valuesFrom does not reveal values when the API server quotes them, also when the upgrade is rolled back", async () => {
+  test("valuesFrom does not reveal values when an error of the API server quotes them, even in a rollback", async () => {
     const formatRejection = (effect: string): string =>
       JSON.stringify({ deploymentConfig: { tolerations: [{ key: "canary-key", operator: "Exists", effect }] } });
     const x = await extension("quoted", [{ kind: "Secret", name: "values" }], {
@@ -247,7 +247,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
   });
 
   test.for(["Enforce", "Warn"] as const)(
-    "valuesFrom reads sources only with the permissions of the ServiceAccount, spec.permissions being %s",
+    "valuesFrom reads sources only with the permissions of the ServiceAccount when spec.permissions is %s",
     async (permissions) => {
       const name = `denied-${permissions.toLowerCase()}`;
       const x = await extension(
@@ -286,7 +286,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     },
   );
 
-  test("valuesFrom polls a source that cannot be watched, and a problem reports that", async () => {
+  test("valuesFrom polls a source that cannot be watched, and a problem reports that the source is polled", async () => {
     await world[Symbol.asyncDispose]();
     await start(3_000);
     const x = await extension("unwatched", [{ kind: "Secret", name: "values" }], {

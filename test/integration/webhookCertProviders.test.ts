@@ -56,7 +56,7 @@ describeWithPrivateCluster("providers of webhook certificates", (cluster) => {
     });
   }
 
-  test("provider auto selects operator-controller when there is no other provider, and does not change when cert-manager is installed", async () => {
+  test("provider auto selects operator-controller when cert-manager is not installed, and keeps it when cert-manager is installed later", async () => {
     await withProvider("auto", async (world) => {
       await world.extension(NAME);
       await world.conditions(NAME, { Ready: "True/Succeeded" });
@@ -97,7 +97,7 @@ describeWithPrivateCluster("providers of webhook certificates", (cluster) => {
     });
   });
 
-  test("provider none keeps the installed bundle, and rejects new ones with the message of the Go implementation", async () => {
+  test("provider none keeps the installed bundle, and rejects bundles with webhooks with the message of the Go implementation", async () => {
     await withProvider("none", async (world) => {
       const { Progressing, Installed } = await world.conditions(NAME, { Progressing: "True/Retrying", Installed: "True/Succeeded" });
       expect(Progressing).toContain("unsupported bundle: webhookDefinitions are not supported: certificate provider is nil");

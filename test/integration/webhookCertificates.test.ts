@@ -100,7 +100,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     expect(seen?.["spec"]).toEqual({ a: 1, convertedTo: `${GROUP}/v2` });
   });
 
-  test("the release contains neither key nor CA, and the Secret has the labels of the extension", async () => {
+  test("the stored release contains neither key nor CA, and the certificate Secret has the labels of the extension", async () => {
     const secret = await cluster.client.get(SECRET);
     expect(secret).toMatchObject({ type: "kubernetes.io/tls", metadata: { ownerReferences: [{ kind: "ClusterExtension", name: NAME }] } });
     expect(Object.keys(await secretData()).sort()).toEqual(["ca.crt", "tls.crt", "tls.key"]);
@@ -110,7 +110,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     );
   });
 
-  test("a changed CA is corrected, and a CA that is lost with its configuration is restored", async () => {
+  test("the controller restores the CA when a webhook configuration is changed or deleted", async () => {
     const [before] = await caBundles();
     await cluster.client.patch(WEBHOOK, [{ op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: "Cg==" }], { type: "json" });
     await eventually(async () => expect((await caBundles())[0]).toBe(before));
@@ -119,7 +119,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     await expect(tryCreate({ refuse: "me" })).rejects.toThrow("refused: me");
   });
 
-  test("a lost Secret is created again, and the earlier certificate stays trusted", async () => {
+  test("the controller recreates a deleted certificate Secret, and webhooks still trust the earlier CA", async () => {
     const { "ca.crt": before = "" } = await secretData();
     await cluster.client.delete(SECRET);
     await cluster.client.patch(
@@ -137,7 +137,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     await expect(tryCreate({ refuse: "me" })).rejects.toThrow("refused: me");
   });
 
-  test("an upgrade keeps certificate and CA, and removes an obsolete conversion", async () => {
+  test("an upgrade keeps certificate and CA, and removes a conversion webhook that the bundle no longer contains", async () => {
     const before = await secretData();
     const ref = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: NAME };
     await cluster.client.patch(ref, { spec: { source: { catalog: { version: "1.1.0" } } } }, { type: "merge" });
@@ -157,7 +157,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     expect(events.filter((text) => text.startsWith("UninstalledByGarbageCollector"))).toEqual([]);
   });
 
-  test("an install of a bundle with webhooks is rejected with the message of the Go implementation with provider none", async () => {
+  test("provider none rejects a bundle with webhooks with the message of the Go implementation", async () => {
     await world[Symbol.asyncDispose]();
     world = await OperatorWorld.start(cluster, { webhookCertProvider: "none" });
     world.bundle("p.v1.0.0", withConversion("1.0.0"));

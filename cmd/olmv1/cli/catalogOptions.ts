@@ -91,10 +91,7 @@ export function addResolutionOptions(command: Command): Command {
     ]),
     new Option("--cluster-version-policy <policy>", "overrides spec.source.catalog.clusterVersionPolicy").choices(["Warn", "Enforce"]),
     new Option("--dependency-policy <policy>", "overrides spec.dependencies.policy").choices(["Require", "Install", "Ignore"]),
-    createRepeatableOption(
-      "--installed-package <name=version>",
-      "package version in --catalog-dir to treat as installed; repeatable",
-    ),
+    createRepeatableOption("--installed-package <name=version>", "package version in --catalog-dir to treat as installed; repeatable"),
     new Option("--cluster-version <version>", "OpenShift version of the cluster, such as 4.18.9 (default: from its ClusterVersion)"),
   ]);
   return addOutputOption(addRegistryOptions(addClusterOptions(command)), ["text", "json", "yaml"]);

@@ -3,23 +3,29 @@ import { expect, test } from "vitest";
 import { measureWidth, truncateColumns, wrapText } from "./columns.ts";
 
 test.for([
-  ["fits", "one two", 20, "", ["one two"]],
-  ["breaks at blanks", "one two three four five", 20, "", ["one two three four", "five"]],
-  ["is indented", "one two three four five six", 24, "    ", ["    one two three four", "    five six"]],
-  ["keeps line ends", "one\n\ntwo", 40, "  ", ["  one", "", "  two"]],
+  ["does not change a text that fits", "one two", 20, "", ["one two"]],
+  ["breaks lines at blanks", "one two three four five", 20, "", ["one two three four", "five"]],
+  ["indents every line", "one two three four five six", 24, "    ", ["    one two three four", "    five six"]],
+  ["keeps line breaks", "one\n\ntwo", 40, "  ", ["  one", "", "  two"]],
   [
-    "leaves long words whole",
+    "does not split a long word",
     "see registry.example.com/team/image:v1.0.0 now",
     20,
     "",
     ["see", "registry.example.com/team/image:v1.0.0", "now"],
   ],
-  ["is not limited in a pipe", "one two three four five six seven", Number.POSITIVE_INFINITY, "", ["one two three four five six seven"]],
-] as const)("wrapText formats text that %s", ([, text, width, indent, want]) => {
+  [
+    "does not break lines in a pipe",
+    "one two three four five six seven",
+    Number.POSITIVE_INFINITY,
+    "",
+    ["one two three four five six seven"],
+  ],
+] as const)("wrapText %s", ([, text, width, indent, want]) => {
   expect(wrapText(text, width, indent)).toEqual(want);
 });
 
-test("wrapText keeps all words, and exceeds the width only for a word that is too long", () => {
+test("wrapText keeps all words, and only a line with a single long word exceeds the width", () => {
   fc.assert(
     fc.property(fc.array(fc.stringMatching(/^[a-z]{1,30}$/), { minLength: 1 }), fc.integer({ min: 20, max: 90 }), (words, width) => {
       const lines = wrapText(words.join(" "), width);
@@ -43,7 +49,7 @@ test.for([
   ["is too long", "abcdef", 4, "abc…"],
   ["has wide letters", "日本語", 4, "日…"],
   ["has a joined character at the cut", "ab👩‍👩‍👧cd", 4, "ab…"],
-  ["has no room", "abc", 0, "…"],
+  ["must fit into no columns", "abc", 0, "…"],
 ] as const)("truncateColumns does not split characters when the text %s", ([, text, columns, want]) => {
   expect(truncateColumns(text, columns)).toBe(want);
 });

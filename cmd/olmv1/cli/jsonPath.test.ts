@@ -48,7 +48,7 @@ test.for<[string, RegExp]>([
   expect(() => formatJsonPath(template, LIST)).toThrow(want);
 });
 
-test("formatJsonPath prints integers beyond 2^53 like numbers", () => {
+test("formatJsonPath prints a bigint like any other number", () => {
   expect(formatJsonPath("{.n}", { n: 7n })).toBe("7");
 });
 

@@ -17,12 +17,12 @@ async function readOutput(interactive: boolean, ms: number): Promise<string> {
   return text;
 }
 
-test("withProgress prints nothing within a second", async () => {
+test("withProgress prints nothing when the work takes less than a second", async () => {
   expect(await readOutput(true, 900)).toBe("");
   expect(await readOutput(false, 900)).toBe("");
 });
 
-test("withProgress updates and clears one line on a terminal", async () => {
+test("withProgress updates one line on a terminal, and clears the line at the end", async () => {
   const text = await readOutput(true, 5_000);
   expect(text).toContain("pulling (2 s)");
   expect(text).toContain("unpacking (4 s)");
@@ -30,14 +30,14 @@ test("withProgress updates and clears one line on a terminal", async () => {
   expect(text.endsWith("\r\u001B[K")).toBe(true);
 });
 
-test("withProgress prints a line every 15 seconds without a terminal", async () => {
+test("withProgress prints a line every 15 seconds when there is no terminal", async () => {
   expect(await readOutput(false, 40_000)).toBe("olmv1: pulling (15 s)\nolmv1: unpacking (30 s)\n");
 });
 
 test.for([
   [true, "\r\u001B[Kolmv1: catalogd retries: no route to host\n"],
   [false, "olmv1: catalogd retries: no route to host\n"],
-] as const)("withProgress keeps printed lines when interactive is %s", async ([interactive, want]) => {
+] as const)("withProgress keeps reported messages on the screen when interactive is %s", async ([interactive, want]) => {
   let text = "";
   const terminal = { err: (piece: string) => void (text += piece), interactive, width: 40 };
   await withProgress(terminal, "waiting", async (progress) => {

@@ -53,7 +53,7 @@ describe("createSarifLog", () => {
     });
   });
 
-  test("createSarifLog describes the rule of each result, also for unreadable input, and omits missing locations", () => {
+  test("createSarifLog refers each result to its rule, and omits the location of a finding without a file", () => {
     const findings: SarifFinding[] = [FINDING, { rule: "unreadable", severity: "error", message: "no" }, { ...FINDING, severity: "info" }];
     const [run] = (createSarifLog(findings, RULES) as Log).runs;
     expect(run?.results.map(({ ruleId, ruleIndex }) => [ruleId, run.tool.driver.rules[ruleIndex]?.id])).toEqual([
@@ -64,7 +64,7 @@ describe("createSarifLog", () => {
     expect(run?.results[1]?.locations).toBeUndefined();
   });
 
-  test("createSarifLog returns no results without findings", () => {
+  test("createSarifLog returns an empty list of results when there are no findings", () => {
     expect(createSarifLog([], RULES)).toMatchObject({ version: "2.1.0", runs: [{ results: [] }] });
   });
 });
@@ -76,6 +76,6 @@ test.for<[string, string, string, string]>([
   ["/repo/catalog", "a.yaml", "/repo", "catalog/a.yaml"],
   ["/elsewhere/catalog", "a.yaml", "/repo", "a.yaml"],
   ["../catalog", "a.yaml", "/repo/x", "a.yaml"],
-])("toSarifPath of folder %s and file %s in %s", ([folder, file, cwd, want]) => {
+])("toSarifPath for folder %s and file %s in working directory %s returns %s", ([folder, file, cwd, want]) => {
   expect(toSarifPath(folder, file, cwd)).toBe(want);
 });

@@ -9,7 +9,7 @@ test.for<[number | undefined, string | undefined, number]>([
   [120, "wide", 120],
   [120, "-1", 120],
   [0, undefined, Number.POSITIVE_INFINITY],
-])("a terminal of %s columns with COLUMNS=%s has width %s", ([columns, columnsVariable, want]) => {
+])("getOutputWidth with %s terminal columns and COLUMNS=%s returns %s", ([columns, columnsVariable, want]) => {
   expect(getOutputWidth(columns, columnsVariable)).toBe(want);
 });
 
@@ -19,7 +19,7 @@ test.for<[boolean, Record<string, string>, boolean]>([
   [true, { NO_COLOR: "1" }, false],
   [true, { NO_COLOR: "" }, true],
   [true, { TERM: "dumb" }, false],
-])("terminal %s with %o has colors: %s", ([isTerminal, env, want]) => {
+])("hasColour with isTerminal %s and environment %o returns %s", ([isTerminal, env, want]) => {
   expect(hasColour(isTerminal, env)).toBe(want);
 });
 
@@ -37,6 +37,6 @@ test.for([
   ["auto", false, false],
   ["always", false, true],
   ["never", true, false],
-] as const)("hasColourIn with --color %s on a terminal whose colors are %s returns %s", ([mode, colour, want]) => {
+] as const)("hasColourIn with --color %s and terminal colors %s returns %s", ([mode, colour, want]) => {
   expect(hasColourIn({ colour }, mode)).toBe(want);
 });

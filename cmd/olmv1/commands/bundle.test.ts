@@ -86,13 +86,13 @@ test("bundle render reads the configuration from standard input and the proxy fr
   expect(out).toContain('"name":"HTTP_PROXY","value":"http://proxy.example.com:3128"');
 });
 
-test("bundle render rejects an invalid configuration like operator-controller", async () => {
+test("bundle render rejects an invalid configuration with the message of operator-controller", async () => {
   const { code, out, err } = await runCli(["bundle", "render", SAMPLE, "--config", "-"], { stdin: "size: 3" });
   expect([code, out]).toEqual([2, ""]);
   expect(err).toContain('olmv1: invalid ClusterExtension configuration: invalid configuration: unknown field "size"');
 });
 
-test("bundle render ends without an error when the output is closed", async () => {
+test("bundle render exits with 0 when the reader closes the output", async () => {
   const child = spawn(process.execPath, [join(import.meta.dirname, "../main.ts"), "bundle", "render", SAMPLE], {
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -101,12 +101,12 @@ test("bundle render ends without an error when the output is closed", async () =
   expect([code, err]).toEqual([0, ""]);
 });
 
-test("bundle validate reports a missing folder", async () => {
+test("bundle render reports a missing folder", async () => {
   const { code, err } = await bundle("render", "./nowhere");
   expect([code, err]).toEqual([2, "olmv1: ./nowhere: folder does not exist\n"]);
 });
 
-test("bundle rbac prints the same as olmv1 rbac", async () => {
+test("bundle rbac prints permission manifests like olmv1 rbac", async () => {
   const { code, out } = await bundle("rbac", SAMPLE);
   expect([code, out.split("\n")[0]]).toEqual([0, "# for hello-operator.v1.0.0"]);
 });

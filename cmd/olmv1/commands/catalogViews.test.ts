@@ -56,13 +56,13 @@ describe("search", () => {
     ["--catalog community", ["lighthouse-operator"]],
     ["database", ["beacon-db"]],
     ["--limit 1", ["beacon-db"]],
-  ] as const)("%s finds %j", async ([args, want]) => {
+  ] as const)("search %s finds %j", async ([args, want]) => {
     const words = `search ${args} -o name`.split(" ").map((word) => word.replace("&", " "));
     const { code, out } = await runCli([...words, ...BOTH]);
     expect([code, out.trimEnd().split("\n")]).toEqual([0, want]);
   });
 
-  test("search shows the highest matching version when the head does not match", async () => {
+  test("search shows the highest matching version when the channel head does not match", async () => {
     const { items } = await json<{ items: PackageMatch[] }>("search --kind Radar");
     expect(items.map(({ catalog, channel, version, matches }) => [catalog, channel, version, matches])).toEqual([
       ["harbour", "candidate", "2.1.0-rc.1", 1],
@@ -100,7 +100,7 @@ describe("search", () => {
 });
 
 describe("show", () => {
-  test("show --examples prints examples as YAML documents, all or of one kind", async () => {
+  test("show --examples prints all examples, or the examples of one kind, as YAML documents", async () => {
     const { out } = await run("show lighthouse-operator@2.0.0 --examples");
     expect(parseYamlDocuments(out)).toEqual([
       { apiVersion: "harbour.example.com/v1", kind: "Lighthouse", metadata: { name: "north-pier" }, spec: { beams: 2 } },
@@ -113,7 +113,7 @@ describe("show", () => {
     expect((await run("show lighthouse-operator@1.0.0 --examples")).err).toContain("has no examples of lighthouse-operator.v1.0.0");
   });
 
-  test("show prints the same data as JSON and text", async () => {
+  test("show -o json prints the version, its channels and requirements, and other catalogs that contain the package", async () => {
     const { version, ...view } = await json<PackageView>("show lighthouse-operator --channel candidate");
     expect([view.catalog, version.version, version.channels, view.alsoIn]).toEqual([
       "harbour",
@@ -149,11 +149,11 @@ describe("graph", () => {
     ["mermaid", /^graph LR\n[^]*class lighthouse-operator-[^\n]* installed\n/],
     ["dot", /^digraph "lighthouse-operator" \{\n[^]*\}\n$/],
     ["svg", /^<svg [^]*· installed<\/text>[^]*<\/svg>\n$/],
-  ] as const)("marks the installed bundle as %s", async ([form, want]) => {
+  ] as const)("graph -o %s marks the installed bundle", async ([form, want]) => {
     expect((await run(`graph lighthouse-operator --installed 1.0.0 -o ${form}`)).out).toMatch(want);
   });
 
-  test("graph -o json prints the same graph as catalogd, with the installed bundle", async () => {
+  test("graph -o json prints the graph with its ranges, and marks the installed bundle", async () => {
     const { channels } = await json<UpdateGraph>("graph lighthouse-operator --installed 1.0.0 --channel stable");
     expect(channels.map(({ name, nodes, edges }) => [name, nodes.length, edges.length])).toEqual([["stable", 4, 4]]);
     const covered = channels[0]?.ranges.flatMap(({ covers }) => covers.map(({ first, last }) => last - first + 1)) ?? [];
@@ -166,7 +166,7 @@ describe("cached catalogs", () => {
   const folder = new TempFolder();
   afterAll(() => folder[Symbol.dispose]());
 
-  test("are in the cache folder, and are read again after a file changes", async () => {
+  test("search stores a catalog in the cache folder, and reads the catalog again after a file changes", async () => {
     const copy = join(folder.path, "copy");
     const env = { XDG_CACHE_HOME: join(folder.path, "cache") };
     cpSync(HARBOUR, copy, { recursive: true });
@@ -183,7 +183,7 @@ describe("cached catalogs", () => {
     expect(countCached()).toBe(2);
   });
 
-  test("provide names for shell completion", async () => {
+  test("shell completion proposes the package names of a cached catalog", async () => {
     const env = { XDG_CACHE_HOME: join(folder.path, "proposed") };
     const complete = async (): Promise<string> => (await runCli(["__complete", "show", "--catalog-dir", HARBOUR, "b"], { env })).out;
     expect(await complete()).toBe(":4\n");
@@ -201,7 +201,7 @@ describeWithData("in real catalogs", (data) => {
   beforeAll(() => expect(readdirSync(folder.path)).toEqual([]));
   afterAll(() => folder[Symbol.dispose]());
 
-  test("search finds each package by its name first, and show prints the same version", async () => {
+  test("search for a package name lists this package first, and show prints the same version", async () => {
     const { items } = await real<{ items: PackageMatch[] }>("search", ...catalog);
     expect(items.length).toBe(readdirSync(join(data, "fbc/community-v4.19")).length);
     for (const { package: name, version } of items.slice(0, 8)) {
@@ -212,7 +212,7 @@ describeWithData("in real catalogs", (data) => {
     }
   });
 
-  test("graph draws the largest graph in every format, with deprecations", async () => {
+  test("graph prints all channels and deprecations of rhtas-operator, and draws all its entries as SVG", async () => {
     const graph = await real<UpdateGraph>("graph", "rhtas-operator", ...rhtas);
     const { out } = await runCli(["graph", "rhtas-operator", ...rhtas], { env });
     expect(
@@ -227,7 +227,7 @@ describeWithData("in real catalogs", (data) => {
   });
 });
 
-test("docs/graph.svg is the drawing of the sample package", async () => {
+test("docs/graph.svg equals the graph of the sample package", async () => {
   const root = join(import.meta.dirname, "../../..");
   const { out } = await runCli(["graph", "hello-operator", "--catalog-dir", join(root, "pkg/devcluster/sample/catalog"), "-o", "svg"]);
   expect(readFileSync(join(root, "docs/graph.svg"), "utf8")).toBe(out);

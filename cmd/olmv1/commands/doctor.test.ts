@@ -177,7 +177,7 @@ test("doctor suggests a fix for each problem when many parts of an installation 
 });
 
 describe("doctor in a broken installation", () => {
-  test("doctor suggests a command for the system namespace when a policy is missing", () => {
+  test("doctor suggests a command with the actual system namespace when a policy is missing", () => {
     const { namespace, policies, ...rest } = createSnapshot({ policies: new Map() });
     const found = collectFindings({ ...rest, policies, namespace: "other" }, "0.1.0").find(({ check }) =>
       check.includes("service-accounts"),
@@ -186,7 +186,7 @@ describe("doctor in a broken installation", () => {
   });
 
   test.for([
-    { name: "a program with too few ready replicas", parts: { ready: 1 }, want: ["warning", "1 of 2 replicas are ready"] },
+    { name: "a server with too few ready replicas", parts: { ready: 1 }, want: ["warning", "1 of 2 replicas are ready"] },
     {
       name: "a missing leader",
       parts: { lease: { holderIdentity: "" } },
@@ -194,12 +194,12 @@ describe("doctor in a broken installation", () => {
     },
     { name: "an unreadable Lease", parts: { lease: { renewTime: "soon" } }, want: ["problem", "has not renewed its Lease"] },
     {
-      name: "different images",
+      name: "servers with different images",
       parts: { image: "registry.example.com/olmv1:0.2.0" },
       want: ["warning", "the servers run different images"],
     },
     {
-      name: "plain HTTP",
+      name: "catalogs that are served over plain HTTP",
       parts: { args: ["/app/x.js", "--insecure-plain-http"] },
       want: ["warning", "catalogs are served over plain HTTP"],
     },
@@ -242,7 +242,7 @@ describe("doctor in a broken installation", () => {
     );
   });
 
-  test("doctor reports a certificate Secret with another owner, and an empty one", () => {
+  test("doctor reports a certificate Secret without the owner label, and an empty certificate Secret", () => {
     const { labels: _labels, ...metadata } = secrets.get("catalogd")!.metadata;
     expect(collectProblems(createWithCatalogd({ secret: { ...secrets.get("catalogd")!, metadata } }))[0]?.message).toContain(
       "catalogd does not write to it, because the Secret has no label",
@@ -253,7 +253,7 @@ describe("doctor in a broken installation", () => {
     );
   });
 
-  test("doctor lists missing fields of an outdated CustomResourceDefinition", () => {
+  test("doctor lists the fields that an outdated CRD lacks", () => {
     const definitions = new Map(createSnapshot().definitions);
     const name = "clusterextensions.olm.operatorframework.io";
     const live = structuredClone((definitions.get(name) as { value: KubeObject }).value);
@@ -278,7 +278,7 @@ describe("doctor in a broken installation", () => {
     expect(found).toEqual([expect.objectContaining({ status: "unknown", check: "catalogs" })]);
   });
 
-  test("computeExitCode returns 2 for unknown checks unless a check found a problem", () => {
+  test("computeExitCode returns 2 when a check could not run, unless another check found a problem", () => {
     const refused = { refused: "forbidden" } as const;
     const none = createSnapshot({
       definitions: new Map([...createSnapshot().definitions.keys()].map((name) => [name, refused])),
@@ -298,7 +298,7 @@ describe("doctor in a broken installation", () => {
     expect(computeExitCode(collectFindings(old, "0.1.0"))).toBe(EXIT.no);
   });
 
-  test("doctor reports no problem when leaders renew their Leases and run outside of the cluster", () => {
+  test("doctor reports no problem when the leaders run outside the cluster and renew their Leases", () => {
     const outside = (parts?: ProgramParts): ClusterSnapshot =>
       createSnapshot({ programs: PROGRAMS.map(({ program }) => ({ ...createProgram(program, parts), deployment: { value: undefined } })) });
     expect(collectProblems(outside())).toEqual([]);
@@ -308,7 +308,7 @@ describe("doctor in a broken installation", () => {
     expect(collectProblems(silent).filter(({ status }) => status === "problem")).toHaveLength(4);
   });
 
-  test("doctor counts checks that could not run separately", () => {
+  test("doctor prints the number of checks that could not run", () => {
     const text = formatDoctorReport(
       { width: 200, colour: false },
       collectFindings(createSnapshot({ catalogs: { refused: "forbidden" } }), "0.1.0"),

@@ -28,7 +28,7 @@ describe.for([80, 200])("olmv1 at width %i", (width) => {
     ["resolve-none", "resolve lighthouse-operator --version >=9 --catalog-dir HARBOUR"],
     ["why-not", "why-not lighthouse-operator 1.1.0 --installed 1.0.0 --catalog-dir HARBOUR"],
     ["wrong-option", "tree x --nonsense"],
-  ])("prints golden file %s", async ([name = "", command = ""]) => {
+  ])("output equals golden file %s", async ([name = "", command = ""]) => {
     await compare(`${name}-${width}`, command, width);
   });
 });

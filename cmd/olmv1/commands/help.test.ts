@@ -53,15 +53,15 @@ test.for(runnable.map(getCommandPath))("olmv1 %s --help has examples of the comm
 describe("descriptions of commands", () => {
   const descriptions = [program, ...commands].map((command) => [getCommandPath(command), command.description()] as const);
 
-  test(`have at most ${DESCRIPTION_MAX} characters`, () => {
+  test(`command descriptions have at most ${DESCRIPTION_MAX} characters`, () => {
     expect(descriptions.filter(([, text]) => text === "" || text.length > DESCRIPTION_MAX)).toEqual([]);
   });
 
-  test("start with an upper-case letter and have no final full stop", () => {
+  test("command descriptions start with an upper-case letter and have no final full stop", () => {
     expect(descriptions.filter(([, text]) => !/^[A-Z].*[^.]$/.test(text))).toEqual([]);
   });
 
-  test("start with a verb in the imperative", () => {
+  test("command descriptions start with a verb in the imperative", () => {
     expect(descriptions.filter(([, text]) => !/^[A-Z][a-z]*[a-rt-z],? /.test(text))).toEqual([]);
   });
 });
@@ -69,13 +69,13 @@ describe("descriptions of commands", () => {
 describe("descriptions of options, arguments and flags", () => {
   const terms = listTerms();
 
-  test("have no final full stop, and mention a default only as (default: x) at the end", () => {
+  test("option descriptions have no final full stop, and mention a default only as (default: x) at the end", () => {
     const isWrong = (text: string): boolean =>
       text === "" || text.endsWith(".") || /\bdefault: /.test(text.replace(/ \(default: [^()]*(?:\([^()]*\))?[^()]*\)$/, ""));
     expect(terms.filter(({ text }) => isWrong(text))).toEqual([]);
   });
 
-  test("start with a lower-case letter unless the first word is a name", () => {
+  test("option descriptions start with a lower-case letter unless the first word is a name", () => {
     const isName = /^(?:[A-Z]\w*[A-Z]|Secrets?\b|Subscriptions\b)/;
     expect(terms.filter(({ text }) => !/^[a-z(-]/.test(text) && !isName.test(text))).toEqual([]);
   });
@@ -84,23 +84,23 @@ describe("descriptions of options, arguments and flags", () => {
 describe("long help", () => {
   const helps = [program, ...commands].map((command) => ({ path: getCommandPath(command), ...parseLongHelp(command) }));
 
-  test(`has at most ${EXAMPLES_MAX} examples`, () => {
+  test(`long help has at most ${EXAMPLES_MAX} examples`, () => {
     const counts = helps.map(({ path, examples }) => [path, examples.split("\n").filter((line) => line !== "").length] as const);
     expect(counts.filter(([, count]) => count > EXAMPLES_MAX)).toEqual([]);
   });
 
-  test(`has lines of at most ${LINE_MAX} columns`, () => {
+  test(`lines of long help have at most ${LINE_MAX} columns`, () => {
     const lines = helps.flatMap(({ path, notes }) => notes.split("\n").map((line) => `${path}: ${line}`));
     expect(lines.filter((line) => line.length - line.indexOf(": ") - 2 > LINE_MAX)).toEqual([]);
   });
 
-  test("lists exit codes in ascending order, one per line", () => {
+  test("long help lists exit codes in ascending order, one per line", () => {
     const isSorted = (codes: readonly number[]): boolean => codes.every((code, i) => i === 0 || code > (codes[i - 1] ?? 0));
     expect(helps.filter(({ exitCodes }) => !isSorted(exitCodes.map(([code]) => Number(code))))).toEqual([]);
     expect(helps.filter(({ notes, examples }) => /Exit codes?/i.test(notes + examples)).map(({ path }) => path)).toEqual([]);
   });
 
-  test("and all descriptions contain no banned phrase", () => {
+  test("long help and descriptions contain no banned phrase", () => {
     const texts = [
       ...helps.map(({ path, notes, exitCodes }) => ({ at: path, text: [notes, ...exitCodes.flat()].join("\n") })),
       ...commands.map((command) => ({ at: getCommandPath(command), text: command.description() })),

@@ -51,7 +51,7 @@ class Session {
 }
 
 describe("images of catalogs and bundles", () => {
-  test("are built to layouts and pushed", async () => {
+  test("bundle build and catalog build write or push images, and catalog push copies images", async () => {
     const registry = await loopbackRegistry();
     const session = new Session([[registry.host, "REGISTRY"]]);
     await session.run("bundle", "build", BUNDLE, "-t", `${registry.host}/shop/bundle:v1`, "--insecure");
@@ -63,7 +63,7 @@ describe("images of catalogs and bundles", () => {
     expect(registry.has("shop/catalog", "v1")).toBe(true);
   });
 
-  test("are rejected with an error if they are invalid", async () => {
+  test("build, push and mirror commands reject invalid sources, targets and options", async () => {
     const registry = await loopbackRegistry();
     registry.misbehave = (req, res) => req.method === "POST" && refuse(res, 403, "DENIED", "requested access to the resource is denied");
     using temp = new TempFolder();
@@ -95,7 +95,7 @@ describe("images of catalogs and bundles", () => {
     await expect(session.text).toMatchFileSnapshot(join(GOLDENS, "cli/image-errors.txt"));
   });
 
-  test("have the same digest for the same files in any registry", async () => {
+  test("catalog build creates the same digest for the same files in any registry", async () => {
     const [one, two] = [await loopbackRegistry(), await loopbackRegistry()];
     const digests = [];
     for (const { host } of [one, two])
@@ -105,7 +105,7 @@ describe("images of catalogs and bundles", () => {
   });
 
   // Source: S0-014.
-  test("of bundles have the annotations of the bundle as labels", async () => {
+  test("bundle build sets the annotations of the bundle as image labels", async () => {
     await runCli(["bundle", "build", BUNDLE, "-t", `oci:${dir}/layout`, "--label", "team=shop"]);
     const blobs = await readdir(join(dir, "layout/blobs/sha256"));
     const texts = await Promise.all(blobs.map((name) => readFile(join(dir, "layout/blobs/sha256", name), "utf8")));
@@ -157,7 +157,7 @@ describe("catalog mirror", () => {
     expect(target.has("olm/shop-operator", "v1.0.0")).toBe(true);
   });
 
-  test("catalog mirror copies an image with a tag by its current digest", async () => {
+  test("catalog mirror copies an image referenced by tag under the same tag and digest", async () => {
     const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
     const catalog = new TempFolder();
     const files = {
@@ -183,7 +183,7 @@ describe("catalog mirror", () => {
 });
 
 describe("catalog serve", () => {
-  test("catalog serve reloads its folder, keeps the last valid content, and stops in order", async () => {
+  test("catalog serve reloads a changed folder, serves the last valid content after an error, and exits with 0 when stopped", async () => {
     using temp = new TempFolder();
     const sound = await readFile(join(CATALOG, "catalog.yaml"), "utf8");
     const served = temp.write("My Shop", { "catalog.yaml": sound });
@@ -224,7 +224,7 @@ describe("catalog serve", () => {
     await expect(fetch(base)).rejects.toThrow();
   });
 
-  test("catalog serve rejects a catalog that cannot be read at startup", async () => {
+  test("catalog serve fails at startup when the catalog or its name is invalid", async () => {
     using temp = new TempFolder();
     expect(await runCli(["catalog", "serve", temp.write("x", { "catalog.yaml": "[" })])).toMatchObject({ code: 2, out: "" });
     expect(await runCli(["catalog", "serve", CATALOG, "--name", "A b"])).toMatchObject({ code: 2, out: "" });

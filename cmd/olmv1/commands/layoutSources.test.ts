@@ -52,7 +52,7 @@ describe("a catalog in a layout is read like its folder", () => {
     ["graph", (source) => ["graph", ...packageName, "--catalog-dir", `x=${source}`, "--no-cache"]],
     ["resolve", (source) => ["resolve", ...packageName, "--catalog-dir", `x=${source}`]],
     ["why-not", (source) => ["why-not", ...packageName, "1.0.0", "--catalog-dir", `x=${source}`]],
-  ])("by %s", async ([, args]) => {
+  ])("%s prints the same for a catalog in a layout as for its folder", async ([, args]) => {
     const want = normalize(await runCli(args(CATALOG)), CATALOG);
     for (const source of sources) {
       const got = normalize(await runCli(args(source)), source);
@@ -60,12 +60,12 @@ describe("a catalog in a layout is read like its folder", () => {
     }
   });
 
-  test("by search --catalog-image, and is named after the folder of the layout", async () => {
+  test("search --catalog-image names the catalog in a layout after the folder of the layout", async () => {
     const { out } = await runOk("search", "beacon", "--catalog-image", `oci:${resolvePath("harbour")}:v1`, "--no-cache", "-o", "json");
     expect(out).toContain('"catalog": "harbour"');
   });
 
-  test("but bundle render rejects it", async () => {
+  test("bundle render rejects a catalog in a layout", async () => {
     const { code, err } = await runCli(["bundle", "render", `oci:${resolvePath("harbour")}:v1`]);
     expect([code, err]).toEqual([2, expect.stringContaining(`image oci:${resolvePath("harbour")}:v1 is a catalog, not a bundle`)]);
   });
@@ -83,12 +83,12 @@ describe("a bundle in a layout is read like its folder", () => {
     ["bundle config-schema", (source) => ["bundle", "config-schema", source]],
     ["rbac", (source) => ["rbac", source, "--namespace", "x", "--service-account", "x"]],
     ["catalog render", (source) => ["catalog", "render", source, "--alpha-image-ref-template", "quay.io/x/{{.Name}}:v1"]],
-  ])("by %s", async ([, args]) => {
+  ])("%s prints the same for a bundle in a layout as for its folder", async ([, args]) => {
     const want = normalize(await runOk(...args(BUNDLE)), BUNDLE);
     for (const source of sources) expect(normalize(await runCli(args(source)), source), source).toEqual(want);
   });
 
-  test("but catalog add-bundle rejects it", async () => {
+  test("catalog add-bundle rejects a bundle in a layout", async () => {
     const { code, err } = await runCli([
       "catalog",
       "add-bundle",

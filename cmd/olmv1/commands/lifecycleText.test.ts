@@ -92,7 +92,7 @@ test("formatUninstall lists deleted and kept objects for each crdPolicy", async 
   await expect(text).toMatchFileSnapshot(getGoldenPath("uninstall"));
 });
 
-test("formatUninstall lists what blocks the uninstall, and alternatives", async () => {
+test("formatUninstall lists the objects that block the uninstall, and alternatives", async () => {
   const blocked = [
     "CustomResourceDefinition kafkas.kafka.strimzi.io is kept (custom resources exist), and only the conversion webhook of this extension can convert its custom resources (stored versions: v1beta2): a/one",
   ];

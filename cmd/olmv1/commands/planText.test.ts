@@ -184,7 +184,7 @@ test.for([
   expect(isMinorField(path)).toBe(minor);
 });
 
-test("formatPlan counts labels and annotations without effect, and lists them when all is set", () => {
+test("formatPlan prints only the number of minor label and annotation changes, and lists the changes when all is set", () => {
   const changes = [
     { path: "spec.template.metadata.annotations.createdAt", before: '"a"', after: '"b"' },
     { path: "spec.replicas", before: "1", after: "2" },
@@ -196,7 +196,7 @@ test("formatPlan counts labels and annotations without effect, and lists them wh
   );
 });
 
-test("formatPlan marks changes with colours when the screen has colours", () => {
+test("formatPlan prints changes in color when the screen has colors", () => {
   const plan = { ...PLAN, objects: [object("Create", "ConfigMap", "x")] };
   expect(formatPlan(plan, { width: 200, colour: true })).toContain("\u001b[32m  + ConfigMap hello/x\u001b[39m");
 });

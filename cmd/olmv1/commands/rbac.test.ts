@@ -43,7 +43,7 @@ test("rbac --user-roles prints each user role only once when several bundles pro
 test.for<[why: string, to: string, from: string, code: number, shows: string]>([
   ["more permissions", "1.2.0", "1.0.0", 1, '+ Namespace:"" APIGroups:[hello.example.com] Resources:[greetings] Verbs:[patch,update]'],
   ["the same permissions", "1.0.0", "1.0.0", 0, "no change"],
-])("rbac --diff compares a bundle that needs %s", async ([, to, from, code, shows]) => {
+])("rbac --diff reports that the new bundle needs %s", async ([, to, from, code, shows]) => {
   const ended = await rbac(bundle(to), "--diff", bundle(from));
   expect([ended.code, ended.err]).toEqual([code, ""]);
   expect(ended.out).toContain(`from hello-operator.v${from} to hello-operator.v${to}\n`);
@@ -97,7 +97,7 @@ test.for<[provider: string, secrets: boolean, certificates: boolean]>([
   expect(named("validatingwebhookconfigurations").length).toBe(1);
 });
 
-test("rbac for API services grants access to them, and permits binding the roles of API servers", async () => {
+test("rbac for a bundle with API services grants access to APIServices, and permits binding the roles of API servers", async () => {
   using folder = new TempFolder();
   const ended = await rbac(folder.write("bundle", flunderBundle("1.0.0")), "--namespace", "ns");
   expect([ended.code, ended.err]).toEqual([0, ""]);

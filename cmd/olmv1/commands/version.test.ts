@@ -19,7 +19,7 @@ test("formatVersions lists the command line, the servers and Kubernetes", () => 
   );
 });
 
-test("olmv1 version --client reads no cluster", async () => {
+test("olmv1 version --client does not contact the cluster", async () => {
   const { code, out } = await runCli(["version", "--client", "-o", "json"]);
   expect([code, JSON.parse(out)]).toEqual([0, { client: { version: PROGRAM_VERSION, node: process.version } }]);
 });

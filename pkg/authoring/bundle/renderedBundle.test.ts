@@ -13,7 +13,7 @@ function kinds(request: Partial<RenderRequest>): string[] {
 }
 
 describe("renderForInstall", () => {
-  test("renderForInstall uses the requested namespace, or else the suggested one, or else the package name", () => {
+  test("renderForInstall uses the requested namespace, or else the namespace that the bundle suggests, or else the package name", () => {
     const namespaces = (namespace?: string) =>
       new Set(renderForInstall(sound, { ...REQUEST, namespace }).objects.flatMap(({ metadata }) => metadata.namespace ?? []));
     expect(namespaces("ns")).toEqual(new Set(["ns"]));
@@ -23,7 +23,7 @@ describe("renderForInstall", () => {
     expect(renderForInstall(unsuggested, REQUEST).objects[0]?.metadata.namespace).toBe("pack");
   });
 
-  test("renderForInstall returns the same objects each time, without owner references and status", () => {
+  test("renderForInstall returns the same objects each time, without owner references or status", () => {
     const { objects } = renderForInstall(sound, REQUEST);
     expect(objects.filter((object) => "status" in object || "ownerReferences" in object.metadata)).toEqual([]);
     expect(renderForInstall(loadBundle(brokenFiles({})), REQUEST).objects).toEqual(objects);
@@ -34,7 +34,7 @@ describe("renderForInstall", () => {
     ["self-signed", []],
     ["openshift-service-ca", []],
     ["cert-manager", ["Certificate", "Issuer"]],
-  ])("renderForInstall adds the objects for certificates of provider %s", ([certProvider, own]) => {
+  ])("renderForInstall with certificate provider %s adds objects of kinds %j", ([certProvider, own]) => {
     expect(kinds({ certProvider }).filter((kind) => !kinds({}).includes(kind))).toEqual(own);
   });
 
@@ -43,7 +43,7 @@ describe("renderForInstall", () => {
     expect(count(true) - count(false)).toBe(4);
   });
 
-  test("renderForInstall rejects bundles and configurations like operator-controller", () => {
+  test("renderForInstall rejects unsupported bundles and configurations with the messages of operator-controller", () => {
     expect(() => renderForInstall(sound, { ...REQUEST, certProvider: "none" })).toThrow(
       "unsupported bundle: webhookDefinitions are not supported: certificate provider is nil",
     );

@@ -13,7 +13,7 @@ function placeOf({ file = "", line }: BundleFinding): string {
 }
 
 describe("checkBundleFiles", () => {
-  test.for(cases)("$name", (one) => {
+  test.for(cases)("checkBundleFiles: $name", (one) => {
     const { findings } = checkBundleFiles(brokenFiles(one), matches);
     const rules = findings.map(({ rule }) => rule);
     expect(rules, findings.map(formatBundleFinding).join("\n")).toEqual(one.finds.map(({ rule }) => rule));
@@ -24,7 +24,7 @@ describe("checkBundleFiles", () => {
     });
   });
 
-  test("every rule is broken by at least one case", () => {
+  test("at least one test case breaks each bundle rule", () => {
     const broken = new Set(cases.flatMap(({ finds }) => finds.map(({ rule }) => rule)));
     expect(Object.keys(BUNDLE_RULES).filter((rule) => !broken.has(rule))).toEqual([]);
   });
@@ -36,7 +36,7 @@ describe("checkBundleFiles", () => {
 });
 
 describe("findings of checkBundleFiles", () => {
-  test("checkBundleFiles counts further findings of a rule when there are more than 50", () => {
+  test("checkBundleFiles returns at most 50 findings of a rule, and one finding with the number of omitted findings", () => {
     const modes = Array.from({ length: 60 }, (_, i) => `    - { type: Mode${i}, supported: true }\n`).join("");
     const { findings } = checkBundleFiles(
       brokenFiles({ edit: [["manifests/csv.yaml", "  installModes:\n", `  installModes:\n${modes}`]] }),
@@ -60,7 +60,7 @@ describe("findings of checkBundleFiles", () => {
     expect(findings.map(placeOf)).toEqual(["manifests/list.yaml", "manifests/list.yaml"]);
   });
 
-  test("checkBundleFiles returns sorted findings when any value of a bundle is replaced", { timeout: 60_000 }, () => {
+  test("checkBundleFiles returns sorted findings, and does not throw, when any value of a bundle is replaced", { timeout: 60_000 }, () => {
     const texts = soundBundle();
     const value = fc.oneof(
       fc.constantFrom("null", "[]", "{}", "[null]", "[{}]", "0", '"x"'),

@@ -22,7 +22,7 @@ function catalogOf(text: string): ComparedCatalog {
   return catalog;
 }
 
-test.for(loadCases<Case>("fbc-diff"))("$name", ({ replace = BEFORE, edit = [], append, finds }) => {
+test.for(loadCases<Case>("fbc-diff"))("diffCatalogs: $name", ({ replace = BEFORE, edit = [], append, finds }) => {
   let text = replace;
   for (const [from, to] of edit) {
     expect(text.split(from), `occurrences of ${from}`).toHaveLength(2);

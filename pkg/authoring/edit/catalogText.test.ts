@@ -99,7 +99,7 @@ describe("CatalogText with JSON", () => {
     );
   });
 
-  test("CatalogText keeps JSON on one line", () => {
+  test("CatalogText keeps single-line JSON on one line", () => {
     const line = '{"schema":"olm.channel","entries":[{"name":"a"}]}\n';
     expect(changed(line + line, 1, (blob) => ({ ...blob, entries: [{ name: "a", replaces: "b" }, { name: "b" }] })).text).toBe(
       `${line}{"schema":"olm.channel","entries":[{"name":"a","replaces":"b"},{"name":"b"}]}\n`,
@@ -117,7 +117,7 @@ describe("CatalogText with added and removed objects", () => {
     expect(new CatalogText('{"a": 1}').applyChanges(new Map(), [{ schema: "x" }]).text).toBe('{"a": 1}\n{"schema":"x"}\n');
   });
 
-  test("CatalogText removes an object with its separator", () => {
+  test("CatalogText removes an object and its separator", () => {
     const remove = (text: string, i: number): string => new CatalogText(text).applyChanges(new Map([[i, "removed"]])).text;
     expect(remove("a: 1\n---\nb: 2\n---\nc: 3\n", 1)).toBe("a: 1\n---\nc: 3\n");
     expect(remove("a: 1\n---\nb: 2\n", 1)).toBe("a: 1\n");
@@ -141,7 +141,7 @@ const channel = fc.record({
 });
 
 describe("CatalogText with generated changes", () => {
-  test("CatalogText changes one object and keeps the text of the others", () => {
+  test("CatalogText changes one object and keeps the text of all other objects", () => {
     fc.assert(
       fc.property(channel, channel, fc.constantFrom("yaml", "json", "flow"), (before, after, form) => {
         const written = { yaml: yamlOf(before), json: JSON.stringify(before, null, 2), flow: JSON.stringify(before) }[form];
@@ -228,10 +228,10 @@ test.for<[string, string]>([
 });
 
 test.for<[string, string, string]>([
-  ["a block of text before it", "schema: a\nd: |+\n  text\n\n\nb: 1 # c\n", "schema: a\nd: |+\n  text\n\n\nb: 2 # c\n"],
+  ["a block scalar before the value", "schema: a\nd: |+\n  text\n\n\nb: 1 # c\n", "schema: a\nd: |+\n  text\n\n\nb: 2 # c\n"],
   ["an explicit key", "schema: a\n? b\n: 1 # c\n", "schema: a\n? b\n: 2 # c\n"],
-  ["tabs before its comment", "schema: a\nb:\t1\t# c\n", "schema: a\nb:\t2\t# c\n"],
+  ["tabs before the comment", "schema: a\nb:\t1\t# c\n", "schema: a\nb:\t2\t# c\n"],
   ["a byte order mark", "\ufeffschema: a\nb: 1 # c\n", "\ufeffschema: a\nb: 2 # c\n"],
-])("CatalogText changes a value in place when there is %s", ([, source, want]) => {
+])("CatalogText changes a value in place in an object with %s", ([, source, want]) => {
   expect(changed(source, 0, (blob) => ({ ...blob, b: 2 }))).toEqual({ text: want, rewritten: [] });
 });

@@ -71,7 +71,7 @@ function bundleOf(name: string, version: string): JsonObject {
   return { schema: "olm.bundle", package: name, name: `${name}.v${version}`, image: `quay.io/example/${name}:v${version}`, properties };
 }
 
-test.for(loadCases<Case>("fbc-edit"))("$name", ({ do: asked, diff, notes = [], refuses }) => {
+test.for(loadCases<Case>("fbc-edit"))("editCatalog: $name", ({ do: asked, diff, notes = [], refuses }) => {
   const [[name, request]] = Object.entries(asked) as [[string, Request]];
   const work = (edit: PackageEdit): void => EDITS[name]?.(edit, request);
   if (refuses !== undefined) {

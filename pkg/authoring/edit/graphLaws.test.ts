@@ -23,7 +23,7 @@ const fault = (list: readonly EditedEntry[]): unknown =>
 
 const minorOf = (bundle: string): string => bundle.slice(0, bundle.lastIndexOf("."));
 
-test("computeZstreamEntries gives every bundle one replacement and lets patch releases upgrade to the newest patch release", () => {
+test("computeZstreamEntries lets each bundle upgrade to exactly one bundle, the newest patch release of its minor version if it exists", () => {
   fc.assert(
     fc.property(entries, (before) => {
       const after = computeZstreamEntries(before, new Map());
@@ -51,7 +51,7 @@ test("computeZstreamEntries gives every bundle one replacement and lets patch re
   );
 });
 
-test("keepEntries keeps the channel valid and keeps an upgrade for every removed entry", () => {
+test("keepEntries returns a valid channel with an upgrade from every removed entry below the head", () => {
   fc.assert(
     fc.property(entries, fc.array(fc.boolean(), { minLength: 10, maxLength: 10 }), (list, kept) => {
       const before = computeZstreamEntries(list, new Map());

@@ -16,7 +16,7 @@ describeWithData("CatalogText on real catalogs", (data) => {
     (path) => /\.(ya?ml|json)$/.test(path) && statSync(join(root, path)).size < MAX_BYTES,
   );
 
-  test("CatalogText edits every channel of real catalogs in place and changes only few lines", () => {
+  test("CatalogText edits every channel of real catalogs in place, and adds and removes only a few lines", () => {
     const changed = files.flatMap((path) => editsOf(readFileSync(join(root, path), "utf8")).map((edit) => ({ path, ...edit })));
     expect(changed.length).toBeGreaterThan(50);
     expect(changed.filter(({ rewritten }) => rewritten > 0)).toEqual([]);

@@ -32,7 +32,7 @@ function patched(before: string, diff: string): string {
   return [...after, ...old.slice(at)].join("");
 }
 
-test("formatUnifiedDiff returns a diff that converts one text to the other", () => {
+test("formatUnifiedDiff returns a diff that changes the old text to the new text", () => {
   fc.assert(
     fc.property(text, text, (before, after) => {
       const diff = formatUnifiedDiff("x", before, after);
@@ -68,7 +68,7 @@ test.for<[string, string | undefined, string | undefined]>([
   expect(existsSync(file) ? readFileSync(file, "utf8") : undefined).toBe(after);
 });
 
-test("formatUnifiedDiff prints only the new lines and their context when they are adjacent", () => {
+test("formatUnifiedDiff prints adjacent new lines as one hunk with three lines of context", () => {
   const after = LINES.toSpliced(2_500, 0, ...LINES.map((line) => `new ${line}`)).join("");
   expect(formatUnifiedDiff("x", LINES.join(""), after).split("\n")).toHaveLength(2 + 1 + 3 + 5_000 + 3 + 1);
 });

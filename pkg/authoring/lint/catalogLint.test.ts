@@ -24,7 +24,7 @@ function textOf({ edit = [], append }: Case): string {
   return append === undefined ? text : `${text}---\n${append}`;
 }
 
-test.for(cases)("$name", (one) => {
+test.for(cases)("CatalogLint checks $name", (one) => {
   const text = textOf(one);
   const lint = new CatalogLint();
   const decoder = new MetaDecoder("catalog.yaml");
@@ -37,7 +37,7 @@ test.for(cases)("$name", (one) => {
   for (const [i, { says }] of one.finds.entries()) if (says !== undefined) expect(got[i]?.says).toBe(says);
 });
 
-test("every lint is broken by at least one case", () => {
+test("at least one test case breaks each lint rule", () => {
   const told = new Set(cases.flatMap(({ finds }) => finds.map(({ rule }) => rule)));
   expect(Object.keys(CATALOG_LINTS).filter((rule) => !told.has(rule))).toEqual([]);
 });

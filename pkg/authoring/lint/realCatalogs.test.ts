@@ -7,7 +7,7 @@ import { CATALOG_LINTS, CatalogLint, type LintFinding } from "./catalogLint.ts";
 import { DocumentLines } from "./documentLines.ts";
 
 describeWithData("real catalogs", (data) => {
-  test("lintFolder reports few warnings for real catalogs", async () => {
+  test("CatalogLint reports few warnings for real catalogs", async () => {
     const { findings, bundles } = await lintsOf(join(data, "fbc/community-v4.19"));
     expect(bundles).toBeGreaterThan(500);
     const counts = Map.groupBy(findings, ({ rule }) => rule);
@@ -16,7 +16,7 @@ describeWithData("real catalogs", (data) => {
     for (const { message, subject } of findings) expect([message.length < 1_000, subject.place.line]).toEqual([true, expect.any(Number)]);
   });
 
-  test("lintFolder reports the line of the field that breaks a lint", async () => {
+  test("CatalogLint reports the field that breaks a lint rule", async () => {
     const folder = join(data, "fbc/community-v4.19");
     const { findings } = await lintsOf(folder);
     const [one] = findings.filter(({ rule }) => rule === "replaces-higher");

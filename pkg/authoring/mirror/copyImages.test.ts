@@ -61,8 +61,8 @@ const layersAsked = (registry: LoopbackRegistry): number => registry.paths(new R
 
 test.for<[what: string, misbehave: (registry: LoopbackRegistry) => void]>([
   ["stops sending within a blob", (registry) => stopWithin(registry)],
-  ["trickles", (registry) => stopWithin(registry, trickle)],
-])("copyImages copies from the next registry after one request when the first mirror %s", async ([, misbehave]) => {
+  ["sends a blob too slowly", (registry) => stopWithin(registry, trickle)],
+])("copyImages copies from the next registry, without a retry, when the first registry %s", async ([, misbehave]) => {
   const [one, two, target] = [await loopbackRegistry(), await loopbackRegistry(), await loopbackRegistry()];
   misbehave(one);
   expect(await mirror([one, two], target)).toMatchObject([{ status: "copied" }]);
@@ -78,7 +78,7 @@ test("copyImages fails after all attempts when the only registry stops sending w
   expect(layersAsked(only)).toBe(ATTEMPTS);
 });
 
-test("copyImages requests no other mirror when the destination rejects the image", async () => {
+test("copyImages does not try another source registry when the destination rejects the image", async () => {
   const [one, two, target] = [await loopbackRegistry(), await loopbackRegistry(), await loopbackRegistry()];
   target.misbehave = ({ method }, res) => {
     if (method === "POST") res.writeHead(403).end();

@@ -50,7 +50,7 @@ describe("mapMirroredImages", () => {
     },
   );
 
-  test("mapMirroredImages returns distinct images and invalid references", () => {
+  test("mapMirroredImages returns each image once, and lists invalid references separately", () => {
     const { images, unusable } = mapMirroredImages([PROXY, KIBANA, PROXY, "Not An Image"], TARGET);
     expect(images.map(({ source }) => source)).toEqual([KIBANA, PROXY]);
     expect(unusable).toEqual([{ text: "Not An Image", reason: "invalid reference format: repository name must be lowercase" }]);
@@ -93,7 +93,7 @@ describe("mirror file formatters", () => {
     await expect(text).toMatchFileSnapshot(join(GOLDENS, file));
   });
 
-  test("renderTagMirrorSet returns no ImageTagMirrorSet when no image has a tag", () => {
+  test("renderTagMirrorSet returns an empty text when no image has a tag", () => {
     expect(renderTagMirrorSet(mapMirroredImages([KIBANA], TARGET).images, options)).toBe("");
   });
 });

@@ -9,7 +9,7 @@ import { parseSelection } from "./subset.ts";
 const IMAGE = /^\s*(?:- )?"?image"?: "?([^\s",]+)"?,?$/gm;
 
 describeWithData("readMirroredCatalog on real catalogs", (data) => {
-  test("readMirroredCatalog returns only images that are in the files", async () => {
+  test("readMirroredCatalog returns only images that the catalog files contain", async () => {
     const folder = join(data, "fbc/community-v4.19");
     const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const texts = files.map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"));

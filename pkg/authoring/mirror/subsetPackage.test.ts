@@ -72,7 +72,7 @@ function left(texts: { channels?: string[]; versions?: string[] }): Record<strin
 }
 
 describe("subsetPackage", () => {
-  test("subsetPackage selects one channel and makes it the default", () => {
+  test("subsetPackage selects one channel, which becomes the default channel", () => {
     expect(left({ channels: ["beta"] })).toEqual({
       default: "beta",
       channels: { beta: ["app.v1.2.0", "app.v2.0.0"] },
@@ -94,7 +94,7 @@ describe("subsetPackage", () => {
     });
   });
 
-  test("subsetPackage keeps versions between selected ones", () => {
+  test("subsetPackage keeps unselected versions that upgrades between the selected versions need", () => {
     expect(left({ channels: ["app:stable"], versions: ["app:1.0.0 || 2.0.0"] })).toMatchObject({
       channels: { stable: ["app.v1.0.0", "app.v1.1.0", "app.v1.2.0", "app.v2.0.0"] },
       notes: ['package "app": app.v1.1.0, app.v1.2.0 are kept, because upgrades need them'],
@@ -137,7 +137,7 @@ describe("subsetPackage", () => {
   });
 });
 
-test("parseSelection also selects packages of qualified channels and versions", () => {
+test("parseSelection also selects the packages of channels and versions in the form package:value", () => {
   const of = (packages: string[], channels: string[], versions: string[]) => parseSelection({ packages, channels, versions })?.packages;
   expect(parseSelection({ packages: [], channels: [], versions: [] })).toBeUndefined();
   expect(of([], ["stable"], [">1"])).toBeUndefined();

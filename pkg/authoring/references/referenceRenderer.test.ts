@@ -14,7 +14,7 @@ test("mapConcurrently returns results in the order of the items and runs four ca
   expect([results, most]).toEqual([[50, 10, 40, 20, 30, 60], 4]);
 });
 
-test("mapConcurrently throws the first error, starts no more calls and waits for the running ones when calls fail", async () => {
+test("mapConcurrently starts no more calls when a call fails, waits for running calls, and throws the first error", async () => {
   const begun: number[] = [];
   const ended: number[] = [];
   const all = mapConcurrently([1, 2, 3, 4, 5, 6, 7], async (item) => {

@@ -9,7 +9,7 @@ const metas = (...blobs: object[]) => blobs.map((blob) => orderMetaMembers(toMet
 
 // Source: C-19.
 describe("sortMetas and formatCatalog", () => {
-  test("sortMetas sorts packages by name, the objects of each by schema, and objects without a package last", () => {
+  test("sortMetas sorts objects by package and then by schema, and puts objects without a package last", () => {
     const ordered = sortMetas(
       metas(
         { schema: "example.com.note", name: "everywhere" },
@@ -67,13 +67,13 @@ describe("sortMetas and formatCatalog", () => {
 `);
   });
 
-  test("formatCatalog begins YAML documents with dashes", () => {
+  test("formatCatalog starts each YAML document with ---", () => {
     expect(formatCatalog(metas({ schema: "olm.package", name: "a" }, { schema: "x", b: 1, a: 2 }), "yaml")).toBe(
       '---\ndefaultChannel: ""\nname: a\nschema: olm.package\n---\na: 2\nb: 1\nschema: x\n',
     );
   });
 
-  test("formatCatalogFiles returns a file for each package and one for objects without a package", () => {
+  test("formatCatalogFiles returns a file for each package, and a file for objects without a package", () => {
     const files = formatCatalogFiles(
       metas({ schema: "olm.package", name: "b" }, { schema: "x" }, { schema: "olm.package", name: "a" }),
       "json",
@@ -102,7 +102,7 @@ describe("migrateMeta", () => {
   const bundle = (...properties: object[]) => toMeta({ schema: "olm.bundle", name: "a", package: "a", image: "example.com/a", properties });
   const propertiesOf = (meta: { blob: Record<string, unknown> }) => meta.blob["properties"];
 
-  test("migrateMeta moves manifests to the end and sorts images when the level is none", () => {
+  test("migrateMeta with level none moves manifests to the end of the properties, and sorts related images", () => {
     const meta = bundle(object(csv), own);
     meta.blob["relatedImages"] = [
       { name: "b", image: "b" },

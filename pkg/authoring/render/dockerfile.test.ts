@@ -21,7 +21,7 @@ const OPTIONS = { folder: "catalog", base: "example.com/base", builder: "example
 
 // Source: C-25.
 describe("renderCatalogDockerfile", () => {
-  test("renderCatalogDockerfile serves the catalog with opm", () => {
+  test("renderCatalogDockerfile returns a Dockerfile that serves the catalog with opm", () => {
     expect(renderCatalogDockerfile(OPTIONS)).toBe(`${FIRST}
 FROM example.com/base
 # The base image is expected to contain
@@ -33,7 +33,7 @@ CMD ["serve", "/configs", "--cache-dir=/tmp/cache"]
 ${LAST}`);
   });
 
-  test("renderCatalogDockerfile contains only the catalog when the base image is scratch", () => {
+  test("renderCatalogDockerfile returns a Dockerfile with only the catalog when the base image is scratch", () => {
     expect(renderCatalogDockerfile({ ...OPTIONS, base: "scratch" })).toBe(`${FIRST}
 FROM scratch
 # OLMv0 CatalogSources that use binary-less images must set:
@@ -45,7 +45,7 @@ FROM scratch
 ${LAST}`);
   });
 
-  test("renderCatalogDockerfile ends with labels sorted by name", () => {
+  test("renderCatalogDockerfile adds labels at the end, sorted by name", () => {
     const labels = parseLabels(["vendor=example", "a.b/c=x=y", "empty="]);
     expect(renderCatalogDockerfile({ ...OPTIONS, labels }).slice(-100)).toBe(
       `${LAST}\n# Set other custom labels\nLABEL "a.b/c"="x=y"\nLABEL "empty"=""\nLABEL "vendor"="example"\n`.slice(-100),

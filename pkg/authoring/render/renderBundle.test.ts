@@ -26,24 +26,27 @@ interface RenderCase extends CaseHead {
 
 const IMAGE = "registry.example.com/p/bundle:v1";
 
-test.for(loadCases<RenderCase>("fbc-render"))("$name", ({ files: given, without = [], image = IMAGE, error, ...expected }) => {
-  const files = new Map([...bundleFiles(given)].filter(([path]) => !without.includes(path)));
-  const render = () => renderCatalogBundle(files, () => image);
-  if (error !== undefined) {
-    expect(() => render()).toThrow(new Error(error));
-    return;
-  }
-  const { meta, warnings } = render();
-  const { properties, relatedImages = [] } = meta.blob as { properties: Property[]; relatedImages?: unknown[] };
-  const stated = properties.filter(({ type }) => type !== "olm.bundle.object");
-  if (expected.properties) expect(encodeGoJson(stated, { sortKeys: false })).toBe(encodeGoJson(expected.properties, { sortKeys: false }));
-  if (expected.text !== undefined) expect(encodeGoJson(properties)).toContain(expected.text);
-  if (expected.objects) expect(properties.slice(stated.length).map(objectName).sort()).toEqual(expected.objects);
-  if (expected.relatedImages) expect(relatedImages).toEqual(expected.relatedImages);
-  if (expected.bundle !== undefined) expect(meta.name).toBe(expected.bundle);
-  if (expected.package !== undefined) expect(meta.package).toBe(expected.package);
-  expect(warnings).toEqual(expected.warnings ?? []);
-});
+test.for(loadCases<RenderCase>("fbc-render"))(
+  "renderCatalogBundle: $name",
+  ({ files: given, without = [], image = IMAGE, error, ...expected }) => {
+    const files = new Map([...bundleFiles(given)].filter(([path]) => !without.includes(path)));
+    const render = () => renderCatalogBundle(files, () => image);
+    if (error !== undefined) {
+      expect(() => render()).toThrow(new Error(error));
+      return;
+    }
+    const { meta, warnings } = render();
+    const { properties, relatedImages = [] } = meta.blob as { properties: Property[]; relatedImages?: unknown[] };
+    const stated = properties.filter(({ type }) => type !== "olm.bundle.object");
+    if (expected.properties) expect(encodeGoJson(stated, { sortKeys: false })).toBe(encodeGoJson(expected.properties, { sortKeys: false }));
+    if (expected.text !== undefined) expect(encodeGoJson(properties)).toContain(expected.text);
+    if (expected.objects) expect(properties.slice(stated.length).map(objectName).sort()).toEqual(expected.objects);
+    if (expected.relatedImages) expect(relatedImages).toEqual(expected.relatedImages);
+    if (expected.bundle !== undefined) expect(meta.name).toBe(expected.bundle);
+    if (expected.package !== undefined) expect(meta.package).toBe(expected.package);
+    expect(warnings).toEqual(expected.warnings ?? []);
+  },
+);
 
 test("renderCatalogBundle passes package, name and version of the bundle to imageOf", () => {
   const { meta } = renderCatalogBundle(

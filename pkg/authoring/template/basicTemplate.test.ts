@@ -44,7 +44,7 @@ entries:
     expect(() => readBasicTemplate(text)).toThrow(new Error(error));
   });
 
-  test("toBasicTemplate keeps only the images of bundles", () => {
+  test("toBasicTemplate keeps only the image of each bundle", () => {
     const metas = [
       { schema: "olm.package", name: "a", defaultChannel: "stable" },
       { schema: "olm.bundle", name: "a.v1", package: "a", image: "quay.io/a/bundle:v1", properties: [] },
@@ -80,7 +80,7 @@ describe("template types", () => {
   });
 });
 
-test("drawTemplateGraph draws upgrades that OLM v0 does not use in red", () => {
+test("drawTemplateGraph draws a red line for an upgrade that OLM v0 does not use", () => {
   const properties = (version: string) => [{ type: "olm.package", value: { packageName: "a", version } }];
   const metas = [
     { schema: "olm.package", name: "a", defaultChannel: "stable" },

@@ -27,7 +27,7 @@ interface ChannelCase extends CaseHead, Partial<Record<Archetype, string[]>> {
 const shown = ({ name, replaces, skips }: ChannelEntry) =>
   [name, ...(replaces === undefined ? [] : ["r", replaces]), ...(skips === undefined ? [] : [`s[${skips.join(" ")}]`])].join(" ");
 
-test.for(loadCases<ChannelCase>("semver-channels"))("$name", ({ kinds, channels, default: defaultChannel, ...given }) => {
+test.for(loadCases<ChannelCase>("semver-channels"))("generateChannels: $name", ({ kinds, channels, default: defaultChannel, ...given }) => {
   const { major = false, minor = false, preference = minor ? "minor" : "major" } = kinds;
   const bundles = ARCHETYPES.map((archetype) => {
     const versions = (given[archetype] ?? []).toReversed();
@@ -45,7 +45,7 @@ interface ReadCase extends CaseHead {
   error?: string;
 }
 
-test.for(loadCases<ReadCase>("templates"))("$name", ({ template, semver, error }) => {
+test.for(loadCases<ReadCase>("templates"))("readSemverTemplate: $name", ({ template, semver, error }) => {
   if (error === undefined) expect(readSemverTemplate(template)).toEqual(semver);
   else expect(messageFrom(() => readSemverTemplate(template))).toContain(error);
 });
@@ -74,7 +74,7 @@ describe("renderSemver", () => {
   const rendered = (bundles: Record<string, TemplateBundle>, images = Object.keys(bundles)) =>
     renderSemver(template(...images), new Map(Object.entries(bundles)));
 
-  test("renderSemver returns the package with the description of its newest bundle, channels and bundles", () => {
+  test("renderSemver returns channels, bundles, and a package with the description of its newest bundle", () => {
     const spec = {
       description: "All about A.",
       icon: [
@@ -97,7 +97,7 @@ describe("renderSemver", () => {
     ]);
   });
 
-  test("renderSemver returns a valid catalog in which every version can be upgraded to the newest of its major version", () => {
+  test("renderSemver returns a valid catalog in which every version can be upgraded to the newest version of its major version", () => {
     const part = fc.nat({ max: 3 });
     const version = fc
       .tuple(fc.integer({ min: 1, max: 3 }), part, part, fc.constantFrom("", "-alpha", "-rc.1"))
@@ -125,7 +125,7 @@ describe("renderSemver", () => {
     );
   });
 
-  test("listSemverImages lists distinct images", () => {
+  test("listSemverImages lists each image once", () => {
     const text = "schema: olm.semver\ncandidate: {bundles: [{image: b}]}\nstable: {bundles: [{image: a}, {image: b}]}\n";
     expect(listSemverImages(readSemverTemplate(text))).toEqual(["b", "a"]);
   });

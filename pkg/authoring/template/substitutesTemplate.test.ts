@@ -37,7 +37,7 @@ const rendered = (text: string, ...bundles: (Meta | undefined)[]) => renderSubst
 const entriesIn = (metas: Meta[]) => metas.find(({ schema }) => schema === "olm.channel")?.blob["entries"];
 
 describe("renderSubstitutes", () => {
-  test("renderSubstitutes moves the edges of the base to the substitute", () => {
+  test("renderSubstitutes moves the upgrade edges of the base bundle to the substitute", () => {
     const metas = rendered(template(CHAIN, [SUBSTITUTION]), bundle("a.v1.1.1", "1.1.1"));
     expect(entriesIn(metas)).toEqual([
       { name: "a.v1.0.0" },
@@ -48,7 +48,7 @@ describe("renderSubstitutes", () => {
     expect(metas.at(-1)?.name).toBe("a.v1.1.1");
   });
 
-  test("renderSubstitutes replaces the base with the substitute in skips", () => {
+  test("renderSubstitutes replaces the base bundle with the substitute in the skips of other entries", () => {
     const entries = [
       { name: "a.v1.0.0" },
       { name: "a.v1.1.0", replaces: "a.v1.0.0" },
@@ -62,7 +62,7 @@ describe("renderSubstitutes", () => {
     ]);
   });
 
-  test("renderSubstitutes accepts a substitute that is newer by its release, or by build metadata with olm.substitutesFor", () => {
+  test("renderSubstitutes accepts a substitute with the same version if its release is newer or it has property olm.substitutesFor", () => {
     const named = [{ name: "a.v1.0.0" }];
     const text = template(named, [{ name: "quay.io/example/new", base: "a.v1.0.0" }]);
     expect(rendered(text, bundle("a-v1.0.0-2", "1.0.0", undefined, "2"))).toHaveLength(4);

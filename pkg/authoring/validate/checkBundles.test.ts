@@ -17,7 +17,7 @@ const reader = {
   },
 };
 
-test("checkSources reports an unreadable bundle as a finding and checks the others", async () => {
+test("checkSources reports an unreadable bundle as a finding, and checks the other bundles", async () => {
   expect(await checkSources(["gone", "sound"], ALL, reader)).toEqual([
     { source: "gone", name: "", findings: [{ rule: "unreadable", severity: "error", message: "there is no such image" }] },
     { source: "sound", name: "things.v1.2.3", findings: [] },
@@ -37,6 +37,6 @@ test.for([
   ["nonsense", 'unknown rule "nonsense"'],
   ["constructor", 'unknown rule "constructor"'],
   ["unreadable", 'rule "unreadable" cannot be ignored: bundles that break this rule cannot be installed'],
-] as const)("checkSources rejects ignored rule %s", async ([rule, message]) => {
+] as const)("checkSources rejects rule %s in ignore", async ([rule, message]) => {
   await expect(checkSources([], { severity: "info", ignore: [rule] }, reader)).rejects.toThrow(message);
 });

@@ -9,7 +9,7 @@ import { TempFolder } from "../../../test/support/tempFolder.ts";
 import type { NamedImage } from "../lint/lintedCatalog.ts";
 import { checkImages } from "./lintCatalog.ts";
 
-test("checkImages requests each image once and reports missing images with their lines", async () => {
+test("checkImages checks each image once, and reports the lines of missing images", async () => {
   const registry = await LoopbackRegistry.start();
   onTestFinished(() => registry.stop());
   using folder = new TempFolder();
@@ -58,11 +58,11 @@ ${related}- image: 127.0.0.1:1/team/gone:v1
 
 // Distribution specification, "Checking if content exists in the registry": the digest in a HEAD response is optional, and some proxies reject HEAD.
 test.for<[name: string, answer: (res: ServerResponse) => void]>([
-  ["refuses HEAD", (res) => void res.writeHead(405).end()],
-  ["denies everything to HEAD", (res) => void res.writeHead(404).end()],
-  ["answers HEAD without a digest", (res) => void res.writeHead(200).end()],
+  ["responds to HEAD with 405", (res) => void res.writeHead(405).end()],
+  ["responds to HEAD with 404", (res) => void res.writeHead(404).end()],
+  ["responds to HEAD without a digest", (res) => void res.writeHead(200).end()],
   [
-    "answers HEAD with the digest of another manifest",
+    "responds to HEAD with the digest of another manifest",
     (res) => void res.setHeader("docker-content-digest", `sha256:${"0".repeat(64)}`).end(),
   ],
 ])("checkImages requests an image with GET when the registry %s", async ([, answer]) => {

@@ -37,7 +37,7 @@ async function asked(threads: QueryThreads, content: CatalogContent, query: stri
 const failure = (message: string): unknown => ({ data: null, errors: [{ message, locations: [] }] });
 
 describe("threads for queries", () => {
-  test("an expensive query ends at a limit while other queries get responses", { timeout: 120_000 }, async () => {
+  test("an expensive query fails at a limit and does not block the server", { timeout: 120_000 }, async () => {
     const content = await stored("large", largeBundles());
     const threads = new QueryThreads();
     const aliases = (fields: string): string => `{ ${Array.from({ length: 50 }, (_, i) => `a${i}: olmbundles { ${fields} }`).join(" ")} }`;
@@ -58,7 +58,7 @@ describe("threads for queries", () => {
     await threads.close();
   });
 
-  test("a thread is terminated when its query exceeds the time limit, and the next query gets a new thread", {
+  test("a query fails when it exceeds the time limit, even if no resolver checks the time", {
     timeout: 60_000,
   }, async () => {
     const content = await stored("slow", [JSON.stringify({ schema: "a", list: Array.from({ length: 100_000 }, () => ({ b: 1 })) })]);
@@ -88,7 +88,7 @@ describe("threads for queries", () => {
     await threads.close();
   });
 
-  test("queries wait for a free thread, and are rejected when too many wait", { timeout: 60_000 }, async () => {
+  test("queries wait for a free thread, and a query is rejected when too many queries wait", { timeout: 60_000 }, async () => {
     const content = await stored("small", ['{"schema":"a","name":"1"}']);
     const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1, waiting: 3 });
     const running = Array.from({ length: 4 }, () => asked(threads, content, "{ as { name } }"));
@@ -121,7 +121,7 @@ describe("threads for queries", () => {
     await threads.close();
   });
 
-  test("threads end after a while without queries", async () => {
+  test("idle threads end, and the next query starts a new thread", async () => {
     const content = await stored("idle", ['{"schema":"a"}']);
     const threads = new QueryThreads({ ...QUEUE_LIMITS, idleMs: 1 });
     expect(threads.size).toBe(0);
@@ -131,7 +131,7 @@ describe("threads for queries", () => {
     await threads.close();
   });
 
-  test("an unreadable catalog is a server error, not a query error", async () => {
+  test("an unreadable catalog causes a server error, not a query error", async () => {
     const content = await stored("broken", ['{"schema":"a"}']);
     const threads = new QueryThreads();
     const catalog = { ...toQueriedCatalog(content, new ContentKeys()), key: -1, schemas: { fd: 999_999, bytes: 10 } };

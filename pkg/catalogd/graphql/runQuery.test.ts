@@ -48,7 +48,7 @@ function queryOf({ query, repeat, innermost = "", within }: ComplexityCase): str
 }
 
 describe("limits of a query", () => {
-  test.for(cases.filter(isComplexityCase))("$name", async (one) => {
+  test.for(cases.filter(isComplexityCase))("runQuery: $name", async (one) => {
     const text = await runQuery({ query: queryOf(one) }, () => undefined);
     const refusal = one.error === undefined ? undefined : { data: null, errors: [{ message: one.error, locations: [] }] };
     expect(text === undefined ? undefined : JSON.parse(text)).toEqual(refusal);
@@ -72,7 +72,7 @@ describe("limits of a query", () => {
     ],
     [{ readBytes: 50 }, "{ as { i } }", "query reads more than 50 bytes of objects. Request fewer objects with the argument limit"],
     [{ milliseconds: -1 }, "{ as { i } }", "context deadline exceeded"],
-  ] as [Partial<QueryLimits>, string, string][])("limits %j end query %s", async ([limits, query, message]) => {
+  ] as [Partial<QueryLimits>, string, string][])("runQuery with limits %j fails for query %s", async ([limits, query, message]) => {
     await expect(only(limits, query)).resolves.toEqual(failure(message));
   });
 
@@ -80,7 +80,7 @@ describe("limits of a query", () => {
     await expect(only({}, "{ as { i } }", true)).resolves.toEqual(failure("context canceled"));
   });
 
-  test("a list that contains an object that is too large returns an error", async () => {
+  test("runQuery returns null and an error for a list with an object that is too large", async () => {
     await expect(only({ objectBytes: 0 }, "{ as(limit: 1) { i } summary { totalSchemas } }")).resolves.toEqual({
       data: { as: null, summary: { totalSchemas: 1 } },
       errors: [
@@ -93,7 +93,7 @@ describe("limits of a query", () => {
     });
   });
 
-  test("a value that is not an object is skipped", async () => {
+  test("runQuery skips lines that are not JSON objects", async () => {
     const { schema, objects } = graphqlCatalog([{ schema: "a", name: "1" }]);
     const lines = ["broken", '{"name":"x"}', "[]", "null"];
     const source = {
@@ -109,7 +109,7 @@ describe("limits of a query", () => {
 
 describe("queries", () => {
   test.for(cases.filter(isQueryCase))(
-    "$name",
+    "runQuery: $name",
     async ({ metas, discovered, count = 0, query, operationName, variables, answer: response, text, lengths }) => {
       const blobs = metas === "sample" ? sample : (metas ?? Array.from({ length: count }, (_, i) => ({ schema: "many", i })));
       const got = await runQuery({ query, operationName, variables }, () => graphqlCatalog(blobs, discovered ?? blobs));
@@ -178,7 +178,7 @@ describe("any catalog", () => {
     );
   });
 
-  test("GraphQL schema of any catalog does not depend on the order of its metas, except for types", () => {
+  test("field names of the GraphQL schema do not depend on the order of the catalog's objects", () => {
     fc.assert(
       fc.property(fc.array(blob, { maxLength: 8 }), (blobs) => {
         const names = (order: readonly JsonObject[]): string[] => Object.keys(graphqlCatalog(order).schema.getQueryType()!.getFields());

@@ -102,7 +102,7 @@ async function limited(limits: Partial<ServerLimits>, holds?: Holds): Promise<Li
 }
 
 describe("a request that does not arrive", () => {
-  test("server closes the connection when no data arrives", async () => {
+  test("server responds with 408 and closes the connection when no data arrives", async () => {
     const server = await limited({ requestMs: 300 });
     const connection = await server.open();
     const [response] = await connection.closed();
@@ -196,7 +196,7 @@ describe("a client that does not read", () => {
     expect(connection.ended).toBe(false);
   });
 
-  test("client that does not read is disconnected at the time limit, even if it does not count as stalled yet", async () => {
+  test("client that does not read is disconnected when the response exceeds its time limit", async () => {
     const server = await limited({ responseMs: 700 });
     const connection = await server.stalled();
     await server.underWay(1);
@@ -242,7 +242,7 @@ describe("too many requests at once", () => {
     expect((await server.get(TINY)).status).toBe(200);
   });
 
-  test("a stalled transfer loses its slot to a waiting one", async () => {
+  test("a stalled transfer loses its slot to a waiting transfer", async () => {
     const server = await limited({ transfers: 2, transferWaitMs: 60_000, transferFloor: 1e12, transferCheckMs: 20 });
     await Promise.all([server.stalled(), server.stalled()]);
     await server.underWay(2);
@@ -256,7 +256,7 @@ describe("too many requests at once", () => {
     expect((await server.get(ALL, { "x-forwarded-for": "192.0.2.1", forwarded: "for=192.0.2.1" })).status).toBe(503);
   });
 
-  test("a large response starts when another has ended", async () => {
+  test("a waiting large response starts when another large response ends", async () => {
     const server = await limited({ transfers: 1, transferWaitMs: 60_000 });
     const first = await server.stalled();
     await server.underWay(1);
@@ -266,7 +266,7 @@ describe("too many requests at once", () => {
     expect(await second).toMatchObject({ status: 200, bytes: LARGE.length });
   });
 
-  test("a waiting client is removed when it disconnects", async () => {
+  test("a waiting client is removed from the queue when it disconnects", async () => {
     const holds = new Holds();
     const server = await limited({ transfers: 1, transferWaitMs: 60_000 }, holds);
     await server.stalled();
@@ -278,7 +278,7 @@ describe("too many requests at once", () => {
     expect(holds.open).toBe(1);
   });
 
-  test("rejected requests get Retry-After", async () => {
+  test("the response to a request above the limit has header Retry-After", async () => {
     const server = await limited({ requests: 0 });
     const { status, retryAfter } = await server.get(TINY);
     expect([status, retryAfter]).toEqual([503, "1"]);

@@ -77,7 +77,7 @@ describe("routes", () => {
     `${BASE}/all/`,
     `${BASE}/graphql/`,
     "/nothing",
-  ])("%s is not found", async (path) => {
+  ])("server returns 404 for path %s", async (path) => {
     for (const method of ["GET", "POST", "DELETE"]) {
       const { status, headers, body } = await call(method, path === "" ? "/" : path);
       expect([status, body.toString()]).toEqual([404, "404 page not found\n"]);
@@ -90,7 +90,7 @@ describe("routes", () => {
   });
 
   test.for(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"])(
-    "method %s for content is rejected before any other check",
+    "server returns 405 for method %s before any other check",
     async (method) => {
       for (const path of [`${BASE}/all`, `${BASE}/metas?x=y`, "/catalogs/unknown/api/v1/all", "/catalogs/BAD/api/v1/metas"]) {
         const { status, headers, body } = await call(method, path);
@@ -99,12 +99,12 @@ describe("routes", () => {
     },
   );
 
-  test("a URL with an invalid escape is a bad request", async () => {
+  test("server returns 400 for a URL with an invalid escape", async () => {
     const { status, body } = await rawGet("/catalogs/%zz/api/v1/all");
     expect([status, body]).toEqual([400, "400 Bad Request\n"]);
   });
 
-  test.for(["application/json", "nonsense"])("a body of type %s in a POST is not parsed", async (type) => {
+  test.for(["application/json", "nonsense"])("server does not parse a POST body of type %s", async (type) => {
     const url = `http://127.0.0.1:${server.address.port}${BASE}/all`;
     const response = await request(url, { method: "POST", body: "{nonsense", headers: { "content-type": type }, dispatcher: agent });
     expect([response.statusCode, await response.body.text()]).toEqual([405, "Method Not Allowed\n"]);
@@ -119,7 +119,7 @@ describe("routes", () => {
   });
 
   test.for(["/catalogs/unknown/api/v1/all", "/catalogs/unknown/api/v1/metas?schema=a"])(
-    "%s fails because the catalog is unknown",
+    "%s returns 404 because the catalog is unknown",
     async (path) => {
       const { status, body, headers } = await get(path);
       expect([status, body.toString(), headers["vary"]]).toEqual([404, "404 Not Found\n", "Accept-Encoding"]);
@@ -132,7 +132,7 @@ describe("routes", () => {
     ["/catalogs/-a/api/v1/metas?bad=1", "a lowercase RFC 1123 subdomain must consist of"],
     [`/catalogs/${"a".repeat(254)}/api/v1/all`, "must be no more than 253 characters\n"],
     [`/catalogs/${"A".repeat(254)}/api/v1/all`, "must be no more than 253 characters; a lowercase RFC"],
-  ] as const)("%s fails because the catalog name is invalid", async ([path, text]) => {
+  ] as const)("%s returns 400 because the catalog name is invalid", async ([path, text]) => {
     const { status, body } = await get(path);
     expect(status).toBe(400);
     expect(body.toString()).toContain(`invalid catalog name: ${text}`);
@@ -183,7 +183,7 @@ describe("metas", () => {
     ["?%73chema=olm%2Epackage", ["P"]],
     ["?schema=OLM.package", []],
     ["?schema=olm.channel&package=&name", ["C"]],
-  ])("metas endpoint returns the metas that match %s", async ([query, names]) => {
+  ])("metas endpoint returns the objects that match query %s", async ([query, names]) => {
     const { status, headers, body } = await get(`${BASE}/metas${query}`);
     const want = names.map((name) => LINES[name]).join("");
     expect([status, body.toString()]).toEqual([200, want]);
@@ -203,7 +203,7 @@ describe("metas", () => {
   });
 
   test.for(["", "?", "?schema=", "?schema&package=&name="])(
-    "metas endpoint: %j returns the whole catalog, including objects of unknown schemas",
+    "metas endpoint with query %j returns the whole catalog, including objects of unknown schemas",
     async (query) => {
       const { status, body, headers } = await get(`${BASE}/metas${query}`, { range: "bytes=0-1" });
       expect([status, body.toString(), headers["accept-ranges"]]).toEqual([200, WHOLE, undefined]);
@@ -211,7 +211,7 @@ describe("metas", () => {
   );
 
   test.for(["?non-existent=foo", "?schema=a&x", "?Schema=a", "?schema=%zz", "?schema=olm.package;name=x", "?=a"])(
-    "metas endpoint: %s is a bad request",
+    "metas endpoint returns 400 for query %s",
     async (query) => {
       const { status, body, headers } = await get(`${BASE}/metas${query}`);
       expect([status, body.toString(), headers["content-type"]]).toEqual([400, "400 Bad Request\n", "text/plain; charset=utf-8"]);
@@ -219,7 +219,7 @@ describe("metas", () => {
     },
   );
 
-  test("a response that is too large for the cache equals a cached response", async () => {
+  test("metas endpoint returns all matching lines when the response is too large for the cache", async () => {
     const { body, headers } = await get("/catalogs/large/api/v1/metas?package=large");
     const want = LARGE.map((pair) => pair.slice(0, pair.indexOf("\n") + 1)).join("");
     expect(body.length).toBe(want.length);
@@ -247,7 +247,7 @@ describe("all", () => {
     expect({ ...head.headers, ...connection }).toEqual({ ...headers, ...connection });
   });
 
-  test("all endpoint returns an empty body without ranges for an empty catalog", async () => {
+  test("all endpoint returns an empty body for an empty catalog, and ignores ranges", async () => {
     const { status, body } = await get("/catalogs/empty/api/v1/all");
     expect([status, body.length]).toEqual([200, 0]);
     expect((await get("/catalogs/empty/api/v1/all", { range: "bytes=0-1" })).status).toBe(200);
@@ -263,7 +263,7 @@ describe("all", () => {
     ["bytes=5-99999999", 206, 5, WHOLE.length],
     ["bytes=0-9,0-99999", 200, 0, WHOLE.length],
     ["bytes=", 200, 0, WHOLE.length],
-  ])("all endpoint returns the requested bytes for range %s", async ([range, status, start, end]) => {
+  ])("all endpoint with range %s returns status %i and the requested bytes", async ([range, status, start, end]) => {
     const got = await get(`${BASE}/all`, { range, "accept-encoding": "gzip;q=0.5" });
     expect([got.status, got.body.toString()]).toEqual([status, WHOLE.slice(start, end)]);
     expect(got.headers["content-range"]).toBe(status === 206 ? `bytes ${start}-${end - 1}/${WHOLE.length}` : undefined);
@@ -278,21 +278,21 @@ describe("all", () => {
     ["bytes=a-b", "invalid range\n", undefined],
     ["bytes=-", "invalid range\n", undefined],
     ["lines=0-1", "invalid range\n", undefined],
-  ])("range %s is not satisfiable", async ([range, text, contentRange]) => {
+  ])("all endpoint returns 416 for range %s", async ([range, text, contentRange]) => {
     const got = await get(`${BASE}/all`, { range });
     expect([got.status, got.body.toString(), got.headers["content-range"]]).toEqual([416, text, contentRange]);
     expect(got.headers).toMatchObject({ "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" });
     expect([got.headers["last-modified"], got.headers["etag"]]).toEqual([undefined, undefined]);
   });
 
-  test("too many ranges are ignored", async () => {
+  test("all endpoint ignores ranges when a request has more than 128 ranges", async () => {
     const ranges = (count: number) => ({ range: `bytes=${Array.from({ length: count }, (_, i) => `${i}-${i}`).join(",")}` });
     expect((await get(`${BASE}/all`, ranges(128))).status).toBe(206);
     const { status, body } = await get(`${BASE}/all`, ranges(129));
     expect([status, body.toString()]).toEqual([200, WHOLE]);
   });
 
-  test("several ranges are returned as multipart", async () => {
+  test("all endpoint returns several ranges as multipart/byteranges", async () => {
     const { status, headers, body } = await get(`${BASE}/all`, { range: "bytes=0-3, 10-12,-2" });
     expect(status).toBe(206);
     const boundary = /^multipart\/byteranges; boundary=([\da-f]+)$/.exec(String(headers["content-type"]))?.[1];
@@ -302,7 +302,7 @@ describe("all", () => {
     expect(headers["content-length"]).toBe(String(body.length));
   });
 
-  test("a slow reader and several simultaneous readers receive a large file completely", async () => {
+  test("several slow clients receive a large file completely", async () => {
     const want = createHash("sha256").update(LARGE.join("")).digest("hex");
     const slow = async (): Promise<string> => {
       const hash = createHash("sha256");
@@ -316,7 +316,7 @@ describe("all", () => {
     expect(await Promise.all([slow(), slow(), slow(), slow()])).toEqual([want, want, want, want]);
   });
 
-  test("a reader that disconnects does not affect others", async () => {
+  test("a client that disconnects does not affect other clients", async () => {
     const leave = async (): Promise<void> => {
       const response = await request(`http://127.0.0.1:${server.address.port}/catalogs/large/api/v1/all`, { dispatcher: new Agent() });
       response.body.once("data", () => response.body.destroy());
@@ -328,7 +328,7 @@ describe("all", () => {
 });
 
 describe("compression", () => {
-  test("the whole content is compressed once", async () => {
+  test("the all endpoint and the metas endpoint without a query return the same compressed file", async () => {
     const { headers, body } = await get("/catalogs/large/api/v1/all", { "accept-encoding": "br, gzip" });
     expect(headers).toMatchObject({
       "content-encoding": "gzip",
@@ -341,7 +341,7 @@ describe("compression", () => {
     expect((await get("/catalogs/large/api/v1/metas", { "accept-encoding": "gzip" })).body.equals(body)).toBe(true);
   });
 
-  test("responses to queries are compressed from 1 KiB", async () => {
+  test("server compresses query responses of at least 1 KiB", async () => {
     const large = await get("/catalogs/large/api/v1/metas?name=l0", { "accept-encoding": "gzip" });
     expect([large.headers["content-encoding"], gunzipSync(large.body).toString()]).toEqual(["gzip", LARGE[0]?.split("\n")[0] + "\n"]);
     const small = await get(`${BASE}/metas?schema=olm.package`, { "accept-encoding": "gzip" });
@@ -349,7 +349,7 @@ describe("compression", () => {
     expect((await get(`${BASE}/all`, { "accept-encoding": "gzip" })).headers["content-encoding"]).toBeUndefined();
   });
 
-  test("when the client accepts both, whole content is sent as zstd, and a part as gzip unless the client prefers zstd", async () => {
+  test("server sends the whole content as zstd and query responses as gzip when the client accepts both equally", async () => {
     const accept = { "accept-encoding": "gzip, zstd" };
     const whole = await get("/catalogs/large/api/v1/all", accept);
     expect(whole.headers).toMatchObject({ "content-encoding": "zstd", etag: expect.stringMatching(/-zstd"$/) });
@@ -363,11 +363,16 @@ describe("compression", () => {
     expect([beyond.headers["content-encoding"], beyond.body.length > 6_000_000]).toEqual([undefined, true]);
   });
 
-  test.for(["gzip;q=0", "identity", "br", "*;q=0, deflate"])("Accept-Encoding: %s does not accept gzip", async (accept) => {
-    expect((await get("/catalogs/large/api/v1/metas?name=l0", { "accept-encoding": accept })).headers["content-encoding"]).toBeUndefined();
-  });
+  test.for(["gzip;q=0", "identity", "br", "*;q=0, deflate"])(
+    "server does not compress a response when Accept-Encoding is %s",
+    async (accept) => {
+      expect(
+        (await get("/catalogs/large/api/v1/metas?name=l0", { "accept-encoding": accept })).headers["content-encoding"],
+      ).toBeUndefined();
+    },
+  );
 
-  test("a compressed file is smaller than the content", async () => {
+  test("the compressed file is at most 20% larger than the output of node:zlib", async () => {
     const { headers } = await get("/catalogs/large/api/v1/all", { "accept-encoding": "gzip" });
     expect(Number(headers["content-length"])).toBeLessThan(gzipSync(LARGE.join("")).length * 1.2);
   });
@@ -400,7 +405,7 @@ describe.each([`${BASE}/all`, `${BASE}/metas?package=webhook_operator_test`])("c
       { "if-match": "*", "if-unmodified-since": "Mon, 02 Feb 2026 04:05:06 GMT" },
       200,
     ],
-  ])("%s", async ([, headers, status]) => {
+  ])("conditional request: %s", async ([, headers, status]) => {
     const plain = await get(path);
     const sent = typeof headers === "function" ? headers(String(plain.headers["etag"])) : headers;
     for (const method of ["GET", "HEAD"]) {
@@ -424,12 +429,12 @@ test.for<[string, (etag: string) => string, number]>([
   ["the time", () => LAST_MODIFIED, 206],
   ["another time", () => "Mon, 02 Feb 2026 04:05:06 GMT", 200],
   ["nonsense", () => "x", 200],
-])("If-Range with %s", async ([, ifRange, status]) => {
+])("all endpoint evaluates If-Range with %s", async ([, ifRange, status]) => {
   const etag = String((await get(`${BASE}/all`)).headers["etag"]);
   expect((await get(`${BASE}/all`, { range: "bytes=0-3", "if-range": ifRange(etag) })).status).toBe(status);
 });
 
-test("the tag of a response changes only with the response", async () => {
+test("the entity tag of a response changes only when its body changes", async () => {
   const before = (await get(`${BASE}/metas?schema=olm.package`)).headers["etag"];
   const whole = (await get(`${BASE}/all`)).headers["etag"];
   const other = (await get(`${BASE}/metas?schema=olm.bundle`)).headers["etag"];

@@ -30,29 +30,32 @@ describe("problem details for clients that request them", () => {
     ["GET", `${BASE}/all`, { range: "bytes=99999-" }, 416, "RangeNotSatisfiable"],
     ["GET", `${BASE}/all`, { "if-match": '"x"' }, 412, "PreconditionFailed"],
     ["GET", `${BASE}/metas`, { "if-match": '"x"' }, 412, "PreconditionFailed"],
-  ])("%s %s with headers %j fails", async ([method, path, headers, status, code]) => {
-    const got = await world.call(method, path, { ...WANTED, ...headers });
-    expect(got.headers).toMatchObject({
-      "content-type": "application/problem+json",
-      "x-content-type-options": "nosniff",
-      vary: "Accept-Encoding, Accept",
-      "content-length": String(got.body.length),
-    });
-    const details = JSON.parse(got.body.toString()) as Record<string, unknown>;
-    expect(details).toEqual({
-      type: `urn:olmv1:problem:${code}`,
-      title: expect.stringMatching(/^[A-Z]/),
-      status,
-      detail: expect.stringMatching(/./),
-      instance: path.split("?", 1)[0],
-      code,
-    });
-    expect(got.status).toBe(status);
-    const plain = await world.call(method, path, headers);
-    expect([plain.status, plain.headers["vary"]]).toEqual([status, "Accept-Encoding"]);
-    expect(plain.headers["content-type"]).not.toBe("application/problem+json");
-    if (status === 416) expect(got.headers["content-range"]).toBe(plain.headers["content-range"]);
-  });
+  ])(
+    "%s %s with headers %j fails with problem details if the client accepts problem details",
+    async ([method, path, headers, status, code]) => {
+      const got = await world.call(method, path, { ...WANTED, ...headers });
+      expect(got.headers).toMatchObject({
+        "content-type": "application/problem+json",
+        "x-content-type-options": "nosniff",
+        vary: "Accept-Encoding, Accept",
+        "content-length": String(got.body.length),
+      });
+      const details = JSON.parse(got.body.toString()) as Record<string, unknown>;
+      expect(details).toEqual({
+        type: `urn:olmv1:problem:${code}`,
+        title: expect.stringMatching(/^[A-Z]/),
+        status,
+        detail: expect.stringMatching(/./),
+        instance: path.split("?", 1)[0],
+        code,
+      });
+      expect(got.status).toBe(status);
+      const plain = await world.call(method, path, headers);
+      expect([plain.status, plain.headers["vary"]]).toEqual([status, "Accept-Encoding"]);
+      expect(plain.headers["content-type"]).not.toBe("application/problem+json");
+      if (status === 416) expect(got.headers["content-range"]).toBe(plain.headers["content-range"]);
+    },
+  );
 
   test.for<[string | undefined, boolean]>([
     [undefined, false],
@@ -63,13 +66,13 @@ describe("problem details for clients that request them", () => {
     ["text/html, Application/Problem+JSON;q=0.1", true],
     ["application/problem+json;q=0", false],
     ["application/problem+json-seq", false],
-  ])("wantsProblemDetails evaluates Accept header %j", ([accept, wanted]) => {
+  ])("wantsProblemDetails with Accept header %j returns %s", ([accept, wanted]) => {
     expect(wantsProblemDetails(accept)).toBe(wanted);
   });
 });
 
 describe("routes that Go does not have always report errors as problem details", () => {
-  test.for(["/catalogs", "/openapi.json"])("%s reports a wrong method", async (path) => {
+  test.for(["/catalogs", "/openapi.json"])("%s reports an unsupported method with problem details", async (path) => {
     const { status, headers, body } = await world.call("POST", path, {}, "x");
     expect([status, headers["content-type"], headers["allow"]]).toEqual([405, "application/problem+json", "GET, HEAD"]);
     expect(JSON.parse(body.toString())).toMatchObject({ code: "MethodNotAllowed", instance: path });
@@ -77,7 +80,7 @@ describe("routes that Go does not have always report errors as problem details",
 });
 
 describe("/catalogs", () => {
-  test("/catalogs lists served catalogs by name", async () => {
+  test("/catalogs lists served catalogs, sorted by name", async () => {
     const { status, headers, body } = await world.get("/catalogs");
     expect([status, headers["content-type"], headers["vary"]]).toEqual([200, "application/json", "Accept-Encoding"]);
     const { catalogs } = JSON.parse(body.toString()) as { catalogs: Record<string, unknown>[] };
@@ -119,7 +122,7 @@ describe("/catalogs", () => {
   });
 });
 
-test("/openapi.json returns the document of all routes", async () => {
+test("/openapi.json returns the OpenAPI document of all routes", async () => {
   const { status, headers, body } = await world.get("/openapi.json");
   expect([status, headers["content-type"]]).toEqual([200, "application/json"]);
   const routes = createCatalogRoutes({ source: world.store, cache: new ResponseCache(), graphs: new QueryThreads() });

@@ -58,7 +58,7 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
   return { status: response.statusCode, headers: response.headers, text: await response.body.text() };
 }
 
-test("graph is JSON by default, with ranges resolved by the versions of the bundles", async () => {
+test("graph endpoint returns JSON by default, with the bundles that each skipRange contains", async () => {
   const { status, headers, text } = await get("cat/packages/p/graph");
   expect([status, headers["content-type"], headers["vary"]]).toEqual([200, "application/json", "Accept, Accept-Encoding"]);
   expect(JSON.parse(text)).toEqual({
@@ -87,19 +87,19 @@ test.for<[string, Record<string, string>, string, RegExp]>([
   ["", { accept: "text/*, application/json;q=0.5" }, "text/vnd.mermaid", /^graph LR\n/],
   ["", { accept: "image/png" }, "application/json", /^\{"package":"p"/],
   ["?format=json", { accept: "image/svg+xml" }, "application/json", /^\{"package":"p"/],
-])("%s with %j returns %s", async ([query, headers, type, body]) => {
+])("graph endpoint with query %j and headers %j returns %s", async ([query, headers, type, body]) => {
   const response = await get(`cat/packages/p/graph${query}`, headers);
   expect([response.status, response.headers["content-type"]]).toEqual([200, type]);
   expect(response.text).toMatch(body);
 });
 
-test("a drawing cannot run scripts or load resources", async () => {
+test("the Content-Security-Policy of an SVG graph forbids scripts and resources", async () => {
   const { headers } = await get("cat/packages/p/graph?format=svg");
   expect(headers["content-security-policy"]).toContain("default-src 'none'");
   expect(headers["x-content-type-options"]).toBe("nosniff");
 });
 
-test("channels and a minimum can be selected", async () => {
+test("graph endpoint returns only the requested channels, and only bundles from the requested minimum on", async () => {
   const channels = async (query: string): Promise<string[]> => {
     const { text } = await get(`cat/packages/p/graph?${query}`);
     const { channels: some } = JSON.parse(text) as { channels: { name: string; nodes: { name: string }[] }[] };
@@ -110,7 +110,7 @@ test("channels and a minimum can be selected", async () => {
   expect(await channels("minimum=p.v1.1.0")).toEqual(["stable: p.v2.0.0 p.v1.1.0"]);
 });
 
-test("an unchanged graph is not sent again", async () => {
+test("graph endpoint returns 304 when the entity tag matches", async () => {
   const { headers } = await get("cat/packages/p/graph");
   const again = await get("cat/packages/p/graph", { "if-none-match": String(headers["etag"]) });
   expect([again.status, again.text, again.headers["etag"]]).toEqual([304, "", headers["etag"]]);

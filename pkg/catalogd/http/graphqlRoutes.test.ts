@@ -92,7 +92,7 @@ describe("checks, in order", () => {
     },
   );
 
-  test("disabled queries are rejected before the catalog name is checked", async () => {
+  test("GraphQL endpoint returns 503 when queries are disabled, even for an invalid catalog name", async () => {
     for (const path of [PATH, "/catalogs/INVALID/api/v1/graphql"]) {
       const { status, body } = await call("POST", path, SUMMARY, {}, withoutGraphql);
       expect([status, body.toString()]).toEqual([503, "GraphQL queries are not enabled\n"]);
@@ -121,7 +121,7 @@ describe("checks, in order", () => {
     expect(got.body.toString()).toContain(text);
   });
 
-  test("a query that is too large is reported before an unknown catalog", async () => {
+  test("GraphQL endpoint rejects a query that is too deep even for an unknown catalog", async () => {
     const { status, body } = await post(JSON.stringify({ query: "{ a ".repeat(11) + "}".repeat(11) }), "/catalogs/unknown/api/v1/graphql");
     expect([status, body.toString()]).toEqual([
       200,
@@ -148,7 +148,7 @@ describe("the body", () => {
     ['{"query":""}', "Query cannot be empty"],
     [JSON.stringify({ query: `{a}${" ".repeat(99_998)}` }), "Query too large"],
     [JSON.stringify({ query: `{a} # ${"ä".repeat(50_000)}` }), "Query too large"],
-  ] as const)("body %.40s is rejected: %s", async ([body, text]) => {
+  ] as const)("GraphQL endpoint rejects body $0: $1", async ([body, text]) => {
     const got = await post(body);
     expect([got.status, got.body.toString()]).toEqual([400, `${text}\n`]);
   });
@@ -163,20 +163,20 @@ describe("the body", () => {
     ['{"query":"{ summary { totalSchemas } }","variables":{},"operationName":""}'],
     [`${PADDING}${SUMMARY}`.slice(-1024 * 1024)],
     [JSON.stringify({ query: `{ summary { totalSchemas } }`.padEnd(100_000) })],
-  ] as const)("body %.60s is accepted", async ([body]) => {
+  ] as const)("GraphQL endpoint accepts body %.60s", async ([body]) => {
     const got = await post(body, PATH, { "content-type": "text/plain" });
     expect([got.status, got.body.toString()]).toEqual([200, '{"data":{"summary":{"totalSchemas":4}}}\n']);
     expect(got.headers).toMatchObject({ "content-type": "application/json", vary: "Accept-Encoding", "olm-catalog-digest": DIGEST });
   });
 
   test.for(["nonsense", "application/json; charset=nonsense", "multipart/form-data; boundary=x"])(
-    "Content-Type %s is ignored",
+    "GraphQL endpoint ignores Content-Type %s",
     async (type) => {
       expect((await post(SUMMARY, PATH, { "content-type": type })).status).toBe(200);
     },
   );
 
-  test("a body that does not end does not block the server", { timeout: 30_000 }, async () => {
+  test("GraphQL endpoint responds with an error when the body does not end", { timeout: 30_000 }, async () => {
     const socket = connect(server.address.port, "127.0.0.1");
     let text = "";
     socket.setEncoding("utf8").on("data", (piece: string) => (text += piece));
@@ -187,7 +187,7 @@ describe("the body", () => {
 });
 
 describe("answers", () => {
-  test("GraphQL response contains objects found by the index", async () => {
+  test("GraphQL endpoint returns the objects that match the arguments of a query", async () => {
     const query =
       "query Page($package: String!) { olmbundles(package: $package, offset: 1) { name image } olmchannels { entries { name skips } } }";
     await expect(asked(query, { variables: { package: "foo" }, operationName: "Page" })).resolves.toEqual({
@@ -225,7 +225,7 @@ describe("answers", () => {
     expect(short.headers["content-encoding"]).toBeUndefined();
   });
 
-  test("GraphQL endpoint uses new content with a new schema", async () => {
+  test("GraphQL endpoint uses a new GraphQL schema when the content changes", async () => {
     const origin = { ...ORIGIN, digest: `${DIGEST.slice(0, -1)}0` };
     const signal = new AbortController().signal;
     const query = "{ summary { schemas { name totalObjects } } }";
@@ -239,7 +239,7 @@ describe("answers", () => {
     expect((await post(JSON.stringify({ query }), path)).status).toBe(404);
   });
 
-  test("GraphQL response is the same after a restart", async () => {
+  test("GraphQL response is the same after catalogd restarts", async () => {
     const again = await CatalogStore.open({ dir, log });
     const other = await startContentServer({ host: "127.0.0.1", port: 0 }, { source: again, log });
     const body = JSON.stringify({ query: "{ summary { schemas { name totalObjects totalFields } } olmbundles(limit: 1) { name } }" });
@@ -249,7 +249,7 @@ describe("answers", () => {
     await again.close();
   });
 
-  test("a name that is invalid in GraphQL affects only its own schema", async () => {
+  test("GraphQL endpoint renames catalog schemas and fields whose names are invalid or already used in GraphQL", async () => {
     const blobs = [
       { schema: "query" },
       { schema: "catalog.summary" },

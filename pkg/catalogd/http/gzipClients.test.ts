@@ -79,7 +79,7 @@ describe("a compressed response decompresses to the uncompressed response", () =
     expect(compressed).toBeGreaterThan(10);
   });
 
-  test("compressed response has the same bytes as the whole content if all lines match", async () => {
+  test("compressed response to a query that matches all lines has the same bytes as the response of the all endpoint", async () => {
     expect((await gzipped(`${BASE}/metas`)).body.equals((await gzipped(`${BASE}/all`)).body)).toBe(true);
   });
 

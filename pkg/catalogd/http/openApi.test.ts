@@ -53,7 +53,7 @@ test("OpenAPI document contains all referenced schemas", () => {
   expect(JSON.stringify(document)).not.toContain("$defs");
 });
 
-test("OpenAPI document describes the members of responses", () => {
+test("OpenAPI document describes the fields of responses", () => {
   const check = (at: string, schema: SchemaObject): void => {
     const { properties = {}, items } = schema as { properties?: Record<string, SchemaObject>; items?: SchemaObject };
     for (const [name, member] of Object.entries(properties)) {
@@ -77,11 +77,11 @@ function described(url: string, { schema, operation, failures = "problem" }: Des
   return { url, method: ["GET", "HEAD"], schema, config: { failures, operation: full } };
 }
 
-test("OpenAPI document rejects a route with an undeclared path parameter", () => {
+test("buildOpenApiDocument throws for a route with an undeclared path parameter", () => {
   expect(() => buildOpenApiDocument([described("/a/:b")])).toThrow("/a/{b}: the parameter b is not declared");
 });
 
-test("OpenAPI document contains the details of a schema", () => {
+test("OpenAPI document contains the limits, defaults and descriptions of parameters", () => {
   const Thing = z.object({ name: z.string().describe("its name") }).meta({ id: "Thing" });
   const querystring = z.strictObject({
     limit: z.coerce.number().int().min(1).max(10).default(5).describe("how many"),
@@ -113,7 +113,7 @@ test("OpenAPI document contains the details of a schema", () => {
   expect(paths["/a/{b}"]?.["head"]).toMatchObject({ operationId: "xHead", responses: { 200: { description: "Things." } } });
 });
 
-test("OpenAPI document offers problem details for routes that report failures as text", () => {
+test("OpenAPI document also lists problem details for routes that report failures as text", () => {
   const { paths } = buildOpenApiDocument([described("/a", { failures: "text" })]);
   expect(Object.keys(paths["/a"]?.["get"]?.responses["500"]?.content ?? {})).toEqual(["text/plain", "application/problem+json"]);
 });

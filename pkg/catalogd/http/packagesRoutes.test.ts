@@ -53,7 +53,7 @@ const parsed = (body: Buffer): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe("packages", () => {
-  test("packages endpoint has a line for each package in order of name", async () => {
+  test("packages endpoint returns one line for each package, sorted by name", async () => {
     const { status, headers, body } = await world.get("/catalogs/test/packages");
     expect([status, headers["content-type"], headers["accept-ranges"], headers["olm-catalog-digest"]]).toEqual([
       200,
@@ -80,7 +80,7 @@ describe("packages", () => {
     ]);
   });
 
-  test("the digest of a package is the same in another catalog unless a meta of the package differs", async () => {
+  test("a package has the same digest in two catalogs unless one of its objects differs", async () => {
     const digests = async (catalog: string): Promise<Map<unknown, unknown>> =>
       new Map(parsed((await world.get(`/catalogs/${catalog}/packages`)).body).map((line) => [line["package"], line["digest"]]));
     const [before, after] = [await digests("test"), await digests("changed")];
@@ -91,7 +91,7 @@ describe("packages", () => {
 });
 
 describe("properties", () => {
-  test("properties endpoint has a line for each bundle in catalog order, without manifests", async () => {
+  test("properties endpoint returns one line for each bundle in catalog order, without manifests", async () => {
     const { body } = await world.get("/catalogs/test/properties");
     const found = parsed(body);
     expect(found.map((line) => line["bundle"])).toEqual([...OTHERS.map((_, i) => `other-${i}.v1.0.0`), "etcd.v1.0.0", "etcd.v1.1.0+7"]);
@@ -112,7 +112,7 @@ describe("properties", () => {
     ["?package=etcd&name=etcd.v1.0.0", 1],
     ["?package=other-1&name=etcd.v1.0.0", 0],
     ["?package=absent", 0],
-  ] as const)("%s has %i lines", async ([query, count]) => {
+  ] as const)("properties endpoint with query %s returns %i lines", async ([query, count]) => {
     const { status, body } = await world.get(`/catalogs/test/properties${query}`);
     expect([status, parsed(body).length]).toEqual([200, count]);
   });
@@ -130,12 +130,15 @@ describe.each(["packages", "properties"])("%s", (endpoint) => {
     expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
   });
 
-  test.for(["", "?package=etcd"])("artifact response supports conditional requests and has no body for HEAD: %s", async (query) => {
-    const { headers, body } = await world.get(path + query);
-    expect((await world.get(path + query, { "if-none-match": String(headers["etag"]) })).status).toBe(304);
-    const head = await world.call("HEAD", path + query);
-    expect([head.status, head.headers["etag"], head.body.length, body.length > 0]).toEqual([200, headers["etag"], 0, true]);
-  });
+  test.for(["", "?package=etcd"])(
+    "artifact response to query '%s' supports conditional requests, and has no body for HEAD",
+    async (query) => {
+      const { headers, body } = await world.get(path + query);
+      expect((await world.get(path + query, { "if-none-match": String(headers["etag"]) })).status).toBe(304);
+      const head = await world.call("HEAD", path + query);
+      expect([head.status, head.headers["etag"], head.body.length, body.length > 0]).toEqual([200, headers["etag"], 0, true]);
+    },
+  );
 
   test("artifact response supports ranges", async () => {
     const whole = (await world.get(path)).body;
@@ -155,7 +158,7 @@ describe.each(["packages", "properties"])("%s", (endpoint) => {
     [`/catalogs/test/${endpoint}?package=a&package=b`, 400, "InvalidQuery"],
     [`/catalogs/test/${endpoint}?package=`, 400, "InvalidQuery"],
     [`/catalogs/test/${endpoint}?package=${"x".repeat(2_000)}`, 400, "InvalidQuery"],
-  ])("%s fails with problem details", async ([wrong, status, code]) => {
+  ])("$0 fails with problem details", async ([wrong, status, code]) => {
     const { headers, body, ...got } = await world.get(wrong);
     expect([got.status, headers["content-type"]]).toEqual([status, "application/problem+json"]);
     expect(JSON.parse(body.toString())).toMatchObject({ status, code, detail: expect.stringMatching(/./) });

@@ -56,7 +56,7 @@ test.for<[path: string, type: string]>([
   ["/ui", "text/html; charset=utf-8"],
   ["/ui/script.js", "text/javascript; charset=utf-8"],
   ["/ui/style.css", "text/css; charset=utf-8"],
-])("%s has a content security policy, and is not sent again when unchanged", async ([path, type]) => {
+])("%s has a Content-Security-Policy, and returns 304 when the entity tag matches", async ([path, type]) => {
   const { status, headers } = await world.get(path);
   expect([status, headers["content-type"], headers["x-content-type-options"]]).toEqual([200, type, "nosniff"]);
   const policy = String(headers["content-security-policy"]).split("; ");
@@ -71,17 +71,17 @@ test.for<[accept: string | undefined, status: number, location: string | undefin
   ["text/html;q=0", 404, undefined],
   ["*/*", 404, undefined],
   [undefined, 404, undefined],
-])("/ redirects to the page if the client accepts %s: status %i", async ([accept, status, location]) => {
+])("/ with Accept header %s returns status %i", async ([accept, status, location]) => {
   const { status: found, headers } = await world.get("/", accept === undefined ? {} : { accept });
   expect([found, headers["location"]]).toEqual([status, location]);
 });
 
-test("all addresses in the page are relative to the same server", async () => {
+test("the page contains only relative URLs", async () => {
   const texts = await Promise.all(["/ui", "/ui/script.js", "/ui/style.css"].map(async (path) => String((await world.get(path)).body)));
   for (const text of texts) expect(text).not.toMatch(/(?:src|href)="(?:https?:)?\/|(?:fetch|get|json|lines)\("\/|url\(/);
 });
 
-test("the page shows how many versions are not listed and how to list them", () => {
+test("the page lists at most 30 versions, the number of omitted versions, and a command that lists all versions", () => {
   const constants = /const PLAIN = .*\n|const VERSIONS = .*\n/g;
   const source = [...(PAGE_JS.match(constants) ?? []), /function versionList[\s\S]*?\n}\n/.exec(PAGE_JS)?.[0]].join("");
   const versionList = (name: string, count: number): unknown =>

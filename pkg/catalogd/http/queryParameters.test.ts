@@ -34,13 +34,13 @@ describe("parameters", () => {
     expect(parseQueryString(Query, query)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
   });
 
-  test("the first value of a repeated parameter counts if the schema allows it", () => {
+  test("parseQueryString uses the first value of a repeated parameter if the schema allows repeated parameters", () => {
     const schema = z.strictObject({ name: z.string().optional() }).meta(FIRST_OF_EACH);
     expect(parseQueryString(schema, "name=a&name=b")).toEqual({ ok: true, values: { name: "a" } });
     expect(parseQueryString(schema, "name=a&other=b&other=c")).toEqual({ ok: false, problem: expect.stringContaining('"other"') });
   });
 
-  test("a parameter name cannot change the prototype of the values", () => {
+  test("a parameter named __proto__ does not change the prototype of the parsed values", () => {
     const parsed = parseQueryString(z.object({ a: z.string().optional() }), "__proto__=1&a=2");
     expect(parsed).toEqual({ ok: true, values: { a: "2" } });
     expect(parsed.ok && Object.getPrototypeOf(parsed.values)).toBe(Object.prototype);

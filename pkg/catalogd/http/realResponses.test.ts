@@ -55,29 +55,37 @@ function queriesOf(lines: readonly Line[]): Query[] {
 describeWithData("responses from real catalogs", (data) => {
   const folders = ["community-v4.19", "gatekeeper-4-14", "kueue-v5.0", "rhtas-v4.18"].filter((name) => existsSync(join(data, "fbc", name)));
 
-  test.for(folders)("%s: every query returns the lines that a full scan finds, in every coding", { timeout: 120_000 }, async (folder) => {
-    const lines = await linesOf(join(data, "fbc", folder));
-    const world = await ContentWorld.start({ real: lines.map(({ text }) => text).join("") });
-    try {
-      for (const query of queriesOf(lines)) {
-        const wanted = Object.entries(query).filter(([, value]) => value !== "") as [keyof Query, string][];
-        const found = lines.filter((line) => wanted.every(([key, value]) => line[key] === value));
-        const want = found.map(({ text }) => text).join("");
-        const path = `/catalogs/real/api/v1/metas?${new URLSearchParams(query).toString()}`;
-        for (const [coding, decoded] of Object.entries({ identity: (body: Buffer) => body, gzip: gunzipSync, zstd: zstdDecompressSync })) {
-          const { status, headers, body } = await world.call("GET", path, { "accept-encoding": coding });
-          const applied = headers["content-encoding"] ?? "identity";
-          expect(status).toBe(200);
-          // Only responses that fit into the cache are compressed with zstd; gzip is available for
-          // all.
-          if (coding !== "zstd" || want.length <= CACHE_LIMITS.entry)
-            expect(applied).toBe(want.length < MIN_COMPRESSED_BYTES ? "identity" : coding);
-          const text = (applied === "identity" ? body : decoded(body)).toString();
-          expect(text === want, `${path} as ${coding}: ${text.length} instead of ${want.length} characters`).toBe(true);
+  test.for(folders)(
+    "every query of %s returns exactly the matching lines in every content coding",
+    { timeout: 120_000 },
+    async (folder) => {
+      const lines = await linesOf(join(data, "fbc", folder));
+      const world = await ContentWorld.start({ real: lines.map(({ text }) => text).join("") });
+      try {
+        for (const query of queriesOf(lines)) {
+          const wanted = Object.entries(query).filter(([, value]) => value !== "") as [keyof Query, string][];
+          const found = lines.filter((line) => wanted.every(([key, value]) => line[key] === value));
+          const want = found.map(({ text }) => text).join("");
+          const path = `/catalogs/real/api/v1/metas?${new URLSearchParams(query).toString()}`;
+          for (const [coding, decoded] of Object.entries({
+            identity: (body: Buffer) => body,
+            gzip: gunzipSync,
+            zstd: zstdDecompressSync,
+          })) {
+            const { status, headers, body } = await world.call("GET", path, { "accept-encoding": coding });
+            const applied = headers["content-encoding"] ?? "identity";
+            expect(status).toBe(200);
+            // Only responses that fit into the cache are compressed with zstd; gzip is available for
+            // all.
+            if (coding !== "zstd" || want.length <= CACHE_LIMITS.entry)
+              expect(applied).toBe(want.length < MIN_COMPRESSED_BYTES ? "identity" : coding);
+            const text = (applied === "identity" ? body : decoded(body)).toString();
+            expect(text === want, `${path} as ${coding}: ${text.length} instead of ${want.length} characters`).toBe(true);
+          }
         }
+      } finally {
+        await world.close();
       }
-    } finally {
-      await world.close();
-    }
-  });
+    },
+  );
 });

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe("requests at the byte level", () => {
-  test.for(loadCases<RequestCase>("catalogd-http"))("$name", async ({ send, answers, closed = false }) => {
+  test.for(loadCases<RequestCase>("catalogd-http"))("HTTP server: $name", async ({ send, answers, closed = false }) => {
     const connection = await RawConnection.open(world.port);
     connection.write(Buffer.from(send.replaceAll("ALL", ALL), "latin1"));
     const got = closed ? await connection.closed() : await connection.answered(answers.length);
@@ -57,7 +57,7 @@ describe("sizes", () => {
     expect([response?.status, response?.body]).toEqual([431, "431 Request Header Fields Too Large\n"]);
   });
 
-  test("a URL of more than 8 KiB is rejected, and one of exactly 8 KiB is accepted", async () => {
+  test("a URL of more than 8 KiB is rejected, and a URL of exactly 8 KiB is accepted", async () => {
     const long = (length: number): string => `${ALL}?${"a".repeat(length - ALL.length - 1)}`;
     expect((await world.get(long(SERVER_LIMITS.urlLength))).status).toBe(200);
     const { status, body } = await world.get(long(SERVER_LIMITS.urlLength + 1));

@@ -157,7 +157,7 @@ describe("search errors", () => {
     ["continue=%22", 400, "InvalidQuery", /^continue: /],
     ["catalog=gamma", 404, "CatalogNotFound", /^catalog "gamma" is not served\./],
     ["text=%zz", 400, "InvalidQuery", /invalid escape/],
-  ])("search with query %s fails", async ([query, status, code, detail]) => {
+  ])("search rejects query %s", async ([query, status, code, detail]) => {
     expect(await refused(query)).toMatchObject({ status, code, detail: expect.stringMatching(detail) });
   });
 });
@@ -182,7 +182,7 @@ describe("pages", () => {
     expect(all.every(({ total }) => total === whole.total)).toBe(true);
   });
 
-  test("search accepts a different page size on the next page, but not a different query", async () => {
+  test("search accepts a continue token with another page size, but not with another query", async () => {
     const first = await found("text=db&limit=1");
     expect((await found(`text=db&limit=500&matches=1&continue=${first.continue}`)).items).toHaveLength(1);
     expect(await refused(`text=other&continue=${first.continue}`)).toMatchObject({
@@ -191,7 +191,7 @@ describe("pages", () => {
     });
   });
 
-  test("the next page returns 410 if and only if a searched catalog has changed", async () => {
+  test("search returns 410 for a continue token only when a searched catalog has changed", async () => {
     const other = await ContentWorld.start({ a: lines(bundle("x", "1.0.0"), bundle("y", "1.0.0")), b: lines(bundle("z", "1.0.0")) });
     const next = async (query: string): Promise<string> => {
       const { body } = await other.get(`/api/v1/search?limit=1${query}`);
@@ -208,7 +208,7 @@ describe("pages", () => {
   });
 });
 
-test("new content is searched as soon as it is served", async () => {
+test("search finds new content as soon as the content is served", async () => {
   const other = await ContentWorld.start({ a: lines(bundle("x", "1.0.0")) });
   const names = async (): Promise<string[]> => {
     const { body } = await other.get("/api/v1/search");

@@ -74,7 +74,7 @@ test("serveUntil fails no request during shutdown and asks clients to close thei
   await expect(request(`${base}${TINY}`)).rejects.toThrow("ECONNREFUSED");
 });
 
-test("serveUntil completes a response in progress, and closes a stalled one after the grace period", async () => {
+test("serveUntil completes a response in progress, and closes a stalled response after the grace period", async () => {
   const rawRequest = `GET ${ALL} HTTP/1.1\r\nHost: x\r\n\r\n`;
   const [late, never] = [
     await RawConnection.open(world.port, { reading: false }),

@@ -61,7 +61,7 @@ function waits(transfers: Transfers, client: string, order: string[] = [], name 
 }
 
 describe("a transfer that makes too little progress", () => {
-  test("slow transfer loses its slot when others wait", async () => {
+  test("slow transfer loses its slot when another client waits", async () => {
     const transfers = new Transfers(LIMITS);
     const [fast, slow] = await started(transfers, "a", "b", "a", "b");
     const order: string[] = [];
@@ -128,7 +128,7 @@ describe("transfer slots are shared among clients", () => {
     expect(order).toEqual(["c1", "d1", "a2"]);
   });
 
-  test("the queue is bounded, and one client may use half of it", async () => {
+  test("the queue has a limit, and one client can occupy at most half of the queue", async () => {
     const transfers = new Transfers(LIMITS);
     await started(transfers, "a", "a", "b", "b");
     waits(transfers, "a");

@@ -17,7 +17,7 @@ function filled(artifact: FindingsArtifact, { warnings, errors }: { warnings: nu
   return lines;
 }
 
-test("findings artifact lists errors first, with the first ten errors summarized on one line each", () => {
+test("findings artifact lists errors first, and its summary contains the first ten findings as text", () => {
   const artifact = new FindingsArtifact("Warn");
   const lines = filled(artifact, { warnings: 20, errors: 2 });
   expect(lines).toHaveLength(22);
@@ -30,7 +30,7 @@ test("findings artifact lists errors first, with the first ten errors summarized
   );
 });
 
-test("findings artifact has at most 1000 lines and counts all findings", () => {
+test("findings artifact has at most 1000 lines, and its summary contains the number of all findings", () => {
   const artifact = new FindingsArtifact("Warn");
   expect(filled(artifact, { warnings: 1_500, errors: 10 })).toHaveLength(1_000);
   expect(artifact.summary).toMatchObject({ errors: 10, warnings: 1_500 });
@@ -44,7 +44,7 @@ test("findings artifact rejects the catalog for errors, but not for warnings, wh
   expect(() => filled(new FindingsArtifact("Strict"), { warnings: 0, errors: 5 })).toThrow(/; and 2 more$/);
 });
 
-test("findings artifact rejects an invalid object immediately and reports its position and name", () => {
+test("findings artifact rejects an invalid object immediately, and reports the position and name of the object", () => {
   const meta = {
     ...toMeta({ schema: "olm.bundle", package: "foo", name: "foo.v1", properties: 1 }),
     place: { file: "a.yaml", document: 2, line: 7 },

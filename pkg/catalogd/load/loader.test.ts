@@ -47,7 +47,7 @@ test("loader extends the deadline with the size of the catalog", async () => {
   expect(await loaded({ "a.json": PACKAGE }, { deadline })).toBe('{"name":"foo","schema":"olm.package"}\n');
 });
 
-test("loader ends only its thread when a catalog exceeds the memory limit, and reads the next catalog", async () => {
+test("loader fails when a catalog exceeds the memory limit, and can then read another catalog", async () => {
   const loader = new Loader({ heapMib: 64 });
   const keys = Array.from({ length: 600_000 }, (_, i) => `k${i}: [${i}]`).join("\n");
   await expect(loaded({ "a.json": PACKAGE, "large.yaml": `schema: a\n${keys}` }, {}, loader)).rejects.toThrow(

@@ -55,7 +55,7 @@ function headsOf({ entries }: FbcChannel): string[] {
 }
 
 describeWithData("summaries of real catalogs", (data) => {
-  test.for(CATALOGS)("%s", { timeout: 120_000 }, async (name) => {
+  test.for(CATALOGS)("summaries of %s match the packages, channels and bundles of the catalog", { timeout: 120_000 }, async (name) => {
     const { packages, search, properties, contents } = await loaded(data, name);
     const names = [...contents.keys()].filter((key) => key !== "").sort();
     expect(packages.map((line) => line.package)).toEqual(names);

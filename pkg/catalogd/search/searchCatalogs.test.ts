@@ -84,7 +84,7 @@ test.for([
   Buffer.from("[2,'','','','']").toString("base64url"),
   "é",
   "a".repeat(5_000),
-])("%j is not a continue token", (token) => {
+])("parsePosition returns undefined for the invalid continue token $0", (token) => {
   expect(parsePosition(token)).toBeUndefined();
 });
 

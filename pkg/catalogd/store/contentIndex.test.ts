@@ -51,17 +51,17 @@ test.for([
   ["", "", "test-bundle.v5.0.3", 1],
   ["olm.bundle", "test-package", "", 3],
   ["non.existent", "not-found", "", 0],
-] as const)("schema %j, package %j, name %j: %i lines", ([schema, packageName, name, count]) => {
+] as const)("query with schema %j, package %j and name %j finds %i lines", ([schema, packageName, name, count]) => {
   expect(indexOf(SIX).index.find({ schema, package: packageName, name })).toHaveLength(count);
 });
 
-test("consecutive lines become one slice", () => {
+test("ContentIndex returns one slice for consecutive lines", () => {
   const { index } = indexOf(SIX);
   expect(index.slices(index.find({ package: "test-package" }))).toHaveLength(1);
   expect(index.slices([0, 2, 3, 5])).toHaveLength(3);
 });
 
-test("a query returns exactly the matching lines in order, also after reading from disk, and never lines without a schema", () => {
+test("a query returns exactly the matching lines in order, also with an index from disk, but never lines without a schema", () => {
   const word = fc.constantFrom("", "a", "b", "c");
   const entry = fc.record({ schema: word, package: word, name: word });
   fc.assert(
@@ -84,7 +84,7 @@ test("a query returns exactly the matching lines in order, also after reading fr
   );
 });
 
-test("an index that exceeds its initial capacity and contains arbitrary text is the same after reading from disk", () => {
+test("an index that exceeds its initial capacity and contains arbitrary text is equal after it is written and read", () => {
   const texts = ["", "\u00e9", "\u{1f600}", "\u0000", "a\nb", "\ufffd"];
   const entries = Array.from({ length: 5_000 }, (_, i) => ({ schema: texts[i % 6] ?? "", package: `p${i}`, name: texts[i % 5] ?? "" }));
   const { index } = indexOf(entries);
@@ -92,7 +92,7 @@ test("an index that exceeds its initial capacity and contains arbitrary text is 
   expect(reread(index).find({ schema: "\u00e9", name: "\u00e9" })).toHaveLength(167);
 });
 
-test("ill-formed text is found by the text that was written", () => {
+test("ContentIndex finds a schema with a lone surrogate by the replacement character", () => {
   const { index } = indexOf([{ schema: "a\ud800", package: "", name: "" }]);
   expect(index.find({ schema: "a\ufffd" })).toHaveLength(1);
 });

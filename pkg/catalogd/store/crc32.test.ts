@@ -27,7 +27,7 @@ test("appendCrc32 is associative, and an empty text does not change the checksum
   );
 });
 
-test("appendCrc32 appends a section of a file, given the file's checksums at its start and end", () => {
+test("appendCrc32 appends a section of a file, given the file's checksums at the start and end of the section", () => {
   fc.assert(
     fc.property(bytes, bytes, bytes, (text, head, stretch) => {
       const file = { before: crc32(head), after: crc32(Buffer.concat([head, stretch])), bytes: stretch.length };

@@ -23,7 +23,7 @@ function metasOf(registryHost: string): Meta[] {
     .map((document) => parseYaml(document) as Meta);
 }
 
-test("every bundle contains one ClusterServiceVersion with its name and version, and the CRDs that it owns", () => {
+test("every sample bundle contains one ClusterServiceVersion with the name and version of the bundle, and the CRDs that it owns", () => {
   for (const { name, version, files } of buildSampleBundles()) {
     const manifests = [...files]
       .filter(([path]) => path.startsWith("manifests/"))
@@ -36,7 +36,7 @@ test("every bundle contains one ClusterServiceVersion with its name and version,
   }
 });
 
-test("each upgrade removes an object and adds or changes another", () => {
+test("each upgrade of the sample bundle removes a manifest and adds another manifest", () => {
   const paths = buildSampleBundles().map(({ files }) => [...files.keys()]);
   for (let i = 1; i < paths.length; i++) {
     const [before = [], after = []] = [paths[i - 1], paths[i]];
@@ -45,7 +45,7 @@ test("each upgrade removes an object and adds or changes another", () => {
   }
 });
 
-test("the catalog contains the bundle images in the registry, two channels and one deprecated bundle", () => {
+test("the sample catalog contains the bundle images in the registry, two channels and one deprecated bundle", () => {
   const metas = metasOf("127.0.0.1:5000");
   expect(metas.flatMap(({ schema, image }) => (schema === "olm.bundle" ? [image] : []))).toEqual(
     SAMPLE_VERSIONS.map((version) => `127.0.0.1:5000/hello-operator-bundle:v${version}`),
@@ -62,7 +62,7 @@ test("the catalog contains the bundle images in the registry, two channels and o
   expect(deprecated.map(({ reference }) => reference)).toEqual([{ schema: "olm.bundle", name: "hello-operator.v1.0.0" }]);
 });
 
-test("every image has the required labels, with the same values as its annotations", () => {
+test("each sample image has the required labels, and bundle images have the same annotations as labels", () => {
   const images = buildSampleImages("localhost:1");
   expect(images.map(({ repository, tag }) => `${repository}:${tag}`)).toEqual([
     "hello-operator-bundle:v1.0.0",

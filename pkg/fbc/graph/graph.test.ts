@@ -45,7 +45,7 @@ function channelOf(entries: ChannelEntry[], more: Partial<GraphSource> = {}): Gr
   return { package: "p", channels: [{ name: "c", package: "p", entries }], versions, deprecations: [], ...more };
 }
 
-test("buildUpdateGraph sorts entries by version, adds absent names, and marks heads, deprecations and ranges", () => {
+test("buildUpdateGraph sorts entries by version, adds replaced bundles that are not entries, and marks heads, deprecations and ranges", () => {
   const graph = buildUpdateGraph(
     channelOf(
       [
@@ -101,7 +101,7 @@ test.for<[string, ChannelEntry[], Parameters<typeof buildUpdateGraph>[1], string
   expect(() => renderMermaid([channelOf(entries)], limits ? { limits } : {})).toThrow(/too many|more than the limit/);
 });
 
-test("renderGraphJson returns a text in proportion to the channels when ranges allow many upgrades", () => {
+test("renderGraphJson returns a text whose size is proportional to the channels, even when ranges allow many upgrades", () => {
   const some = Array.from({ length: 2_000 }, (_, i) => ({ name: `p.v1.${i}.0`, skipRange: `<1.${i}.0 || >1.${i}.0` }));
   const source = { ...channelOf(some.slice(0, 1_000)) };
   const text = renderGraphJson(buildUpdateGraph(source));
@@ -123,7 +123,7 @@ test.for<[string, (source: GraphSource) => string]>([
   expect(() => draw(channelOf(entries))).toThrow("more than 100000 bytes of text");
 });
 
-test("buildUpdateGraph counts a comparison for each part of a long range", () => {
+test("buildUpdateGraph adds each part of a long range to the number of comparisons", () => {
   const long = Array.from({ length: 100 }, (_, i) => `=1.0.${i}`).join(" || ");
   const source = channelOf([{ name: "p.v1.0.0", skipRange: long }, { name: "p.v0.9.0" }]);
   const limits = { nodes: 9, edges: 9, comparisons: 20, bytes: 9_999 };

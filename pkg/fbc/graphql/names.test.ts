@@ -28,7 +28,7 @@ function typeText({ scalar, list, nested }: PlannedField): string {
 }
 
 describe("GraphQL names", () => {
-  test.for(cases.filter(isNameCase))("$name", ({ fieldNames = [], typeNames = [], queryFields = [] }) => {
+  test.for(cases.filter(isNameCase))("GraphQL names: $name", ({ fieldNames = [], typeNames = [], queryFields = [] }) => {
     expect(fieldNames.map(([key]) => [key, remapFieldName(key)])).toEqual(fieldNames);
     expect(typeNames.map(([schema]) => [schema, sanitizeTypeName(schema)])).toEqual(typeNames);
     expect(queryFields.map(([schema]) => [schema, toQueryFieldName(schema)])).toEqual(queryFields);
@@ -36,7 +36,7 @@ describe("GraphQL names", () => {
 });
 
 describe("SchemaDiscovery", () => {
-  test.for(cases.filter(isTypeCase))("$name", ({ types, nested = {} }) => {
+  test.for(cases.filter(isTypeCase))("SchemaDiscovery: $name", ({ types, nested = {} }) => {
     const discovery = new SchemaDiscovery();
     discovery.add("test", Object.fromEntries(types.map(([key, value]) => [key, value])));
     const [schema] = planSchemas(discovery.schemas());
@@ -47,7 +47,7 @@ describe("SchemaDiscovery", () => {
     expect(Object.fromEntries(shown)).toEqual(nested);
   });
 
-  test("SchemaDiscovery infers types from first values, and changes Int to Float when a later value needs it", () => {
+  test("SchemaDiscovery infers the type of a field from its first value, and changes Int to Float when a later value is not an Int", () => {
     const discovery = new SchemaDiscovery();
     for (const blob of [
       { text: "a", number: 1, list: [{ a: 1 }], late: null },

@@ -19,10 +19,10 @@ describe("scoreRelevance", () => {
     ["a description", { descriptions: ["It runs Kafka."] }],
     ["a part of a word of a description", { descriptions: ["kafkaesque"] }],
   ];
-  test.for(ORDER.slice(1).map(([what, texts], at) => [what, texts, ORDER[at]!] as const))(
-    "scoreRelevance ranks %s lower than the previous case",
-    ([, texts, before]) => {
-      const [low, high] = [texts, before[1]].map((some) => scoreRelevance({ ...NOTHING, ...some }, ["KAFKA"]) ?? 0);
+  test.for(ORDER.slice(1).map(([what, texts], at) => [what, ORDER[at]![0], texts, ORDER[at]![1]] as const))(
+    "scoreRelevance ranks a match in %s lower than a match in %s",
+    ([, , texts, before]) => {
+      const [low, high] = [texts, before].map((some) => scoreRelevance({ ...NOTHING, ...some }, ["KAFKA"]) ?? 0);
       expect(low).toBeGreaterThan(0);
       expect(high).toBeGreaterThan(low ?? 0);
     },
@@ -34,7 +34,7 @@ describe("scoreRelevance", () => {
   });
 });
 
-test("scoreRelevance requires all words, and matches everything without words", () => {
+test("scoreRelevance requires all words of the query, and matches every package when the query has no words", () => {
   const texts = { ...NOTHING, name: "kafka", descriptions: ["streams of events"] };
   expect(scoreRelevance(texts, ["kafka", "events"])).toBeGreaterThan(0);
   expect(scoreRelevance(texts, ["kafka", "nothing"])).toBeUndefined();

@@ -55,7 +55,7 @@ function toExpected(want: JsonObject): Record<string, unknown> {
 }
 
 describe.each(Object.keys(FORMS))("summarizeCatalogBundle with a ClusterServiceVersion as %s", (form) => {
-  test.for(loadCases<BundleCase>("fbc-summary-bundles"))("$name", ({ csv, properties = [], want }) => {
+  test.for(loadCases<BundleCase>("fbc-summary-bundles"))("summarizeCatalogBundle: $name", ({ csv, properties = [], want }) => {
     const meta = toMeta({ schema: "olm.bundle", name: "b", package: "p", properties: [...properties, ...(FORMS[form]?.(csv) ?? [])] });
     const summary = summarizeCatalogBundle(meta);
     for (const [key, value] of Object.entries(toExpected(want))) expect(summary[key as keyof typeof summary], key).toEqual(value);
@@ -147,7 +147,7 @@ describe("digest of summarizePackage", () => {
     expect(digest).toMatch(/^sha256:[\da-f]{64}$/);
   });
 
-  test("summarizePackage returns another digest when any meta changes, is added or removed", () => {
+  test("summarizePackage returns another digest when any object changes, is added or removed", () => {
     const others = [
       metas.slice(1),
       [...metas, metas[0]!],
@@ -159,7 +159,7 @@ describe("digest of summarizePackage", () => {
   });
 });
 
-test("summarizePackage counts and omits items beyond the limits", () => {
+test("summarizePackage omits items above the limits and sets incomplete", () => {
   const facts = new PackageData("p", { bundles: 2, channels: 1, entries: 2, heads: 10, deprecations: 1, apis: 100 });
   const entries = ["a", "b", "c"].map((name) => ({ name }));
   const deprecated = ["a", "b"].map((name) => ({ reference: { schema: "olm.bundle", name }, message: "m" }));
@@ -178,7 +178,7 @@ test("summarizePackage counts and omits items beyond the limits", () => {
   expect(createSearchRecord(facts).versions).toHaveLength(2);
 });
 
-test("summarizePackage summarizes any metas", () => {
+test("summarizePackage does not throw and returns a bounded summary for any objects", () => {
   const keys = [
     "annotations",
     "labels",
@@ -230,7 +230,7 @@ test("summarizePackage summarizes any metas", () => {
   fc.assert(property, { numRuns: 300 });
 });
 
-test("CatalogData returns packages sorted by name and ignores metas without a package", () => {
+test("CatalogData returns packages sorted by name and ignores objects without a package", () => {
   const facts = new CatalogData();
   const metas = [
     toMeta({ schema: "olm.package", name: "zeta" }),

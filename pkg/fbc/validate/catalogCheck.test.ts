@@ -46,7 +46,7 @@ function filesOf({ edit = [], append, files = {}, versions = [] }: Case): Record
   return { "catalog.yaml": documents.map((document) => document.trimEnd()).join("\n---\n"), ...files };
 }
 
-test.for(cases)("$name", (one) => {
+test.for(cases)("CatalogCheck checks $name", (one) => {
   const { errors, warnings, findings } = check(filesOf(one));
   const got = findings.toSorted(compareFindings);
   expect(got.map(({ rule }) => rule)).toEqual(one.finds.map(({ rule }) => rule));
@@ -63,13 +63,13 @@ test.for(cases)("$name", (one) => {
   if (errors === 0) expect(formatOpmError(findings)).toBeUndefined();
 });
 
-test("every rule is broken by at least one case", () => {
+test("at least one test case breaks each rule", () => {
   const broken = new Set(cases.flatMap(({ finds }) => finds.map(({ rule }) => rule)));
   expect(Object.keys(RULES).filter((rule) => !broken.has(rule))).toEqual([]);
 });
 
 describe("limits of CatalogCheck", () => {
-  test("CatalogCheck only counts findings beyond a thousand of a severity", () => {
+  test("CatalogCheck returns at most a thousand findings of each severity, and the number of all findings", () => {
     const { errors, warnings, findings } = check({ "a.yaml": '{"schema":"olm.x","package":""}\n'.repeat(3_000) });
     expect([errors, warnings, findings.length]).toEqual([3_000, 3_000, 2_000]);
   });

@@ -59,7 +59,7 @@ test.for<[what: string, layers: (bad: object, good: object) => object[], want: s
   expect(await outcome()).toBe(want);
 });
 
-test("a signature payload is not parsed when it does not match its digest", async () => {
+test("the pull fails when a signature payload does not match its digest", async () => {
   const { registry, digest, outcome, good } = await setUp();
   const layer = layerOf(registry, good) as { digest: string };
   attach(registry, formatSignatureTag(digest), [layer]);
@@ -139,7 +139,7 @@ test("a cosign bundle without an image name is accepted, also for a cached image
   expect(await outcome()).toContain('use signedIdentity "matchDigest" to accept such signatures');
 });
 
-test("attestations and bundles with other content do not block a signature", async () => {
+test("a signature is accepted in addition to attestations and bundles with other content", async () => {
   const { registry, digest, outcome } = await setUp();
   const annotations = { "dev.sigstore.bundle.predicateType": "https://slsa.dev/provenance/v1" };
   const attestations = Array.from({ length: 40 }, (_, at) => ({
@@ -163,7 +163,7 @@ test("bundles are checked when the signature at the cosign tag is not accepted",
   expect([await other.outcome(), other.registry.paths(/referrers/)]).toEqual(["pulled", []]);
 });
 
-test("referrers of other types are not signatures", async () => {
+test("referrers with other artifact types are not used as signatures", async () => {
   const { registry, digest, outcome } = await setUp();
   refer(registry, digest, "endpoint", [{ ...attach(registry, "sbom", []), artifactType: "application/spdx+json" }]);
   expect(await outcome()).toBe(MISSING);

@@ -94,7 +94,7 @@ describe("judgeImage", () => {
     expect(refusal(judgeImage(requirements, image, signatures))).toBe(want);
   });
 
-  test("an image is rejected with a bounded number of reasons", () => {
+  test("judgeImage lists a bounded number of reasons when it rejects an image", () => {
     const many = Array.from({ length: 30 }, (_, index) => alice.claim(DIGEST, `quay.io/ns/app${index}`));
     expect(refusal(judgeImage([signed([alice])], image, many))).toMatch(/^None of the .*app3" is not accepted; and 26 more$/);
   });
@@ -118,7 +118,7 @@ test.for(ofCosign)("$name", ({ key, payload, signature, image: text }) => {
   expect(refusal(judgeImage([requirement], { ref: parseReference("quay.io/a:v1"), digests }, [found]))).toContain("is not accepted");
 });
 
-test("a signature by cosign", () => expect(ofCosign.length).toBeGreaterThan(0));
+test("the test cases contain signatures that cosign created", () => expect(ofCosign.length).toBeGreaterThan(0));
 
 interface BundleCase extends CaseHead {
   key: string;
@@ -148,11 +148,11 @@ test.for(bundlesOfCosign)("$name", ({ key, bundle, image: text, statesName }) =>
   expect(refusal(judgeImage(by("matchDigest"), { ref, digests }, [{ ...found, isStatement: false }]))).toBe(none);
 });
 
-test("bundles by cosign", () => expect(bundlesOfCosign.length).toBeGreaterThan(0));
+test("the test cases contain bundles that cosign created", () => expect(bundlesOfCosign.length).toBeGreaterThan(0));
 
 // Source: cosign BUNDLE_SPEC.md, in-toto attestation spec v1.
 describe("a sigstore bundle", () => {
-  test.for(KEY_KINDS)("a sigstore bundle signed with a key of type %s is accepted, but not with another key of that type", (kind) => {
+  test.for(KEY_KINDS)("judgeImage accepts a sigstore bundle signed with a key of type %s, but rejects another key of that type", (kind) => {
     const [mine, theirs] = [new Signer(kind), new Signer(kind)];
     const found = mine.state(DIGEST, REPOSITORY);
     expect(readSignatureBundle(Buffer.from(JSON.stringify(bundleOf(found))))).toEqual(found);
@@ -199,9 +199,9 @@ describe("a sigstore bundle", () => {
     ["with two signatures", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, signatures: [{ sig: "A" }, { sig: "A" }] } })],
     ["without a signature", JSON.stringify({ ...good, mediaType: "application/json" })],
     ["whose payload is not base64", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, payload: "!" } })],
-  ])("a bundle %s is not used", ([, text]) => expect(readSignatureBundle(Buffer.from(text))).toBeUndefined());
+  ])("readSignatureBundle returns undefined for a bundle %s", ([, text]) => expect(readSignatureBundle(Buffer.from(text))).toBeUndefined());
 
-  test("a sigstore bundle is not accepted as a simple signing signature, and vice versa", () => {
+  test("judgeImage rejects the payload of a sigstore bundle as a simple signing signature, and vice versa", () => {
     const claim = claimPayload(DIGEST, REPOSITORY);
     expect(refusal(judgeImage([signed([alice])], image, [alice.stated(claim)]))).toBe('Key "_type" is not a string');
     const { payload } = alice.state(DIGEST, REPOSITORY);
@@ -250,7 +250,7 @@ describe("changed signatures are rejected", () => {
     return copy;
   };
 
-  test.for(KEY_KINDS)("a changed signature is rejected: a bit of the payload, %s", (kind) => {
+  test.for(KEY_KINDS)("judgeImage rejects a signature when a bit of its payload changes, with key type %s", (kind) => {
     const signer = new Signer(kind);
     const { payload, signature } = signer.claim(DIGEST, REPOSITORY);
     fc.assert(
@@ -260,7 +260,7 @@ describe("changed signatures are rejected", () => {
     );
   });
 
-  test.for(KEY_KINDS)("a changed signature is rejected: a bit of the signature, %s", (kind) => {
+  test.for(KEY_KINDS)("judgeImage rejects a signature when one of its bits changes, with key type %s", (kind) => {
     const signer = new Signer(kind);
     const { payload, signature } = signer.claim(DIGEST, REPOSITORY);
     fc.assert(
@@ -271,7 +271,7 @@ describe("changed signatures are rejected", () => {
     );
   });
 
-  test.for(KEY_KINDS)("a changed signature is rejected: a bit of its base64, %s", (kind) => {
+  test.for(KEY_KINDS)("judgeImage rejects a signature when a bit of its base64 text changes, with key type %s", (kind) => {
     const signer = new Signer(kind);
     const { payload, signature } = signer.claim(DIGEST, REPOSITORY);
     fc.assert(
@@ -282,7 +282,7 @@ describe("changed signatures are rejected", () => {
     );
   });
 
-  test("a changed signature is rejected: an arbitrary value instead of a signature", () => {
+  test("judgeImage rejects an arbitrary value instead of a signature", () => {
     const { payload } = alice.claim(DIGEST, REPOSITORY);
     fc.assert(
       fc.property(
@@ -297,7 +297,7 @@ describe("changed signatures are rejected", () => {
     );
   });
 
-  test("a changed signature is rejected: an arbitrary signed value instead of a claim", () => {
+  test("judgeImage rejects an arbitrary signed value instead of a claim", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         expect(judgeImage([signed([alice])], image, [alice.sign(Buffer.from(text))])).toHaveProperty("refused");

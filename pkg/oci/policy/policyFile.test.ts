@@ -54,7 +54,7 @@ test.for(having<IdentityCase>("identity"))("$name", ({ identity, cases: rows }) 
   expect(got).toEqual(rows.map(({ want }) => want));
 });
 
-test("every test case has exactly one kind", () => {
+test("every test case contains a policy, scopes, an identity, a signature or a bundle, but only one of these", () => {
   const kinds = ["policy", "scopes", "identity", "signature", "bundle"].map((member) => cases.filter((one) => member in one));
   expect(kinds.flat()).toHaveLength(cases.length);
   for (const kind of kinds) expect(kind.length).toBeGreaterThan(0);

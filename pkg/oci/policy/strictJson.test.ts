@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { FormatError, parseStrictJson } from "./strictJson.ts";
 
-test("parseStrictJson reads any JSON value", () => {
+test("parseStrictJson parses any JSON value", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(parseStrictJson(JSON.stringify(value))).toEqual(JSON.parse(JSON.stringify(value)));

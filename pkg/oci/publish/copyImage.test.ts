@@ -39,7 +39,7 @@ describe("a built image", () => {
 });
 
 describe("a copy", () => {
-  test("a copy keeps the digest, and does not send existing content again", async () => {
+  test("copyImage keeps the digest, and does not send content that already exists at the destination", async () => {
     const registry = await loopbackRegistry();
     const { store, manifest } = await built(NAMED);
     const to = await repository(`${registry.host}/app`);
@@ -52,7 +52,7 @@ describe("a copy", () => {
     expect(registry.requests.slice(before).map(({ method }) => method)).toEqual(["HEAD", "HEAD"]);
   });
 
-  test("a copy of an index has every platform's image, byte for byte", async () => {
+  test("copyImage copies an index with the image of each platform, byte for byte", async () => {
     const { store, manifest: one } = await built(NAMED, "one");
     const { manifest: two } = await buildImage(store, "two", parts({ other: "x" }), signal);
     const entry = ({ digest, bytes, mediaType }: typeof one, architecture: string) => ({
@@ -76,7 +76,7 @@ describe("a copy", () => {
     expect(await blobsOf(back)).toEqual(await blobsOf(store));
   });
 
-  test("a copy resumes when the connection to its source breaks", async () => {
+  test("copyImage resumes when the connection to the source breaks", async () => {
     const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
     const large = randomBytes(3_000_000);
     const image = source.addImage("app", "v1", { layers: [large] });
@@ -96,7 +96,7 @@ describe("a copy", () => {
     expect(target.requests.filter(({ method }) => method === "PATCH")).toHaveLength(1);
   });
 
-  test("an image that is copied through an archive keeps its digest and bytes", async () => {
+  test("an image that is copied to an archive and back keeps its digest and bytes", async () => {
     const { store, manifest } = await built(NAMED);
     const dir = await folder();
     await packLayout(store.dir, join(dir, "one.tar"), signal);
@@ -106,7 +106,7 @@ describe("a copy", () => {
     expect(await blobsOf(back)).toEqual(await blobsOf(store));
   });
 
-  test("a copy of a damaged blob is rejected", async () => {
+  test("copyImage throws when a blob is damaged", async () => {
     const { store, manifest, layer } = await built({ a: "1" });
     const { manifest: other, layer: otherLayer } = await buildImage(store, "other", parts({ a: "2" }), signal);
     const reader: ImageReader = {
@@ -125,7 +125,7 @@ describe("a copy", () => {
 });
 
 describe("a layout", () => {
-  test("a layout lists its tags", async () => {
+  test("a layout lists the tags of its images", async () => {
     const { store } = await built(NAMED);
     await expect(store.manifest("v2", signal)).rejects.toThrow("oci:layout has no image v2; available: v1");
     await buildImage(store, "v3", parts({}), signal);
@@ -135,7 +135,7 @@ describe("a layout", () => {
     );
   });
 
-  test("a layout moves a tag to another image", async () => {
+  test("a layout moves a tag when another image is copied to the tag", async () => {
     const { store } = await built(NAMED);
     const { manifest } = await buildImage(store, "v1", parts({ a: "1" }), signal);
     expect((await store.manifest("v1", signal)).digest).toBe(manifest.digest);

@@ -34,7 +34,7 @@ const PROGRAM = `
   console.log(JSON.stringify({ uid: process.getuid(), refused, entries, left: readdirSync(cacheDir) }));
 `;
 
-test("image cache replaces and removes read-only images without root permissions", async (context) => {
+test("the image cache replaces and removes read-only images without root permissions", async (context) => {
   const registry = await loopbackRegistry();
   registry.addImage("ns/app", "v1", { layers: [tarball([{ name: "d/e/f", content: "1" }])] });
   registry.addImage("ns/app", "v2", { layers: [tarball([{ name: "d/e/g", content: "2" }])] });
@@ -69,7 +69,7 @@ test("removeTree does not follow symlinks", async () => {
   expect(await readdir(dir, { recursive: true })).toEqual(["kept", "kept/file"]);
 });
 
-test("a draft becomes content only by publish and is removed by discard", async () => {
+test("an unpacked image is visible in the cache only after publish, and discard removes it", async () => {
   const dir = await folder();
   const cache = new ImageCache(dir);
   const digest = `sha256:${"a".repeat(64)}`;

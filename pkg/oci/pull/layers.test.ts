@@ -122,7 +122,7 @@ describe("unpacked content", () => {
     expect(outside).toEqual([]);
   });
 
-  test("layers are unpacked with private modes: only the owner can read files and enter directories", async () => {
+  test("unpacked files and directories are accessible only to their owner", async () => {
     const { root } = await unpack([
       tarball([
         { ...dir("d"), mode: 0 },
@@ -236,7 +236,7 @@ describe("the number of visited nodes of a layer", () => {
       "each layer replaces the previous one",
       Array.from({ length: 10 }, () => [...opaques("d", 100), ...files("d", 100), ...opaques("d", 100)]),
     ],
-  ])("the number of visited nodes of a layer grows only with its entries and their depth when %s", async ([, layers]) => {
+  ])("the number of visited nodes grows only with the number of entries and their depth when %s", async ([, layers]) => {
     const { error, visits } = await unpack(layers.map((entries) => tarball(entries)));
     const components = layers.flat().reduce((sum, { name }) => sum + name.split("/").length, 0);
     expect(error).toBeUndefined();
@@ -364,7 +364,7 @@ describe("rejected entries", () => {
     expect((error as Error).message).toBe(message);
   });
 
-  test("limits apply to all layers together", async () => {
+  test("limits apply to the sum of all layers", async () => {
     const layers = [tarball([file("a"), file("b")]), tarball([file("c")])];
     expect((await unpack(layers, { limits: { entries: 2 } })).error).toBeInstanceOf(RefusedError);
     expect((await unpack(layers, { limits: { entries: 3 } })).error).toBeUndefined();
@@ -435,12 +435,12 @@ describe("the kept part of an image", () => {
     expect(dropped.filter((name) => filter.keeps(name))).toEqual([]);
   });
 
-  test("unpacking fails at the first entry when the kept root is above the image", async () => {
+  test("unpacking fails at the first entry when the folder to keep is outside the image", async () => {
     const { error } = await unpack([tarball([file("x")])], { root: "../not-supported" });
     expect((error as Error).message).toBe("error getting relative path: Rel: can't make x relative to ../not-supported");
   });
 
-  test("the kept part of an image keeps its path, and nothing else is written", async () => {
+  test("only the selected folder of an image is written, under its original path", async () => {
     const layer = tarball([
       dir("configs/"),
       file("configs/a/catalog.yaml", "1"),
@@ -479,7 +479,9 @@ describe("properties", () => {
   const written = entry.map((e) => (e.type === "0" ? { name: e.name, content: "evil" } : e));
   const layers = fc.array(fc.array(written, { maxLength: 12 }), { minLength: 1, maxLength: 3 });
 
-  test("an arbitrary archive never writes outside the root and contains no link out of it", { timeout: 120_000 }, async () => {
+  test("an arbitrary archive never writes outside the root, and creates no link to a target outside the root", {
+    timeout: 120_000,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(layers, async (archives) => {
         const { root, outside, error } = await unpack(archives.map((entries) => tarball(entries)));
@@ -491,7 +493,7 @@ describe("properties", () => {
     );
   });
 
-  test("a corrupted archive causes a content error or files inside the root", { timeout: 120_000 }, async () => {
+  test("a corrupted archive results in a content error or in files inside the root", { timeout: 120_000 }, async () => {
     const valid = tarball([dir("d"), file("d/f", "content"), symlink("l", "d/f"), hardlink("h", "d/f")]);
     const damage = fc.array(fc.tuple(fc.nat(valid.byteLength - 1), fc.nat(255)), { minLength: 1, maxLength: 4 });
     await fc.assert(

@@ -7,7 +7,7 @@ async function readPulls(metrics: ReturnType<typeof createMetrics>): Promise<str
   return (await metrics.text()).split("\n").filter((line) => line.startsWith("t_image_pulls"));
 }
 
-test("registerPullMetrics counts running and waiting pulls in two series when pulls go to many registries", async () => {
+test("registerPullMetrics reports running and waiting pulls in only two series, even when pulls use many registries", async () => {
   const metrics = createMetrics("t");
   const pool = new PullPool<string>({ clock: new FakeClock(), onChange: () => undefined });
   registerPullMetrics(metrics, () => pool);

@@ -45,7 +45,7 @@ class Bench {
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const pending = (isNew: boolean, lastError?: unknown): object => ({ kind: "pending", isNew, isSlow: false, lastError });
 
-test("a pull is started once, joined while it runs, and returns its result once", async () => {
+test("PullPool starts a pull once for repeated requests, and returns its result once", async () => {
   const bench = new Bench();
   expect(bench.ask("a", "h/r:1")).toEqual(pending(true));
   await settled();
@@ -56,7 +56,7 @@ test("a pull is started once, joined while it runs, and returns its result once"
   expect(bench.ask("a", "h/r:1")).toEqual(pending(true));
 });
 
-test("a failure is returned once, and is the last error during the next attempt", async () => {
+test("PullPool returns a failure once, and then as the last error during the next attempt", async () => {
   const bench = new Bench();
   const error = new Error("no route");
   bench.ask("a", "h/r:1");
@@ -67,7 +67,7 @@ test("a failure is returned once, and is the last error during the next attempt"
   expect(bench.ask("a", "h/r:1")).toEqual(pending(false, error));
 });
 
-test("a result that was not collected within a minute is discarded", async () => {
+test("PullPool discards a result that was not requested within a minute", async () => {
   const bench = new Bench();
   bench.ask("a", "h/r:1");
   await settled();
@@ -76,7 +76,7 @@ test("a result that was not collected within a minute is discarded", async () =>
   expect(bench.ask("a", "h/r:1")).toEqual(pending(true));
 });
 
-test("a pull for another key cancels the owner's pull and starts when that pull has ended", async () => {
+test("PullPool cancels the owner's pull when the owner requests another image, and starts the new pull after that", async () => {
   const bench = new Bench();
   bench.ask("a", "h/r:1");
   await settled();
@@ -89,7 +89,7 @@ test("a pull for another key cancels the owner's pull and starts when that pull 
   expect(bench.ask("a", "h/r:2")).toEqual({ kind: "done", value: "second" });
 });
 
-test("cancel ends a running or waiting pull and resolves when it has ended", async () => {
+test("PullPool.cancel ends a running or waiting pull, and resolves when the pull has ended", async () => {
   const bench = new Bench();
   bench.ask("a", "h/r:1");
   bench.ask("b", "h/r:1");
@@ -101,7 +101,7 @@ test("cancel ends a running or waiting pull and resolves when it has ended", asy
   expect(bench.started).toEqual(["a"]);
 });
 
-test("close cancels all pulls and prevents new ones", async () => {
+test("PullPool.close cancels all pulls and prevents new pulls", async () => {
   const bench = new Bench();
   for (const owner of ["a", "b", "c", "d", "e"]) bench.ask(owner, `h/r:${owner}`);
   await settled();
@@ -110,7 +110,7 @@ test("close cancels all pulls and prevents new ones", async () => {
   expect([bench.pool.running, bench.pool.waiting]).toEqual([0, 0]);
 });
 
-test("a failure with outdated credentials is retried without being reported", async () => {
+test("PullPool retries a failed pull without reporting the failure when the credentials have changed", async () => {
   const bench = new Bench();
   bench.ask("a", "h/r:1");
   await settled();
@@ -130,14 +130,14 @@ test.for<[rule: string, requested: string[], started: number[]]>([
     ["h/a:1", "h/b:1", "i/a:1", "i/b:1", "h/c:1", "j/a:1", "k/a:1", "l/a:1"],
     [0, 1, 2, 3, 5, 6],
   ],
-])("pulls wait when the limit is reached: %s", async ([, requested, started]) => {
+])("PullPool lets pulls wait when a limit is reached: %s", async ([, requested, started]) => {
   const bench = new Bench();
   for (const [index, image] of requested.entries()) bench.ask(String(index), image);
   await settled();
   expect(bench.started.map(Number)).toEqual(started);
 });
 
-test("the host with the fewest running pulls comes first, then the earliest request", async () => {
+test("PullPool starts a pull of the host with the fewest running pulls first, and then the earliest request", async () => {
   const bench = new Bench({ total: 2, reserved: 0, perHost: 2, perRepository: 2 });
   for (const [owner, image] of Object.entries({ a: "h/1:1", b: "h/2:1", c: "h/3:1", d: "i/1:1", e: "h/4:1" })) bench.ask(owner, image);
   await settled();
@@ -147,7 +147,7 @@ test("the host with the fewest running pulls comes first, then the earliest requ
   expect(bench.started).toEqual(["a", "b", "d", "c", "e"]);
 });
 
-test("every pull eventually runs, and never more than allowed, for any sequence of requests and ends", async () => {
+test("PullPool eventually runs every pull and never exceeds its limits, for any order of requests and results", async () => {
   const images = fc.array(fc.tuple(fc.constantFrom("h", "i", "j"), fc.constantFrom("a", "b"), fc.constantFrom("1", "2")), {
     maxLength: 30,
   });
@@ -171,7 +171,7 @@ test("every pull eventually runs, and never more than allowed, for any sequence 
   );
 });
 
-test("a slow pull requeues its owner once, and never after it has ended", async () => {
+test("PullPool notifies the owner of a slow pull once, and never after the pull has ended", async () => {
   const bench = new Bench();
   bench.ask("slow", "h/r:1");
   bench.ask("fast", "g/r:1");

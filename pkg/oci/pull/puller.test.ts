@@ -53,7 +53,7 @@ describe("a pull", () => {
     expect(await entries("ext")).toEqual([`.${image.digest}.json`, image.digest]);
   });
 
-  test("pull by digest needs no network after it was unpacked, even in a new process", async () => {
+  test("pull by digest sends no requests when the image was unpacked before, even in a new process", async () => {
     const { registry, puller: first, tag, pinned, cacheDir } = await setUp();
     const before = await first.pull("ext", tag, { signal });
     await registry.stop();
@@ -72,7 +72,7 @@ describe("a pull", () => {
     expect(await puller.resolve(tag, signal)).toMatchObject({ canonical: pinned });
   });
 
-  test("pull of another digest replaces the owner's old content and leftovers of a terminated process", async () => {
+  test("pull of another digest replaces the owner's old image, and removes partial files of a terminated process", async () => {
     const { registry, puller, tag, entries, cacheDir } = await setUp();
     await puller.pull("ext", tag, { signal });
     await mkdir(join(cacheDir, "ext/.draft-dead/content/d"), { recursive: true, mode: 0o500 });
@@ -83,7 +83,7 @@ describe("a pull", () => {
     expect(await entries("ext")).toEqual([`.${next.digest}.json`, next.digest]);
   });
 
-  test("pull keeps the owner's content when it fails", async () => {
+  test("pull keeps the owner's previous image when it fails", async () => {
     const { registry, puller, tag, image, entries } = await setUp();
     await puller.pull("ext", tag, { signal });
     registry.addImage("ns/app", "v1", { layers: [Buffer.from("no archive")] });
@@ -127,7 +127,7 @@ describe("invalid entries in the cache", () => {
       (dir, digest) => writeFile(join(dir, `.${digest}.json`), '{"config":{"labels":{},"architecture":"","os":""},"root":""}'),
     ],
     ["a draft", (dir) => mkdir(join(dir, ".draft-1/content"), { recursive: true })],
-  ])("%s is not used as the image", async ([, prepare]) => {
+  ])("pull does not return %s as the image", async ([, prepare]) => {
     const { puller, tag, image, cacheDir, entries } = await setUp();
     await mkdir(join(cacheDir, "ext"), { recursive: true });
     await prepare(join(cacheDir, "ext"), image.digest);
@@ -136,7 +136,7 @@ describe("invalid entries in the cache", () => {
     expect(await entries("ext")).toEqual([`.${image.digest}.json`, image.digest]);
   });
 
-  test("an image is unpacked again when another part of it is needed", async () => {
+  test("pull unpacks an image again when another folder of the image is requested", async () => {
     const { puller, pinned } = await setUp({ "a/x": "1", "b/y": "2" });
     const a = await puller.pull("ext", pinned, { signal, filter: () => ({ root: "/a" }) });
     expect([a.root, await readdir(a.dir, { recursive: true })]).toEqual(["a", ["a", "a/x"]]);
@@ -148,7 +148,7 @@ describe("invalid entries in the cache", () => {
 });
 
 describe("a cached image", () => {
-  test("a cached image is found without the network for its owner, and copied for another owner", async () => {
+  test("a cached image is returned to its owner without requests, and copied for another owner", async () => {
     const { registry, puller, pinned } = await setUp({ a: "1" });
     expect(await puller.cached("first", pinned, { signal })).toBeUndefined();
     const pulled = await puller.pull("first", pinned, { signal });
@@ -159,7 +159,7 @@ describe("a cached image", () => {
     expect(copy?.dir).toContain("/second/");
   });
 
-  test("a cached image is not used for a tag, because the registry must resolve the tag", async () => {
+  test("a cached image is not returned for a tag, because only the registry can resolve the tag", async () => {
     const { registry, puller, tag } = await setUp();
     await puller.pull("ext", tag, { signal });
     const before = registry.requests.length;
@@ -167,7 +167,7 @@ describe("a cached image", () => {
     expect(registry.requests).toHaveLength(before);
   });
 
-  test("a cached image is returned without waiting while a pull of it is in progress", async () => {
+  test("the cache returns undefined without waiting while the image is being pulled", async () => {
     const { registry, puller, pinned } = await setUp();
     const reached = Promise.withResolvers<void>();
     registry.misbehave = ({ url }) => {
@@ -244,7 +244,7 @@ describe("concurrent pulls", () => {
     expect(await entries("first")).toEqual([]);
   });
 
-  test("concurrent pulls can be canceled while they wait for another one", async () => {
+  test("concurrent pulls can be canceled while they wait for a pull of the same image", async () => {
     const { registry, puller, pinned } = await setUp();
     const reached = Promise.withResolvers<void>();
     registry.misbehave = (req) => {
@@ -305,7 +305,7 @@ describe("errors of a pull", () => {
     expect(err.message).toBe(message.replace("HOST", registry.host));
   });
 
-  test("an unreachable registry is reported", async () => {
+  test("the error reports a registry that cannot be reached", async () => {
     const registry = await LoopbackRegistry.start();
     const { host } = registry;
     await registry.stop();
@@ -315,7 +315,7 @@ describe("errors of a pull", () => {
     );
   });
 
-  test("plain HTTP instead of TLS is reported", async () => {
+  test("the error reports a registry that responds with plain HTTP instead of TLS", async () => {
     const registry = await loopbackRegistry();
     const { puller: p } = await puller();
     expect((await failure(p.pull("ext", `${registry.host}/a:1`, { signal }))).message).toBe(
@@ -356,7 +356,7 @@ describe("content that does not match its digest", () => {
     expect(await entries("ext")).toEqual([]);
   });
 
-  test("a layer of unknown length is cut off at the limit", async () => {
+  test("the download of a layer with unknown length stops at the limit", async () => {
     const { registry, puller, tag } = await setUp();
     registry.misbehave = (req, res) => {
       if (!req.url?.includes("/blobs/") || !/blobs/.test(req.url)) return false;
@@ -384,7 +384,7 @@ describe("content that does not match its digest", () => {
     );
   });
 
-  test("a manifest by tag with another digest than the registry announces is rejected", async () => {
+  test("a manifest is rejected when its digest differs from the digest in the response header", async () => {
     const { registry, puller, tag } = await setUp();
     registry.misbehave = (req, res) => {
       if (!req.url?.includes("/manifests/")) return false;
@@ -421,7 +421,7 @@ describe("broken connections", () => {
   }
   const content = { big: Array.from({ length: 2000 }, (_, i) => createHash("sha256").update(String(i)).digest("hex")).join("") };
 
-  test("broken connections are resumed at the last byte", async () => {
+  test("downloads resume at the last received byte when the connection breaks", async () => {
     const { registry, puller, tag } = await setUp(content);
     breaking(registry, 1000, 6, true);
     const { dir } = await puller.pull("ext", tag, { signal });
@@ -430,7 +430,7 @@ describe("broken connections", () => {
     expect(ranges.slice(0, 3)).toEqual(["bytes=1000-", "bytes=2000-", "bytes=3000-"]);
   });
 
-  test("broken connections restart the download if the registry does not support ranges", async () => {
+  test("downloads restart when the connection breaks and the registry does not support ranges", async () => {
     const { registry, puller, tag } = await setUp(content);
     breaking(registry, 1000, 2, false);
     const { dir } = await puller.pull("ext", tag, { signal });
@@ -438,7 +438,7 @@ describe("broken connections", () => {
     expect(registry.paths(/blobs/)).toHaveLength(4);
   });
 
-  test("broken connections fail the pull after several attempts without progress", async () => {
+  test("a pull fails after several broken connections without progress", async () => {
     const { registry, puller, tag } = await setUp(content);
     breaking(registry, 0, 1000, true);
     const err = await failure(puller.pull("ext", tag, { signal }));
@@ -471,7 +471,7 @@ describe("manifests", () => {
     expect(await readFile(join(pulled.dir, "arch"), "utf8")).toBe("amd64");
   });
 
-  test("an entry without a platform is used as a fallback", async () => {
+  test("an image without a platform is selected from an index when no image matches the platform", async () => {
     const { registry, puller, tag } = await setUp();
     const image = registry.addImage("ns/app", "x", { layers: [layer({ arch: "any" })] });
     registry.addManifest("ns/app", "v1", { schemaVersion: 2, manifests: [image] }, MediaType.dockerList);
@@ -601,7 +601,7 @@ describe("manifests", () => {
     expect([await readdir(dir), labels]).toEqual([[], {}]);
   });
 
-  test("a repeated layer is applied twice", async () => {
+  test("a layer that occurs twice in an image is applied twice", async () => {
     const { registry, puller, tag } = await setUp();
     const one = layer({ a: "1" });
     registry.addImage("ns/app", "v1", { layers: [one, layer({ a: "2" }), one] });
@@ -639,7 +639,7 @@ describe("terminal and retryable errors", () => {
     }
   });
 
-  test("a limit is terminal for a digest", async () => {
+  test("an exceeded limit is terminal for a digest", async () => {
     const { puller, pinned } = await setUp({ a: "1" }, { layers: 0 });
     expect(await failure(puller.pull("ext", pinned, { signal }))).toBeInstanceOf(TerminalError);
   });
@@ -679,7 +679,7 @@ describe("mirrors", () => {
     return { one, two, source, image, ...(await puller({ conf, limits })) };
   }
 
-  test("mirrors are used in order, then the source", async () => {
+  test("mirrors are requested in order, and then the source", async () => {
     const { one, two, source, image, puller } = await mirrored();
     const { digest } = source.addImage("ns/app", "v1", image);
     const pulled = await puller.pull("ext", "quay.io/ns/app:v1", { signal });
@@ -699,14 +699,14 @@ describe("mirrors", () => {
     expect(two.paths(/manifests/)).toEqual(["/v2/mirror/ns/app/manifests/v1"]);
   });
 
-  test("mirrors with the image avoid requests to the source", async () => {
+  test("the source gets no requests when a mirror has the image", async () => {
     const { two, source, image, puller } = await mirrored();
     const { digest } = two.addImage("mirror/ns/app", "v1", image);
     expect((await puller.pull("ext", `quay.io/ns/app@${digest}`, { signal })).canonical).toBe(`quay.io/ns/app@${digest}`);
     expect(source.requests).toEqual([]);
   });
 
-  test("mirrors without a layer, or with a wrong one, are skipped", async () => {
+  test("mirrors are skipped when they have no layer or a wrong layer", async () => {
     const { one, two, source, image, puller } = await mirrored();
     for (const [registry, repository] of [
       [one, "mirror/ns/app"],
@@ -782,7 +782,7 @@ describe("mirrors", () => {
       expect([two.paths(/manifests/).length, source.paths(/manifests/).length]).toEqual([1, 1]);
     });
 
-    test("mirrors that stop within a layer are reported once each when all stop, and only the last one and then the others are retried", async () => {
+    test("mirrors that stop within a layer are reported once each when the source also stops within the layer", async () => {
       const { one, two, source, image, digest, layersAsked, puller } = await withLayer({ stallMs: 200, attempts: 2 });
       for (const mirror of [one, two]) mirror.addImage("mirror/ns/app", "v1", image);
       source.addImage("ns/app", "v1", image);
@@ -792,7 +792,7 @@ describe("mirrors", () => {
       expect([layersAsked(one), layersAsked(two), layersAsked(source)]).toEqual([3, 3, 2]);
     });
 
-    test("the only source is retried like any request when it stops within a layer", async () => {
+    test("a source without mirrors is retried when it stops within a layer", async () => {
       const registry = await loopbackRegistry();
       const only = layer({ a: "1" });
       registry.addImage("ns/app", "v1", { layers: [only] });
@@ -804,7 +804,7 @@ describe("mirrors", () => {
     });
   });
 
-  test("mirrors are reported when none has the image", async () => {
+  test("the error lists all mirrors when no registry has the image", async () => {
     const { one, two, source, puller } = await mirrored();
     expect((await failure(puller.pull("ext", "quay.io/ns/app:v1", { signal }))).message).toBe(
       `error creating image source: (Mirrors also failed: [${one.host}/mirror/ns/app:v1: reading manifest v1 in ${one.host}/mirror/ns/app: manifest unknown]\n` +
@@ -822,7 +822,7 @@ describe("mirrors", () => {
     expect(source.requests).toEqual([]);
   });
 
-  test("invalid configuration is reported with its file", async () => {
+  test("the error for an invalid registries.conf contains the name of the file", async () => {
     const { puller: p } = await puller({ conf: "[[registry]]\nlocation = 3\n" });
     expect((await failure(p.pull("ext", "quay.io/a:1", { signal }))).message).toMatch(
       /^error creating image source: loading registries configuration ".*registries.conf": registry.0.location: /,

@@ -20,7 +20,7 @@ function skippable(length: number, kind: number): Buffer {
   return Buffer.concat([head, Buffer.alloc(length, 0x28)]);
 }
 
-test("createZstdFrameSplitter yields the data of all frames for any frames and chunks", { timeout: 60_000 }, async () => {
+test("createZstdFrameSplitter returns the data of all frames for any frames and chunks", { timeout: 60_000 }, async () => {
   const content = fc.oneof(
     fc.uint8Array({ maxLength: 300 }),
     fc.nat(200_000).map((size) => new Uint8Array(size).fill(7)),

@@ -53,12 +53,12 @@ test("an auth entry may have separate user name and password fields, or only a t
   expect(find("d.local/x:1")?.username).toBe("fromAuth");
 });
 
-test("a missing file means anonymous access", async () => {
+test("readAuthFile returns no credentials when the file does not exist", async () => {
   expect((await readAuthFile(join(dir, "absent.json"))).size).toBe(0);
   expect((await readAuthFile(undefined)).size).toBe(0);
 });
 
-test("a file that a command specifies must exist; by default the files of podman and docker are read", async () => {
+test("a credentials file in a command-line option must exist, and without the option the files of podman and docker are read", async () => {
   const home = await mkdtemp(join(dir, "home-"));
   const file = join(home, ".docker", "config.json");
   await expect(readLogins(file, {}, home).entries()).rejects.toThrow(`reading JSON file "${file}": ENOENT`);
@@ -70,7 +70,7 @@ test("a file that a command specifies must exist; by default the files of podman
 });
 
 test.for(['{"auths": {"quay.io": {"auth": "c2VjcmV0', '{"auths": {"quay.io": "c2VjcmV0"}}', "c2VjcmV0"])(
-  "an invalid file is reported without its content",
+  "the error for an invalid credentials file does not contain the file's content",
   async (content) => {
     const { message } = await read(content).then(
       () => new Error("read"),
@@ -102,7 +102,7 @@ test.for([
   expect(entries && Object.fromEntries(entries)).toEqual(want);
 });
 
-test("the last file with an entry for a registry takes precedence", () => {
+test("the last credentials file with an entry for the registry takes precedence", () => {
   const [first, second] = [new Map([["a", { auth: "1" }]]), new Map([["a", { auth: "2" }]])];
   expect([...mergeAuthEntries([first, second, new Map([["b", {}]])])]).toEqual([
     ["a", { auth: "2" }],

@@ -68,25 +68,25 @@ describe("blocked", () => {
   const blockedOf = (text: string, ref: string): (string | undefined)[] =>
     listPullSources(confOf(text), parseReference(ref)).map((s) => s.blocked);
 
-  test("a blocked entry blocks the registry, not its mirrors", () => {
+  test("a blocked registry does not block its mirrors", () => {
     const conf = '[[registry]]\nlocation = "quay.io"\nblocked = true\n[[registry.mirror]]\nlocation = "m.local"\n';
     expect(blockedOf(conf, "quay.io/a:1")).toEqual([undefined, "registry quay.io is blocked in /etc/registries.conf"]);
   });
 
-  test("a blocked entry blocks a mirror that another entry blocks", () => {
+  test("a mirror is blocked when its own entry is blocked", () => {
     const conf =
       '[[registry]]\nlocation = "quay.io"\n[[registry.mirror]]\nlocation = "m.local"\n[[registry]]\nlocation = "m.local"\nblocked = true\n';
     expect(blockedOf(conf, "quay.io/a:1")).toEqual(["registry m.local is blocked in /etc/registries.conf", undefined]);
   });
 
-  test("a blocked entry blocks a prefix with another location", () => {
+  test("a blocked entry blocks its prefix, even with another location", () => {
     const conf = '[[registry]]\nprefix = "quay.io"\nlocation = "m.local"\nblocked = true\n';
     expect(blockedOf(conf, "quay.io/a:1")).toEqual(["registry quay.io is blocked in /etc/registries.conf"]);
   });
 });
 
 describe("files of registries.conf", () => {
-  test("a file that a user specifies must exist, a system file may be missing", async () => {
+  test("loadRegistriesConf fails when a required file does not exist, and ignores a missing system file", async () => {
     const file = join(dir, "absent.conf");
     await expect(loadRegistriesConf({ file, required: true })).rejects.toThrow(`loading registries configuration "${file}": ENOENT`);
     await expect(loadRegistriesConf({ file, dropIns: [join(dir, "absent.d")] })).resolves.toEqual({
@@ -95,7 +95,7 @@ describe("files of registries.conf", () => {
     });
   });
 
-  test("invalid TOML is reported with its position", async () => {
+  test("loadRegistriesConf reports the position of invalid TOML", async () => {
     const file = join(dir, "broken.conf");
     await writeFile(file, '[[registry]]\nlocation = "quay.io\n');
     await expect(loadRegistriesConf({ file, required: true })).rejects.toThrow(
@@ -103,11 +103,11 @@ describe("files of registries.conf", () => {
     );
   });
 
-  test("a value of the wrong type is reported with its key", () => {
+  test("loadRegistriesConf reports the key of a value with the wrong type", () => {
     expect(textOf(() => parseRegistriesConf('[[registry]]\nlocation = "a"\ninsecure = "yes"\n', true))).toContain("registry.0.insecure: ");
   });
 
-  test("environment variables set the file and the folder; by default the user's file takes precedence over the system's", async () => {
+  test("environment variables set the file and folder of registries.conf, and otherwise the user's file takes precedence over the system's", async () => {
     const home = join(dir, "home");
     const system = "/etc/containers/registries.conf";
     expect(getDefaultRegistriesConf({}, home)).toEqual({

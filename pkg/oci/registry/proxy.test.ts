@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import cases from "../../../test/cases/oci/proxy.json" with { type: "json" };
 import { getProxyFor } from "./proxy.ts";
 
-test.for(cases.cases)("NO_PROXY=$noProxy, $url: proxied $proxied", ({ url, noProxy, proxied }) => {
+test.for(cases.cases)("getProxyFor $url with NO_PROXY=$noProxy returns a proxy: $proxied", ({ url, noProxy, proxied }) => {
   const env = { HTTP_PROXY: "http://proxy:3128", HTTPS_PROXY: "http://proxy:3128", NO_PROXY: noProxy };
   expect(getProxyFor(new URL(url), env) !== undefined).toBe(proxied);
 });
@@ -14,6 +14,6 @@ test.for<[string, NodeJS.ProcessEnv, string | undefined]>([
   ["http://r.io/", { HTTP_PROXY: "http://u:s@p:1" }, "http://u:s@p:1/"],
   ["https://r.io/", { HTTPS_PROXY: "", https_proxy: "http://p:2" }, "http://p:2/"],
   ["https://r.io/", {}, undefined],
-])("%s with %o uses proxy %s", ([url, env, want]) => {
+])("getProxyFor %s with %o returns %s", ([url, env, want]) => {
   expect(getProxyFor(new URL(url), env)?.href).toBe(want);
 });

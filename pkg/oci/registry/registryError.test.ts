@@ -7,6 +7,6 @@ test.for([
   ["an hour for a delay of years", new RegistryError("busy", 429, 1e12), 3_600_000],
   ["the default delay without a requested one", new RegistryError("no", 404), undefined],
   ["the default delay for another error", new Error("broken"), undefined],
-] as const)("the retry delay of a registry is %s", ([, error, want]) => {
+] as const)("getRegistryWaitMs returns %s", ([, error, want]) => {
   expect(getRegistryWaitMs(error)).toBe(want);
 });

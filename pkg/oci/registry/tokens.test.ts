@@ -51,7 +51,7 @@ function login(registry: LoopbackRegistry, entry: object = { username: "user", p
 }
 
 describe("a bearer token", () => {
-  test("a bearer token is requested with scope and service, and anonymously without credentials", async () => {
+  test("a bearer token is requested with scope and service, and without authentication when no credentials exist", async () => {
     const { tag, conf, asked: requested } = await tokenRegistry();
     const { puller: p } = await puller({ conf });
     await p.pull("ext", tag, { signal });
@@ -60,7 +60,7 @@ describe("a bearer token", () => {
     ]);
   });
 
-  test("a bearer token is requested with the password, and used for all requests of all pulls", async () => {
+  test("a bearer token is requested once with the password, and used for all requests of all pulls", async () => {
     const { registry, tag, conf, asked: requested } = await tokenRegistry();
     const { puller: p } = await puller({ conf, auths: login(registry) });
     await p.pull("ext", tag, { signal });
@@ -78,7 +78,7 @@ describe("a bearer token", () => {
     expect(requested.map(({ url }) => url.searchParams.get("scope"))).toEqual(["repository:ns/app:pull", "repository:ns/two:pull"]);
   });
 
-  test("a bearer token that the registry no longer accepts is replaced once", async () => {
+  test("a bearer token is requested again once when the registry no longer accepts it", async () => {
     const { tag, conf, asked: requested, valid } = await tokenRegistry();
     const { puller: p } = await puller({ conf });
     await p.pull("ext", tag, { signal });
@@ -87,7 +87,7 @@ describe("a bearer token", () => {
     expect(requested).toHaveLength(2);
   });
 
-  test("a bearer token that is permanently denied is not requested repeatedly", async () => {
+  test("a bearer token is not requested repeatedly when the registry always denies access", async () => {
     const {
       registry,
       tag,
@@ -119,7 +119,7 @@ describe("a bearer token", () => {
     expect(requested[1]?.url.searchParams.getAll("scope")).toEqual(["repository:ns/app:pull", "repository:ns/base:pull"]);
   });
 
-  test("a bearer token may be called access_token", async () => {
+  test("a bearer token is also read from member access_token of the response", async () => {
     const { tag, conf } = await tokenRegistry({ answer: (_req, res, n) => void res.end(JSON.stringify({ access_token: `token-${n}` })) });
     const { puller: p } = await puller({ conf });
     await p.pull("ext", tag, { signal });
@@ -158,7 +158,7 @@ describe("a bearer token", () => {
     ["sends no token", (res) => res.end("{}"), "decoding bearer token: the response of HOST contains no token"],
     ["sends an invalid response", (res) => res.end("<html>"), "decoding bearer token: the response of HOST contains no token"],
     ["sends an endless response", (res) => res.end(Buffer.alloc(2 * 1024 * 1024)), "exceeded maximum allowed size of 1048576 bytes"],
-  ])("a token service that %s is reported", async ([, response, message]) => {
+  ])("the error reports a token service that %s", async ([, response, message]) => {
     const { registry, tag, conf } = await tokenRegistry({ answer: (_req, res) => void response(res) });
     const { puller: p } = await puller({ conf, auths: login(registry) });
     expect((await failure(p.pull("ext", tag, { signal }))).message).toBe(
@@ -169,20 +169,23 @@ describe("a bearer token", () => {
   test.for<[string, (url: string) => string | string[]]>([
     ["on one line", (url) => `Negotiate, Bearer realm="${url}/token",service="test", Basic realm="test"`],
     ["on two lines", (url) => ["Digest realm=x", `Bearer realm="${url}/token"`]],
-  ])("the bearer challenge is found among several challenges %s", async ([, header]) => {
+  ])("the bearer challenge is found among several challenges: %s", async ([, header]) => {
     const { tag, conf, asked: requested } = await tokenRegistry({ header });
     const { puller: p } = await puller({ conf });
     await p.pull("ext", tag, { signal });
     expect(requested).toHaveLength(1);
   });
 
-  test.for(["Bearer", 'Bearer realm="/token"', 'Bearer realm="file:///x"'])("%s is an invalid challenge", async (header) => {
-    const { tag, conf } = await tokenRegistry({ header: () => header });
-    const { puller: p } = await puller({ conf });
-    expect((await failure(p.pull("ext", tag, { signal }))).message).toBe(
-      "error creating image source: missing realm in bearer auth challenge",
-    );
-  });
+  test.for(["Bearer", 'Bearer realm="/token"', 'Bearer realm="file:///x"'])(
+    "the authentication challenge %s is invalid",
+    async (header) => {
+      const { tag, conf } = await tokenRegistry({ header: () => header });
+      const { puller: p } = await puller({ conf });
+      expect((await failure(p.pull("ext", tag, { signal }))).message).toBe(
+        "error creating image source: missing realm in bearer auth challenge",
+      );
+    },
+  );
 });
 
 test("a token service at a link-local address is never contacted", async () => {
@@ -232,7 +235,7 @@ describe("the password", () => {
     expect(mayReceivePassword(new URL(realm), new URL(registry), insecure)).toBe(want);
   });
 
-  test("the password is sent to a registry that requests it, and never logged", async () => {
+  test("the password is sent to a registry that requests basic authentication, and never logged", async () => {
     const registry = await loopbackRegistry();
     registry.addImage("ns/app", "v1", image);
     registry.misbehave = (req, res) => {

@@ -52,7 +52,7 @@ describe("redirects", () => {
     return { registry, tag: `${registry.host}/ns/app:v1`, ...made };
   }
 
-  test("redirects to another origin get no credentials, even if they lead back", async () => {
+  test("no credentials are sent after a redirect to another origin, even if that origin redirects back", async () => {
     const elsewhere = await loopbackRegistry();
     const { registry, puller: p, tag } = await split((path) => `${elsewhere.url}${path}?signature=x`);
     elsewhere.misbehave = (req, res) => {
@@ -74,7 +74,7 @@ describe("redirects", () => {
     expect(registry.requests.find(({ path }) => path.includes("/manifests/"))?.headers.authorization).toMatch(/^Basic /);
   });
 
-  test("redirects within the origin keep the credentials", async () => {
+  test("credentials are sent after a redirect within the same origin", async () => {
     const { registry, puller: p, tag } = await split((path) => path.replace("/v2/ns/app", "/moved"));
     const { misbehave } = registry;
     registry.misbehave = (req, res) => {
@@ -97,7 +97,7 @@ describe("redirects", () => {
     expect((await failure(p.pull("ext", tag, { signal }))).message).toContain(message);
   });
 
-  test("the error text of another origin is not reported", async () => {
+  test("the error does not contain response text from another origin", async () => {
     const elsewhere = await loopbackRegistry();
     elsewhere.misbehave = (_req, res) => {
       res.writeHead(404).end("words of an internal service");
@@ -124,26 +124,26 @@ describe("retries", () => {
     return { registry, pull: () => p.pull("ext", `${registry.host}/ns/app:v1`, { signal }) };
   }
 
-  test.for([408, 429, 500, 502, 503, 504])("status %i is retried", async (status) => {
+  test.for([408, 429, 500, 502, 503, 504])("a request is retried after status %i", async (status) => {
     const { registry, pull } = await failing(status, 3);
     await pull();
     expect(registry.paths(/manifests/)).toHaveLength(4);
   });
 
-  test.for([400, 401, 403, 404, 405, 410])("status %i is not retried", async (status) => {
+  test.for([400, 401, 403, 404, 405, 410])("a request is not retried after status %i", async (status) => {
     const { registry, pull } = await failing(status, 1);
     await expect(pull()).rejects.toThrow("slow down");
     expect(registry.paths(/manifests/)).toHaveLength(1);
   });
 
-  test("Retry-After is respected", async () => {
+  test("a retry waits for the time in Retry-After", async () => {
     const { pull } = await failing(429, 1, { "retry-after": "1" });
     const started = performance.now();
     await pull();
     expect(performance.now() - started).toBeGreaterThanOrEqual(1000);
   });
 
-  test("a Retry-After beyond the limit fails immediately", async () => {
+  test("a request fails immediately when Retry-After exceeds the limit", async () => {
     const { registry, pull } = await failing(429, 9, { "retry-after": "3600" });
     const err = await failure(pull());
     expect(err).toBeInstanceOf(RetryableError);
@@ -166,7 +166,7 @@ describe("retries", () => {
     ["Thu, 01 Jan 1970 00:00:01 GMT", undefined],
     ["soon", undefined],
     ["-1", undefined],
-  ])("Retry-After %o is %o ms", ([header, want]) => {
+  ])("Retry-After %o is parsed as %o ms", ([header, want]) => {
     expect(parseRetryAfter(header, 10_000)).toBe(want);
   });
 });
@@ -191,7 +191,7 @@ describe("TLS", () => {
     return { registry, tag: `${registry.host}/ns/app:v1` };
   }
 
-  test("an unknown authority is rejected", async () => {
+  test("a request fails when an unknown CA signed the registry's certificate", async () => {
     const { registry, tag } = await secured();
     const { puller: p } = await puller();
     const { message } = await failure(p.pull("ext", tag, { signal }));
@@ -203,7 +203,7 @@ describe("TLS", () => {
     expect(registry.requests).toEqual([]);
   });
 
-  test("an authority added to the folder is trusted from the next pull", async () => {
+  test("a CA certificate that is added to the folder is trusted in the next pull", async () => {
     const { tag } = await secured();
     const casDir = await folder();
     const { puller: p } = await puller({ casDir });
@@ -213,13 +213,13 @@ describe("TLS", () => {
     await p.pull("ext", tag, { signal });
   });
 
-  test("insecure accepts any certificate", async () => {
+  test("a registry marked insecure may have any certificate", async () => {
     const { registry, tag } = await secured();
     const { puller: p } = await puller({ conf: insecureRegistry(registry.host) });
     await p.pull("ext", tag, { signal });
   });
 
-  test("a redirect to a link-local address is refused", async () => {
+  test("a redirect to a link-local address fails the request", async () => {
     const { registry, tag } = await secured();
     const casDir = await folder();
     await writeFile(join(casDir, "ca.crt"), authority.cert);
@@ -232,7 +232,7 @@ describe("TLS", () => {
     expect((await failure(p.pull("ext", tag, { signal }))).message).toContain("refused to connect to [fe80::1], a link-local address");
   });
 
-  test("a redirect from https to plain http is refused", async () => {
+  test("a redirect from https to plain http fails the request", async () => {
     const { registry, tag } = await secured();
     const casDir = await folder();
     await writeFile(join(casDir, "ca.crt"), authority.cert);
@@ -248,7 +248,7 @@ describe("TLS", () => {
   test.for([
     ["client.cert", "missing key client.key for client certificate client.cert. Note that CA certificates should use the extension .crt"],
     ["client.key", "missing client certificate client.cert for key client.key"],
-  ] as const)("%s without its counterpart is an error", async ([name, message]) => {
+  ] as const)("a pull fails when the certificate folder contains only %s", async ([name, message]) => {
     const casDir = await folder();
     await writeFile(join(casDir, name), "x");
     const { puller: p } = await puller({ casDir });
@@ -257,7 +257,7 @@ describe("TLS", () => {
 });
 
 describe("a proxy", () => {
-  test("a proxy is used according to the environment", async () => {
+  test("requests use the proxy in the environment variables", async () => {
     const registry = await loopbackRegistry();
     registry.addImage("ns/app", "v1", image);
     const seen: string[] = [];
@@ -291,7 +291,7 @@ describe("a proxy", () => {
   });
 
   // Source: I-29 (53).
-  test("a proxy that is not reachable is reported as the cause", async () => {
+  test("the error reports a proxy that cannot be reached as the cause", async () => {
     const { puller: p } = await puller({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } });
     const err = await failure(p.pull("ext", "registry.test/ns/app:v1", { signal }));
     expect(err.message).toContain('Get "https://registry.test/v2/": proxyconnect tcp: connect ECONNREFUSED 127.0.0.1:1');
@@ -299,7 +299,7 @@ describe("a proxy", () => {
 });
 
 describe("per-host folders", () => {
-  test("certs.d of the home folder is found by host and port", async () => {
+  test("certificates in certs.d of the home folder are found by host and port", async () => {
     const home = await folder();
     await mkdir(join(home, ".config/containers/certs.d/r.local:5000"), { recursive: true });
     expect(getCertificateDir(undefined, "r.local:5000", home)).toBe(join(home, ".config/containers/certs.d/r.local:5000"));

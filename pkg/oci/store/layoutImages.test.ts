@@ -53,7 +53,7 @@ describe("reading an image in a layout", () => {
     expect(await read(`oci-archive:${archive}:v1`)).toBe("image v1");
   });
 
-  test("reading an image in a layout works through links inside its folder", async () => {
+  test("reading an image in a layout follows links inside the layout's folder", async () => {
     const { dir, blob } = await made("v1");
     await rename(blob("layer"), join(dir, "kept"));
     await symlink("../../kept", blob("layer"));
@@ -142,7 +142,7 @@ test.for<[name: string, harm: (layout: Layout) => Promise<void>, says: (layout: 
   await expect(read(`oci:${dir}`)).rejects.toThrow(says(harmed));
 });
 
-test("the error for a missing image or file describes what exists", async () => {
+test("the error for a missing image or file lists the images or files that exist", async () => {
   const { dir } = await made("v1", "v2");
   await expect(read(`oci:${dir}`)).rejects.toThrow("has several images: specify a tag; available: v1, v2");
   await expect(read(`oci:${dir}:v3`)).rejects.toThrow("has no image v3; available: v1, v2");
@@ -178,7 +178,7 @@ test("the error for a compressed archive describes how to decompress it", async 
 
 // containers-policy.json(5): scopes of transport "oci" are paths; signatures in layouts are not
 // supported.
-test("the signature policy decides which layouts are accepted", async () => {
+test("an image in a layout is checked with the signature policy", async () => {
   const { dir } = await made("v1");
   const signed = [{ type: "signedBy", keyType: "GPGKeys", keyPath: "/x" }];
   await expect(read(`oci:${dir}:v1`, { default: [{ type: "reject" }] })).rejects.toThrow(

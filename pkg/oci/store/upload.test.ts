@@ -36,7 +36,7 @@ describe("a blob", () => {
     expect(await to.putBlob(blob, open, { signal })).toBe("present");
   });
 
-  test("a blob that exists in another repository of the registry is not sent", async () => {
+  test("a blob that exists in another repository of the registry is mounted instead of sent", async () => {
     const registry = await loopbackRegistry();
     registry.misbehave = (req, res) => {
       if (req.method !== "POST" || !req.url?.includes("mount=")) return false;
@@ -48,13 +48,13 @@ describe("a blob", () => {
     expect(registry.paths(/mount/)).toEqual([`/v2/app/blobs/uploads/?mount=${encodeURIComponent(blob.digest)}&from=other`]);
   });
 
-  test("a blob that is not mounted is sent", async () => {
+  test("a blob is sent when the registry does not mount it", async () => {
     const registry = await loopbackRegistry();
     const { blob, open } = blobOf(LARGE);
     expect(await (await repository(`${registry.host}/app`)).putBlob(blob, open, { mountFrom: ["other"], signal })).toBe("sent");
   });
 
-  test("a blob is resumed when its connection breaks", async () => {
+  test("an upload resumes when its connection breaks", async () => {
     const registry = await loopbackRegistry();
     let broken = 0;
     registry.misbehave = (req) => {
@@ -76,7 +76,7 @@ describe("a blob", () => {
     expect(second?.headers["content-length"]).toBe(String(LARGE.byteLength - from));
   });
 
-  test("a blob is restarted when the registry has lost the upload", async () => {
+  test("an upload restarts when the registry no longer knows the upload", async () => {
     const registry = await loopbackRegistry();
     let puts = 0;
     registry.misbehave = (req, res) => {
@@ -99,7 +99,7 @@ describe("a blob", () => {
     ],
     [413, "SIZE_INVALID", "provided length did not match content length; HOST or a proxy limits the request size"],
     [429, "TOOMANYREQUESTS", "too many requests; HOST limits the request rate; retry after 600 s"],
-  ] as const)("a failed upload reports advice for status %s", async ([status, code, says]) => {
+  ] as const)("the error of an upload that fails with status %s contains advice", async ([status, code, says]) => {
     const registry = await loopbackRegistry();
     registry.misbehave = (req, res) => {
       if (status === 429) res.setHeader("retry-after", "600");
@@ -146,7 +146,7 @@ describe("credentials", () => {
     expect(registry.requests.at(-1)?.headers.authorization).toBe(`Basic ${Buffer.from("user:secret").toString("base64")}`);
   });
 
-  test("credentials are exchanged for a token with permission to push, and to read the source of a mount", async () => {
+  test("an upload requests a token with permission to push, and to read the repository from which it mounts a blob", async () => {
     const registry = await loopbackRegistry();
     registry.misbehave = (req, res) => {
       if (req.url?.startsWith("/token")) {

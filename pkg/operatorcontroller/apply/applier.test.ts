@@ -69,7 +69,7 @@ async function runDryRun(dryRun: DryRun, objects: readonly KubeObject[]): Promis
 const forbidden = (verb: string): Error =>
   refusal(403, "Forbidden", `configmaps is forbidden: User "u" cannot ${verb} resource "configmaps"`);
 
-test("DryRun reports one failure unchanged, and several in Helm's form, in the order of the objects", async () => {
+test("DryRun returns the message of a single failure unchanged, and joins several failures like Helm, in the order of the objects", async () => {
   const { server, applier, dryRun } = start();
   server.failures.set("b", forbidden("patch"));
   const text = 'configmaps is forbidden: User "u" cannot patch resource "configmaps"';
@@ -91,7 +91,7 @@ test("DryRun reports one failure unchanged, and several in Helm's form, in the o
   expect((await thrownBy(applier.remove([object("d")]))).message).toBe("delete ConfigMap ns/d: exceeded quota");
 });
 
-test("DryRun returns a retryable error when an edit of the extension cannot help, because policies and quotas change", async () => {
+test("Applier.apply throws a retryable error when a policy denies an object", async () => {
   const { server, applier } = start();
   server.failures.set("a", refusal(422, "Invalid", "denied by policy"));
   expect(await thrownBy(applier.apply([object("a")], new Map()))).toMatchObject({ retry: true, reason: "Retrying" });
@@ -129,7 +129,7 @@ test("Applier.actions lists completed actions when a call fails midway", async (
   );
 });
 
-test("formatActions lists five objects and the number of others", () => {
+test("formatActions lists five objects, and the number of remaining objects", () => {
   const actions = ["a", "b", "c", "d", "e", "f", "g"].map((name) => ({ verb: "created" as const, ref: ref(name) }));
   expect(formatActions(actions)).toMatch(/^ConfigMap ns\/a \(created\), .*ConfigMap ns\/e \(created\) and 2 more$/);
 });
@@ -199,7 +199,7 @@ test.for<[string, KubeObject[], boolean]>([
   expect(err.message).toContain(fine ? "nothing thrown" : '"r" not found');
 });
 
-test("DryRun.toError returns an error that ends when the object is no longer denied, and only for denials", async () => {
+test("DryRun.toError returns a DeniedError, which is over when the object is no longer denied, only for denials", async () => {
   const { server, dryRun } = start();
   const signal = new AbortController().signal;
   server.failures.set("b", forbidden("patch"));

@@ -103,7 +103,7 @@ function newKeeper(objects: FakeObjects, { replaced = [], uid = "u" }: { replace
   return { clock, events, keep, trustedSince };
 }
 
-test("CertificateKeeper issues a certificate once, renews it in three reconciles, and drops its CA after it has expired", async () => {
+test("CertificateKeeper issues a certificate once, renews it in three reconciles, and removes the old CA after it has expired", async () => {
   const objects = new FakeObjects();
   const { clock, events, keep } = newKeeper(objects);
   expect(await keep()).toBe(clock.now + 76 * HOUR);
@@ -145,7 +145,7 @@ describe("after a failed write", () => {
   });
 });
 
-test("CertificateKeeper recreates a deleted or damaged Secret, and keeps trusting certificates that Pods still serve", async () => {
+test("CertificateKeeper recreates a deleted or damaged Secret, and keeps the CA of certificates that Pods still serve", async () => {
   const objects = new FakeObjects();
   const { clock, events, keep } = newKeeper(objects);
   await keep();

@@ -16,7 +16,7 @@ test("formatApiWarnings formats one text for each warning, regardless of the ord
   ]);
 });
 
-test("formatApiWarnings returns five warnings and the number of others when there are many", () => {
+test("formatApiWarnings returns five warnings and the number of remaining warnings", () => {
   const many = sortWarnings(new Map(Array.from({ length: 40 }, (_, i) => [`w${i}`, Array.from({ length: 30 }, (__, j) => ref(`d${j}`))])));
   const texts = formatApiWarnings(many, "p.v1.0.0");
   expect(texts).toHaveLength(6);

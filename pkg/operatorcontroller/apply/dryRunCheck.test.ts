@@ -19,7 +19,7 @@ const another: ObjectFailure = {
   err: new KubeError('configmaps "x" not found', { status: 404, reason: "NotFound" }),
 };
 
-test("findMissingNamespaces returns one finding for each missing namespace, sorted by name, and none for other failures", () => {
+test("findMissingNamespaces returns one finding for each missing namespace, sorted by name, and ignores other failures", () => {
   const found = findMissingNamespaces([newFailure("1", "b"), another, newFailure("2", "a"), newFailure("3", "b")], { namespace: "ns" });
   expect(found).toMatchObject([
     {
@@ -57,7 +57,7 @@ test.for<[where: string, inline: Record<string, unknown> | undefined, namespace:
   ]);
 });
 
-test("newNamespacesError lists all missing namespaces, and ends when the first of them exists", async () => {
+test("newNamespacesError returns an error that lists all missing namespaces, and is over when the first of them exists", async () => {
   const asked: string[] = [];
   const applier = {
     untilNot: (isRefusal: (err: unknown) => boolean, { metadata }: { metadata: { name: string } }) => {

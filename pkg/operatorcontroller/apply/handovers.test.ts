@@ -69,11 +69,11 @@ test.for<[name: string, sides: Readonly<Record<string, Side>>, want: readonly st
     { a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["z"] }, c: { has: ["z"], wants: [], progress: "blocked" } },
     [],
   ],
-])("Handovers decides which extensions agree when %s", ([, sides, want]) => {
+])("Handovers.isAgreed is true for the expected extensions when %s", ([, sides, want]) => {
   expect(findAgreeing(sides)).toEqual(want);
 });
 
-test("Handovers lets extensions agree only if they need no other extensions and no two of them want the same object", () => {
+test("Handovers agrees on a group of extensions only if their objects are exchanged within the group and no object is wanted twice", () => {
   const names = ["a", "b", "c", "d"] as const;
   const objects = ["w", "x", "y", "z"] as const;
   const progress = fc.constantFrom("ready" as const, "ready" as const, "blocked" as const);
@@ -96,7 +96,7 @@ test("Handovers lets extensions agree only if they need no other extensions and 
   );
 });
 
-test("Handovers blocks a ready extension when a reconcile does not determine its target", () => {
+test("Handovers revokes an agreement when a reconcile of one of the extensions does not determine its target", () => {
   const handovers = given({ a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["x"] } });
   handovers.endReconcile(extension("b"), true, true);
   expect(handovers.isAgreed("a")).toBe(true);
@@ -104,7 +104,7 @@ test("Handovers blocks a ready extension when a reconcile does not determine its
   expect(handovers.isAgreed("a")).toBe(false);
 });
 
-test("Handovers keeps an extension ready when a reconcile has the same target, but not when the target differs", () => {
+test("Handovers keeps an agreement when a reconcile has the same target, and revokes the agreement when the target changes", () => {
   const handovers = given({ a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["x"] } });
   handovers.setTarget(extension("b"), [object("x")], [object("y")]);
   expect(handovers.isAgreed("a")).toBe(true);
@@ -133,7 +133,7 @@ test("Handovers.isWanted is true for an object when the target or deployed relea
   expect(handovers.isWanted("a", object("z"))).toBe(false);
 });
 
-test("Handovers.isWanted is true for cluster-scoped objects, but not for namespaced objects, until every extension is known", () => {
+test("Handovers.isWanted is true for all cluster-scoped objects, but not for namespaced objects, until the target of every extension is known", () => {
   const existing = [extension("a"), extension("b")];
   const handovers = new Handovers(() => existing);
   handovers.settle(extension("a"), []);

@@ -56,7 +56,7 @@ ensure CRDs are installed first]`,
   expect(findings[0]?.message).toMatch(/^this cluster does not serve /);
 });
 
-test("denyUnservedKinds reports the bundle's CustomResourceDefinition when it defines an unserved kind", async () => {
+test("denyUnservedKinds reports the CRD of the bundle when that CRD defines the kind that is not served", async () => {
   const discovery = new CoreOnly();
   const spec = { group: "example.com", names: { kind: "Thing" }, versions: [{ name: "v1" }] };
   const crd = { ...object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example.com"), spec };
@@ -86,7 +86,7 @@ test("denyUnservedKinds reports the bundle's CustomResourceDefinition when it de
   expect(await runCheck([])).toBeUndefined();
 });
 
-test("lookUpKinds looks up each kind once, including kinds that are not served", async () => {
+test("lookUpKinds sends one discovery request for each kind, even if the kind is not served", async () => {
   const discovery = new CoreOnly();
   const objects = ["ConfigMap", "ConfigMap", "Namespace"].map((kind, i) => object("v1", kind, `x${i}`));
   const lost = ["a", "b", "c"].map((name) => object("example.com/v1", "Thing", name));
@@ -101,7 +101,7 @@ test("lookUpKinds fails when discovery fails for another reason", async () => {
   await expect(lookUpKinds(broken, [object("v1", "ConfigMap", "x")])).rejects.toThrow("connection refused");
 });
 
-test("denyUnservedKinds returns an error that ends when the first missing kind is served", async () => {
+test("denyUnservedKinds returns an error that is over when the first missing kind is served", async () => {
   const discovery = new CoreOnly();
   const missing = [object("cert-manager.io/v1", "Issuer", "self", "ns"), object("example.com/v1", "Thing", "x")];
   const kinds = await lookUpKinds(discovery, missing);

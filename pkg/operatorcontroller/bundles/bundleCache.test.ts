@@ -40,7 +40,7 @@ function cache(limits: Partial<BundleCacheLimits> = {}): { bundles: BundleCache;
 }
 
 describe("BundleCache loads a bundle once", () => {
-  test("BundleCache shares a bundle between concurrent and later calls", async () => {
+  test("BundleCache loads a bundle once for concurrent and later calls", async () => {
     const { bundles } = cache();
     const reader = new Reader();
     const [one, two] = await Promise.all([bundles.load("a", reader.read), bundles.load("a", reader.read)]);
@@ -49,7 +49,7 @@ describe("BundleCache loads a bundle once", () => {
     expect((await bundles.load("b", reader.read)) === one).toBe(false);
   });
 
-  test("BundleCache drops a bundle when it was unused for longer than the configured time", async () => {
+  test("BundleCache removes a bundle that was not used for the configured time", async () => {
     const { bundles, clock } = cache();
     const reader = new Reader();
     for (const wait of [0, 999, 999, 1_000]) {
@@ -80,7 +80,7 @@ describe("BundleCache drops the least recently used bundle", () => {
     expect(bundles.size.bundles).toBe(3);
   });
 
-  test("BundleCache limits the total size, and does not keep a bundle above the limit", async () => {
+  test("BundleCache limits the total size, and does not cache a bundle that alone exceeds the limit", async () => {
     const files = bundleFiles(tinyBundle("1.0.0"));
     const bytes = [...files.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
     const { bundles, clock } = cache({ maxBytes: 2 * bytes });
@@ -102,7 +102,7 @@ describe("BundleCache keeps renderings", () => {
     ["another certificate provider", { ...options, certProvider: serviceCa }, false],
     ["a configuration", { ...options, config: { deploymentConfig: { env: [{ name: "a", value: "b" }] } } }, false],
     ["a proxy", { ...options, proxy: { HTTP_PROXY: "http://proxy.example.com" } }, false],
-  ])("a bundle returns the same rendering only for equal options: %s", async ([, other, same]) => {
+  ])("a cached bundle returns the same rendering only for equal options: %s", async ([, other, same]) => {
     const { bundles } = cache();
     const files = bundleFiles(webhookBundle("1.0.0"));
     const bundle = await bundles.load("a", new Reader(files).read);

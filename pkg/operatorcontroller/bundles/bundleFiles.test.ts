@@ -76,7 +76,7 @@ describe("readBundleFiles", () => {
     }
   });
 
-  test("readBundleFiles follows links only to folders inside the image", async () => {
+  test("readBundleFiles follows symlinks only to folders inside the image", async () => {
     const files = { "other/m/a.yaml": "a", "metadata/annotations.yaml": annotationsFor("deploy/m/") };
     expect(await pathsOf(files, { deploy: "other" })).toEqual(["deploy/m/a.yaml", "metadata/annotations.yaml"]);
     await expect(pathsOf(files, { deploy: ".." })).rejects.toThrow('"deploy" is a link that points outside the bundle image');

@@ -65,7 +65,7 @@ test("BundleImages returns an image on disk while other pulls hang", async () =>
   expect(await obtain("x", "r/a:1")).toMatchObject({ kind: "done" });
 });
 
-test("BundleImages pulls an image and requeues the extension at the end", async () => {
+test("BundleImages pulls an image, and requeues the extension when the pull has ended", async () => {
   const { obtain, requeued } = setUp();
   expect(await obtain("x", "r/a:1")).toMatchObject({ kind: "pending", isNew: true });
   await settled();
@@ -73,7 +73,7 @@ test("BundleImages pulls an image and requeues the extension at the end", async 
   expect(await obtain("x", "r/a:1")).toEqual({ kind: "done", value: { image: imageOf("x", "r/a:1") } });
 });
 
-test("BundleImages pulls the substitute when the image is not available", async () => {
+test("BundleImages pulls the alternative image when the image is not available", async () => {
   const { puller, obtain } = setUp();
   puller.failing.add("r/a:1");
   const requested = { ref: "r/a:1", substitute: "r/b:1" };
@@ -96,7 +96,7 @@ test("BundleImages cancels a pull when another image is requested", async () => 
   expect(puller.calls).toEqual(["pull x r/a:1", "cancelled x r/a:1", "pull x r/b:1"]);
 });
 
-test("BundleImages cancels a pull for an earlier generation, and keeps a pull for the current generation", async () => {
+test("BundleImages cancels a pull for an earlier generation of the extension, but not a pull for the current generation", async () => {
   const { puller, images, obtain } = setUp();
   puller.hanging.add("r/a:1");
   await obtain("x", "r/a:1");

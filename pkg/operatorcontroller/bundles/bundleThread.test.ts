@@ -51,7 +51,7 @@ describe("BundleThread", () => {
     expect(await content.render(options)).toEqual(renderBundle(bundle, options));
   });
 
-  test("BundleThread ends when it is idle, and reads the files again for a later rendering", async () => {
+  test("BundleThread stops its thread when it is idle, and reads the files again for a later rendering", async () => {
     const { thread, clock } = start();
     const files = bundleFiles({});
     let reads = 0;
@@ -67,7 +67,7 @@ describe("BundleThread", () => {
     expect(reads).toBe(1);
   });
 
-  test("BundleThread rejects each of two bundles with its own error, and continues", async () => {
+  test("BundleThread reports a separate error for each of two invalid bundles, and continues with the next bundle", async () => {
     const { thread } = start();
     const broken = thread.load("a", new Map(), never);
     const large = thread.load("b", bundleFiles({ "manifests/maps.yaml": `kind: A\nl: [${"{},".repeat(300_000)}]\n` }), never);
@@ -92,7 +92,7 @@ describe("BundleThread", () => {
     expect((await thread.load("b", bundleFiles({}), never)).name).toBe("a.v1.0.0");
   });
 
-  test("BundleThread requests a delay when a bundle exceeds the deadline", async () => {
+  test("BundleThread throws an error with a retry delay when a bundle exceeds the deadline", async () => {
     const { thread, clock } = start();
     const loading = thread.load("a", bundleFiles({}), never).catch((err: unknown) => err);
     await eventually(() => expect(thread.isRunning).toBe(true));
@@ -102,7 +102,7 @@ describe("BundleThread", () => {
   });
 });
 
-test("BundleCache uses the thread only for bundles above 1 MiB or 12,000 lines and members, and caches the error for a bundle above a limit", async () => {
+test("BundleCache uses the thread only for bundles above 1 MiB or 12,000 lines and members, and caches the error of a bundle that is too large", async () => {
   const loads: string[] = [];
   const { thread } = start({}, new FakeClock());
   const bundles = new BundleCache(

@@ -28,7 +28,7 @@ async function runFind(extensions: readonly ClusterExtension[], changed: readonl
   return { names: names.sort(), requested };
 }
 
-test("findAffectedExtensions finds the extensions whose packages have changed, and reads each package once", async () => {
+test("findAffectedExtensions returns the extensions whose packages have changed, and reads each package once", async () => {
   const { names, requested } = await runFind([extension("a", "p"), extension("b", "q"), extension("c", "q")], ["q"]);
   expect(names).toEqual(["b", "c"]);
   expect(requested).toEqual(["p quay.io/c@sha256:1", "q quay.io/c@sha256:1"]);
@@ -38,7 +38,7 @@ test.for<[string, Parameters<typeof extension>[2]]>([
   ["is retried", { reason: "Retrying" }],
   ["has changed since its last reconcile", { generation: 2 }],
   ["is not installed", { installed: false }],
-])("findAffectedExtensions finds an extension that %s, even if its package has not changed", async ([, state]) => {
+])("findAffectedExtensions returns an extension that %s, even if its package has not changed", async ([, state]) => {
   const { names, requested } = await runFind([extension("a", "p", state)]);
   expect(names).toEqual(["a"]);
   expect(requested).toEqual([]);

@@ -5,7 +5,7 @@ import { AuthorityFolder } from "./certificateAuthorities.ts";
 
 const pem = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
 
-test("AuthorityFolder reads certificates again after a moment, in the order of their files, and ignores other files", async () => {
+test("AuthorityFolder reads changed certificates after a delay, in the order of their files, and ignores other files", async () => {
   using folder = new TempFolder();
   const dir = folder.write("ca", { "b.crt": pem("b"), "a.pem": pem("a"), "README.md": "none", "..data/b.crt": pem("hidden") });
   let now = 0;

@@ -28,7 +28,7 @@ function start() {
   return { reader, clock, indexes: new CatalogBundleIndexes(reader, clock, signal, IDLE_MS) };
 }
 
-test("CatalogBundleIndexes reads an index once for a hundred extensions, and again with the known index when the digest changes", async () => {
+test("CatalogBundleIndexes reads an index once for a hundred extensions, and again when the catalog's digest changes", async () => {
   const { reader, indexes } = start();
   const found = await Promise.all(Array.from({ length: 100 }, () => indexes.read([newCatalog(1)], signal)));
   expect(reader.calls).toEqual(["https://catalogd/catalogs/c quay.io/c@sha256:1"]);
@@ -54,7 +54,7 @@ test("CatalogBundleIndexes drops an idle index, and reads it again on demand", a
 test.for<[string, ClusterCatalog, string]>([
   ["is set to Unavailable", newCatalog(1, { availabilityMode: "Unavailable" }), "spec.availabilityMode is Unavailable"],
   ["is not served", newCatalog(1, { serving: false }), 'catalog "c" is not being served'],
-])("CatalogBundleIndexes returns the reason without a read when a catalog %s", async ([, catalog, unavailable]) => {
+])("CatalogBundleIndexes returns a reason and reads nothing when a catalog %s", async ([, catalog, unavailable]) => {
   const { reader, indexes } = start();
   expect(await indexes.read([catalog], signal)).toEqual([{ name: "c", priority: 5, index: undefined, unavailable }]);
   expect(reader.calls).toEqual([]);

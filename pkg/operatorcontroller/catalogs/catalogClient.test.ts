@@ -102,19 +102,19 @@ describe("CatalogClient with a known package", () => {
     return { before, after: await read(before), tags, sent: api.requests.slice(2).map(({ headers }) => headers["if-none-match"]) };
   }
 
-  test("returns the known package when the server responds that it has not changed", async () => {
+  test("CatalogClient returns the known package when the server responds that the package has not changed", async () => {
     const { before, after, sent } = await readTwice({ [OF_PACKAGE]: NOT_MODIFIED, [PACKAGES]: NOT_MODIFIED });
     expect(after).toBe(before);
     expect(new Set(sent)).toEqual(new Set(['"a"', '"b"']));
   });
 
-  test("reads both responses when one of them has changed", async () => {
+  test("CatalogClient reads both responses of a known package when one of them has changed", async () => {
     const { after, tags } = await readTwice({ [OF_PACKAGE]: { ...lines(CHANNEL), ...tag("c") }, [PACKAGES]: NOT_MODIFIED });
     expect(after).toMatchObject({ package: { name: "p" }, channels: [{ name: "stable" }], bundles: [] });
     expect(new Set(tags.values())).toEqual(new Set(['"b"', '"c"']));
   });
 
-  test("reads the package again when the server no longer sends entity tags", async () => {
+  test("CatalogClient reads a known package again when the server no longer sends entity tags", async () => {
     const { tags } = await readTwice({ [OF_PACKAGE]: lines(CHANNEL), [PACKAGES]: lines(PACKAGE) });
     expect(tags.size).toBe(0);
   });
@@ -131,7 +131,7 @@ test("CatalogClient returns undefined when the catalog does not contain the pack
   expect(await (await start({ [ALL]: lines(OTHER, OTHERS_BUNDLE) })).read()).toBeUndefined();
 });
 
-test("CatalogClient keeps the text of a maximum that is a number", async () => {
+test("CatalogClient reads olm.maxOpenShiftVersion 4.10 correctly when the value is a number", async () => {
   const line = `${JSON.stringify({ ...BUNDLE, properties: [{ type: "olm.maxOpenShiftVersion", value: 4.1 }] })}\n`;
   const { read } = await start({ ...SERVED, [OF_PACKAGE]: { text: line.replace("4.1}", "4.10}") } });
   const [bundle] = (await read())?.bundles ?? [];
@@ -170,7 +170,7 @@ test.for<[why: string, responses: Record<string, Answer>, message: string | RegE
   else expect(err.message).toMatch(message);
 });
 
-test("CatalogClient accepts a response with the digest of the expected content", async () => {
+test("CatalogClient accepts a response with the expected content digest", async () => {
   const headers = { "olm-catalog-digest": DIGEST };
   const { read } = await start({ [OF_PACKAGE]: { ...lines(BUNDLE), headers }, [PACKAGES]: { ...lines(PACKAGE), headers } });
   expect((await read())?.bundles).toHaveLength(1);
@@ -194,7 +194,7 @@ describe("CatalogClient with a proxy", () => {
     return client.packageContent(base, REF, "p", new AbortController().signal);
   };
 
-  test("connects to the catalog by name, and trusts the certificates of the folder", async () => {
+  test("CatalogClient with a proxy connects to the catalog by name, and trusts the CA certificates in the folder", async () => {
     const { cert, key } = await serverCertificate(host);
     const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert });
     const proxy = await ConnectProxy.start(() => Number(new URL(api.url).port));
@@ -207,13 +207,13 @@ describe("CatalogClient with a proxy", () => {
     expect(new Set(proxy.seen)).toEqual(new Set([`${host}:443`]));
   });
 
-  test("reports the proxy when it cannot be reached", async () => {
+  test("CatalogClient reports the proxy when the proxy cannot be reached", async () => {
     await expect(startClient({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } })).rejects.toThrow(
       `error performing request: Get "${base}/api/v1/metas": proxyconnect tcp: connect ECONNREFUSED 127.0.0.1:1`,
     );
   });
 
-  test("does not use the proxy for loopback addresses", async () => {
+  test("CatalogClient does not use the proxy for loopback addresses", async () => {
     const { api } = await start(SERVED);
     const client = new CatalogClient({ env: { HTTP_PROXY: "http://127.0.0.1:1" } });
     open.push(() => client.close());
@@ -221,7 +221,7 @@ describe("CatalogClient with a proxy", () => {
   });
 });
 
-test("CatalogClient rejects a package from any endpoint when the members for resolution are too large, and does not count other members", async () => {
+test("CatalogClient rejects a package when the members that resolution reads are too large, and ignores the size of other members", async () => {
   const big = { ...CHANNEL, entries: [{ name: "x".repeat(5_000) }] };
   const options = { limits: { keptBytes: 4_000 } };
   const message = "error performing request: the package is too large for resolution: more than 4000 bytes, exceeded at olm.channel ";
@@ -299,7 +299,7 @@ function loopbackAuthority(): ReturnType<typeof generate> {
   });
 }
 
-test("CatalogClient trusts certificates that a CA in the folder signed", async () => {
+test("CatalogClient trusts certificates that were signed by a CA in the folder", async () => {
   const authority = await loopbackAuthority();
   const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, {
     key: authority.private,
@@ -345,27 +345,34 @@ test("CatalogClient trusts a rotated CA without a restart", async () => {
 test.for([
   ["TLSv1.2", "p"],
   ["TLSv1.3", "error performing request: "],
-] as const)("CatalogClient with minimum version %s gets %j from a catalog with TLS 1.2", async ([minVersion, outcome]) => {
-  const host = "catalogd-service.olmv1-system.svc";
-  const { cert, key } = await serverCertificate(host);
-  const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert, maxVersion: "TLSv1.2" });
-  const proxy = await ConnectProxy.start(() => Number(new URL(api.url).port));
-  using folder = new TempFolder();
-  const { settings } = computeTlsSettings(getTlsProfile("custom", { minVersion, ciphers: [], curves: [] }), new Set(getCiphers()));
-  const client = new CatalogClient({ caDir: folder.write("ca", { "ca.crt": cert }), env: { HTTPS_PROXY: proxy.url }, tls: () => settings });
-  open.push(
-    () => Promise.resolve(proxy.stop()),
-    () => api[Symbol.asyncDispose](),
-    () => client.close(),
-  );
-  const startClient = client.packageContent(`https://${host}${BASE}`, REF, "p", new AbortController().signal);
-  expect(
-    await startClient.then(
-      (content) => content?.package?.name,
-      (err: Error) => err.message,
-    ),
-  ).toContain(outcome);
-});
+] as const)(
+  "CatalogClient with minimum TLS version %s gets %j from a catalog that supports only TLS 1.2",
+  async ([minVersion, outcome]) => {
+    const host = "catalogd-service.olmv1-system.svc";
+    const { cert, key } = await serverCertificate(host);
+    const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert, maxVersion: "TLSv1.2" });
+    const proxy = await ConnectProxy.start(() => Number(new URL(api.url).port));
+    using folder = new TempFolder();
+    const { settings } = computeTlsSettings(getTlsProfile("custom", { minVersion, ciphers: [], curves: [] }), new Set(getCiphers()));
+    const client = new CatalogClient({
+      caDir: folder.write("ca", { "ca.crt": cert }),
+      env: { HTTPS_PROXY: proxy.url },
+      tls: () => settings,
+    });
+    open.push(
+      () => Promise.resolve(proxy.stop()),
+      () => api[Symbol.asyncDispose](),
+      () => client.close(),
+    );
+    const startClient = client.packageContent(`https://${host}${BASE}`, REF, "p", new AbortController().signal);
+    expect(
+      await startClient.then(
+        (content) => content?.package?.name,
+        (err: Error) => err.message,
+      ),
+    ).toContain(outcome);
+  },
+);
 
 describe("CatalogClient reads the bundle index", () => {
   const PROPERTIES = `${BASE}/properties`;
@@ -386,7 +393,7 @@ describe("CatalogClient reads the bundle index", () => {
     expect(api.log).toEqual(log.map((path) => `GET ${path}`));
   });
 
-  test("only once while the index has not changed", async () => {
+  test("CatalogClient returns the known bundle index when the server responds that the index has not changed", async () => {
     let answer: Answer = { ...lines(LINE), headers: { etag: '"a"' } };
     const api = await LoopbackApi.start(() => answer);
     const client = new CatalogClient();
@@ -404,7 +411,7 @@ describe("CatalogClient reads the bundle index", () => {
     ["other content", { ...lines(LINE), headers: { "olm-catalog-digest": "sha256:2" } }, "the response contains catalog content sha256:2"],
     ["an error", { status: 503, text: "later" }, "error: received unexpected response status code 503"],
     ["half a line", { text: '{"package":"p","bun' }, "error performing request: "],
-  ])("and fails when the response is %s", async ([, answer, error]) => {
+  ])("CatalogClient fails to read the bundle index when the response is %s", async ([, answer, error]) => {
     const { client, api } = await start({ [PROPERTIES]: answer });
     await expect(client.bundleIndex(`${api.url}${BASE}`, REF, signal)).rejects.toThrow(error);
   });

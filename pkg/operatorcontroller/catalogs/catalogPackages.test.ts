@@ -48,7 +48,7 @@ test("CatalogPackages compares new content with the cached previous content", as
   expect(reader.calls).toHaveLength(4);
 });
 
-test("CatalogPackages passes the known package to the next read", async () => {
+test("CatalogPackages passes the known package to the next read, so that unchanged content is not sent again", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   await contents.read([newCatalog(1)], "p", signal);
@@ -75,7 +75,7 @@ test.for<[string, (contents: CatalogPackages, reader: CountingReader) => Promise
   expect(await ask(contents, reader)).toBe(false);
 });
 
-test("CatalogPackages returns the reason of a failed read, and does not cache it", async () => {
+test("CatalogPackages returns the error of a failed read, and does not cache the error", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   const catalog = createCatalog("c", { digest: "quay.io/c@sha256:1" });
@@ -90,7 +90,7 @@ test("CatalogPackages returns the reason of a failed read, and does not cache it
   expect(served).toEqual({ name: "c", priority: 0, content: CONTENT });
 });
 
-test("CatalogPackages does not read a catalog when it is set to Unavailable", async () => {
+test("CatalogPackages does not read a catalog whose availabilityMode is Unavailable", async () => {
   const reader = new CountingReader();
   const catalog = createCatalog("c", { digest: "quay.io/c@sha256:1", availabilityMode: "Unavailable" });
   expect(await new CatalogPackages(reader).read([catalog], "p", signal)).toEqual([]);
@@ -102,11 +102,11 @@ test.for<[string, ReturnType<typeof createCatalog>, string]>([
   ["no resolved source", createCatalog("c", {}), 'error: catalog "c" has a nil status.resolvedSource value'],
   ["no image in the resolved source", createCatalog("c", { digest: "" }), 'error: catalog "c" has a nil status.resolvedSource.image value'],
   ["no URL", createCatalog("c", { digest: "d", base: "" }), 'error: catalog "c" has a nil status.urls value'],
-])("getServedContent returns upstream's error for a catalog with %s", ([, catalog, want]) => {
+])("getServedContent returns the Go implementation's error for a catalog with %s", ([, catalog, want]) => {
   expect(getServedContent(catalog)).toBe(want);
 });
 
-test("CatalogPackages returns the last known package and the report of a catalog when it is no longer served", async () => {
+test("CatalogPackages returns the last known package of a catalog that is no longer served, and reports the catalog", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   const unknown = { name: "c", priority: 0, content: undefined, unavailable: 'catalog "c" is not being served' };

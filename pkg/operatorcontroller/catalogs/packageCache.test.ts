@@ -25,7 +25,7 @@ test("PackageCache evicts the least recently used packages beyond its limit", as
   expect(kept.bytes).toBeLessThan(100 * KILOBYTE);
 });
 
-test("PackageCache does not keep a package above its limit, but keeps thousands of missing packages", async () => {
+test("PackageCache does not cache a package that exceeds its limit, but can cache that thousands of packages are missing", async () => {
   const kept = new PackageCache(6_000 * KILOBYTE);
   for (let i = 0; i < 5_000; i++) await keep(kept, `p${i}`, undefined);
   expect(there(kept, "p0", "p4999")).toEqual(["p0", "p4999"]);
@@ -33,7 +33,7 @@ test("PackageCache does not keep a package above its limit, but keeps thousands 
   expect(there(kept, "large")).toEqual([]);
 });
 
-test("PackageCache shares a read in progress, and drops a read that failed or was replaced", async () => {
+test("PackageCache shares a read in progress, and does not cache a read that failed or was replaced", async () => {
   const kept = new PackageCache();
   const failing = Promise.reject(new Error("connection refused"));
   kept.keep("c", "p", { ref: "sha256:1", content: failing, tags: new Map() });

@@ -81,7 +81,7 @@ test("ResponseThread reads several responses in parallel, and a stalled response
   expect(await slow).toHaveLength(21);
 });
 
-test("ResponseThread keeps its thread while a response is read, and ends it when it is idle", async () => {
+test("ResponseThread keeps its thread while a response is read, and stops the thread when it is idle", async () => {
   const clock = new FakeClock();
   const thread = start(THREAD, clock);
   const gate = Promise.withResolvers<void>();
@@ -123,7 +123,7 @@ describe("ResponseThread fails one response and reads the next when", () => {
     expect(await readAll(thread, splitChunks(...many))).toHaveLength(20);
   });
 
-  test("the response needs more memory than the thread has", async () => {
+  test("ResponseThread fails one response and reads the next when the response needs more memory than the thread has", async () => {
     const thread = start({ ...THREAD, heapMib: 32 });
     const huge = JSON.stringify({ schema: "other", package: "p", name: "o", list: Array.from({ length: 500_000 }, () => [[]]) });
     const task = { ...TASK, limits: { ...TASK.limits, objectValues: 2_000_000 } };
@@ -133,7 +133,7 @@ describe("ResponseThread fails one response and reads the next when", () => {
     expect(await readAll(thread, splitChunks(...many))).toHaveLength(20);
   });
 
-  test("the reader of the response stops early", async () => {
+  test("ResponseThread fails one response and reads the next when the reader of the response stops early", async () => {
     const thread = start();
     for await (const meta of thread.read(TASK, splitChunks(...many))) {
       expect(meta.name).toBe("p.v1");

@@ -104,7 +104,7 @@ test("checkCrdUse returns gone when the CRD does not exist", async () => {
   expect((await runCheck(undefined)).use).toEqual({ kind: "gone" });
 });
 
-test("checkCrdUse lists custom resources in the storage version first, because it needs no conversion", async () => {
+test("checkCrdUse lists custom resources in the storage version first, because that list needs no conversion", async () => {
   const live = definition({ versions: [V2, V1] });
   expect((await runCheck(live, { "g.io/v1": [], "g.io/v2": WEBHOOK })).listed).toEqual(["g.io/v1"]);
 });
@@ -155,7 +155,7 @@ test.for<[name: string, versions: Version[], serving: Serving, want: string]>([
   ],
   ["APIServices and discovery are denied", [V1], { apiServices: DENIED, discovery: { "/apis/g.io/v1": DENIED } }, "ServedElsewhere"],
   ["the API server is busy when its APIService is read", [V1], { apiServices: BUSY }, "ListFailed, retry"],
-])("checkCrdUse decides whether an empty list means unused when %s", async ([, versions, serving, want]) => {
+])("checkCrdUse decides whether a CRD with an empty list of custom resources is unused when %s", async ([, versions, serving, want]) => {
   const { use } = await runCheck(definition({ versions }), { "g.io/v1": [], "g.io/v2": [] }, serving);
   expect(use.kind === "in use" ? `${use.reason}${use.retry ? ", retry" : ""}` : use.kind).toBe(want);
 });

@@ -95,7 +95,7 @@ test("ObjectChecker does not parse a page with too many values", async () => {
   });
 });
 
-test("ObjectChecker stops at the limit of steps when alternatives in the schema multiply", async () => {
+test("ObjectChecker stops at the limit of steps when the schema has too many nested alternatives", async () => {
   let schema: unknown = { type: "string" };
   for (let level = 0; level < 6; level++) schema = { anyOf: Array.from({ length: 8 }, () => ({ type: "array", items: schema })) };
   let value: unknown = "x";
@@ -110,7 +110,7 @@ test("ObjectChecker stops after 500 objects", async () => {
   expect(await check(server)).toMatchObject({ count: 500, cut: { total: 1_000, reason: "reached the limit of 500 custom resources" } });
 });
 
-test("ObjectChecker reads the metadata of one object when only the existence of objects matters", async () => {
+test("ObjectChecker reads only the metadata of one object when the check depends only on whether objects exist", async () => {
   const requested: unknown[] = [];
   const client = {
     listPage: () => Promise.reject(new Error("a page was read")),

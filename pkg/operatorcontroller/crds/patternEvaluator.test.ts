@@ -17,10 +17,10 @@ test("PatternEvaluator matches patterns that JavaScript supports", () => {
   });
 });
 
-test("PatternEvaluator has no result for an invalid pattern or a long text", () => {
+test("PatternEvaluator returns no result for an invalid pattern or a long text", () => {
   expect(evaluate(["(", "a"], ["a", "a"], ["a", "a".repeat(5_000)])).toEqual({ given: [undefined, true, undefined], someUnknown: true });
 });
 
-test("PatternEvaluator ends an endless pattern, and keeps the results before it", () => {
+test("PatternEvaluator ends an endless pattern, and returns the results of earlier patterns", () => {
   expect(evaluate(["^b$", "a"], ["^(a+)+$", `${"a".repeat(60)}b`])).toEqual({ given: [false, undefined], someUnknown: true });
 });

@@ -20,7 +20,7 @@ async function prepareRule(): Promise<{ cache: ConstraintCache; holds: (properti
   return { cache, holds: constraint.holds };
 }
 
-test("ConstraintCache.bounded stops when rules take too long, and continues with the results so far", async () => {
+test("ConstraintCache.bounded stops when rules take too long, and the next call continues with the cached results", async () => {
   const { cache, holds } = await prepareRule();
   let tries = 0;
   for (let done = false; !done; tries++) {
@@ -54,7 +54,7 @@ test("ConstraintCache.inTurns lets other tasks run and completes long work", asy
   expect(cache.bounded(() => bundles.filter(holds))).toEqual([]);
 });
 
-test("ConstraintCache.inTurns ends when its signal aborts", async () => {
+test("ConstraintCache.inTurns throws when its signal aborts", async () => {
   const { cache } = await prepareRule();
   const stop = new AbortController();
   const endless = function* (): Generator<void, void> {

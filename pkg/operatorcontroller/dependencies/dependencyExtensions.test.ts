@@ -35,7 +35,7 @@ test("buildDependencyExtension returns a valid ClusterExtension for every valid 
   );
 });
 
-test("listDependencyNames returns the package name if it is short, and a unique name with a hash", () => {
+test("listDependencyNames returns the package name if the name is short, and a unique name with a hash", () => {
   const long = "x".repeat(80);
   expect(listDependencyNames("short")).toEqual(["short", expect.stringMatching(/^short-[0-9a-f]{8}$/)]);
   expect(listDependencyNames(long)).toEqual([expect.stringMatching(/^x{44}-[0-9a-f]{8}$/)]);

@@ -30,7 +30,7 @@ test.for([
   ["on", ABSENT, olm("Managed"), "active"],
   ["on", ABSENT, olm("Unmanaged"), "active, unmanaged"],
 ] as const)(
-  "chooseGateMode decides the mode when --cluster-operator=%s, ClusterOperator is %o and OLM is %o: %s",
+  "chooseGateMode with --cluster-operator=%s, ClusterOperator %o and OLM %o returns %s",
   ([flag, clusterOperator, configuration, expected]) => {
     const mode = chooseGateMode(flag, clusterOperator, configuration);
     expect(mode.kind + (mode.kind === "active" && mode.unmanaged ? ", unmanaged" : "")).toBe(expected);

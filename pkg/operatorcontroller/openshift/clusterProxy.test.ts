@@ -44,7 +44,7 @@ function start(settings: Parameters<typeof newClusterProxySource>[0], prepare: (
   return { kind, source, seen, lines, stop: () => (ended.abort(), running) };
 }
 
-test("newClusterProxySource follows the cluster's proxy, and logs no passwords", async () => {
+test("newClusterProxySource returns the current proxy of the cluster, and logs no passwords", async () => {
   const { kind, source, seen, lines, stop } = start({ mode: "auto", given: {} }, (fake) => fake.put(proxyObject(HTTP)));
   await source.synced;
   expect(source.current()).toEqual(known({ HTTP_PROXY: HTTP.httpProxy }));

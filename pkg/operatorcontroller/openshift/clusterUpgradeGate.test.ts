@@ -163,7 +163,7 @@ test("ClusterUpgradeGate writes nothing until all installed releases have been r
 });
 
 test.for(["ClusterVersion", "Secret", CLUSTER_EXTENSION])(
-  "ClusterUpgradeGate writes nothing until %ss have been read once",
+  "ClusterUpgradeGate writes nothing until objects of kind %s have been read once",
   async (kind) => {
     const gate = new GateFixture();
     gate.install("a", "4.18");
@@ -179,7 +179,7 @@ test.for(["ClusterVersion", "Secret", CLUSTER_EXTENSION])(
   },
 );
 
-test("ClusterUpgradeGate writes many simultaneous changes with few requests, and loses none", async () => {
+test("ClusterUpgradeGate writes many simultaneous changes with few requests", async () => {
   const gate = new GateFixture();
   gate.start();
   await gate.later(1_000);
@@ -223,7 +223,7 @@ test("ClusterUpgradeGate writes nothing and reports metrics when the cluster has
   expect(gate.cluster.written).toEqual(["False: a"]);
 });
 
-test("ClusterUpgradeGate blocks for any maximum when the cluster has ClusterOperators but no ClusterVersion", async () => {
+test("ClusterUpgradeGate blocks upgrades for any maximum when the cluster serves ClusterOperator but not ClusterVersion", async () => {
   const gate = new GateFixture();
   gate.cluster.of("ClusterVersion").served = false;
   gate.install("a", "4.99");

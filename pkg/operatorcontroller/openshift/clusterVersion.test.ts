@@ -56,7 +56,7 @@ function start(prepare: (kind: WatchedKind) => void) {
   return { kind, clock, source, seen, isAnswered: () => answered };
 }
 
-test("ClusterVersionSource syncs after the first response, and follows changes", async () => {
+test("ClusterVersionSource is synced after the first response, and returns later changes", async () => {
   const { kind, seen, isAnswered } = start((fake) => fake.put(newVersion("4.18.3")));
   expect(isAnswered()).toBe(false);
   await flushPromises();
@@ -71,7 +71,7 @@ test("ClusterVersionSource syncs after the first response, and follows changes",
 test.for([
   ["a server that does not respond", new Error("connect ECONNREFUSED")],
   ["an unavailable server", refusal(503, "ServiceUnavailable", "etcd is away")],
-] as const)("ClusterVersionSource syncs after ten seconds with %s", async ([, failure]) => {
+] as const)("ClusterVersionSource is synced after ten seconds with %s", async ([, failure]) => {
   const { kind, clock, source, isAnswered } = start((fake) => (fake.refusal = failure));
   await flushPromises();
   expect(isAnswered()).toBe(false);

@@ -38,7 +38,7 @@ test("GateMetrics reports for every bundle with a maximum whether it blocks", as
   ]);
 });
 
-test("GateMetrics removes metrics of removed bundles, and reports nothing about an unknown cluster", async () => {
+test("GateMetrics removes the metrics of uninstalled bundles, and the upgradeable metric when the verdict is undefined", async () => {
   const { gate, lines } = newGate();
   gate.report([{ ...about("a"), kind: "blocked", max }], KNOWN, false);
   gate.report([{ ...about("b"), kind: "compatible", max }], KNOWN, true);
@@ -53,8 +53,11 @@ test("GateMetrics removes metrics of removed bundles, and reports nothing about 
 test.for([
   [{ kind: "none" } as const, 0],
   [UNKNOWN, 1],
-] as const)("GateMetrics reports whether an undecided maximum blocks when the cluster's version is %o", async ([cluster, expected]) => {
-  const { gate, lines } = newGate();
-  gate.report([{ ...about("a"), kind: "undecided", max, reason: "" }], cluster, undefined);
-  expect(await lines()).toEqual([`operator_controller_cluster_upgrade_blocked{extension="a",bundle="a.v1",max="4.18"} ${expected}`]);
-});
+] as const)(
+  "GateMetrics reports whether a maximum that cannot be compared blocks when the cluster's version is %o",
+  async ([cluster, expected]) => {
+    const { gate, lines } = newGate();
+    gate.report([{ ...about("a"), kind: "undecided", max, reason: "" }], cluster, undefined);
+    expect(await lines()).toEqual([`operator_controller_cluster_upgrade_blocked{extension="a",bundle="a.v1",max="4.18"} ${expected}`]);
+  },
+);

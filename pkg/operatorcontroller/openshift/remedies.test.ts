@@ -15,7 +15,7 @@ function newCache(find: RemedyFinder) {
 }
 
 // Source: G-08.
-test("Remedies searches for an unknown remedy once, and notifies when it is found", async () => {
+test("Remedies searches for an unknown remedy once, and notifies when the remedy is found", async () => {
   const requested: string[] = [];
   const { cache, changes } = newCache((extension) => {
     requested.push(extension);
@@ -33,7 +33,7 @@ test("Remedies searches for an unknown remedy once, and notifies when it is foun
   expect([requested, changes()]).toEqual([["a", "b"], 2]);
 });
 
-test("Remedies searches again for another bundle of the extension, and keeps an outdated remedy until it finds a newer remedy", async () => {
+test("Remedies searches again when the bundle changes, and keeps the outdated remedy until it finds a newer remedy", async () => {
   let version = 1;
   const { cache } = newCache(() => Promise.resolve(`to ${version}`));
   cache.get([A], signal);
@@ -57,7 +57,7 @@ test("Remedies continues with the next extension when a search fails", async () 
   expect(changes()).toBe(1);
 });
 
-test("Remedies forgets an extension when it no longer blocks", async () => {
+test("Remedies forgets an extension that no longer blocks cluster upgrades", async () => {
   const requested: string[] = [];
   const { cache } = newCache((extension) => {
     requested.push(extension);

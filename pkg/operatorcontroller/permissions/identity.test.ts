@@ -72,7 +72,7 @@ test.for<[why: string, responses: Record<string, Answer>, missing: boolean, mess
 });
 
 test.for([{}, { serviceAccount: undefined }, { serviceAccount: {} }])(
-  "Identities.clientFor fails when no ServiceAccount is set and the fallback is deny, otherwise returns the controller's client: %o",
+  "Identities.clientFor without a ServiceAccount fails if the fallback is deny, and otherwise returns the controller's client: %o",
   async (part) => {
     const extension = { ...X, spec: { ...X.spec, serviceAccount: undefined, ...part } } as ClusterExtension;
     const denied = await start({});
@@ -90,7 +90,7 @@ test.for([{}, { serviceAccount: undefined }, { serviceAccount: {} }])(
   },
 );
 
-test("Identities.clientFor returns the same client again, and extensions with the same ServiceAccount share its token until the last extension is deleted", async () => {
+test("Identities.clientFor returns the same client again, and extensions share the token of a ServiceAccount until the last of them is deleted", async () => {
   const { identities, api } = await start({});
   const other = { ...X, metadata: { ...X.metadata, name: "other" } };
   const client = await identities.clientFor(X, signal);
@@ -123,7 +123,7 @@ test("Identities.clientFor does not wait for a token when the signal aborts", as
   await expect(waiting).rejects.toThrow("stopped");
 });
 
-test("ServiceAccountMissing ends when the namespace exists, if creating the token was denied", async () => {
+test("ServiceAccountMissing is over when the namespace exists, if the token request was denied", async () => {
   const responses: Record<string, Answer> = { [TOKEN]: forbidden, [NAMESPACE]: noNamespace };
   const { identities } = await start(responses);
   const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
@@ -133,7 +133,7 @@ test("ServiceAccountMissing ends when the namespace exists, if creating the toke
   expect(await isOver(signal)).toBe(true);
 });
 
-test("ServiceAccountMissing ends when creating the token succeeds or fails with another error", async () => {
+test("ServiceAccountMissing is over when the token request succeeds or fails with another error", async () => {
   const responses: Record<string, Answer> = { [TOKEN]: noNamespace };
   const { identities, api } = await start(responses);
   const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);

@@ -61,7 +61,7 @@ test("findMissingPermissions sends no access reviews when the API server lists a
   expect(requested).toEqual([]);
 });
 
-test("findMissingPermissions reviews each permission that is not listed when the list of rules is incomplete", async () => {
+test("findMissingPermissions sends an access review for each unlisted permission when the list of rules is incomplete", async () => {
   const incomplete = (): Answer =>
     answer([ON_A], { incomplete: true, evaluationError: "webhook authorizer does not support user rule resolution" });
   const some = await findMissing(incomplete, (verb) => verb !== "delete");
@@ -76,7 +76,7 @@ test("findMissingPermissions reviews each permission that is not listed when the
   expect((await findMissing(incomplete, () => true)).found).toBeUndefined();
 });
 
-test("findMissingPermissions ignores missing permissions when they are only list and watch", async () => {
+test("findMissingPermissions returns nothing when only permissions to list and watch are missing", async () => {
   const { found } = await findMissing(() =>
     answer([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "create", "patch", "delete"] }]),
   );

@@ -3,7 +3,7 @@ import { createExtension } from "../../../test/support/extensions.ts";
 import type { ClusterExtensionSpec } from "../../api/clusterExtension.ts";
 import { formatRbacCommand } from "./permissions.ts";
 
-test("formatRbacCommand contains the certificate provider of webhooks, which changes the rules", () => {
+test("formatRbacCommand includes the certificate provider of webhooks, because it changes the rules", () => {
   const { spec } = createExtension("x", { packageName: "p" });
   const command = "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --webhook-cert-provider cert-manager";
   expect(formatRbacCommand({ spec }, ["quay.io/p:v1"], "cert-manager")).toBe(command);
@@ -81,7 +81,7 @@ test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], co
   expect(formatRbacCommand({ spec: { ...x.spec, ...spec } }, images)).toBe(command);
 });
 
-test("formatRbacCommand contains at most 100 namespaces and 100 ConfigMaps of a configuration", () => {
+test("formatRbacCommand includes at most 100 namespaces and 100 ConfigMaps of a configuration", () => {
   const { spec } = createExtension("x", { packageName: "p" });
   const deploymentConfigs = Array.from({ length: 1_000 }, (_, i) => ({ trustedCA: { configMapName: `c${i}`, create: true } }));
   const command = formatRbacCommand({ spec }, [], undefined, {

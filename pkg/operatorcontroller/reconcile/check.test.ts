@@ -92,7 +92,7 @@ test.for<[why: string, given: Given, notes: string[]]>([
 test.for<[why: string, given: Given]>([
   ["nothing is installed", {}],
   ["another bundle is installed", { installed: OLDER, release: NEWER }],
-])("checkRequirements waits under Enforce until requirements are met when %s", async ([, given]) => {
+])("checkRequirements under Enforce waits until requirements are met when %s", async ([, given]) => {
   const world = new RequirementsFixture();
   const { phase, error } = await world.pass({ policy: "Enforce", bundle: BOTH, ...given });
   expect(error).toMatchObject({ reason: "RequirementsNotMet", retry: true });
@@ -114,7 +114,7 @@ test.for<[why: string, given: Given]>([
   expect(await findWaitingError(error)?.isOver(signal)).toBe(true); // the unmet requirements change, although the version is still too low
 });
 
-test("checkRequirements retries under Enforce when the API server does not respond", async () => {
+test("checkRequirements under Enforce retries when the API server does not respond", async () => {
   const { error } = await new RequirementsFixture().pass({ policy: "Enforce", bundle: THINGS, fails: new Error("other side closed") });
   expect(error).toMatchObject({ reason: "Retrying", retry: true });
   expect((error as Error).message).toBe('cannot compare the requirements of bundle "p.v1.1.0" with the cluster: other side closed');
@@ -133,7 +133,7 @@ test("checkRequirements records one Event until the unmet requirements change", 
   expect(world.events.seen).toHaveLength(2);
 });
 
-test("checkRequirements reports twenty unmet requirements and the number of others", async () => {
+test("checkRequirements reports twenty unmet requirements, and the number of remaining requirements", async () => {
   const definitions = Array.from({ length: 30 }, (_, i) => ({ name: `d${i}.g.io`, version: "v1" }));
   const { phase } = await new RequirementsFixture().pass({ bundle: { definitions } });
   expect(problemTexts(phase)[0]).toContain('"d19.g.io" is required, but not served, and 10 more');

@@ -39,7 +39,7 @@ test.for<[why: string, parts: PhaseParts<Unpacked>, notes: string[]]>([
   ["it is installed and the release contains its mistakes", kept, [WARNING]],
   ["it was pulled, which replaces the mistakes in the release", { ...kept, content: toRenderableBundle(bundleOf()) }, []],
   ["it is on hold", { content: toRenderableBundle(bundleOf()), bundle: OTHER, held: { reason: "Retrying", message: "" } }, []],
-])("checkBundle reports mistakes of a bundle and accepts it when %s", async ([, given, notes]) => {
+])("checkBundle accepts a bundle and reports its mistakes when %s", async ([, given, notes]) => {
   const phase = await new CheckFixture().pass(given);
   expect(phase && problemTexts(phase)).toEqual(notes);
   if (!given.held) expect(phase?.flaws).toEqual(notes.length > 0 ? [FLAW] : []);

@@ -62,7 +62,7 @@ test.for<[why: string, given: Given, notes: string[]]>([
   ["the cluster is not OpenShift", { policy: "Enforce", bundle: max('"4.17"') }, []],
   ["the bundle has no maximum", { policy: "Enforce", cluster: "4.18.0", bundle: "[]" }, []],
   ["the bundle was not pulled and nothing is deployed", { policy: "Enforce", cluster: "4.18.0" }, []],
-])("checkClusterVersion accepts a bundle, with a problem if it may not work, when %s", async ([, given, notes]) => {
+])("checkClusterVersion accepts a bundle, and reports a problem if the bundle may not work, when %s", async ([, given, notes]) => {
   expect(await pass(given)).toEqual({ notes });
 });
 
@@ -87,7 +87,7 @@ test.for<[why: string, given: Given, because: string]>([
     { cluster: { unknown: "forbidden" }, installed: OLDER, bundle: max('"4.17"') },
     "its olm.maxOpenShiftVersion 4.17 cannot be compared, because the cluster's version is unknown (forbidden)",
   ],
-])("checkClusterVersion rejects a bundle under Enforce when %s", async ([, given, because]) => {
+])("checkClusterVersion under Enforce rejects a bundle when %s", async ([, given, because]) => {
   const { error } = await pass({ ...given, policy: "Enforce" });
   expect(error).toMatchObject({ retry: true, reason: "Retrying" });
   expect(error?.message).toBe(`bundle "p.v1.1.0" is not installed: ${because} (according to its ClusterServiceVersion, not the catalog)`);

@@ -18,7 +18,7 @@ test.for<[details: { target?: string; remedy?: string }, text: string, isNext: b
   expect(readRemedy(blocked(details), { text, isNext })).toBe(want);
 });
 
-test("readRemedy is undefined when the status reports no blocked upgrade", () => {
+test("readRemedy returns undefined when the status does not report a blocked cluster upgrade", () => {
   expect(readRemedy({ problems: [newProblem("Suspended", { message: "m" })] }, { text: "4.19", isNext: true })).toBeUndefined();
   expect(readRemedy(undefined, { text: "4.19", isNext: true })).toBeUndefined();
 });

@@ -78,12 +78,12 @@ function progressOf(phase: Phase): string | undefined {
   return phase.phase === "deleting" ? phase.progress : undefined;
 }
 
-test("handleDeletion continues when the extension is not being deleted", async () => {
+test("handleDeletion lets the reconcile continue when the extension is not being deleted", async () => {
   const { next, phase, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL]) });
   expect([next, progressOf(phase), patches.bodies]).toEqual([phase, undefined, []]);
 });
 
-test("ensureFinalizer adds the finalizer to existing ones, with a check for conflicts", async () => {
+test("ensureFinalizer adds the finalizer to the existing finalizers, with a check for conflicts", async () => {
   const patches = new RecordedPatches();
   expect((await runStep(ensureFinalizer({ client: patches }), buildObserved(extension(["theirs"])))).next).toBeDefined();
   expect(patches.bodies).toEqual([{ metadata: { uid: "u", resourceVersion: "7", finalizers: ["theirs", FINALIZER_UNINSTALL] } }]);
@@ -95,7 +95,7 @@ test.for([
   [["orphan", FINALIZER_UNINSTALL], "orphan", [FINALIZER_UNINSTALL]],
   [["theirs", "foregroundDeletion", "orphan"], "foregroundDeletion, orphan", ["theirs"]],
 ] as const)(
-  "removeCollectorFinalizers removes collector finalizers from %j when the extension is not being deleted",
+  "removeCollectorFinalizers removes the garbage collector's finalizers from %j when the extension is not being deleted",
   async ([finalizers, named, left]) => {
     const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
     const step = removeCollectorFinalizers({ client: patches, events });
@@ -108,7 +108,7 @@ test.for([
   },
 );
 
-test("removeCollectorFinalizers keeps other finalizers, and all while the extension is being deleted", async () => {
+test("removeCollectorFinalizers keeps other finalizers, and keeps all finalizers when the extension is being deleted", async () => {
   const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
   const step = removeCollectorFinalizers({ client: patches, events });
   for (const one of [extension(["theirs", FINALIZER_UNINSTALL]), extension([FINALIZER_UNINSTALL, "orphan"], DELETED)])
@@ -117,9 +117,9 @@ test("removeCollectorFinalizers keeps other finalizers, and all while the extens
 });
 
 test.for<[why: string, failure: Error, result: StepResult | undefined]>([
-  ["reconciles an extension again immediately when it has changed", refusal(409, "Conflict"), { requeueAfterMs: 20 }],
-  ["ends when the extension no longer exists", refusal(404, "NotFound"), {}],
-])("a finalizer update %s, without writing a status", async ([, failure, result]) => {
+  ["runs again immediately if the extension has changed", refusal(409, "Conflict"), { requeueAfterMs: 20 }],
+  ["ends if the extension no longer exists", refusal(404, "NotFound"), {}],
+])("ensureFinalizer and handleDeletion write no status when a patch fails, and the reconcile %s", async ([, failure, result]) => {
   const patches = new RecordedPatches();
   patches.failures.push(failure);
   const outcome = await runStep(ensureFinalizer({ client: patches }), buildObserved(extension([])));
@@ -129,10 +129,14 @@ test.for<[why: string, failure: Error, result: StepResult | undefined]>([
 });
 
 test.for<[why: string, finalizers: readonly string[], left: readonly string[]]>([
-  ["our own", [FINALIZER_UNINSTALL], []],
-  ["those of Go, if it was deleted before ours was added", GO_FINALIZERS, []],
-  ["both", [...GO_FINALIZERS, FINALIZER_UNINSTALL], []],
-  ["our own, and keeps others", ["theirs", FINALIZER_UNINSTALL, "foregroundDeletion"], ["theirs", "foregroundDeletion"]],
+  ["the finalizer of this controller", [FINALIZER_UNINSTALL], []],
+  ["the finalizers of the Go implementation, if the extension was deleted before ours was added", GO_FINALIZERS, []],
+  ["the finalizers of both implementations", [...GO_FINALIZERS, FINALIZER_UNINSTALL], []],
+  [
+    "the finalizer of this controller, but not those of other clients",
+    ["theirs", FINALIZER_UNINSTALL, "foregroundDeletion"],
+    ["theirs", "foregroundDeletion"],
+  ],
 ])("handleDeletion removes finalizers: %s", async ([, finalizers, left]) => {
   const releases = new MemoryReleases(
     releaseRecord(1, "superseded"),
@@ -147,13 +151,13 @@ test.for<[why: string, finalizers: readonly string[], left: readonly string[]]>(
   expect(asked).toContain("GET /api/v1/namespaces/x-system/configmaps/a");
 });
 
-test("handleDeletion reports the finalizers that it waits for when only foreign finalizers are left", async () => {
+test("handleDeletion reports the remaining finalizers when only finalizers of other clients remain", async () => {
   const { phase, patches, result, isLeft } = await pass({ extension: extension(["theirs", "and-theirs"], DELETED) });
   expect(progressOf(phase)).toBe("uninstalled; waiting for other finalizers to be removed: theirs, and-theirs");
   expect([patches.bodies, result, isLeft]).toEqual([[], {}, false]);
 });
 
-test("handleDeletion waits until objects are deleted, and reports them", async () => {
+test("handleDeletion waits until all objects are deleted, and reports the remaining objects", async () => {
   const live = {
     metadata: { name: "a", namespace: "x-system", uid: "1", deletionTimestamp: DELETED, ownerReferences: [{ uid: "u", controller: true }] },
   };
@@ -166,7 +170,7 @@ test("handleDeletion waits until objects are deleted, and reports them", async (
   expect([result, patches.bodies, forgotten]).toEqual([{ requeueAfterMs: 250 }, [], []]);
 });
 
-test("handleDeletion waits for a missing ServiceAccount unless force-delete leaves the objects to the garbage collector", async () => {
+test("handleDeletion waits for a missing ServiceAccount unless annotation force-delete permits that the garbage collector deletes the objects", async () => {
   const noClient = new ServiceAccountMissing("Retrying", 'service account "i" not found in namespace "n"', {
     isOver: () => Promise.resolve(false),
     problems: [newProblem("ServiceAccountNotFound", { message: "ServiceAccount n/i does not exist" })],
@@ -187,7 +191,7 @@ test("handleDeletion waits for a missing ServiceAccount unless force-delete leav
   expect([isLeft, releases.records.size]).toEqual([true, 0]);
 });
 
-test("handleDeletion leaves objects to the garbage collector when no ServiceAccount is set", async () => {
+test("handleDeletion lets the garbage collector delete the objects when no ServiceAccount is set", async () => {
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
   const noClient = new TerminalError("Blocked", "spec.serviceAccount.name is empty");
   const { isLeft, events } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
@@ -270,7 +274,7 @@ test("handleDeletion deletes nothing while other extensions depend on the extens
   expect((await pass(given)).isLeft).toBe(true);
 });
 
-test("handleDeletion lists five of many dependents", async () => {
+test("handleDeletion lists five dependents when more exist", async () => {
   const dependents = Array.from({ length: 7 }, (_, i) => ({ ...DEPENDENT, extension: `b${i}`, needs: ["a", "b", "c", "d"] }));
   const { error } = await pass({ ...held(), dependents, extension: extension([FINALIZER_UNINSTALL], DELETED) });
   expect((error as Error).message).toContain('ClusterExtension "b4" (bundle "b.v1.0.0") needs a, b, c and 1 more; and 2 more');

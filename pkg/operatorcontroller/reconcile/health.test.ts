@@ -105,7 +105,7 @@ function passes(release = RELEASE): Passes {
   return all;
 }
 
-test("checkHealth reads only objects that have a health, and a healthy release only once", async () => {
+test("checkHealth reads only objects of kinds that can be unhealthy, and reads a healthy release only once", async () => {
   const all = passes();
   const report = await all.pass();
   expect(all.calls.sort()).toEqual(["get Deployment a", "get Deployment b"]);
@@ -155,7 +155,7 @@ test("checkHealth reads an unhealthy release again after one second, with a dela
   expect((await all.pass()).availability?.status).toBe("True");
 });
 
-test("checkHealth reads a release after its next change when the clock was set back", async () => {
+test("checkHealth still reads a release after a change when the clock was set back", async () => {
   const all = passes();
   await all.pass();
   all.now -= 86_400_000;
@@ -208,7 +208,7 @@ test.for<[why: string, answer: KubeObject | Error | undefined, want: object]>([
   expect(all.requeuedAfter).toBe(1_000);
 });
 
-test("checkHealth does not read objects that the reconcile compared, or Pods of a release that was just applied", async () => {
+test("checkHealth does not read objects that the reconcile has compared, nor Pods of a release that the reconcile has applied", async () => {
   const all = passes();
   all.set(deployment("a", 0));
   await all.pass();
@@ -255,7 +255,7 @@ test.for<[why: string, phase: Phase]>([
 });
 
 // Source: I-23, progress deadline.
-test("checkHealth reports an overdue rollout until it succeeds, but not afterwards", async () => {
+test("checkHealth reports an overdue rollout until the rollout succeeds", async () => {
   const all = passes();
   all.minutes = 10;
   all.set(deployment("a", 0));

@@ -17,7 +17,7 @@ const apiService = (version: string, ...kinds: string[]): KubeObject => ({
 
 // Source: D-32 (installed objects of an extension, and the APIs that it provides).
 describe("status of a release", () => {
-  test("buildInventory lists objects in order, with group and namespace if they have one", () => {
+  test("buildInventory lists objects in order, without an empty group or namespace", () => {
     const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "r" } };
     expect(buildInventory([configMap("a", "ns"), role])).toEqual({
       count: 2,
@@ -28,7 +28,7 @@ describe("status of a release", () => {
     });
   });
 
-  test("buildInventory lists the first hundred objects and their number", () => {
+  test("buildInventory lists the first hundred objects and the number of all objects", () => {
     const inventory = buildInventory(Array.from({ length: 250 }, (_, i) => configMap(`c${i}`, "ns")));
     expect([inventory.count, inventory.objects.length]).toEqual([250, 100]);
     expect(Inventory.safeParse(inventory).success).toBe(true);

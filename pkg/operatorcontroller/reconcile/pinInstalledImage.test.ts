@@ -81,7 +81,7 @@ test.for<
   );
 });
 
-test("keepInstalledImage keeps the recorded version, in either form of its release", () => {
+test("keepInstalledImage keeps the recorded version when the release is in build metadata and the bundle has a separate release", () => {
   const recorded = { ...INSTALLED, version: "1.0.0+2" };
   const { bundle } = keepInstalledImage({ ...INSTALLED, ...CHOSEN, release: "2" }, recorded);
   expect([bundle.version, bundle.release]).toEqual(["1.0.0+2", undefined]);
@@ -107,7 +107,7 @@ function choosing() {
   return { pass, events };
 }
 
-test("pinInstalledImage records an Event once for each choice, and a problem while the bundle is installed", async () => {
+test("pinInstalledImage records one Event for each selected bundle, and reports a problem while the bundle is installed", async () => {
   const { pass, events } = choosing();
   const cautions = ["no edge leads there"];
   const chosen = await pass({ resolved: { cautions } });

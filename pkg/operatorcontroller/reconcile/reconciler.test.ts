@@ -93,7 +93,7 @@ const failing =
   (extension: ClusterExtension): Ended<Phase> =>
     fail<Phase>(bundle ? buildResolved(extension, bundle) : buildObserved(extension), err);
 
-test("a reconcile without findings writes status once and requeues; a step that stops sets the delay", async () => {
+test("a reconcile without problems writes the status once and requeues after the default delay, or after the delay of a step that stops", async () => {
   const { result, written, events, progressing } = await pass({});
   expect([result, written.length, events]).toEqual([{ requeueAfterMs: RESYNC }, 1, []]);
   expect(written[0]?.uid).toBe("u");
@@ -139,7 +139,7 @@ test.for<[why: string, error: Error, bundle: ResolvedBundle | undefined, want: [
   expect(kept).toBe(1);
 });
 
-test("a reconcile maintains the installed bundle, reports progress and is pending while an image is pulled", async () => {
+test("a reconcile maintains the installed bundle, reports progress, and returns isPending while an image is pulled", async () => {
   const image = "registry.example/p:v1";
   const step = (x: ClusterExtension) => stop<Phase>({ ...buildResolved(x, RESOLVED), phase: "unpacking", image, lastError: undefined });
   const { result, progressing, kept, events } = await pass({ step });
@@ -165,7 +165,7 @@ test("a reconcile keeps the previous error in the condition while an image is pu
   expect([result, written, events]).toEqual([{ requeueAfterMs: RESYNC, isPending: true }, [], []]);
 });
 
-test("a reconcile appends the error when maintaining the installed bundle fails to the first error, and keeps the kind of the first error", async () => {
+test("a reconcile keeps the reason of the first error, and appends the error when maintaining the installed bundle fails, too", async () => {
   const installed = { ...RESOLVED, name: "p.v0.9.0" };
   const step = (x: ClusterExtension) =>
     fail<Phase>(buildObserved(x, { releases: { installed } }), new TerminalError("InvalidConfiguration", "bad"));
@@ -176,7 +176,7 @@ test("a reconcile appends the error when maintaining the installed bundle fails 
   ]);
 });
 
-test("a reconcile writes nothing and maintains nothing when it is aborted", async () => {
+test("a reconcile that is aborted writes no status and does not maintain the installed bundle", async () => {
   const { error, written, kept } = await pass({ step: failing(new Error("aborted")), aborted: true });
   expect([error?.message, written, kept]).toEqual(["stopped", [], 0]);
 });
@@ -208,7 +208,7 @@ test("a reconcile throws both errors and retries when the status cannot be writt
   expect(events).toEqual([]);
 });
 
-test("a reconcile writes conditions without install when the API server rejects the bundle's name", async () => {
+test("a reconcile writes the status without status.install when the API server rejects the bundle's name", async () => {
   const step = (x: ClusterExtension) => buildObserved(x, { releases: { installed: { ...RESOLVED, name: "Not_A_Subdomain" } } });
   const { written, error } = await pass({ step, patchFails: [refusal(422, "Invalid", "status.install.bundle.name")] });
   expect(error).toBeUndefined();
@@ -272,7 +272,7 @@ test.for<[why: string, before: Availability | undefined, after: Availability, ev
   expect(events).toEqual(want);
 });
 
-test("a reconcile reports health when a step fails", async () => {
+test("a reconcile reports health even when a step fails", async () => {
   const step = (x: ClusterExtension) =>
     fail<Phase>(buildObserved(x, { releases: { installed: RESOLVED } }), new RetryableError("Retrying", "no bundles found"));
   const { written } = await pass({ step, availability: UNHEALTHY });

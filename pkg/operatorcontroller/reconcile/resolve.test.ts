@@ -48,7 +48,7 @@ async function pass({ installed, source, catalog, content = CONTENT, policy, clu
   return runStep(step, buildAuthenticated(extension, { clusterVersion: clusterFrom(cluster), releases: { installed } }));
 }
 
-test("resolveBundle returns the chosen bundle with an explanation", async () => {
+test("resolveBundle returns the selected bundle with an explanation", async () => {
   const { phase, next, error } = await pass({ installed: INSTALLED, catalog: SERVED });
   expect(error).toBeUndefined();
   expect(next?.bundle).toMatchObject({
@@ -64,10 +64,10 @@ test("resolveBundle returns the chosen bundle with an explanation", async () => 
 });
 
 test.for([
-  ["in build metadata", { name: "p.v1.0.0+2" }, { version: "1.0.0+2" }],
-  ["separately", { name: "p.a", version: "1.0.0", release: "2" }, { version: "1.0.0", release: "2" }],
-  ["separately and empty", { name: "p.a", version: "1.0.0+git", release: "" }, { version: "1.0.0+git", release: "" }],
-] as const)("resolveBundle keeps the form of a release that the bundle has %s", async ([, bundle, want]) => {
+  ["the release in build metadata", { name: "p.v1.0.0+2" }, { version: "1.0.0+2" }],
+  ["a separate release", { name: "p.a", version: "1.0.0", release: "2" }, { version: "1.0.0", release: "2" }],
+  ["a separate, empty release", { name: "p.a", version: "1.0.0+git", release: "" }, { version: "1.0.0+git", release: "" }],
+] as const)("resolveBundle returns version and release as the bundle has them: %s", async ([, bundle, want]) => {
   const { next } = await pass({ catalog: SERVED, content: contentFrom({ bundles: [bundle] }, "p") });
   const { version, release } = next?.bundle ?? {};
   expect({ version, ...(release === undefined ? {} : { release }) }).toEqual(want);

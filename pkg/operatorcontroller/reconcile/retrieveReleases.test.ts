@@ -33,7 +33,7 @@ test("labelsFrom returns the labels of the Go operator-controller", () => {
 const X = createExtension("x", { packageName: "p" });
 const labels = toReleaseLabels(BUNDLE);
 
-test("retrieveReleases returns the last deployed bundle, and records the objects of later attempts", async () => {
+test("retrieveReleases returns the bundle of the last deployed release, and records the objects of later attempts", async () => {
   const newer = releaseRecord(2, "failed", { labels: { ...labels, "olm.operatorframework.io/bundle-version": "2.0.0" }, objects: ["b"] });
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { labels, objects: ["a"] }), newer);
   const memory = new ExtensionCache();
@@ -74,7 +74,7 @@ test("retrieveReleases fails when a release cannot be read, and keeps the other 
   expect(memory.awaitsReleases("x")).toBe(true);
 });
 
-test("retrieveReleases reports a missing release when the status names an installed bundle", async () => {
+test("retrieveReleases reports a missing release when the status contains an installed bundle", async () => {
   const lost = { ...X, status: { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } } };
   const reading = { releases: new MemoryReleases(), memory: new ExtensionCache() };
   const { next } = await runStep(retrieveReleases(reading), buildStarted(lost));

@@ -156,7 +156,7 @@ test("rollBackOverdue deploys a new release and marks the overdue release as fai
   expect(events.seen).toEqual(['Normal RolledBack: rolled back to bundle "p.v1.0.0" from "p.v2.0.0": 1 created']);
 });
 
-test("rollBackOverdue restores the newest release that was rolled out, and counts attempts to apply the failed release", async () => {
+test("rollBackOverdue restores the newest release that was rolled out, and records how often the failed release was applied", async () => {
   const { releases, deps, phase, context } = start(
     V1("superseded", { rolledOutAt: "2026-01-01T00:00:00Z" }),
     release(2, "2.0.0", "failed", ["b"]),
@@ -186,7 +186,7 @@ test.for<[why: string, records: ReleaseRecord[], change: (phase: Unpacked) => vo
   expect(releases.calls).toEqual([]);
 });
 
-test("rollBackOverdue reports why a rollback failed after the message of the deadline", async () => {
+test("rollBackOverdue appends the reason why a rollback failed to the message about the deadline", async () => {
   const { cluster, deps, phase, context, releases } = start(V1("superseded"), release(2, "2.0.0", "deployed", ["b"]));
   cluster.refused.add("a");
   phase.report.overdue = OVERDUE;
@@ -240,7 +240,7 @@ test.for<[why: string, object: KubeObject, undone: boolean, unreadable?: boolean
   expect(releases.state.length).toBe(undone ? 3 : 2);
 });
 
-test("undoFailedUpgrade throws both causes when restoring fails, too", async () => {
+test("undoFailedUpgrade throws both errors when the upgrade and the restore fail", async () => {
   const { deps, phase, context, cluster, releases } = failedUpgrade([configMap("b")]);
   cluster.refused.add("a");
   await expect(undoFailedUpgrade(deps, phase, context, new Error("refused"))).rejects.toThrow(

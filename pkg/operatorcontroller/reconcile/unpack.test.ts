@@ -147,7 +147,7 @@ test.for<[why: string, given: Given, pulls: boolean]>([
 });
 
 test.for([new RetryableError("Retrying", "error creating image source: no route"), new TerminalError("Blocked", "digest mismatch")])(
-  "unpackBundle fails a first install and keeps installed objects when a pull fails: %s",
+  "unpackBundle with a failed pull throws in a first install, and keeps the objects of an installed bundle: %s",
   async (failure) => {
     const fresh = await pass({ failure });
     const problems = [{ type: "ImagePullFailed", severity: "Error", message: failure.message }];
@@ -162,7 +162,7 @@ test.for([new RetryableError("Retrying", "error creating image source: no route"
 );
 
 /** Source: S3-39. */
-test("unpackBundle pulls the installed digest of the installed bundle and records it", async () => {
+test("unpackBundle pulls the installed bundle by its installed digest, and records the digest", async () => {
   const { next, pulled } = await pass({ resolved: { ...RESOLVED, image: "quay.io/p:v1", pullFrom: "quay.io/p@sha256:7" } });
   expect(pulled).toEqual(["x quay.io/p@sha256:7"]);
   expect(next?.bundle).toMatchObject({ image: "quay.io/p:v1", imageDigest: "sha256:1" });
@@ -171,7 +171,7 @@ test("unpackBundle pulls the installed digest of the installed bundle and record
 test.for<[what: string, latest: ReleaseRecord, isAdopted: boolean]>([
   ["adopts the bundle with the image of the catalog when another implementation installed it", releaseRecord(1, "deployed"), true],
   ["keeps the installed objects when the controller installed them", releaseRecord(1, "deployed", { inputDigest: "other" }), false],
-])("unpackBundle handles a deleted image: it %s", async ([, latest, isAdopted]) => {
+])("unpackBundle with an image that no longer exists %s", async ([, latest, isAdopted]) => {
   const failure = new Error("manifest unknown");
   const buildResolved = { ...RESOLVED, pullFrom: RESOLVED.image, offered: "mirror.io/p:v1" };
   const { phase, next, pulled, error } = await pass({ latest, installed: true, failure, gone: RESOLVED.image, resolved: buildResolved });

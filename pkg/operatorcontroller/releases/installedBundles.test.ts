@@ -94,7 +94,7 @@ test("InstalledBundles lists the bundle of each extension's last deployed releas
   expect(world.bundles.list()[1]?.packageName).toBe("b");
 });
 
-test("InstalledBundles notifies when an installed bundle changes, but not when a release is rewritten with the same content", async () => {
+test("InstalledBundles notifies its listeners when an installed bundle changes, but not when a release is rewritten with the same content", async () => {
   const world = new InstalledFixture("a", "b");
   world.release("a", 1, "deployed");
   await world.listed();
@@ -124,7 +124,7 @@ test("InstalledBundles keeps the last known bundle when a newer version of its S
   expect([...world.bundles.unreadable()]).toEqual([["a", "broken"]]);
 });
 
-test("InstalledBundles lists extensions as unread when their releases are being read, and notifies afterwards", async () => {
+test("InstalledBundles lists extensions as unread while their releases are being read, and then notifies its listeners", async () => {
   const world = new InstalledFixture("a", "b");
   world.release("a", 1, "deployed");
   await flushPromises();

@@ -70,7 +70,7 @@ function start() {
 }
 
 // Source: G-02 and G-08.
-test("InstalledReleases counts the last deployed release and later attempts, and reads each release once", async () => {
+test("InstalledReleases.listActive returns the last deployed release and later attempts, and reads each release once", async () => {
   const { store, release, counting: listCounted } = start();
   release(1, "superseded");
   release(2, "deployed");
@@ -101,7 +101,7 @@ test("InstalledReleases does not read a release when this process wrote it", asy
   expect(store.reads).toEqual([]);
 });
 
-test("InstalledReleases does not read a release that this process wrote when it is cached before or after the watch event", async () => {
+test("InstalledReleases does not read a release of this process, whether the write or the watch event arrives first", async () => {
   const { store, cache, clock, releases, release } = start();
   const first = release(1, "pending-install");
   await flushPromises();
@@ -119,7 +119,7 @@ test("InstalledReleases does not read a release that this process wrote when it 
   expect(store.reads).toEqual([]);
 });
 
-test("InstalledReleases counts orphaned releases, and releases of an earlier extension with the same name while the status contains no other bundle", async () => {
+test("InstalledReleases.listActive includes releases without an owner or of an earlier extension unless the status contains another bundle", async () => {
   const { releases, release, counting: listCounted } = start();
   release(1, "deployed", "uid-of-another");
   expect(await listCounted()).toEqual(["x.v1"]);
@@ -143,7 +143,7 @@ test("InstalledReleases reports a missing release when the status contains an in
   expect(releases.listActive([{ ...X, installed }])).toEqual([{ extension: "x", reason: because }]);
 });
 
-test("InstalledReleases reports an unreadable older release when it is deployed, too", async () => {
+test("InstalledReleases reports an unreadable older release that is also marked as deployed", async () => {
   const { store, release, counting: listCounted } = start();
   store.records.set(1, { kind: "unreadable", secret: getReleaseKey("x", 1), reason: "damaged" });
   release(1, "deployed");
@@ -153,14 +153,14 @@ test("InstalledReleases reports an unreadable older release when it is deployed,
   expect(await listCounted(60_000)).toEqual(["x.v2"]);
 });
 
-test("InstalledReleases does not count releases when they are uninstalled", async () => {
+test("InstalledReleases.listActive returns nothing when the newest release is uninstalled", async () => {
   const { release, counting: listCounted } = start();
   release(1, "superseded");
   release(2, "uninstalled");
   expect(await listCounted()).toEqual([]);
 });
 
-test("InstalledReleases does not count an attempt until its record is complete", async () => {
+test("InstalledReleases.listActive excludes an attempt until its record is complete", async () => {
   const { store, release, counting: listCounted } = start();
   release(1, "deployed");
   release(2, "pending-upgrade");
@@ -177,7 +177,7 @@ test("InstalledReleases reports an unreadable release when it is being uninstall
   expect(await listCounted()).toEqual(['release secret "sh.helm.release.v1.x.v1" cannot be read: a chunk is missing']);
 });
 
-test("InstalledReleases reports an unreadable release, and retries", async () => {
+test("InstalledReleases reports an unreadable release, and reads the release again later", async () => {
   const { store, release, counting: listCounted } = start();
   store.records.set(1, new Error("failed to get chunk 2 secret"));
   release(1, "deployed");
@@ -204,7 +204,7 @@ test.for<[version: string, because: string]>([
   expect(await listCounted()).toEqual(["x.v2"]);
 });
 
-test("InstalledReleases returns a bundle once when several releases contain it", async () => {
+test("InstalledReleases returns a bundle once when several releases have the same bundle", async () => {
   const { store, release, counting: listCounted } = start();
   store.records.set(2, record(1));
   release(1, "deployed");

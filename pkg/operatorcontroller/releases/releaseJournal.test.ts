@@ -83,7 +83,7 @@ test("ReleaseJournal keeps one record when the same failure repeats", async () =
   expect(store.state).toEqual(["v1 deployed", "v2 failed"]);
 });
 
-test("ReleaseJournal keeps ten different failures, and every record that is the only record of an object in the cluster", async () => {
+test("ReleaseJournal keeps ten different failures, and every release that is the only record of an existing object", async () => {
   const store = new MemoryReleases(record(1, "deployed"));
   for (let i = 0; i < 30; i++) {
     const [journal, begun] = await begin(store, i === 3 ? ["a", "leftover"] : ["a"], { bundle: `p.v${i}` });
@@ -99,7 +99,7 @@ test("ReleaseJournal keeps ten different failures, and every record that is the 
   expect(store.state.filter((line) => line.endsWith("deployed"))).toEqual([`v${begun.version} deployed`]);
 });
 
-test("ReleaseJournal updates older releases after a crash, in the next release or in a reconcile without a release", async () => {
+test("ReleaseJournal corrects the status of older releases after a crash, in the next release or in a reconcile without a release", async () => {
   const leftBehind = (): MemoryReleases => new MemoryReleases(record(1, "deployed"), record(2, "pending-upgrade"), record(3, "deployed"));
   const store = leftBehind();
   const journal = newJournal(store);
@@ -125,7 +125,7 @@ test("ReleaseJournal throws and keeps the release pending when it cannot store t
   const store = new MemoryReleases();
   const [journal, begun] = await begin(store, ["a"]);
   store.failures.update = new Error("connection refused");
-  await expect(journal.markDeployed(begun)).rejects.toThrow("cannot store release v1 as deployed: connection refused");
+  await expect(journal.markDeployed(begun)).rejects.toThrow("cannot store release v1 with status deployed: connection refused");
   expect(store.state).toEqual(["v1 pending-install"]);
 });
 

@@ -23,7 +23,7 @@ test("summarizeRelease has no properties when the release has no annotation", ()
   expect(summarizeRelease({ labels: LABELS, annotations: {}, objects: [] }).properties).toBeUndefined();
 });
 
-test("summarizeRelease keeps two maxima when there are more, because two are already an error", () => {
+test("summarizeRelease keeps only two of several olm.maxOpenShiftVersion properties, because two are already an error", () => {
   const many = `[${Array.from({ length: 50_000 }, () => '{"type":"olm.maxOpenShiftVersion","value":"4.18"}').join(",")}]`;
   const one = '{"type":"olm.maxOpenShiftVersion","value":"4.18"}';
   expect(summarizeRelease(withProperties(many)).properties).toBe(`[${one},${one}]`);
@@ -32,7 +32,7 @@ test("summarizeRelease keeps two maxima when there are more, because two are alr
 test.for([
   ["cannot decode annotation", `[]${" ".repeat(20_000)}!`],
   ["is too long: ", `[{"type":"olm.maxOpenShiftVersion","value":"${"4".repeat(20_000)}"}]`],
-] as const)("summarizeRelease fails when the properties are too long: it %s", ([message, text]) => {
+] as const)("summarizeRelease throws error %s when the properties of a release are too long", ([message, text]) => {
   expect(() => summarizeRelease(withProperties(text))).toThrow(message);
 });
 

@@ -64,7 +64,7 @@ test.for<[what: string, payload: string]>([
     `{"labels":{${Array.from({ length: PAYLOAD_LIMITS.values }, (_, i) => `"k${i}":""`).join(",")}}}`,
   ],
   ["more values than a release may hold", `[${"1,".repeat(PAYLOAD_LIMITS.separators)}1]`],
-])("StreamingCodec decodes like decodeRelease when a payload contains %s", async ([, payload]) => {
+])("StreamingCodec returns the same result as decodeRelease when a payload contains %s", async ([, payload]) => {
   const index = withPayload(payload);
   expect(await new StreamingCodec().decode(index, [])).toEqual(decodeRelease(index, []));
 });
@@ -74,7 +74,7 @@ test.for<[what: string, change: (data: Buffer) => Buffer]>([
   ["have another checksum", (data) => Buffer.concat([data.subarray(0, -8), Buffer.alloc(8)])],
   ["are not compressed", () => Buffer.from("{}")],
   ["are empty", () => Buffer.alloc(0)],
-])("StreamingCodec decodes like decodeRelease when the data %s", async ([, change]) => {
+])("StreamingCodec returns the same result as decodeRelease when the data %s", async ([, change]) => {
   const { index, chunks } = encodeIndex(releaseRecord(1, "deployed"));
   const data = index["data"] as Record<string, string>;
   const chunk = change(Buffer.from(data["chunk"] ?? "", "base64")).toString("base64");

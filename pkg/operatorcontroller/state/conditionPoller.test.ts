@@ -82,7 +82,7 @@ test("ConditionPoller uses an interval below one second from the start", async (
   expect(polledAt).toEqual([0.1, 0.2, 0.3]);
 });
 
-test("ConditionPoller ends the wait when a poll fails", async () => {
+test("ConditionPoller requeues the extension when a poll fails", async () => {
   const { poller, over, pass } = start();
   poller.begin("x", () => Promise.reject(new Error("connection refused")));
   await pass(1);

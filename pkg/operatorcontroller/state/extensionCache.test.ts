@@ -26,7 +26,7 @@ test("ExtensionCache returns an empty entry when an extension was recreated", ()
   expect(memory.size).toBe(0);
 });
 
-test("ExtensionCache schedules a check within five seconds when an extension has certificates", () => {
+test("ExtensionCache.certificatesChanged schedules a certificate check within five seconds", () => {
   const memory = new ExtensionCache();
   expect(memory.certificatesChanged("x", 1_000)).toBeUndefined();
   const { certificates } = memory.of(withUid("1"));
@@ -60,7 +60,7 @@ test("ExtensionCache keeps recorded objects when the newest release is deleted f
   expect(names(memory, "1")).toEqual(["of 3"]);
 });
 
-test("ObjectLocks allow one writer per object, and lock nothing when the lock is rejected", () => {
+test("ObjectLocks allow one writer per object, and a rejected request locks none of its objects", () => {
   const locks = new ObjectLocks();
   const done = locks.lock("one", ["/ConfigMap/n/a", "/ConfigMap/n/b"]);
   expect(() => locks.lock("two", ["/ConfigMap/n/c", "/ConfigMap/n/b"])).toThrow(

@@ -24,7 +24,7 @@ describe("ExtensionMetrics", () => {
     return { metrics: new ExtensionMetrics(registry), lines };
   };
 
-  test("shows the installed bundle and the current status of all conditions", async () => {
+  test("ExtensionMetrics reports the installed bundle and the current status of all conditions", async () => {
     const { metrics, lines } = set();
     const extension = createExtension("a", { packageName: "p" });
     metrics.report(extension, status("1.0.0", "False"));
@@ -38,7 +38,7 @@ describe("ExtensionMetrics", () => {
     ]);
   });
 
-  test("shows a higher version until it is installed", async () => {
+  test("ExtensionMetrics reports an available update until the update is installed", async () => {
     const { metrics, lines } = set();
     const extension = createExtension("a", { packageName: "p" });
     const report = (version: string, newest?: string): Promise<string[]> => {
@@ -56,7 +56,7 @@ describe("ExtensionMetrics", () => {
     expect(await lines("extension_update_available")).toEqual([]);
   });
 
-  test("removes only the series of a deleted extension", async () => {
+  test("ExtensionMetrics removes only the series of a deleted extension", async () => {
     const { metrics, lines } = set();
     for (const name of ["a", "b"]) metrics.report(createExtension(name, { packageName: "p" }), status("1.0.0", "False"));
     for (const name of ["a", "b"]) metrics.countCorrections(name, 1);
@@ -68,14 +68,14 @@ describe("ExtensionMetrics", () => {
     expect((await lines("extension_info")).length).toBe(1);
   });
 
-  test("shows an extension without spec or status", async () => {
+  test("ExtensionMetrics reports an extension without spec or status", async () => {
     const { metrics, lines } = set();
     const { spec: _, ...bare } = createExtension("a", { packageName: "p" });
     metrics.report(bare as never, {});
     expect(await lines("extension_info")).toEqual(['operator_controller_extension_info{extension="a",package="",bundle="",version=""} 1']);
   });
 
-  test("counts corrections, and measures successful and failed steps", async () => {
+  test("ExtensionMetrics counts drift corrections, and measures successful and failed steps", async () => {
     const { metrics, lines } = set();
     metrics.countCorrections("a", 2);
     metrics.countCorrections("a", 1);

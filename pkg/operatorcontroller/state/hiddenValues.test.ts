@@ -13,7 +13,7 @@ import { createHidingEvents, createHidingLog, findSourcedTexts, hideInError, hid
 
 const hidden = new HiddenTexts(["hunter2-hunter2", "7"]);
 
-test("hideInError hides a value in a schema error and its causes, and keeps their type", () => {
+test("hideInError hides a value in a schema error and its causes, and keeps the types of the errors", () => {
   const bundle = bundleOf({ modes: ["OwnNamespace"] });
   let err: unknown;
   try {
@@ -29,7 +29,7 @@ test("hideInError hides a value in a schema error and its causes, and keeps thei
   expect([message, stack, (cause as Error).message, (cause as Error).stack].join()).not.toContain("hunter2");
 });
 
-test("createHidingLog hides values in all fields, also of child loggers", () => {
+test("createHidingLog hides values in all fields, including fields of child loggers", () => {
   const lines: string[] = [];
   const log = createLogger({ component: "t", level: "debug", destination: { write: (line) => lines.push(line) } });
   const step = createHidingLog(log, hidden).child({ step: "s" });
@@ -49,7 +49,7 @@ test("createHidingEvents hides values of the extension in its Events", () => {
   expect(events.seen).toEqual([`Normal Installed: ${HIDDEN}`, "Normal Installed: hunter2-hunter2"]);
 });
 
-test("findSourcedTexts returns values in objects, and hideSourced reveals names of the extension and its namespaces", () => {
+test("findSourcedTexts returns the values that objects contain, and hideSourced does not hide names of the extension and its namespaces", () => {
   const x = createExtension("the-extension", { packageName: "the-package" });
   const objects = [{ ...configMap("a", "watched-namespace"), data: { a: "hunter2-hunter2", b: "mere hunter2" }, count: 7 }];
   expect(findSourcedTexts(new HiddenTexts(["hunter2-hunter2", "7", "hunter2", "nowhere"]), objects)).toEqual(["7", "hunter2-hunter2"]);

@@ -53,12 +53,15 @@ test.for<[why: string, given: Given, variables: object | undefined, note: string
   ],
   ["an adopted release", { proxy: KNOWN, deployed: { ...OURS, takenOver: true } }, undefined, "the next upgrade adds"],
   ["the upgrade of an adopted release", { proxy: KNOWN, deployed: { ...OURS, takenOver: true }, upgrade: true }, NEW, undefined],
-])("chooseProxyVariables and describeProxyMismatch handle %s", ([, given, variables, note]) => {
-  const phase = phaseOf(given);
-  expect(chooseProxyVariables(phase)).toEqual(variables);
-  if (note === undefined) expect(describeProxyMismatch(phase)).toBeUndefined();
-  else expect(describeProxyMismatch(phase)).toContain(note);
-});
+])(
+  "chooseProxyVariables returns the expected variables, and describeProxyMismatch a note if they may be outdated, for %s",
+  ([, given, variables, note]) => {
+    const phase = phaseOf(given);
+    expect(chooseProxyVariables(phase)).toEqual(variables);
+    if (note === undefined) expect(describeProxyMismatch(phase)).toBeUndefined();
+    else expect(describeProxyMismatch(phase)).toContain(note);
+  },
+);
 
 test("computeInputDigest depends only on the proxy variables in use", () => {
   const digest = (given: Given): string => computeInputDigest(phaseOf(given));

@@ -28,7 +28,7 @@ function changed(object: FollowedObject, version: number, now: number, outcome: 
   return dueAt;
 }
 
-test("FollowedObject is due immediately for three consecutive corrections, then with growing delays, until a time without drift", () => {
+test("FollowedObject is due immediately for three consecutive corrections, and then with growing delays, until a period without drift", () => {
   const object = new FollowedObject(ref);
   object.recordComparison(compared("same", "1"), 0);
   const due: (number | undefined)[] = [];
@@ -46,7 +46,7 @@ test("FollowedObject delays the next comparison by five seconds after a change w
   expect(changed(object, 20, 2_000, "same")).toBe(6_000);
 });
 
-test("FollowedObject stays failed until a comparison succeeds, and events cause at most one comparison in five seconds", () => {
+test("FollowedObject remains failed until a comparison succeeds, and is due at most once in five seconds", () => {
   const object = new FollowedObject(ref);
   object.recordComparison({ ref, mark: undefined, outcome: "failed" }, 1_000);
   expect([object.isFailed, object.dueAt]).toEqual([true, undefined]);

@@ -3,7 +3,7 @@ import { Semaphore } from "./metadataStream.ts";
 
 const { signal } = new AbortController();
 
-test("Semaphore limits concurrent holders and admits waiting callers in order", async () => {
+test("Semaphore limits concurrent callers, and admits waiting callers in order", async () => {
   const gate = new Semaphore(1);
   const seen: string[] = [];
   const acquire = async (name: string): Promise<() => void> => {

@@ -94,7 +94,7 @@ test("ObjectWatches ignores the controller's own writes, before and after the re
   await expect.poll(() => suspects(), SOON).toEqual(["a"]);
 });
 
-test("ObjectWatches evaluates changes by other clients during a write after the write has ended", async () => {
+test("ObjectWatches reports a change that another client makes during the controller's own write when the write has ended", async () => {
   const { server, follow, suspects, isOpen, watches } = start();
   const a = server.put(map("a"));
   follow("x", [a]);
@@ -108,7 +108,7 @@ test("ObjectWatches evaluates changes by other clients during a write after the 
   await expect.poll(() => suspects(), SOON).toEqual(["a"]);
 });
 
-test("ObjectWatches notices changes that happened before the watch was open", async () => {
+test("ObjectWatches detects changes that were made before the watch was open", async () => {
   const { server, follow, suspects, isOpen } = start();
   const [a, b] = ["a", "b"].map((name) => server.put(map(name)));
   server.delete(a!);
@@ -118,7 +118,7 @@ test("ObjectWatches notices changes that happened before the watch was open", as
   await expect.poll(() => suspects(), SOON).toEqual(["a", "b"]);
 });
 
-test("ObjectWatches lists again when an object is added to an open stream", async () => {
+test("ObjectWatches lists again when an object is added to an open watch", async () => {
   const { server, follow, suspects, isOpen } = start();
   const [a, b, c] = ["a", "b", "c"].map((name) => server.put(map(name)));
   follow("x", [a!, b!]);
@@ -145,7 +145,7 @@ test("ObjectWatches watches by name when a watch by label is denied, and does no
   expect(server.calls.filter((call) => call.includes("owner-"))).toHaveLength(1);
 });
 
-test("ObjectWatches reports unwatched objects when watches by name are denied, and requeues when they are allowed", async () => {
+test("ObjectWatches reports unwatched objects when watches by name are denied, and requeues when the watches are allowed", async () => {
   const { server, clock, requeued, follow, isOpen, watches } = start();
   server.refuses = () => true;
   const a = server.put(map("a"));
@@ -158,7 +158,7 @@ test("ObjectWatches reports unwatched objects when watches by name are denied, a
   expect([watches.unwatched("x"), requeued]).toEqual([[], ["x in 50", "x in 50"]]);
 });
 
-test("ObjectWatches covers an extension while its objects are watched or streams are connecting", async () => {
+test("ObjectWatches.covers is true while the objects of an extension are watched or a watch is reconnecting", async () => {
   const { server, follow, isOpen, watches } = start();
   expect(watches.covers("x")).toBe(false);
   follow("x", [server.put(map("a"))]);
@@ -172,7 +172,7 @@ test("ObjectWatches covers an extension while its objects are watched or streams
   expect(watches.covers("x")).toBe(false);
 });
 
-test("ObjectWatches resumes a broken stream, and lists again when that fails or history has expired", async () => {
+test("ObjectWatches resumes a broken watch, and lists again when the watch cannot resume or its resourceVersion has expired", async () => {
   const { server, clock, follow, suspects, isOpen, watches } = start();
   const [a, b] = ["a", "b"].map((name) => server.put(map(name)));
   follow("x", [a!]);
@@ -204,7 +204,7 @@ test("ObjectWatches lists again immediately when the resourceVersion expired bef
   expect(lines.filter(({ msg }) => msg === "object watch interrupted")).toEqual([]);
 });
 
-test("ObjectWatches logs one warning when many streams cannot connect", async () => {
+test("ObjectWatches logs one warning when many watches cannot connect", async () => {
   const { server, clock, watches, follow, identity, isOpen, lines } = start();
   const maps = ["a", "b", "c"].map((name) => server.put(map(name, name, name)));
   for (const one of maps) follow(one.metadata.name, [one], identity(`${one.metadata.name}/installer`));
@@ -218,7 +218,7 @@ test("ObjectWatches logs one warning when many streams cannot connect", async ()
   expect(watches.states.broken).toBe(3);
 });
 
-test("ObjectWatches ignores the first denials of an open stream, but not repeated denials", async () => {
+test("ObjectWatches ignores the first denials of an open watch, but not repeated denials", async () => {
   const { server, clock, requeued, follow, suspects, isOpen, watches } = start();
   const [a, b] = ["a", "b"].map((name) => server.put(map(name)));
   follow("x", [a!, b!]);
@@ -243,7 +243,7 @@ test("ObjectWatches ignores the first denials of an open stream, but not repeate
   expect(requeued.length).toBeGreaterThan(0);
 });
 
-test("ObjectWatches shares a stream between extensions with the same ServiceAccount until the last extension is forgotten", async () => {
+test("ObjectWatches shares a watch between extensions with the same ServiceAccount until the last of them is forgotten", async () => {
   const { server, follow, suspects, isOpen, watches } = start();
   const one = ["a", "b"].map((name) => server.put(map(name, "x")));
   const two = ["c", "d"].map((name) => server.put(map(name, "y")));
@@ -260,7 +260,7 @@ test("ObjectWatches shares a stream between extensions with the same ServiceAcco
   await isOpen(0);
 });
 
-test("ObjectWatches starts again when the identity or the extension's uid changes", async () => {
+test("ObjectWatches opens new watches when the ServiceAccount or the extension's uid changes", async () => {
   const { server, follow, identity, isOpen, watches } = start();
   const a = server.put(map("a"));
   follow("x", [a]);
@@ -278,7 +278,7 @@ test("ObjectWatches starts again when the identity or the extension's uid change
   expect(server.calls.filter((call) => call.startsWith("list"))).toHaveLength(2);
 });
 
-test("ObjectWatches reports unwatched objects when the limit of streams is reached", async () => {
+test("ObjectWatches reports unwatched objects when the limit of watches is reached", async () => {
   const { server, follow, isOpen, watches } = start({ maxStreams: 1 });
   const objects = [server.put(map("a", "x", "n1")), server.put(map("b", "x", "n2"))];
   follow("x", objects);
@@ -286,7 +286,7 @@ test("ObjectWatches reports unwatched objects when the limit of streams is reach
   expect(watches.unwatched("x")).toEqual([{ ref: toObjectRef(objects[1]!), reason: "the limit of object watches is reached" }]);
 });
 
-test("ObjectWatches uses the shared identity for all extensions, except for Secrets and denied kinds", async () => {
+test("ObjectWatches watches all extensions with the shared client, except for Secrets and denied kinds", async () => {
   const central = new WatchedObjects();
   central.refuses = (call) => call.includes("Service ");
   const { server, follow, suspects, identity, watches } = start({}, central);

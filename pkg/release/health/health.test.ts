@@ -43,7 +43,7 @@ test.for<[KubeObject, boolean]>([
   expect(hasHealth(object)).toBe(want);
 });
 
-test("health truncates a message and puts it on one line", () => {
+test("computeHealth truncates a long message, and returns it on one line", () => {
   const conditions = [{ type: "Ready", status: "False", reason: "No", message: `first\n\tsecond ${"x".repeat(50_000)}` }];
   const { message } = computeHealth(of("example.com/v1", "A", { status: { conditions } }), 0);
   expect(message).toMatch(/^condition Ready is False \(No: first second x+…$/);

@@ -80,7 +80,7 @@ test.for<[why: string, status: object, text: string | undefined, isFailing?: boo
   expect([problem?.text, problem?.isFailing]).toEqual([text, isFailing]);
 });
 
-test("findWorstPod returns the most explanatory problem and the number of other Pods", () => {
+test("findWorstPod returns the Pod problem that explains most, and the number of other Pods", () => {
   const pods = [
     pod({ phase: "Running" }, "a"),
     pod({ phase: "Running", containerStatuses: [waiting("CrashLoopBackOff")] }, "c"),
@@ -145,7 +145,7 @@ test.for<[states: HealthState[], rolledOut: boolean, want: [string, string, stri
     false,
     ["False", "RollingOut", "Deployment ns/b: it is progressing; 2 more objects are not healthy"],
   ],
-])("computeAvailability summarizes objects that are %j, rolled out before: %s", ([states, rolledOut, want]) => {
+])("computeAvailability summarizes objects with health %j of a release that was rolled out before: %s", ([states, rolledOut, want]) => {
   const { status, reason, message } = computeAvailability(
     states.map((state, i) => at("abc"[i] ?? "", state)),
     { rolledOut },

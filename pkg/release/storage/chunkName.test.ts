@@ -6,6 +6,6 @@ test.for<[name: string, data: Uint8Array, hash: string]>([
   ["one byte", Buffer.from("a"), "v4r4ytegahwiy"],
   ["a vector of the FNV specification", Buffer.from("foobar"), "qwkec3pxhft5q"],
   ["every byte", Buffer.concat(Array.from({ length: 50 }, () => Uint8Array.from({ length: 256 }, (_, i) => i))), "2goe6yyaipmsk"],
-])("FNV-1a 64 in base32 of %s", ([, data, hash]) => {
+])("hashChunk returns the 64-bit FNV-1a hash in base32 for %s", ([, data, hash]) => {
   expect(hashChunk(data)).toBe(hash);
 });

@@ -95,7 +95,7 @@ test("encodeRelease writes a small release as one Secret", () => {
   expect(dataOf(index, "chunk").subarray(0, 10).toString("hex")).toBe("1f8b08000000000002ff");
 });
 
-test("encodePayload yields Helm's JSON in Go's member order, with HTML escaped and a trailing newline", () => {
+test("encodePayload returns Helm's JSON in Go's member order, with HTML escaped and a trailing newline", () => {
   const [index] = encodeRelease(RECORD, WHERE);
   const payload = gunzipSync(dataOf(index, "chunk")).toString("utf8");
   const manifest =
@@ -196,7 +196,7 @@ test("encodeRelease splits a large release into chunks of at most 1040384 bytes,
   expect(decodedRecord(index, chunks.toReversed())).toEqual(large);
 });
 
-test("encodeRelease rejects more than eleven chunks with Go's text", () => {
+test("encodeRelease rejects more than eleven chunks with the message of the Go implementation", () => {
   const huge: ReleaseRecord = { ...RECORD, objects: [{ ...CONFIG_MAP, data: { blob: incompressible(7_000_000) } }] };
   expect(() => encodeRelease(huge, WHERE)).toThrow(/^release too large: "hello" requires 1[2-9] chunks, which exceeds the maximum of 11$/);
   expect(() => encodeRelease(huge, WHERE)).toThrow(TerminalError);
@@ -260,7 +260,7 @@ function withData(index: KubeObject, data: Record<string, string | Uint8Array>):
   return { ...index, data: { ...(index["data"] as object), ...Object.fromEntries(encoded) } };
 }
 
-test("decodeRelease reads bundle labels that another format version stores on the Secret", () => {
+test("decodeRelease reads bundle labels from the Secret when an earlier format stored them there", () => {
   const [index] = encodeRelease(RECORD, WHERE);
   if (!index) throw new Error("no index");
   const payload = JSON.parse(gunzipSync(dataOf(index, "chunk")).toString("utf8")) as Record<string, unknown>;
@@ -344,7 +344,7 @@ const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
   },
 );
 
-test("decodeRelease returns what was encoded, in one chunk or many", () => {
+test("decodeRelease returns the release that was encoded, in one or several chunks", () => {
   fc.assert(
     fc.property(anyRecord, fc.boolean(), (record, isLarge) => {
       const blob: KubeObject = { ...CONFIG_MAP, data: { blob: isLarge ? incompressible(700_000) : "" } };

@@ -55,7 +55,7 @@ describeWithData("releases of the Go operator-controller", (folder) => {
     ]);
   });
 
-  test("encodeRelease preserves every member of a Go release, and the manifest byte for byte", () => {
+  test("encodeRelease preserves every member of a release of the Go operator-controller, and its manifest byte for byte", () => {
     for (const secret of read("secrets.json")) {
       const record = decodedRecord(secret, []);
       const [index] = encodeRelease(record, { systemNamespace: "olmv1-system", owner: { name: "flux", uid: UID } });
@@ -84,7 +84,7 @@ describeWithData("releases of the Go operator-controller", (folder) => {
     }
   });
 
-  test("determineOwnership treats the objects of a Go release as ours when the uid matches, and as foreign otherwise", () => {
+  test("determineOwnership returns that objects of a Go release belong to the extension only if the uid matches", () => {
     const objects = read("live-objects.json");
     expect(objects.length).toBe(9);
     for (const object of objects) {

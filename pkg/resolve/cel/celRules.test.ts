@@ -79,7 +79,7 @@ describe("rules that would take too long are stopped", () => {
     expect(new CelRules().compiled(rule).evaluate(many)).toMatchObject({ holds: false, failure });
   });
 
-  test("CelRules evaluates later rules when earlier ones are rejected", () => {
+  test("CelRules evaluates later rules when earlier rules are rejected", () => {
     const cel = new CelRules();
     expect(cel.compile("properties.all(p, properties.all(q, true))")(many)).toBe(false);
     expect(cel.compiled("properties.exists(p, p.type == 't5' && p.value.a == 5)").evaluate(many)).toEqual({ holds: true, steps: 18_005 });
@@ -109,12 +109,12 @@ describe("CelRules rejects rules that are too large", () => {
     ["'a'.matches('((a{30}){30}){30}')", "the expanded regular expression exceeds the limit of 2000 instructions"],
     [String.raw`'a'.matches('\\pL{100}')`, "the expanded regular expression exceeds the limit of 2000 instructions"],
     [`'a'.matches('${"a".repeat(257)}')`, "the regular expression is longer than 256 characters"],
-  ] as [string, string][])("%s", ([rule, reason]) => {
+  ] as [string, string][])("$0: $1", ([rule, reason]) => {
     expect(() => new CelRules().compile(rule)).toThrow(reason);
   });
 });
 
-test("a comparison costs as much as visiting the smaller value, and so does computing that cost", () => {
+test("computeComparisonCost returns the size of the smaller value, and stops at its limit", () => {
   const large = celList(Array.from({ length: 10_000 }, (_, i) => i));
   const text = "x".repeat(6_400);
   expect(computeComparisonCost(large, celList([1, 2]), 50_000)).toBe(1);
@@ -146,7 +146,7 @@ test("CelRules compiles a rule once and caches its result for the same propertie
   expect(rule.holds([...properties])).toBe(false);
 });
 
-test("CelRules drops the least recently used rule when more than 256 are cached", () => {
+test("CelRules removes the least recently used rule when more than 256 rules are cached", () => {
   const cel = new CelRules();
   const [first, second] = [cel.compiled("true && true"), cel.compiled("true || true")];
   for (let i = 0; i < 254; i++) cel.compiled(`${i} == 1`);
@@ -156,7 +156,7 @@ test("CelRules drops the least recently used rule when more than 256 are cached"
   expect(cel.compiled("true || true")).not.toBe(second);
 });
 
-test("CelRules treats a number with preserved text as a number", () => {
+test("CelRules evaluates a number whose original text is preserved as a number", () => {
   const text = '{"properties": [{"type": "olm.maxOpenShiftVersion", "value": 4.10}]}';
   const { properties } = keepNumberTokens(JSON.parse(text), text) as { properties: Property[] };
   expect(new CelRules().compile("properties[0].value == 4.1")(properties)).toBe(true);

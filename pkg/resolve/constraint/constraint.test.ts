@@ -36,13 +36,13 @@ const cases = loadCases<ConstraintCase>("constraints");
 describe.for(cases.filter(({ properties }) => properties))("$name", ({ properties = [], described: texts, among = [] }) => {
   const { constraints, faults } = parseConstraints({ name: "red.v1.0.0", properties }, cel);
 
-  test("can be read", () => {
+  test("parseConstraints parses the properties without errors", () => {
     expect(faults).toEqual([]);
     if (texts) expect(constraints.map(described)).toEqual(texts);
   });
 
   test.for(among.map((row, i) => ({ i, ...row })))(
-    "$i: holds matches the expected result",
+    "holds returns the expected result for row $i",
     ({ bundles = [], served = [], holds: want, unmet: parts }) => {
       const providers = bundles.map((stated) => toProvider(bundleFrom(stated)));
       const apis = served.map(gvkOf);
@@ -60,7 +60,7 @@ interface DependencyCase extends CaseHead {
 }
 
 test.for(loadCases<DependencyCase>("bundle-dependencies").filter(({ described: texts }) => texts))(
-  "$name, and can be read as constraints",
+  "parseConstraints parses the dependencies of a bundle: $name",
   ({ files, described: texts }) => {
     const { properties } = readDependencies(bundleFiles(files));
     const { constraints, faults } = parseConstraints({ name: "red.v1.0.0", properties }, cel);
@@ -69,7 +69,7 @@ test.for(loadCases<DependencyCase>("bundle-dependencies").filter(({ described: t
 );
 
 describe.for(cases.filter(({ faults }) => faults))("$name", ({ faults: rows = [] }) => {
-  test.for(rows)("$type, $path: $reason", ({ type, value, path = "", reason }) => {
+  test.for(rows)("parseConstraints reports property $type, path $path: $reason", ({ type, value, path = "", reason }) => {
     const sound = { type: "olm.package.required", value: { packageName: "a", versionRange: ">=1.0.0" } };
     const { constraints, faults } = parseConstraints({ name: "red.v1.0.0", properties: [sound, { type, value }, sound] }, cel);
     expect(constraints).toHaveLength(2);
@@ -87,7 +87,7 @@ function gvkOf(text: string): Gvk {
   return { group, version, kind };
 }
 
-test("parseConstraints reads the examples of the documentation", () => {
+test("parseConstraints parses the examples in the documentation", () => {
   const page = readFileSync(join(import.meta.dirname, "../../../docs/how-to/declare-constraints.md"), "utf8");
   const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map((match) => match[1] ?? "");
   const read = examples.map((text) => {
@@ -101,7 +101,7 @@ test("parseConstraints reads the examples of the documentation", () => {
 });
 
 describeWithData("real catalogs", (data) => {
-  test("parseConstraints reads all constraints, and every required API is well-formed", { timeout: 60_000 }, async () => {
+  test("parseConstraints parses all constraints of real bundles, and every required API is well-formed", { timeout: 60_000 }, async () => {
     const root = join(data, "fbc/community-v4.19");
     let [constraints, apis] = [0, 0];
     for (const file of globSync("**/*.{json,yaml,yml}", { cwd: root })) {
@@ -262,14 +262,14 @@ describe("laws", () => {
     fc.assert(property);
   });
 
-  test("holds stays true for a constraint without `not` when a bundle is added", () => {
+  test("holds is still true for a constraint without `not` when a bundle is added", () => {
     const property = fc.property(positive, providers, provider, served, (asked, set, more, apis) => {
       if (isSatisfied(asked, set, apis)) expect(isSatisfied(asked, [...set, more], apis)).toBe(true);
     });
     fc.assert(property);
   });
 
-  test("findUnmet returns unmet parts exactly when a constraint is not met", () => {
+  test("findUnmet returns unmet parts if and only if a constraint is not met", () => {
     const property = fc.property(constraint, providers, served, (asked, set, apis) => {
       const parts = findUnmet(asked, set, apis);
       expect(parts.length === 0).toBe(isSatisfied(asked, set, apis));

@@ -23,7 +23,7 @@ test("BundleIndex looks up bundles by package and packages by API", () => {
   expect(index.bundlesOf("none")).toEqual([]);
 });
 
-test("BundleIndex from the metas of a catalog is the same with and without manifests", () => {
+test("BundleIndex is the same for catalog metas with and without manifests", () => {
   const properties = [gvk("Thing"), { type: "olm.bundle.object", value: { data: "e30=" } }, { type: "olm.csv.metadata", value: {} }];
   const index = indexOf(
     { schema: "olm.package", name: "a" },
@@ -33,7 +33,7 @@ test("BundleIndex from the metas of a catalog is the same with and without manif
   expect(index.bundlesOf("a")).toEqual([{ package: "a", name: "a.v1.0.0", properties: [gvk("Thing")] }]);
 });
 
-test("BundleIndex stores properties once when several bundles have equal ones", () => {
+test("BundleIndex stores equal properties of several bundles once", () => {
   const line = (version: string) => ({ package: "a", bundle: `a.v${version}`, properties: [gvk("Thing"), { type: "size", value: 1 }] });
   const [one, other] = indexOf(line("1.0.0"), line("1.1.0")).bundlesOf("a");
   expect(one?.properties).toEqual(other?.properties);

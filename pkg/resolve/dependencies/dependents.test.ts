@@ -104,7 +104,7 @@ function holding(
   );
 }
 
-test("findDependents returns exactly the extensions that break when another is removed", () => {
+test("findDependents returns exactly the extensions that break when another extension is removed", () => {
   fc.assert(
     fc.property(members, served, fc.constantFrom(...NAMES), (installed, apis, leaving) => {
       const rest = installed.filter(({ extension }) => extension !== leaving);
@@ -118,7 +118,7 @@ test("findDependents returns exactly the extensions that break when another is r
   );
 });
 
-test("findDependents protects the dependencies of extensions that stay, and allows removing all extensions at once", () => {
+test("findDependents never permits the removal of a dependency of a remaining extension, and permits the removal of all extensions at once", () => {
   fc.assert(
     fc.property(members, served, some, (installed, apis, going) => {
       const held = Object.keys(heldAmong(installed, going, apis));

@@ -21,7 +21,7 @@ function explained(problem: SolverProblem): Sentence[] {
   return search.conflictOf([]) ? explain(problem, offer, encoding.written, STEPS) : [];
 }
 
-test("explain returns sentences that together exclude every solution, and none of them is redundant", () => {
+test("explain returns sentences that together exclude every solution, and no sentence is redundant", () => {
   let count = 0;
   assert(
     property(smallProblems, (problem) => {
@@ -61,7 +61,7 @@ function brokenChain(length: number): SolverProblem {
   return { units, served: [] };
 }
 
-test("formatSentences truncates a long explanation, and explain finishes when thousands of packages form a chain", () => {
+test("formatSentences truncates a long explanation, and explain finishes for a chain of thousands of packages", () => {
   const solution = solve(brokenChain(20));
   expect(solution).toMatchObject({ kind: "unsolvable" });
   const sentences = solution.kind === "unsolvable" ? solution.sentences : [];

@@ -102,7 +102,7 @@ function renamed({ packageName, candidates }: Unit, asked: readonly string[]): U
   };
 }
 
-test("solve includes offered bundles only when something needs them", () => {
+test("solve includes offered bundles only if the solution is invalid without them", () => {
   assert(
     property(smallProblems, (problem) => {
       const solution = solve(problem);

@@ -5,7 +5,7 @@ import { olmv1 } from "../../../../test/support/runCli.ts";
 import { TempFolder } from "../../../../test/support/tempFolder.ts";
 import { tinyBundle } from "../../../../test/support/tinyBundle.ts";
 
-test("bundle config-schema prints the configuration members and allowed watch namespaces", async () => {
+test("bundle config-schema prints a JSON Schema with the required fields and the allowed watch namespaces", async () => {
   using folder = new TempFolder();
   const source = folder.write("bundle", tinyBundle("1.0.0", { modes: ["OwnNamespace"] }));
   const { code, out, err } = await olmv1("bundle", "config-schema", source, "--namespace", "operators");

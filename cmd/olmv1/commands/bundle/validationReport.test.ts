@@ -23,7 +23,7 @@ test.for<[what: string, bundles: CheckedSource[], text: string]>([
   expect(formatBundleReport(bundles)).toBe(text);
 });
 
-test("buildBundleReport contains all bundles", () => {
+test("buildBundleReport returns the findings of each bundle, and passed only if every bundle passed", () => {
   expect(buildBundleReport([bundle("x", ERROR, INFO), { source: "y", name: "", findings: [] }])).toEqual({
     passed: false,
     errors: 1,
@@ -37,7 +37,7 @@ test("buildBundleReport contains all bundles", () => {
   expect(buildBundleReport([bundle("x")])).toMatchObject({ passed: true, errors: 0 });
 });
 
-test("fails returns true when a finding has at least the given severity", () => {
+test("hasFailed returns true when a finding has at least the given severity", () => {
   expect([
     hasFailed([bundle("x", INFO)], "warning"),
     hasFailed([bundle("x", INFO)], "info"),

@@ -9,7 +9,7 @@ import { tarball } from "../../../../test/support/tarball.ts";
 
 const CATALOG = join(import.meta.dirname, "../../../../test/cases/fbc-edit/catalog");
 
-test("catalog commands treat images like folders", async () => {
+test("catalog validate, images, extract and diff read the catalog in an image", async () => {
   const registry = await loopbackRegistry();
   const dir = await folder();
   const content = readFileSync(join(CATALOG, "etcd/catalog.yaml"));

@@ -35,7 +35,7 @@ const shown = (command: string, ended: Parameters<typeof shownRun>[1]) => shownR
 
 // Source: S3-38.
 describe("olmv1 catalog compose", () => {
-  test("catalog compose combines an image and a folder to one catalog", async () => {
+  test("catalog compose combines an image and a folder into one catalog", async () => {
     await author.push("index", "v1", { "configs/etcd/catalog.yaml": buildCatalog("etcd") }, CONFIGS);
     await mkdir(join(author.folder, "own"));
     await author.write("own/all.yaml", buildCatalog("gadget") + "---\n" + buildCatalog("widget"));
@@ -64,7 +64,7 @@ references:
     expect(published).toEqual({ code: 0, out: Object.values(files).join(""), err: "" });
   });
 
-  test("catalog compose rejects a package in two references and reports both", async () => {
+  test("catalog compose rejects a package that two references contain, and reports both references", async () => {
     await author.push("index", "v1", { "configs/catalog.yaml": buildCatalog("etcd") }, CONFIGS);
     await mkdir(join(author.folder, "own"));
     await author.write("own/all.yaml", buildCatalog("etcd"));
@@ -88,7 +88,7 @@ references:
     await expect(author.read("out")).rejects.toThrow("ENOENT");
   });
 
-  test("catalog compose does not change a non-empty folder without --force, and checks kept files with --force", async () => {
+  test("catalog compose rejects a non-empty folder without --force, and validates the existing files in it with --force", async () => {
     await mkdir(join(author.folder, "own"));
     await mkdir(join(author.folder, "out"));
     await author.write("own/all.yaml", buildCatalog("gadget"));
@@ -109,7 +109,7 @@ references:
     ["no references", "name: a\n", "references: must contain at least one catalog"],
     ["no name", "references: [{name: b, path: x}]\n", "name: must be set"],
     [
-      "a name that leads elsewhere",
+      "name ..",
       "name: ..\nreferences: [{name: b, path: x}]\n",
       'name: invalid folder name "..": must be a single path element that does not begin with "." or "-"',
     ],
@@ -130,7 +130,7 @@ references:
       "references[0].image: set either image or path",
     ],
     ["an unknown member", "name: a\nrefs: []\n", 'unknown field "refs"'],
-  ])("rejects %s", async ([, text, error]) => {
+  ])("catalog compose rejects a file with %s", async ([, text, error]) => {
     const file = await author.write("catalog.yaml", text);
     expect(await compose()).toMatchObject({ code: 2, out: "", err: `olmv1: ${file}: ${error}\n` });
   });
@@ -164,11 +164,11 @@ describe("olmv1 catalog dockerfile", () => {
   });
 
   test.for<[string, string[], string]>([
-    ["a file as folder", ["package.json"], 'provided root path "package.json" is not a directory'],
-    ["builder scratch", ["docs", "-b", "scratch"], 'invalid builder image: "scratch"'],
+    ["a file in place of a folder", ["package.json"], 'provided root path "package.json" is not a directory'],
+    ["builder image scratch", ["docs", "-b", "scratch"], 'invalid builder image: "scratch"'],
     ["an invalid label", ["docs", "-l", "x"], 'invalid label "x"'],
     ["two aliases of an option", ["docs", "-i", "a", "--binary-image", "b"], "--binary-image is an alias of --base-image: use one of them"],
-  ])("rejects %s", async ([, args, error]) => {
+  ])("catalog dockerfile rejects %s", async ([, args, error]) => {
     expect(await dockerfile(...args)).toMatchObject({ code: 2, out: "", err: `olmv1: ${error}\n` });
   });
 });

@@ -39,7 +39,7 @@ class Session {
   }
 }
 
-test("edit commands print changed files, or a diff with --dry-run", async () => {
+test("commands that edit a catalog print changed files, or a diff with --dry-run", async () => {
   using folder = new TempFolder();
   const session = new Session(folder);
   const { catalog } = session;
@@ -71,7 +71,7 @@ test("edit commands print changed files, or a diff with --dry-run", async () => 
   await expect(session.text).toMatchFileSnapshot(golden("catalog-edit"));
 });
 
-test("edit commands reject invalid edits and change nothing", async () => {
+test("commands that edit a catalog reject invalid edits and change nothing", async () => {
   using folder = new TempFolder();
   const session = new Session(folder);
   const { catalog } = session;
@@ -92,7 +92,7 @@ test("edit commands reject invalid edits and change nothing", async () => {
   await expect(session.text).toMatchFileSnapshot(golden("catalog-edit-refused"));
 });
 
-test("extract writes a valid catalog, images lists its images, and diff lists removed bundles", async () => {
+test("catalog extract writes a valid catalog, catalog images lists its images, and catalog diff lists removed bundles", async () => {
   using folder = new TempFolder();
   const session = new Session(folder);
   const { catalog } = session;
@@ -108,7 +108,7 @@ test("extract writes a valid catalog, images lists its images, and diff lists re
   await expect(session.text).toMatchFileSnapshot(golden("catalog-extract"));
 });
 
-test("catalog images does not truncate names at 200 columns", async () => {
+test("catalog images does not truncate image names when the terminal has 200 columns", async () => {
   using folder = new TempFolder();
   const session = new Session(folder, 200);
   await session.run("images", session.catalog);

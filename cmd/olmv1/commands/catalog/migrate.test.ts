@@ -96,7 +96,7 @@ describe("olmv1 catalog migrate", () => {
     expect(err).toContain("no channel head found in graph");
   });
 
-  test("catalog migrate rewrites a catalog image with a file per package", async () => {
+  test("catalog migrate reads a catalog from an image and writes one file per package", async () => {
     const files = {
       "configs/all.json":
         '{"schema": "olm.package", "name": "b", "defaultChannel": "x"}{"schema": "olm.channel", "package": "b", "name": "x", "entries": [{"name": "b.v1"}]}{"schema": "olm.bundle", "package": "b", "name": "b.v1", "image": "quay.io/example/b", "properties": [{"type": "olm.package", "value": {"packageName": "b", "version": "1.0.0"}}]}',
@@ -113,7 +113,7 @@ describe("olmv1 catalog migrate", () => {
     });
   });
 
-  test("catalog migrate rejects a source without a catalog", async () => {
+  test("catalog migrate rejects an image that is not a catalog", async () => {
     const { code, err } = await migrate(await author.push("bundle", "v1", { a: "b" }, {}), at("catalog"));
     expect(code).toBe(2);
     expect(err).toMatch(/^olmv1: render catalog image: render reference "quay\.io\/example\/bundle:v1": /);

@@ -70,7 +70,7 @@ async function runMirror(from: string, to: string, ...more: string[]): Promise<M
 const disk = (): string => `oci:${join(dir, "disk")}`;
 const getStatuses = ({ images }: MirrorReport): string[] => images.map(({ status }) => status);
 
-test("catalog mirror through a layout copies the same images, digests and signatures as a direct mirror", async () => {
+test("catalog mirror copies the same images, digests and signatures through an OCI layout as directly", async () => {
   const direct = await runMirror(catalog, `${target.host}/direct`, "--to-dir", join(dir, "direct"));
   const carried = await runMirror(catalog, disk());
   expect(carried.catalog).toBe(`${disk()}:${catalog}`);
@@ -89,7 +89,7 @@ test("catalog mirror through a layout copies the same images, digests and signat
   }
 });
 
-test("catalog mirror reads a layout in an archive, and mirrors a part of its catalog", async () => {
+test("catalog mirror copies only a selected channel from an OCI layout in an archive", async () => {
   await runMirror(catalog, disk());
   await source.stop();
   const archive = join(dir, "disk.tar");
@@ -98,7 +98,7 @@ test("catalog mirror reads a layout in an archive, and mirrors a part of its cat
   expect(getStatuses(arrived)).toEqual(["copied", "copied", "copied"]);
 });
 
-test("catalog mirror resumes after an interruption, and fetches lost content again", async () => {
+test("catalog mirror resumes an interrupted download, and downloads a missing blob again", async () => {
   const half = Buffer.alloc(300_000, "app").subarray(0, 200_000);
   await runMirror(catalog, disk());
   const blob = join(dir, "disk/blobs", layer.replace(":", "/"));
@@ -116,7 +116,7 @@ test("catalog mirror resumes after an interruption, and fetches lost content aga
   expect(computeDigest(await readFile(blob))).toBe(layer);
 });
 
-test("catalog mirror reports missing content and unsupported targets", async () => {
+test("catalog mirror rejects an incomplete layout, a layout with several catalogs, and unsupported targets", async () => {
   await runMirror(catalog, disk());
   const { manifests } = JSON.parse(await readFile(join(dir, "disk/index.json"), "utf8")) as { manifests: { annotations: object }[] };
   expect(manifests.length).toBeGreaterThan(3);

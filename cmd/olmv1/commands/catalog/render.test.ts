@@ -52,7 +52,7 @@ describe("olmv1 catalog render", () => {
     ).toEqual(["olm.package a", "olm.package b", "olm.bundle b.v1.0.0", "example.com.note undefined"]);
   });
 
-  test("catalog render warns about ignored content", async () => {
+  test("catalog render warns about a file that it skips in a bundle folder", async () => {
     await mkdir(join(author.folder, "bundle/metadata"), { recursive: true });
     await mkdir(join(author.folder, "bundle/manifests"));
     await author.write("bundle/metadata/annotations.yaml", "annotations: {operators.operatorframework.io.bundle.package.v1: a}\n");
@@ -80,17 +80,17 @@ describe("olmv1 catalog render", () => {
 
   test.for<[string, Record<string, string>, string]>([
     [
-      "an index with a database",
+      "a catalog image with a database",
       { "operators.operatorframework.io.index.database.v1": "/database/index.db" },
       'render "quay.io/example/image:v1": sqlite-based index images are no longer supported, migrate to a file-based catalog: not allowed',
     ],
     [
-      "an image of another kind",
+      "an image that is neither a catalog nor a bundle",
       { vendor: "x", maintainer: "y" },
       'render "quay.io/example/image:v1": image type could not be determined, found labels\n  maintainer=y\n  vendor=x',
     ],
     ["an image without labels", {}, 'render "quay.io/example/image:v1": image type could not be determined: image has no labels'],
-  ])("rejects %s", async ([, labels, error]) => {
+  ])("catalog render rejects %s", async ([, labels, error]) => {
     const image = await author.push("image", "v1", { "a.txt": "hello" }, labels);
     const { code, err } = await render(image);
     expect([code, err]).toEqual([2, `olmv1: render reference "quay.io/example/image:v1": ${error}\n`]);
@@ -106,7 +106,7 @@ describe("olmv1 catalog render", () => {
   test.for<[string, string[], string]>([
     ["a file", ["package.json"], 'render reference "package.json": ref "package.json" is not a directory: not allowed'],
     [
-      "a folder that is not there",
+      "a missing folder",
       ["./nowhere"],
       'render reference "./nowhere": failed to pull image "./nowhere": not an existing folder or an image reference',
     ],

@@ -60,7 +60,7 @@ describe("olmv1 catalog template", () => {
     expect((await template(converted.out, "basic")).out).toBe(out);
   });
 
-  test("substitutes a bundle", async () => {
+  test("catalog template replaces a bundle with its substitute", async () => {
     for (const version of ["1.0.0", "1.0.1"]) await author.pushBundle("gadget", version);
     const catalog = await template(BASIC, "basic", "-o", "yaml", "--migrate");
     const converted = await template(catalog.out, "convert", "substitutes");
@@ -99,7 +99,7 @@ describe("olmv1 catalog template", () => {
     ["an unknown output format", "", ["semver", "-o", "dot"], "option '-o, --output <format>' argument 'dot' is invalid"],
     ["a folder instead of an image", "schema: olm.semver\nstable: {bundles: [{image: test/goldens/bundles/scoped}]}\n", [], SCOPED],
     ["a conversion to another type", "", ["convert", "semver"], 'unsupported template type "semver": use basic or substitutes'],
-  ])("rejects %s", async ([, stdin, args, error]) => {
+  ])("catalog template rejects %s", async ([, stdin, args, error]) => {
     const { code, out, err } = await template(stdin, ...args);
     expect([code, out]).toEqual([2, ""]);
     expect(err.startsWith(`olmv1: ${error}`), err).toBe(true);

@@ -21,33 +21,33 @@ async function check(files: Record<string, string>, severity: "warning" | "info"
 
 describe("formatCatalogReport", () => {
   test.for<[string, Record<string, string>, string]>([
-    ["of a sound catalog", SOUND, "the catalog is valid: 0 errors and 0 warnings in 1 package, 1 channel, 1 bundle\n"],
+    ["of a valid catalog", SOUND, "the catalog is valid: 0 errors and 0 warnings in 1 package, 1 channel, 1 bundle\n"],
     [
-      "of warnings only",
+      "of a catalog with only warnings",
       WARNED,
       'warning: foo/catalog.yaml: document 1, line 1: olm.package "foo": invalid icon: base64data must be set if icon is defined [icon-incomplete]\n' +
         "the catalog is valid: 0 errors and 1 warning in 1 package, 1 channel, 1 bundle\n",
     ],
     [
-      "of errors",
+      "of a catalog with errors",
       BROKEN,
       'error: foo/catalog.yaml: document 2, line 5: olm.channel "stable" of package "foo": no olm.bundle blobs found in package "foo" for olm.channel entries [foo.v1] [entry-without-bundle]\n' +
         "the catalog is not valid: 1 error and 0 warnings in 1 package, 1 channel, 0 bundles\n",
     ],
     [
-      "of an unreadable file in addition to a valid catalog",
+      "of a catalog with an unreadable file",
       { ...BROKEN, Dockerfile: "FROM scratch\n" },
       "error: Dockerfile: document 1, line 1: expected an object, got a string [unreadable]\n" +
         "relations between objects were not checked, because some objects could not be read\n" +
         "the catalog is not valid: 1 error and 0 warnings in 1 package, 1 channel, 0 bundles\n",
     ],
-  ])("%s", async ([, files, want]) => {
+  ])("formatCatalogReport prints the report %s", async ([, files, want]) => {
     expect(formatCatalogReport(await check(files))).toBe(want);
   });
 });
 
 describe("buildCatalogReport", () => {
-  test("buildCatalogReport returns the members of opm and the findings", async () => {
+  test("buildCatalogReport returns the error of opm, the number of objects of each kind, and the findings", async () => {
     expect(buildCatalogReport(await check(BROKEN))).toEqual({
       passed: false,
       error: { message: 'no olm.bundle blobs found in package "foo" for olm.channel entries [foo.v1]' },
@@ -76,7 +76,7 @@ describe("buildCatalogReport", () => {
   });
 });
 
-test("formatCatalogReport prints at most fifty findings per rule, with line numbers", async () => {
+test("formatCatalogReport prints the line number of each finding, and at most fifty findings per rule", async () => {
   const many = Array.from({ length: 60 }, (_, i) => BUNDLE.replaceAll("v1", `v${i}`).replace("1.0.0", `1.0.${i}`));
   const entries = many.map((_, i) => `{ name: foo.v${i}${i > 0 ? `, replaces: foo.v${i - 1}` : ""} }`).join(", ");
   const files = { "foo/catalog.yaml": [PACKAGE, CHANNEL.replace("{ name: foo.v1 }", entries), ...many].join("---\n") };
@@ -109,7 +109,7 @@ test("toSarifFindings returns the location of each finding", async () => {
 });
 
 describe("olmv1 catalog validate", () => {
-  test("catalog validate exits with 0 without errors, with 1 for errors, and with 2 without a catalog", async () => {
+  test("catalog validate exits with 0 for a catalog without errors, with 1 for errors, and with 2 if the source does not exist", async () => {
     using folder = new TempFolder();
     const validate = (...args: string[]): Promise<Ended> => runCli(["catalog", "validate", ...args]);
     expect(await validate(folder.write("warned", WARNED))).toMatchObject({ code: 0, err: "" });

@@ -40,7 +40,7 @@ test.for<[what: string, line: string, want: string[]]>([
   ["bundles of a package", "catalog promote test/cases/fbc-edit/catalog queue queue.v1.0", ["queue.v1.0.0", "queue.v1.0.1", NO_FILES]],
   ["channels of a package", "catalog set-default-channel test/cases/fbc-edit/catalog etcd ", ["candidate", "stable", NO_FILES]],
   ["nothing for a missing folder", "catalog skip test/cases/nowhere ", [NO_FILES]],
-])("__complete proposes names of a catalog in a folder: %s", async ([, line, want]) => {
+])("__complete with a catalog folder proposes %s", async ([, line, want]) => {
   expect(await words(line)).toEqual(want);
 });
 
@@ -53,16 +53,16 @@ test("__complete omits names with a special meaning in a shell, and names that l
   await rm(folder, { recursive: true });
 });
 
-test("__complete adds the help of commands and options", async () => {
+test("__complete prints the description of a command after its name", async () => {
   expect(await proposed("whi")).toEqual([NO_FILES]);
   expect(await proposed("why")).toEqual([expect.stringMatching(/^why-not\tExplain why a version/), NO_FILES]);
 });
 
-test("__complete returns only the part after the last word break of bash", async () => {
+test("__complete with --breaks returns only the part of a word after the last word break", async () => {
   expect(await words("resolve x --output=y", "--breaks", " =:")).toEqual(["yaml", NO_FILES]);
 });
 
-test("__complete accepts words instead of a line, for other shells and kubectl", async () => {
+test("__complete accepts separate words instead of one line, as other shells and kubectl pass", async () => {
   expect((await runCli(["__complete", "resolve", "x", "--out"])).out).toMatch(/^--output\t.*\n:4\n$/);
   expect((await runCli(["__complete", "--", "resolve", "x", "--out"])).out).toMatch(/^--output\t.*\n:4\n$/);
   expect((await runCli(["__complete", ""])).out).toContain("resolve\t");
@@ -88,6 +88,6 @@ test.for<[string, string, number]>([
   ["quay.io/a:b", "=:", 10],
   ["plain", " =:", 0],
   ["--output=js", "", 0],
-])("getKeptLength of %s with breaks '%s' is %s", ([word, breaks, want]) => {
+])("getKeptLength of %s with word breaks '%s' returns %s", ([word, breaks, want]) => {
   expect(getKeptLength(word, breaks)).toBe(want);
 });

@@ -12,7 +12,7 @@ function commandsBelow(command: Command): Command[] {
   return command.commands.flatMap((one) => [one, ...commandsBelow(one)]);
 }
 
-test("ARGUMENT_KINDS lists exactly the commands with arguments without fixed choices", () => {
+test("ARGUMENT_KINDS lists exactly the commands that have an argument without a fixed list of choices", () => {
   const named = COMMANDS.filter(({ registeredArguments }) => registeredArguments.some(({ argChoices }) => argChoices === undefined));
   expect(Object.keys(ARGUMENT_KINDS)).toEqual(named.map(getCommandPath).sort());
 });

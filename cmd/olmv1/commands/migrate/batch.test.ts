@@ -29,7 +29,7 @@ test("runBatch stops at an interruption, even with keepGoing", async () => {
   expect(batch.interrupted).toBeDefined();
 });
 
-test("formatBatch prints a table, complete failures, and the number of each result", async () => {
+test("formatBatch prints a table, the full message of each failure, and the number of items with each result", async () => {
   const { lines } = await runBatch(ITEMS, { keepGoing: false, signal: idle }, failing);
   expect(formatBatch({ width: 80, colour: false }, lines, "next\n")).toBe(
     [
