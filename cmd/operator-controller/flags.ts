@@ -3,6 +3,7 @@ import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/api/flagValues.ts";
 import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
 import { parseClusterVersion } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
+import { MANAGED_PERMISSIONS_MODES } from "../../pkg/operatorcontroller/permissions/managedPermissions.ts";
 import {
   describeFlags,
   duration,
@@ -50,12 +51,10 @@ const Flags = z
       .default(":8081")
       .describe("address to serve /healthz, /readyz and, without a certificate, /metrics on; 0 disables it"),
     ...servingFlags({ served: "/metrics", metricsAddress: METRICS_ADDRESS }),
-    "service-account-fallback": z
-      .enum(["deny", "controller"])
-      .default("deny")
-      .describe(
-        "whether extensions without a ServiceAccount are rejected (deny) or installed with the permissions of operator-controller (controller)",
-      ),
+    "managed-permissions": z
+      .enum(MANAGED_PERMISSIONS_MODES)
+      .default("on")
+      .describe("whether permission-manager grants permissions to extensions without a ServiceAccount (on), or they are rejected (off)"),
     "shared-watches": switchFlag(
       false,
       "watch installed objects with the permissions of operator-controller, if it has them, in one watch per kind for all extensions; see config/overlays/shared-watch",

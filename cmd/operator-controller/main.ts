@@ -60,7 +60,7 @@ async function run(flags: Flags): Promise<void> {
     puller,
     packages,
     systemNamespace,
-    serviceAccountFallback: flags["service-account-fallback"],
+    managedPermissions: flags["managed-permissions"],
     sharedWatches: flags["shared-watches"],
     webhookCertProvider: flags["webhook-cert-provider"],
     clusterVersion,

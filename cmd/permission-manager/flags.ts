@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/api/flagValues.ts";
+import { GRANTS } from "../../pkg/api/permissionPolicy.ts";
 import {
   describeFlags,
   duration,
@@ -26,6 +27,7 @@ const Flags = z
       .enum(WEBHOOK_CERT_PROVIDERS)
       .default("auto")
       .describe("provider of certificates for webhooks and API services, as for operator-controller"),
+    "default-grant": z.enum(GRANTS).default("Guarded").describe("spec.grant of PermissionPolicy default if it does not exist"),
     "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("maximum number of concurrent reconciles"),
     "max-backoff": duration("2m").describe("maximum delay before a failed verification is retried"),
     ...leaderFlags("grants permissions"),

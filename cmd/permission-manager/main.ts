@@ -31,6 +31,7 @@ async function run(flags: Flags): Promise<void> {
     packages,
     systemNamespace: flags["system-namespace"],
     webhookCertProvider: flags["webhook-cert-provider"],
+    defaultGrant: flags["default-grant"],
     workers: flags["max-concurrent-reconciles"],
     maxBackoffMs: flags["max-backoff"],
     log,

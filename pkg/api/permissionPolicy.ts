@@ -45,6 +45,10 @@ function patterns(name: string, what: string) {
     .describe(`${name} are names of ${what}, or patterns with * and ?. Default: all. At most 256.`);
 }
 
+/** What a policy does with permissions that it does not name. */
+export const GRANTS = ["Automatic", "Guarded", "Manual"] as const;
+export type Grant = (typeof GRANTS)[number];
+
 /** Which extensions a policy grants which permissions. */
 export const PermissionPolicySpec = z
   .object({
@@ -57,7 +61,7 @@ export const PermissionPolicySpec = z
       .optional()
       .describe("covers selects the extensions that the policy applies to. Default: all."),
     grant: z
-      .enum(["Automatic", "Guarded", "Manual"])
+      .enum(GRANTS)
       .default("Guarded")
       .describe(
         "grant controls permissions that neither allow nor deny contains: Automatic grants them, Guarded grants them except root-equivalent ones, which wait for approval, Manual waits for approval of all of them.",

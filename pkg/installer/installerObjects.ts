@@ -75,39 +75,6 @@ export async function findTokenObjects(
   }
 }
 
-/** Matches the flag that lets operator-controller use its own permissions for extensions without a ServiceAccount. */
-const PERMITTING = /^--?service-account-fallback[= ]controller$/;
-
-/**
- * Checks that operator-controller installs extensions without a ServiceAccount. Assumes so if its Deployment does not exist or cannot be read.
- * @throws Error that explains what to do otherwise
- */
-export async function requireFallback(client: Pick<Client, "get">, systemNamespace: string): Promise<void> {
-  const { name, namespace } = getControllerSubject(systemNamespace);
-  const args = await readArgs(client, namespace, name);
-  if (!args || permits(args)) return;
-  throw new Error(
-    `operator-controller does not install extensions without a ServiceAccount: Deployment ${goQuote(`${namespace}/${name}`)} has no --service-account-fallback=controller. ` +
-      "Use --create-service-account to create a ServiceAccount with the permissions that the bundle needs. If all extensions may have full access to the cluster, install operator-controller with config/overlays/cluster-admin instead.",
-  );
-}
-
-/** Yields each flag of a program with its value, which may be in the same argument or in the next one. */
-function permits(args: readonly string[]): boolean {
-  return args.some((arg, i) => PERMITTING.test(arg) || PERMITTING.test(`${arg} ${args[i + 1] ?? ""}`));
-}
-
-async function readArgs(client: Pick<Client, "get">, namespace: string, name: string): Promise<string[] | undefined> {
-  try {
-    const live = await client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name });
-    const spec = live?.["spec"] as { template?: { spec?: { containers?: { args?: string[] }[] } } } | undefined;
-    return live && (spec?.template?.spec?.containers ?? []).flatMap(({ args = [] }) => args);
-  } catch (err) {
-    if (isForbidden(err)) return undefined;
-    throw err;
-  }
-}
-
 /** Lists the existing objects that `olmv1 install` created for an extension, with only their metadata, in deletion order. */
 export async function listInstallObjects(client: Pick<Client, "list">, extension: string): Promise<KubeObject[]> {
   const labelSelector = `${LABEL_CREATED_FOR}=${extension}`;

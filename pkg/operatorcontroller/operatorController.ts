@@ -98,13 +98,12 @@ export class OperatorController {
     this.#queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: registerQueueMetrics(metrics, NAME) });
     this.#rechecks = new ConditionPoller({ intervalMs: recheckIntervalMs, onOver: (name) => this.#queue.add(name) });
     this.#events = new EventRecorder(client, { component: "operator-controller", log });
-    const isManaged = options.serviceAccountFallback === "managed";
-    this.#managed = new ManagedPermissions(client, isManaged);
-    if (isManaged) {
+    this.#managed = new ManagedPermissions(client, options.managedPermissions);
+    if (options.managedPermissions !== "off") {
       this.#permissions = new Informer<ExtensionPermissions>(client, EXTENSION_PERMISSIONS, { transform: withoutBulk }, log);
       this.#permissions.onEvent(({ object }) => this.#queue.add(object.metadata.name));
     }
-    this.#identities = new Identities(client, new ServiceAccountTokens(client), options.serviceAccountFallback, this.#managed);
+    this.#identities = new Identities(client, new ServiceAccountTokens(client), this.#managed);
     this.#metrics = new ExtensionMetrics(metrics);
     const facts = new InstalledSummaryCache();
     this.#releases = new ReleaseStore(client, options.systemNamespace, facts, new StreamingCodec());

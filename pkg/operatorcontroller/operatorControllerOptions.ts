@@ -9,7 +9,7 @@ import type { PackageReader } from "./catalogs/catalogPackages.ts";
 import type { ClusterProxyReader } from "./openshift/clusterProxy.ts";
 import type { ClusterUpgradeSettings } from "./openshift/clusterUpgradeGate.ts";
 import type { ClusterVersionReader } from "./openshift/clusterVersion.ts";
-import type { ServiceAccountFallback } from "./permissions/identity.ts";
+import type { ManagedPermissionsMode } from "./permissions/managedPermissions.ts";
 
 /** The options of an OperatorController. */
 export interface OperatorControllerOptions {
@@ -17,7 +17,7 @@ export interface OperatorControllerOptions {
   puller: BundlePuller;
   packages: PackageReader & BundleIndexReader;
   systemNamespace: string;
-  serviceAccountFallback: ServiceAccountFallback;
+  managedPermissions: ManagedPermissionsMode;
   /** Provider of webhook certificates. Default: auto. */
   webhookCertProvider?: WebhookCertProvider;
   /** Version of the OpenShift cluster. Reconciles wait until it has been read once. */

@@ -4,7 +4,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, PERMISSION_POLICY } from "../api/constants.ts";
 import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
-import type { PermissionPolicy } from "../api/permissionPolicy.ts";
+import type { Grant, PermissionPolicy } from "../api/permissionPolicy.ts";
 import { systemClock } from "../async/clock.ts";
 import { Controller } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
@@ -37,6 +37,8 @@ export interface PermissionManagerOptions {
   readonly packages: PackageReader;
   readonly systemNamespace: string;
   readonly webhookCertProvider: WebhookCertProvider;
+  /** The grant of policy `default` if it does not exist. */
+  readonly defaultGrant: Grant;
   readonly workers: number;
   readonly maxBackoffMs: number;
   readonly log: Logger;
@@ -72,6 +74,7 @@ export class PermissionManager {
       systemNamespace,
       writer: new GrantWriter(client, getControllerSubject(systemNamespace)),
       statuses: new StatusWriter({ client, events: this.#events, describe: computePermissionEvents }),
+      defaultGrant: options.defaultGrant,
       now: () => new Date(),
     });
     this.#permissions.onEvent(({ object }) => queue.add(object.metadata.name));

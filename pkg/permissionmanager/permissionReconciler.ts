@@ -10,7 +10,7 @@ import {
 } from "../api/constants.ts";
 import type { ExtensionPermissions, RequestedBundle } from "../api/extensionPermissions.ts";
 import { type KubeObject, toObjectRef } from "../api/k8s.ts";
-import type { PermissionPolicy } from "../api/permissionPolicy.ts";
+import type { Grant, PermissionPolicy, PermissionPolicySpec } from "../api/permissionPolicy.ts";
 import type { ReconcileContext, ReconcileOutcome } from "../controller/controller.ts";
 import { StatusWriter, UpdateError } from "../controller/statusWriter.ts";
 import { getErrorMessage } from "../errors/errors.ts";
@@ -26,7 +26,7 @@ import { type GrantedObjects, type GrantWriter, PERMISSION_FIELD_MANAGER } from 
 import { computePermissionsStatus, type GrantOutcome, type GrantScope } from "./permissionStatus.ts";
 
 const FINALIZER = "olm.operatorframework.io/revoke-permissions";
-/** The policy of extensions that name none. */
+/** The policy of extensions that name none. If it does not exist, its grant is `defaultGrant`, and everything else has the default of the API. */
 const DEFAULT_POLICY = "default";
 /** Delay before an unverified request is checked again: the catalog or the request may be about to change. */
 const RETRY_MS = 15_000;
@@ -38,6 +38,7 @@ export interface PermissionServices extends BundleRulesServices {
   readonly api: Pick<Client, "get" | "create" | "patch" | "delete">;
   readonly writer: GrantWriter;
   readonly statuses: StatusWriter<ExtensionPermissions>;
+  readonly defaultGrant: Grant;
   readonly now: () => Date;
 }
 
@@ -102,7 +103,7 @@ export class PermissionReconciler {
       message,
       rules: granted.rules,
     });
-    const policy = await this.#services.api.get<PermissionPolicy>({ ...PERMISSION_POLICY, name: scope.policy }, { signal });
+    const policy = await this.#readPolicy(scope.policy, signal);
     if (!policy) return { outcome: reject("Denied", `PermissionPolicy ${goQuote(scope.policy)} does not exist: create it`) };
     try {
       const { rules, subject, catalog } = await deriveBundleRules(this.#services, extension, requested, permissions.status?.bundle, signal);
@@ -111,9 +112,9 @@ export class PermissionReconciler {
         namespace: scope.namespace,
         catalog: { name: catalog.metadata.name, labels: catalog.metadata.labels ?? {} },
       };
-      const problem = findUncovered(policy.spec, target) ?? findExceededLimit(policy.spec, rules);
+      const problem = findUncovered(policy, target) ?? findExceededLimit(policy, rules);
       if (problem !== undefined) return { outcome: reject("Denied", `PermissionPolicy ${goQuote(scope.policy)}: ${problem}`) };
-      const judged = judgePermissions(rules, policy.spec, subject);
+      const judged = judgePermissions(rules, policy, subject);
       const plan = planGrant({
         current: granted.rules,
         judged,
@@ -126,6 +127,12 @@ export class PermissionReconciler {
       signal.throwIfAborted();
       return { outcome: reject("Failed", getErrorMessage(err)), error: err };
     }
+  }
+
+  async #readPolicy(name: string, signal: AbortSignal): Promise<PermissionPolicySpec | undefined> {
+    const { api, defaultGrant } = this.#services;
+    const found = await api.get<PermissionPolicy>({ ...PERMISSION_POLICY, name }, { signal });
+    return found?.spec ?? (name === DEFAULT_POLICY ? { grant: defaultGrant } : undefined);
   }
 
   /** Creates the namespace of an extension if it does not exist. An existing namespace stays unchanged, and is never deleted. */

@@ -1,3 +1,4 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { buildTokenRule, type Installer, roleAndBinding, type Subject } from "../rbac/installerManifests.ts";
@@ -12,6 +13,11 @@ const TOKEN_PREFIX = "olmv1-token-";
 /** Returns the name of the ServiceAccount and the roles of an extension. At most 69 characters. */
 export function getGrantName(extension: string): string {
   return `${GRANT_PREFIX}${extension}`;
+}
+
+/** Returns the name of the ServiceAccount that manages an extension's objects: the one in spec, or the one that permission-manager creates. */
+export function getAccountName({ metadata, spec }: Pick<ClusterExtension, "metadata" | "spec">): string {
+  return spec.serviceAccount?.name || getGrantName(metadata.name);
 }
 
 /** Reports whether permission-manager creates objects with this name. */

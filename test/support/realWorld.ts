@@ -61,7 +61,7 @@ export class RealWorld implements AsyncDisposable {
         bundleIndex: () => indexPackages(contents.values()),
       },
       systemNamespace: SYSTEM,
-      serviceAccountFallback: "deny",
+      managedPermissions: "off",
       clusterVersion: { current: () => ({ kind: "none" }), onChange: () => undefined, synced: Promise.resolve() },
       clusterUpgrade: { mode: "off" },
       workers: 6,

@@ -179,8 +179,7 @@ export interface InstallOptions extends ReleaseOptions, RegistryOptions, WaitOpt
   catalog: string[];
   namespace?: string;
   createServiceAccount?: boolean;
-  /** False with --no-service-account. */
-  serviceAccount?: string | false;
+  serviceAccount?: string;
   config?: string;
   watchNamespace: string[];
   approval?: "Automatic" | "Manual";

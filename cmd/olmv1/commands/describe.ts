@@ -16,6 +16,7 @@ import { formatAge } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { selectClusterCatalogs } from "../../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
+import { getAccountName } from "../../../pkg/permissions/grantObjects.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
@@ -122,13 +123,13 @@ function printableOrStyled(text: string): string {
   return text.startsWith("\u001B[") ? text : escapeControlCharacters(text);
 }
 
-function installerText({ extension: { spec, status }, account }: ExtensionDescription): string {
-  const name = spec.serviceAccount?.name;
-  if (name === undefined) return "no ServiceAccount is set; operator-controller decides by its flag --service-account-fallback";
-  const who = `ServiceAccount ${spec.namespace}/${name}`;
+function installerText({ extension, account }: ExtensionDescription): string {
+  const { spec, status } = extension;
+  const who = `ServiceAccount ${spec.namespace}/${getAccountName(extension)}`;
+  if (account === "missing" && !spec.serviceAccount?.name) return `${who}, which permission-manager has not created yet`;
   if (account === "missing") return `${who}, which does not exist`;
   if (typeof account === "object") return `${who} (${account.unknown})`;
-  const creator = account === "made" ? ", created by olmv1 install" : "";
+  const creator = !spec.serviceAccount?.name ? ", created by permission-manager" : account === "made" ? ", created by olmv1 install" : "";
   const progressing = status?.conditions?.find(({ type }) => type === ConditionType.Progressing);
   if (!progressing) return `${who}${creator}; its permissions have not been checked yet`;
   if (findProblem(status, "MissingPermissions")) return `${who}${creator}; it lacks permissions, see Problems`;
@@ -309,14 +310,11 @@ export async function describeExtension(terminal: Terminal, name: string, option
   });
 }
 
-async function readAccountState(
-  client: Pick<Client, "get">,
-  { metadata, spec }: ClusterExtension,
-): Promise<ExtensionDescription["account"]> {
-  const name = spec.serviceAccount?.name;
-  if (name === undefined) return "missing";
+async function readAccountState(client: Pick<Client, "get">, extension: ClusterExtension): Promise<ExtensionDescription["account"]> {
+  const { metadata, spec } = extension;
+  const account = { apiVersion: "v1", kind: "ServiceAccount", namespace: spec.namespace, name: getAccountName(extension) };
   try {
-    const found = await client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace: spec.namespace, name }, { metadataOnly: true });
+    const found = await client.get(account, { metadataOnly: true });
     if (!found) return "missing";
     return found.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name ? "made" : "there";
   } catch (err) {

@@ -6,13 +6,9 @@ import { goQuote } from "../../../pkg/golang/quote.ts";
 import { ApplyFailed, applyObjects, formatApplied, formatUnfinished } from "../../../pkg/installer/applyObjects.ts";
 import type { BundlePermissions } from "../../../pkg/installer/bundlePermissions.ts";
 import { buildDesiredExtension, type ExtensionOptions, findChangedPaths } from "../../../pkg/installer/extensionSpec.ts";
-import {
-  buildInstallerObjects,
-  createNamespaceObject,
-  findTokenObjects,
-  requireFallback,
-} from "../../../pkg/installer/installerObjects.ts";
+import { buildInstallerObjects, createNamespaceObject, findTokenObjects } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { getGrantName } from "../../../pkg/permissions/grantObjects.ts";
 import { recordChecked, resolveWithDependencies, suggestPackages } from "../../../pkg/preview/resolveWithDependencies.ts";
 import type { SuccessfulResolution } from "../../../pkg/resolve/resolution.ts";
 import { buildExtensionRef, listClusterExtensions } from "../../../pkg/rollout/extensions.ts";
@@ -68,11 +64,6 @@ export async function install(terminal: Terminal, packageName: string, options: 
     const name = options.name ?? packageName;
     const existing = await client.get<ClusterExtension>(buildExtensionRef(name));
     await rejectConflicts(client, name, packageName, existing);
-    if (!existing && !options.createServiceAccount && options.serviceAccount === undefined)
-      throw new Error(
-        "no ServiceAccount: use --create-service-account to create one with exactly the permissions that the bundle needs, --service-account NAME to use an existing one, or --no-service-account if operator-controller may install with its own permissions",
-      );
-    if (!existing && options.serviceAccount === false) await requireFallback(client, options.systemNamespace);
     const found = await withProgress(terminal, `resolving package ${packageName}`, () =>
       resolveBundle(terminal, existing ? { extension: name } : { package: packageName }, { ...options, output: "text" }),
     );
@@ -93,7 +84,7 @@ export async function install(terminal: Terminal, packageName: string, options: 
     const [permissions] = await computeInstallerPermissions(
       terminal,
       [image],
-      { ...request, serviceAccount: extensionOptions.serviceAccount ?? "" },
+      { ...request, serviceAccount: extensionOptions.serviceAccount ?? getGrantName(name) },
       options,
     );
     if (!permissions) throw new Error(`cannot read bundle image ${goQuote(image)}`);
@@ -117,7 +108,7 @@ async function run(
   const { name } = extension.metadata;
   const { dryRun, output } = options;
   const isText = output === "text";
-  if (permissions) terminal.err(formatGrant(terminal, permissions, image));
+  if (permissions) terminal.err(formatGrant(terminal, extension, permissions, image));
   if (dryRun !== undefined) {
     const applied =
       dryRun === "server"
@@ -131,7 +122,9 @@ async function run(
     permissions &&
     !(await confirm(
       terminal,
-      `Grant these permissions to ServiceAccount ${goQuote(`${permissions.installer.namespace}/${permissions.installer.name}`)} and install ${bundle}?`,
+      extension.spec.serviceAccount
+        ? `Grant these permissions to ServiceAccount ${goQuote(`${permissions.installer.namespace}/${permissions.installer.name}`)} and install ${bundle}?`
+        : `Install ${bundle} with these permissions?`,
       options.yes,
     ))
   ) {
@@ -191,15 +184,16 @@ function rejectChanges(existing: ClusterExtension, desired: ClusterExtension): v
   );
 }
 
-/** Returns the requested ServiceAccount, or null for none. An existing extension keeps its ServiceAccount unless an option sets another. */
+/**
+ * Returns the requested ServiceAccount, or null if permission-manager creates it. An existing extension keeps its ServiceAccount unless an option
+ * sets another.
+ */
 function findServiceAccount(
   name: string,
   { serviceAccount, createServiceAccount }: InstallOptions,
   existing: ClusterExtension | undefined,
 ): string | null {
-  if (serviceAccount === false) return null;
-  const suggested = !existing || createServiceAccount ? `${name}-installer` : null;
-  return serviceAccount ?? existing?.spec.serviceAccount?.name ?? suggested;
+  return serviceAccount ?? existing?.spec.serviceAccount?.name ?? (createServiceAccount ? `${name}-installer` : null);
 }
 
 /**
@@ -232,11 +226,11 @@ async function prepare(
   const { extension, permissions, image, bundle, options, existing } = request;
   const { name } = extension.metadata;
   const { namespace, name: account } = permissions.installer;
+  if (extension.spec.serviceAccount === undefined)
+    return { extension, objects: existing ? [] : [extension], permissions: existing ? undefined : permissions, image, bundle };
   const place = (await client.get({ apiVersion: "v1", kind: "Namespace", name: namespace }))
     ? []
     : [createNamespaceObject(name, namespace)];
-  if (extension.spec.serviceAccount === undefined)
-    return { extension, objects: [...place, ...(existing ? [] : [extension])], permissions: undefined, image, bundle };
   const live = await client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace, name: account }, { metadataOnly: true });
   const isOurs = live === undefined || live.metadata.labels?.[LABEL_CREATED_FOR] === name;
   if (!options.createServiceAccount) {
@@ -256,10 +250,18 @@ async function prepare(
   return { extension, objects: [...place, ...own, ...(existing ? [] : [extension])], permissions, image, bundle };
 }
 
-function formatGrant(terminal: Pick<Terminal, "width">, { installer, needed, given }: BundlePermissions, image: string): string {
+function formatGrant(
+  terminal: Pick<Terminal, "width">,
+  { spec }: ClusterExtension,
+  { installer, needed, given }: BundlePermissions,
+  image: string,
+): string {
   const more = `olmv1 rbac ${image} --namespace ${installer.namespace} --service-account ${installer.name}`;
+  const granted = spec.serviceAccount
+    ? `ServiceAccount ${installer.namespace}/${installer.name} gets these permissions to install the bundle`
+    : "permission-manager grants the extension these permissions to install the bundle, if the PermissionPolicy allows them";
   return [
-    `\nServiceAccount ${installer.namespace}/${installer.name} gets these permissions to install the bundle ("manage" means create, get, list, watch, patch and delete):\n`,
+    `\n${granted} ("manage" means create, get, list, watch, patch and delete):\n`,
     formatGrants(terminal, needed, more),
     "\nThe bundle grants its own ServiceAccounts these permissions:\n",
     formatGrants(terminal, given, more),

@@ -4,6 +4,7 @@ import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import { formatAge } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { KindNotServed } from "../../../pkg/kube/errors.ts";
+import { getAccountName } from "../../../pkg/permissions/grantObjects.ts";
 import { findMostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
@@ -158,7 +159,7 @@ function formatWideCells(extension: ClusterExtension): Cell[] {
     describeCatalogs(extension),
     channels.length > 0 ? channels.join(",") : "all",
     version === "" ? "any" : version,
-    spec.serviceAccount?.name ?? "",
+    getAccountName(extension),
     spec.approval ?? "Automatic",
     messageText(status),
   ];

@@ -12,6 +12,7 @@ import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/pe
 import { createPlan } from "../../../pkg/operatorcontroller/plan/createPlan.ts";
 import type { InstallPlan, InstallPlanObject, PlanFinding } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
 import { previewExtension } from "../../../pkg/operatorcontroller/plan/previewExtension.ts";
+import { getAccountName } from "../../../pkg/permissions/grantObjects.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -245,9 +246,9 @@ async function asServiceAccount(extension: ClusterExtension, client: Client): Pr
 }
 
 /** Returns a client with a token for the extension's ServiceAccount. @throws Error with the ServiceAccount if no token can be created. */
-export async function createInstallerClient({ spec }: ClusterExtension, client: Client): Promise<Client> {
-  const name = spec.serviceAccount?.name;
-  if (!name) throw new Error("spec.serviceAccount.name is empty");
+export async function createInstallerClient(extension: ClusterExtension, client: Client): Promise<Client> {
+  const { spec } = extension;
+  const name = getAccountName(extension);
   const source = new ServiceAccountTokens(client).tokenFor(spec.namespace, name);
   try {
     await source();

@@ -74,11 +74,10 @@ export function addInstall(program: Command, terminal: Terminal): void {
     .addOption(
       new Option("--create-service-account", "create ServiceAccount <extension>-installer with the permissions that the bundle needs"),
     )
-    .addOption(new Option("--service-account <name>", "existing ServiceAccount that installs the bundle").conflicts("createServiceAccount"))
     .addOption(
       new Option(
-        "--no-service-account",
-        "install with the permissions of operator-controller; requires its flag --service-account-fallback=controller",
+        "--service-account <name>",
+        "existing ServiceAccount that installs the bundle (default: one that permission-manager creates)",
       ).conflicts("createServiceAccount"),
     )
     .option("-y, --yes", "grant the permissions without prompting")

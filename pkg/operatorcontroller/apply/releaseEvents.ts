@@ -3,6 +3,7 @@ import type { EVENTS, EventReason, EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { findProblem } from "../../api/problems.ts";
 import { overridesProxy } from "../../api/proxy.ts";
+import { getAccountName } from "../../permissions/grantObjects.ts";
 import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { determineOwnership, type ExtensionExists, type Owner } from "../../release/ownership.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
@@ -96,7 +97,6 @@ export class ReleaseEvents {
   }
 
   #account(): string {
-    const { namespace, serviceAccount } = this.#extension.spec;
-    return serviceAccount?.name ? `ServiceAccount ${namespace}/${serviceAccount.name}` : "operator-controller";
+    return `ServiceAccount ${this.#extension.spec.namespace}/${getAccountName(this.#extension)}`;
   }
 }

@@ -5,7 +5,8 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { getProblems } from "../../errors/errors.ts";
 import { Client } from "../../kube/client.ts";
 import { ServiceAccountTokens } from "../../kube/tokens.ts";
-import { Identities, type ServiceAccountFallback, ServiceAccountMissing } from "./identity.ts";
+import { Identities, ServiceAccountMissing } from "./identity.ts";
+import { ManagedPermissions, type ManagedPermissionsMode } from "./managedPermissions.ts";
 
 const TOKEN = "/api/v1/namespaces/x-system/serviceaccounts/x-installer/token";
 const NAMESPACE = "/api/v1/namespaces/x-system";
@@ -19,7 +20,7 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-async function start(responses: Record<string, Answer>, fallback: ServiceAccountFallback = "deny") {
+async function start(responses: Record<string, Answer>, mode: ManagedPermissionsMode = "off") {
   let minted = 0;
   const mint = (): Answer => ({ json: { status: { token: `t${++minted}`, expirationTimestamp: "2100-01-01T00:00:00Z" } } });
   const api = await LoopbackApi.start(
@@ -30,7 +31,7 @@ async function start(responses: Record<string, Answer>, fallback: ServiceAccount
     () => client.close(),
     () => api[Symbol.asyncDispose](),
   );
-  return { api, client, identities: new Identities(client, new ServiceAccountTokens(client), fallback) };
+  return { api, client, identities: new Identities(client, new ServiceAccountTokens(client), new ManagedPermissions(client, mode)) };
 }
 
 const noAccount = statusAnswer(404, "NotFound", 'serviceaccounts "x-installer" not found');
@@ -84,9 +85,7 @@ test.for([{}, { serviceAccount: undefined }, { serviceAccount: {} }])(
         { type: "ServiceAccountNotSet", next: expect.stringContaining("olmv1 rbac --namespace x-system --service-account NAME BUNDLE") },
       ],
     });
-    const allowed = await start({}, "controller");
-    expect(await allowed.identities.clientFor(extension, signal)).toBe(allowed.client);
-    expect([...denied.api.log, ...allowed.api.log]).toEqual([]);
+    expect(denied.api.log).toEqual([]);
   },
 );
 

@@ -5,13 +5,11 @@ import { getErrorMessage, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNamespaceMissing, isNotFound, KubeError } from "../../kube/errors.ts";
 import type { ServiceAccountTokens } from "../../kube/tokens.ts";
+import { getAccountName } from "../../permissions/grantObjects.ts";
 import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 import type { WatchIdentity } from "../watches/streamPool.ts";
 import type { ManagedPermissions } from "./managedPermissions.ts";
 import type { MayWatchAll } from "./ownRules.ts";
-
-/** The identity for an extension without ServiceAccount: none (deny), the controller's own, or one that permission-manager creates (managed). */
-export type ServiceAccountFallback = "deny" | "controller" | "managed";
 
 /** Thrown if the ServiceAccount or its namespace does not exist. */
 export class ServiceAccountMissing extends WaitingError {}
@@ -32,33 +30,25 @@ const FAILED_VALIDATION = "operation cannot proceed due to the following validat
 export class Identities {
   readonly #client: Client;
   readonly #tokens: ServiceAccountTokens;
-  readonly #fallback: ServiceAccountFallback;
-  readonly #managed: Pick<ManagedPermissions, "covers" | "findAccount"> | undefined;
+  readonly #managed: Pick<ManagedPermissions, "covers" | "findAccount">;
   /** By extension name. */
   readonly #scoped = new Map<string, Scoped>();
 
-  constructor(
-    client: Client,
-    tokens: ServiceAccountTokens,
-    fallback: ServiceAccountFallback,
-    managed?: Pick<ManagedPermissions, "covers" | "findAccount">,
-  ) {
-    this.#managed = managed;
+  constructor(client: Client, tokens: ServiceAccountTokens, managed: Pick<ManagedPermissions, "covers" | "findAccount">) {
     this.#client = client;
     this.#tokens = tokens;
-    this.#fallback = fallback;
+    this.#managed = managed;
   }
 
   /**
    * Returns the client with the identity of the extension's ServiceAccount, after creating its token.
-   * @throws TerminalError Blocked if the extension has no ServiceAccount and the fallback is deny.
+   * @throws TerminalError Blocked if the extension has no ServiceAccount and managed permissions are off.
    * @throws WaitingError Retrying if the ServiceAccount or its namespace does not exist (ServiceAccountMissing), permission-manager has not created
    * it yet, or creating its token is denied; the signal's reason when it aborts.
    */
   async clientFor(extension: Readonly<ClusterExtension>, signal: AbortSignal): Promise<Client> {
     const { namespace, serviceAccount } = extension.spec;
-    if (!serviceAccount?.name && this.#fallback === "controller") return this.#client;
-    const account = this.#managed?.covers(extension) ? (await this.#managed.findAccount(extension, signal)).name : serviceAccount?.name;
+    const account = this.#managed.covers(extension) ? (await this.#managed.findAccount(extension, signal)).name : serviceAccount?.name;
     if (!account) {
       const message = "spec.serviceAccount.name is empty";
       const next =
@@ -139,11 +129,9 @@ export class Identities {
 }
 
 /** Returns the identity that watches an extension's objects. Extensions with the same ServiceAccount share their watches. */
-export function getWatchIdentity({ spec }: Readonly<ClusterExtension>, scoped: Client, mayWatchAll?: MayWatchAll): WatchIdentity {
-  const account = spec.serviceAccount?.name;
-  return account
-    ? { key: `${spec.namespace}/${account}`, isController: false, client: scoped, ...(mayWatchAll ? { mayWatchAll } : {}) }
-    : getControllerWatchIdentity(scoped);
+export function getWatchIdentity(extension: Readonly<ClusterExtension>, scoped: Client, mayWatchAll?: MayWatchAll): WatchIdentity {
+  const key = `${extension.spec.namespace}/${getAccountName(extension)}`;
+  return { key, isController: false, client: scoped, ...(mayWatchAll ? { mayWatchAll } : {}) };
 }
 
 /** Returns the identity of operator-controller itself for watches. */

@@ -7,6 +7,10 @@ import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
 import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 
+/** Whether permission-manager runs. */
+export const MANAGED_PERMISSIONS_MODES = ["on", "off"] as const;
+export type ManagedPermissionsMode = (typeof MANAGED_PERMISSIONS_MODES)[number];
+
 /** A ServiceAccount. */
 export interface AccountRef {
   readonly namespace: string;
@@ -24,10 +28,9 @@ export class ManagedPermissions {
   readonly #client: Pick<Client, "get" | "create" | "patch">;
   readonly #isEnabled: boolean;
 
-  /** @param isEnabled whether permission-manager runs */
-  constructor(client: Pick<Client, "get" | "create" | "patch">, isEnabled: boolean) {
+  constructor(client: Pick<Client, "get" | "create" | "patch">, mode: ManagedPermissionsMode) {
     this.#client = client;
-    this.#isEnabled = isEnabled;
+    this.#isEnabled = mode !== "off";
   }
 
   /** Reports whether permission-manager grants the permissions of an extension. */

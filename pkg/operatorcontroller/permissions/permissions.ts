@@ -6,6 +6,7 @@ import { mapInParallel } from "../../async/concurrency.ts";
 import { findProvider } from "../../certificates/providers.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
+import { getAccountName } from "../../permissions/grantObjects.ts";
 import type { PermissionHolder } from "../../rbac/escalation.ts";
 import { type Grant, type PolicyRule, splitRule } from "../../rbac/policyRule.ts";
 import { computeRequiredRules, type RequiredRules, type RuleOptions } from "../../rbac/requiredRules.ts";
@@ -163,8 +164,7 @@ function formatCondition(missing: RequiredRules, { error }: OwnRules): string {
 }
 
 function newPermissionProblem(missing: RequiredRules, { extension, images, desired, config }: PermissionRequest): Problem {
-  const { namespace, serviceAccount } = extension.spec;
-  const account = serviceAccount?.name ? `ServiceAccount ${namespace}/${serviceAccount.name}` : "operator-controller";
+  const account = `ServiceAccount ${extension.spec.namespace}/${getAccountName(extension)}`;
   return newProblem("MissingPermissions", {
     message: `${account} lacks permissions that the bundle needs`,
     next: `${formatRbacCommand(extension, images, findProvider(desired)?.name, config)} | kubectl apply -f -`,
