@@ -15,16 +15,16 @@ interface FileCopy {
   when: string;
 }
 
+/** Condition for permission-manager. */
+const MANAGED = 'ne .Values.permissions.mode "Off"';
+
 const COPIES: readonly FileCopy[] = [
   { from: "rbac/operator-controller.yaml", to: "rbac/operator-controller.yaml", when: "" },
   { from: "rbac/catalogd.yaml", to: "rbac/catalogd.yaml", when: "" },
   { from: "rbac/metrics.yaml", to: "rbac/metrics.yaml", when: "" },
   { from: "rbac/dependencies.yaml", to: "rbac/dependencies.yaml", when: "" },
-  {
-    from: "overlays/cluster-admin/cluster-admin.yaml",
-    to: "rbac/cluster-admin.yaml",
-    when: 'eq .Values.operatorController.serviceAccountFallback "controller"',
-  },
+  { from: "rbac/permission-manager.yaml", to: "rbac/permission-manager.yaml", when: MANAGED },
+  { from: "permissions/admission.yaml", to: "admission/permissions.yaml", when: MANAGED },
   { from: "overlays/shared-watch/shared-watch.yaml", to: "rbac/shared-watch.yaml", when: ".Values.operatorController.sharedWatches" },
   { from: "manager/serving-certificates.yaml", to: "serving-certificates.yaml", when: 'eq (include "olmv1.tlsSource" .) "self-managed"' },
   { from: "openshift/service-ca.yaml", to: "service-ca.yaml", when: 'eq (include "olmv1.tlsSource" .) "service-ca"' },

@@ -158,12 +158,7 @@ export interface InstallationOptions {
 /** The servers by program name. */
 export type ServerName = "catalogd" | "operator-controller" | "permission-manager";
 
-/** The ServiceAccount of each server, in the system namespace. */
-const ACCOUNTS: Readonly<Record<ServerName, string>> = {
-  catalogd: "catalogd-controller-manager",
-  "operator-controller": "operator-controller-controller-manager",
-  "permission-manager": "permission-manager",
-};
+const SERVERS: readonly ServerName[] = ["catalogd", "operator-controller", "permission-manager"];
 
 /** The servers, running as separate processes with only the permissions in config. */
 export interface Installation {
@@ -324,8 +319,8 @@ class TokenFiles {
   }
 
   async write(): Promise<void> {
-    for (const name of Object.keys(ACCOUNTS) as ServerName[]) {
-      const account = ACCOUNTS[name];
+    for (const name of SERVERS) {
+      const account = `${name}-controller-manager`;
       const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${account}/token`;
       const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: TOKEN_SECONDS } };
       const response = (await this.#admin.raw("POST", path, body)) as { status?: { token?: string } };

@@ -17,7 +17,7 @@
 {{ .program }}-{{ ternary "serving-cert" "cert" (eq (include "olmv1.tlsSource" .root) "self-managed") }}
 {{- end }}
 
-{{- /* Settings of both servers for a Pod: flags, mounts, volumes, environment. */}}
+{{- /* Settings of catalogd and operator-controller for a Pod: flags, mounts, volumes, environment. */}}
 {{- define "olmv1.commonArgs" -}}
 {{- if ne (include "olmv1.tlsSource" .) "self-managed" }}
 - --tls-cert=/etc/olmv1/tls/tls.crt
@@ -26,14 +26,19 @@
 {{- if .Values.openshift.enabled }}
 - --tls-profile=cluster
 {{- end }}
+{{- with .Values.registries.globalPullSecret }}
+- --global-pull-secret={{ . }}
+{{- end }}
+{{- include "olmv1.registryArgs" . }}
+{{- end }}
+
+{{- /* Settings of all servers for registries. */}}
+{{- define "olmv1.registryArgs" -}}
 {{- if .Values.registries.conf }}
 - --registries-conf=/etc/olmv1/registries/registries.conf
 {{- end }}
 {{- if or .Values.registries.conf .Values.registries.authorities }}
 - --pull-cas-dir=/etc/olmv1/authorities
-{{- end }}
-{{- with .Values.registries.globalPullSecret }}
-- --global-pull-secret={{ . }}
 {{- end }}
 {{- if .Values.signatures.policy }}
 - --signature-policy=/etc/olmv1/signatures/policy.json
@@ -48,6 +53,10 @@
   mountPath: /etc/olmv1/tls
   readOnly: true
 {{- end }}
+{{- include "olmv1.registryMounts" . }}
+{{- end }}
+
+{{- define "olmv1.registryMounts" -}}
 {{- if .Values.registries.conf }}
 - name: registries
   mountPath: /etc/olmv1/registries
@@ -73,7 +82,11 @@
   secret:
     secretName: {{ include "olmv1.tlsSecret" . }}
 {{- end }}
-{{- with .root.Values }}
+{{- include "olmv1.registryVolumes" .root }}
+{{- end }}
+
+{{- define "olmv1.registryVolumes" -}}
+{{- with .Values }}
 {{- if .registries.conf }}
 - name: registries
   configMap:
