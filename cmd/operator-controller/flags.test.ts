@@ -6,7 +6,7 @@ test("operator-controller by default rejects extensions without a ServiceAccount
   expect(parseFlags([])).toMatchObject({
     "system-namespace": "olmv1-system",
     "cache-path": "/var/cache/operator-controller",
-    "service-account-fallback": "deny",
+    "managed-permissions": "on",
     "webhook-cert-provider": "auto",
     "drift-interval": 300_000,
     "max-backoff": 120_000,
@@ -29,7 +29,7 @@ test.for([
 });
 
 test.for([
-  [["--service-account-fallback", "root"], "--service-account-fallback: "],
+  [["--managed-permissions", "root"], "--managed-permissions: "],
   [["--global-pull-secret=/a"], "incorrect number of components; value of global-pull-secret should be of the format <namespace>/<name>"],
   [["--max-concurrent-reconciles", "0"], "--max-concurrent-reconciles: "],
   [["--drift-interval", "5"], '--drift-interval: must be a duration of at least one second, such as "5m"'],

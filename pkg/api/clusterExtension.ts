@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { AvailableUpdates, BlockedUpdate, Inventory, KeptCrds, Plan, ProvidedApis } from "./clusterExtensionStatus.ts";
-import { CRD_UPGRADE_CHECKS, EXTENSION_NAME_MAX } from "./constants.ts";
+import { CRD_UPGRADE_CHECKS, EXTENSION_NAME_MAX, MANAGED_ACCOUNT_PREFIX } from "./constants.ts";
 import { extensionConfig } from "./extensionConfig.ts";
 import { conditions, labelSelector } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
@@ -137,12 +137,20 @@ const source = withRules(
   unionMember("sourceType", "Catalog", "catalog", "catalog is required when sourceType is Catalog, and forbidden otherwise"),
 ).describe("source selects the bundle to install.");
 
+/** Otherwise, everyone who may write a ClusterExtension could use the permissions of another extension in the same namespace. */
+const OWN_ACCOUNT: Rule<string> = {
+  rule: `!self.startsWith('${MANAGED_ACCOUNT_PREFIX}')`,
+  message: `name must not start with ${MANAGED_ACCOUNT_PREFIX}: permission-manager creates ServiceAccounts with this prefix`,
+  holds: (name) => !name.startsWith(MANAGED_ACCOUNT_PREFIX),
+};
+
 const serviceAccount = z
   .object({
     name: withRules(
       z.string().min(1).max(253),
       immutable("name is immutable once set but may be cleared"),
       matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`),
+      OWN_ACCOUNT,
     )
       .optional()
       .describe("name is the name of a ServiceAccount in spec.namespace. Immutable once set, but you may clear it. A DNS-1123 subdomain."),
@@ -233,7 +241,7 @@ const template = z
       .describe("namespace is the spec.namespace of created extensions. Default: spec.namespace of this extension."),
     serviceAccount: z
       .object({
-        name: withRules(z.string().min(1).max(253), matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`)).describe(
+        name: withRules(z.string().min(1).max(253), matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`), OWN_ACCOUNT).describe(
           "name is the name of a ServiceAccount in the namespace of created extensions. A DNS-1123 subdomain.",
         ),
       })

@@ -23,6 +23,8 @@ export const CERTIFICATES_FIELD_MANAGER = `${FIELD_MANAGER}/certificates`;
 /** Default namespace of the controllers and release Secrets. */
 export const SYSTEM_NAMESPACE = "olmv1-system";
 
+/** Start of the names of ServiceAccounts that permission-manager creates. */
+export const MANAGED_ACCOUNT_PREFIX = "olmv1-extension-";
 /** On every object that permission-manager creates: name of the ClusterExtension that it belongs to. */
 export const LABEL_PERMISSIONS_FOR = `${GROUP}/permissions-for`;
 /** Kind of the object that owns an applied object: always "ClusterExtension". */

@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
+import { LABEL_PERMISSIONS_FOR, MANAGED_ACCOUNT_PREFIX } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { buildTokenRule, type Installer, roleAndBinding, type Subject } from "../rbac/installerManifests.ts";
 import type { PolicyRule } from "../rbac/policyRule.ts";
@@ -7,12 +7,11 @@ import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { compareText } from "../text/compare.ts";
 
 /** Prefixes of the names of all objects that permission-manager creates; config/permissions/admission.yaml requires them. */
-const GRANT_PREFIX = "olmv1-extension-";
 const TOKEN_PREFIX = "olmv1-token-";
 
 /** Returns the name of the ServiceAccount and the roles of an extension. At most 69 characters. */
 export function getGrantName(extension: string): string {
-  return `${GRANT_PREFIX}${extension}`;
+  return `${MANAGED_ACCOUNT_PREFIX}${extension}`;
 }
 
 /** Returns the name of the ServiceAccount that manages an extension's objects: the one in spec, or the one that permission-manager creates. */
@@ -22,7 +21,7 @@ export function getAccountName({ metadata, spec }: Pick<ClusterExtension, "metad
 
 /** Reports whether permission-manager creates objects with this name. */
 export function isGrantName(name: string): boolean {
-  return name.startsWith(GRANT_PREFIX) || name.startsWith(TOKEN_PREFIX);
+  return name.startsWith(MANAGED_ACCOUNT_PREFIX) || name.startsWith(TOKEN_PREFIX);
 }
 
 /** Returns the ServiceAccount of an extension. */

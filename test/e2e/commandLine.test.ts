@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, LABEL_CREATED_FOR } from "../../pkg/api/constants.ts";
-import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import type { InstallPlan } from "../../pkg/operatorcontroller/plan/installPlan.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
@@ -11,16 +11,6 @@ import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
 import { serviceAccount } from "../support/serviceAccounts.ts";
 
 const DEFINITION = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "greetings.hello.example.com" };
-const createDeployment = (name: string, namespace: string): KubeObject => ({
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { name, namespace },
-  spec: {
-    replicas: 0,
-    selector: { matchLabels: { app: name } },
-    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "manager", image: "x", args: ["--metrics"] }] } },
-  },
-});
 const GREETING = { apiVersion: "hello.example.com/v1alpha1", kind: "Greeting" };
 
 // Source: D-01, D-03, D-07, D-12, D-28: everyday tasks with the command line only.
@@ -233,10 +223,6 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     const namespace = await cluster.namespace("poor");
     await serviceAccount(cluster.client, namespace, "poor", []);
     const args = ["install", SAMPLE_PACKAGE, "-n", namespace, "--version", "1.0.0"];
-    expect(await olmv1(...args)).toMatchObject({
-      code: 2,
-      err: expect.stringContaining("no ServiceAccount: use --create-service-account") as string,
-    });
     expect(await olmv1(...args, "--service-account", "nobody")).toMatchObject({
       code: 2,
       err: expect.stringContaining("does not exist: use --create-service-account, or create it with olmv1 rbac") as string,
@@ -250,22 +236,12 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     const unfit = await olmv1("install", SAMPLE_PACKAGE, "-n", "Not_One", "--create-service-account", "--yes");
     expect(unfit).toMatchObject({ code: 2, err: expect.stringContaining("spec.namespace") as string });
     expect(unfit.err).not.toContain("gets these permissions");
-    const alone = [...args, "--name", "alone", "--no-service-account"];
     const spec = "{.items[-1:].kind} {.items[-1:].spec.serviceAccount}";
-    expect((await olmv1(...alone, "--dry-run=client", "-o", `jsonpath=${spec}`)).out).toBe("ClusterExtension ");
-    // olmv1 reads from operator-controller's Deployment whether a ServiceAccount is required, or detects it.
-    const tried = await olmv1(...alone, "--timeout", "20s");
-    expect(tried).toMatchObject({ code: 1 });
-    expect(tried.err).toContain("The extension has no ServiceAccount, which this controller requires.");
-    expect(await olmv1("uninstall", "alone", "--yes")).toMatchObject({ code: 0 });
-    const controller = createDeployment("operator-controller-controller-manager", "olmv1-system");
-    await cluster.client.create(controller);
-    expect(await olmv1(...alone)).toMatchObject({
-      code: 2,
-      out: "",
-      err: expect.stringContaining("has no --service-account-fallback=controller): --create-service-account creates one") as string,
+    const alone = await olmv1(...args, "--name", "alone", "--yes", "--dry-run=client", "-o", `jsonpath=${spec}`);
+    expect(alone).toMatchObject({
+      out: "ClusterExtension ",
+      err: expect.stringContaining("permission-manager grants the extension") as string,
     });
-    await cluster.client.delete(toObjectRef(controller));
     const taken = await olmv1(...args, "--name", name, "--create-service-account", "--yes", "--dry-run=client");
     expect(taken).toMatchObject({ code: 0 });
     // A role of another owner with the name of one that olmv1 would create.

@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseFlags as parseCatalogdFlags } from "../../cmd/catalogd/flags.ts";
 import { parseFlags } from "../../cmd/operator-controller/flags.ts";
+import { parseFlags as parsePermissionManagerFlags } from "../../cmd/permission-manager/flags.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { SUPPORTED_KINDS } from "../../pkg/bundle/validate.ts";
@@ -23,13 +24,19 @@ import { describeWithData } from "../support/sharedData.ts";
 const CONFIG = join(import.meta.dirname, "../../config");
 const CONTROLLER = "operator-controller-controller-manager";
 const CATALOGD = "catalogd-controller-manager";
+const PERMISSION_MANAGER = "permission-manager-controller-manager";
+/** Every server, with the parser of its flags. */
+const SERVERS = [
+  [CONTROLLER, parseFlags],
+  [CATALOGD, parseCatalogdFlags],
+  [PERMISSION_MANAGER, parsePermissionManagerFlags],
+] as const;
 const SAMPLE_NAMESPACE = "cockroachdb";
 /** Arguments of `kubectl apply -k`. */
 const FOLDERS = [
   "config",
   "config/admission",
   "config/openshift",
-  "config/overlays/cluster-admin",
   "config/overlays/shared-watch",
   "config/overlays/air-gapped",
   "config/overlays/signatures",
@@ -138,16 +145,6 @@ describeWithCluster("config", (cluster) => {
     expect(parseCatalogdFlags(catalogd)).toMatchObject({ "external-address": `catalogd-service.${OPENSHIFT_NAMESPACE}.svc` });
   });
 
-  test("overlay cluster-admin only adds a binding to cluster-admin and flag --service-account-fallback=controller", async () => {
-    const [plain, overlay] = [await renderKustomization("config"), await renderKustomization("config/overlays/cluster-admin")];
-    expect(listNames(overlay)).toEqual([...listNames(plain), "ClusterRoleBinding /operator-controller-cluster-admin"].sort());
-    const flags = findDeployment(overlay, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [];
-    expect(parseFlags(flags)).toMatchObject({ "service-account-fallback": "controller" });
-    expect(parseFlags(findDeployment(plain, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [])).toMatchObject({
-      "service-account-fallback": "deny",
-    });
-  });
-
   // Source: O-14.
   test("overlay shared-watch adds permission to list and watch every kind of bundle content except Secrets", async () => {
     const [plain, overlay] = [await renderKustomization("config"), await renderKustomization("config/overlays/shared-watch")];
@@ -172,12 +169,9 @@ describeWithCluster("config", (cluster) => {
   });
 
   // Source: S0-117.
-  test("the air-gapped overlay sets registries.conf and the CA certificates for both servers, and only config/samples contains a ClusterCatalog", async () => {
+  test("the air-gapped overlay sets registries.conf and the CA certificates for all servers, and only config/samples contains a ClusterCatalog", async () => {
     const overlay = await renderKustomization("config/overlays/air-gapped");
-    for (const [name, parse] of [
-      [CONTROLLER, parseFlags],
-      [CATALOGD, parseCatalogdFlags],
-    ] as const) {
+    for (const [name, parse] of SERVERS) {
       const { containers, volumes } = findDeployment(overlay, name).template.spec;
       expect(parse(containers[0]?.args.slice(1) ?? [])).toMatchObject({
         "registries-conf": "/etc/olmv1/registries/registries.conf",
@@ -191,12 +185,9 @@ describeWithCluster("config", (cluster) => {
     }
   });
 
-  test("overlay signatures sets a signature policy for both servers, and the policy accepts images of real registries", async () => {
+  test("overlay signatures sets a signature policy for all servers, and the policy accepts images of real registries", async () => {
     const overlay = await renderKustomization("config/overlays/signatures");
-    for (const [name, parse] of [
-      [CONTROLLER, parseFlags],
-      [CATALOGD, parseCatalogdFlags],
-    ] as const) {
+    for (const [name, parse] of SERVERS) {
       const { containers, volumes } = findDeployment(overlay, name).template.spec;
       expect(parse(containers[0]?.args.slice(1) ?? [])).toMatchObject({ "signature-policy": "/etc/olmv1/signatures/policy.json" });
       expect(volumes.flatMap(({ configMap }) => configMap?.name ?? [])).toEqual(["signatures"]);
@@ -208,7 +199,7 @@ describeWithCluster("config", (cluster) => {
     expect(listUnsupportedScopes(policy)).toEqual({});
   });
 
-  describe("replicas of both servers", () => {
+  describe("replicas of all servers", () => {
     let objects: KubeObject[];
     beforeAll(async () => {
       objects = await renderKustomization("config");
@@ -217,6 +208,7 @@ describeWithCluster("config", (cluster) => {
     test.for([
       ["catalogd", parseCatalogdFlags],
       ["operator-controller", parseFlags],
+      ["permission-manager", parsePermissionManagerFlags],
     ] as const)(
       "the Deployment of %s uses leader election, spreads its replicas, and keeps a replica during updates and node drains",
       ([program, parse]) => {
@@ -242,7 +234,7 @@ describeWithCluster("config", (cluster) => {
       const policies = objects.filter(({ kind }) => kind === "NetworkPolicy");
       const specs = new Map(policies.map(({ metadata, ...policy }) => [metadata.name, policy["spec"] as Record<string, unknown>]));
       expect(specs.get("default-deny-all-traffic")).toEqual({ podSelector: {}, policyTypes: ["Ingress", "Egress"] });
-      for (const program of ["catalogd", "operator-controller"]) {
+      for (const program of ["catalogd", "operator-controller", "permission-manager"]) {
         const { ports } = findDeployment(objects, `${program}-controller-manager`).template.spec.containers[0] ?? { ports: [] };
         const opened = specs.get(`${program}-controller-manager`) as { podSelector: unknown; ingress: { ports: { port: string }[] }[] };
         expect(opened.podSelector).toEqual({ matchLabels: { "app.kubernetes.io/name": program } });
@@ -251,14 +243,14 @@ describeWithCluster("config", (cluster) => {
     });
   });
 
-  test("an overlay next to config can set the image of both servers", async () => {
+  test("an overlay next to config can set the image of all servers", async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), "olmv1-image-")));
     try {
       const image = { name: "localhost/olmv1", newName: "registry.example.com/olmv1", newTag: "0.1.0" };
       const text = JSON.stringify({ resources: [relative(folder, CONFIG)], images: [image] });
       await writeFile(join(folder, "kustomization.yaml"), text);
       const objects = await renderKustomization(folder);
-      for (const name of [CONTROLLER, CATALOGD])
+      for (const [name] of SERVERS)
         expect(findDeployment(objects, name).template.spec.containers[0]).toMatchObject({ image: "registry.example.com/olmv1:0.1.0" });
     } finally {
       await rm(folder, { recursive: true });
@@ -281,7 +273,6 @@ describeWithCluster("config", (cluster) => {
       "openshift/service-ca.yaml",
       "openshift/tls-profile.yaml",
       UPGRADE_CHECKER,
-      "overlays/cluster-admin/cluster-admin.yaml",
       "overlays/shared-watch/shared-watch.yaml",
     ];
     expect(files.filter((file) => isOverlay(file) && !file.startsWith("prometheus/")).sort()).toEqual(own);

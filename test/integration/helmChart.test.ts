@@ -28,11 +28,6 @@ interface Variant {
 const VARIANTS: Variant[] = [
   { name: "without values", folders: ["."], args: WITH_NAMESPACE },
   {
-    name: "serviceAccountFallback controller",
-    folders: ["overlays/cluster-admin"],
-    args: [...WITH_NAMESPACE, "--set", "operatorController.serviceAccountFallback=controller"],
-  },
-  {
     name: "sharedWatches",
     folders: ["overlays/shared-watch"],
     args: [...WITH_NAMESPACE, "--set", "operatorController.sharedWatches=true"],
