@@ -1,8 +1,10 @@
 import { setFlagsFromString } from "node:v8";
+import { systemClock } from "../../pkg/async/clock.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogs/catalogClient.ts";
+import { AdmissionGuard } from "../../pkg/permissionmanager/admissionGuard.ts";
 import { PermissionManager } from "../../pkg/permissionmanager/permissionManager.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
@@ -31,6 +33,7 @@ async function run(flags: Flags): Promise<void> {
     packages,
     systemNamespace: flags["system-namespace"],
     webhookCertProvider: flags["webhook-cert-provider"],
+    admission: new AdmissionGuard(client, systemClock),
     defaultGrant: flags["default-grant"],
     workers: flags["max-concurrent-reconciles"],
     maxBackoffMs: flags["max-backoff"],

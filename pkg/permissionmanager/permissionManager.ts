@@ -19,6 +19,7 @@ import { CatalogPackages, type PackageReader } from "../operatorcontroller/catal
 import { getControllerSubject } from "../rbac/installerManifests.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Metrics, registerControllerMetrics, registerQueueMetrics } from "../telemetry/metrics.ts";
+import type { AdmissionGuard } from "./admissionGuard.ts";
 import { GrantWriter } from "./grantWriter.ts";
 import { PermissionReconciler } from "./permissionReconciler.ts";
 import { computePermissionEvents } from "./permissionStatus.ts";
@@ -37,6 +38,8 @@ export interface PermissionManagerOptions {
   readonly packages: PackageReader;
   readonly systemNamespace: string;
   readonly webhookCertProvider: WebhookCertProvider;
+  /** Checks that admission policies limit `client`. */
+  readonly admission: Pick<AdmissionGuard, "check">;
   /** The grant of policy `default` if it does not exist. */
   readonly defaultGrant: Grant;
   readonly workers: number;
@@ -75,6 +78,7 @@ export class PermissionManager {
       writer: new GrantWriter(client, getControllerSubject(systemNamespace)),
       statuses: new StatusWriter({ client, events: this.#events, describe: computePermissionEvents }),
       defaultGrant: options.defaultGrant,
+      admission: options.admission,
       now: () => new Date(),
     });
     this.#permissions.onEvent(({ object }) => queue.add(object.metadata.name));

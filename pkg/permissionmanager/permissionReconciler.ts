@@ -15,12 +15,14 @@ import type { ReconcileContext, ReconcileOutcome } from "../controller/controlle
 import { StatusWriter, UpdateError } from "../controller/statusWriter.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
+import { formatTime } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
 import { isAlreadyExists, isConflict } from "../kube/errors.ts";
 import { getManagedInstaller, labelForExtension } from "../permissions/grantObjects.ts";
 import { planGrant } from "../permissions/grantPlan.ts";
 import { judgePermissions } from "../permissions/judgePermissions.ts";
 import { findExceededLimit, findUncovered } from "../permissions/policySelection.ts";
+import type { AdmissionGuard } from "./admissionGuard.ts";
 import { type BundleRulesServices, deriveBundleRules, UnverifiedRequest } from "./bundleRules.ts";
 import { type GrantedObjects, type GrantWriter, PERMISSION_FIELD_MANAGER } from "./grantWriter.ts";
 import { computePermissionsStatus, type GrantOutcome, type GrantScope } from "./permissionStatus.ts";
@@ -37,6 +39,7 @@ const POD_SECURITY = "baseline";
 export interface PermissionServices extends BundleRulesServices {
   readonly api: Pick<Client, "get" | "create" | "patch" | "delete">;
   readonly writer: GrantWriter;
+  readonly admission: Pick<AdmissionGuard, "check">;
   readonly statuses: StatusWriter<ExtensionPermissions>;
   readonly defaultGrant: Grant;
   readonly now: () => Date;
@@ -52,7 +55,7 @@ export class PermissionReconciler {
 
   /** @throws UpdateError, KubeError, RetryableError and TerminalError of the derivation */
   async reconcile(name: string, { log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
-    const { api, writer, statuses } = this.#services;
+    const { api, writer, statuses, admission } = this.#services;
     const permissions = await api.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal });
     if (!permissions) return undefined;
     const extension = await api.get<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, { signal });
@@ -73,15 +76,20 @@ export class PermissionReconciler {
     if (!(await this.#addFinalizer(permissions))) return undefined;
     const installer = getManagedInstaller(name, extension.spec.namespace);
     const scope: GrantScope = { policy: DEFAULT_POLICY, namespace: installer.namespace, serviceAccount: installer.name };
+    const report = (outcome: GrantOutcome): Promise<unknown> =>
+      statuses.write(permissions, computePermissionsStatus(permissions, scope, outcome, formatTime(this.#services.now())), log);
+    try {
+      await admission.check(signal);
+    } catch (err) {
+      signal.throwIfAborted();
+      await report({ kind: "rejected", state: "Failed", message: getErrorMessage(err), rules: granted.rules });
+      throw err;
+    }
     await this.#ensureNamespace(name, installer.namespace);
     const { outcome, error } = await this.#decide(permissions, extension, granted, scope, signal);
     const rules = outcome.kind === "planned" ? outcome.plan.rules : outcome.rules;
     await writer.write(name, installer.namespace, rules, granted);
-    const now = this.#services
-      .now()
-      .toISOString()
-      .replace(/\.\d+Z$/, "Z");
-    await statuses.write(permissions, computePermissionsStatus(permissions, scope, outcome, now), log);
+    await report(outcome);
     if (error instanceof UnverifiedRequest) return { requeueAfterMs: RETRY_MS };
     if (error !== undefined) throw error;
     return undefined;
