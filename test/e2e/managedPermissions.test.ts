@@ -154,11 +154,7 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
       "permission-manager",
       "bind the role of an extension to another ServiceAccount",
       (client) =>
-        client.patch(
-          { apiVersion: RBAC, kind: "ClusterRoleBinding", name: ACCOUNT },
-          { subjects: [{ kind: "ServiceAccount", namespace: SYSTEM_NAMESPACE, name: "permission-manager-controller-manager" }] },
-          { type: "merge" },
-        ),
+        client.create(binding("olmv1-extension-new", "admin", { name: "olmv1-extension-new", labels: { [LABEL_PERMISSIONS_FOR]: "new" } })),
       /only grants permissions to the ServiceAccount of the same extension/,
     ],
     [
@@ -238,7 +234,7 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
     ["a package of another extension", { packageName: "truck", name: "truck.v1.0.0" }, /but the extension installs "car"/],
     ["a catalog that does not exist", { catalog: "other" }, /does not select ClusterCatalog "other"/],
   ])("permission-manager grants nothing when operator-controller requests %s", async ([, bundle, message]) => {
-    await world.installation.servers["operator-controller"].stop(); // it would correct the request
+    await world.installation.servers["operator-controller"].stop(); // so that only the attacker writes requests
     const before = await readPermissions();
     const role = await cluster.client.get({ apiVersion: RBAC, kind: "ClusterRole", name: ACCOUNT });
     try {
@@ -251,6 +247,7 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
       });
       expect((await cluster.client.get({ apiVersion: RBAC, kind: "ClusterRole", name: ACCOUNT }))?.["rules"]).toEqual(role?.["rules"]);
     } finally {
+      await clients["operator-controller"].patch(PERMISSIONS, { spec: before.spec ?? {} }, { type: "merge" });
       await world.installation.restart("operator-controller");
     }
     await eventually(async () => expect((await readPermissions()).status?.state).toBe("Granted"));
