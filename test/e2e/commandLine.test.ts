@@ -263,7 +263,9 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     expect(await olmv1(...alone)).toMatchObject({
       code: 2,
       out: "",
-      err: expect.stringContaining("has no --service-account-fallback=controller): --create-service-account creates one") as string,
+      err: expect.stringContaining(
+        "has no --service-account-fallback=controller. Use --create-service-account to create a ServiceAccount",
+      ) as string,
     });
     await cluster.client.delete(toObjectRef(controller));
     const taken = await olmv1(...args, "--name", name, "--create-service-account", "--yes", "--dry-run=client");
