@@ -65,7 +65,7 @@ const Flags = z
     "health-probe-bind-address": z
       .string()
       .default(":8081")
-      .describe("address to serve /healthz, /readyz and, without a certificate, /metrics on; 0 disables it"),
+      .describe("address of /healthz and /readyz, and of /metrics if no certificate is configured; 0 disables it"),
     "feature-gates": featureGatesFlag({
       APIV1MetasHandler: { stage: "alpha", byDefault: true },
       GraphQLCatalogQueries: { stage: "alpha", byDefault: true },

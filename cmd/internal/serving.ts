@@ -100,7 +100,7 @@ export function hasCertificate(flags: Pick<ServingFlags, "tls-cert" | "serving-c
   return flags["tls-cert"] !== undefined || flags["serving-certificates"] === "self-managed";
 }
 
-/** Returns whether --metrics-bind-address is set only together with a certificate. */
+/** Returns false if --metrics-bind-address is set without a certificate. */
 export function mayServeMetrics(flags: Pick<ServingFlags, "tls-cert" | "serving-certificates" | "metrics-bind-address">): boolean {
   return flags["metrics-bind-address"] === undefined || hasCertificate(flags);
 }

@@ -49,7 +49,7 @@ const Flags = z
     "health-probe-bind-address": z
       .string()
       .default(":8081")
-      .describe("address to serve /healthz, /readyz and, without a certificate, /metrics on; 0 disables it"),
+      .describe("address of /healthz and /readyz, and of /metrics if no certificate is configured; 0 disables it"),
     ...servingFlags({ served: "/metrics", metricsAddress: METRICS_ADDRESS }),
     "managed-permissions": z
       .enum(MANAGED_PERMISSIONS_MODES)

@@ -258,7 +258,7 @@ const dependencies = z
       .enum(["Require", "Install", "Ignore"])
       .default("Require")
       .describe(
-        `policy controls dependencies on packages or APIs: Require waits until they are installed or served (condition Progressing with reason UnsatisfiedDependencies), Install creates a ClusterExtension for each missing package and waits for it, without changing existing ones, and Ignore does not check dependencies.
+        `policy controls dependencies on packages or APIs. With Require, the extension waits until they are installed or served (condition Progressing with reason UnsatisfiedDependencies). With Install, the controller also creates a ClusterExtension for each missing package; existing ClusterExtensions stay unchanged. With Ignore, dependencies are not checked.
 
 Require and Install do not select versions that break a dependency of another installed bundle.`,
       ),

@@ -47,7 +47,7 @@ function patterns(name: string, what: string) {
 
 /** What a policy does with permissions that it does not name. */
 export const GRANTS = ["Automatic", "Guarded", "Manual"] as const;
-export type Grant = (typeof GRANTS)[number];
+export type PolicyGrant = (typeof GRANTS)[number];
 
 /** Which extensions a policy grants which permissions. */
 export const PermissionPolicySpec = z

@@ -29,7 +29,7 @@ interface Line extends PackageEntry {
 const INDEX = "index.jsonl";
 const METAS = "metas.jsonl";
 const FLUSH_BYTES = 1024 * 1024;
-/** The first line, which contains the format version. Entries in another format are rewritten. */
+/** The first line of the index, with the format version. A cached catalog in another format is written again. */
 const Head = z.object({ format: z.literal(1), bytes: z.number() });
 const NO_HASH = Buffer.alloc(0);
 

@@ -22,7 +22,7 @@ export interface CertificateTimes {
   readonly renewBeforeMs: number;
   /** Time between distributing an authority and serving its certificate. */
   readonly settleMs: number;
-  /** Time by which the start of the validity precedes the creation, because clocks differ. */
+  /** How far `notBefore` is backdated, to tolerate clock skew. */
   readonly skewMs: number;
 }
 

@@ -324,7 +324,7 @@ const MAX_BACKOFF_MS = 15_000;
 
 /**
  * Keeps the view of a Lease up to date with a watch, to notice a release immediately. Each watch starts with the
- * current state, so that only a deletion between two watches can be missed. The next write then fails.
+ * current state. A deletion between two watches can be missed: the next write then fails, and the Lease is read again.
  */
 export class LeaseWatch {
   readonly #init: LeaseWatchInit;

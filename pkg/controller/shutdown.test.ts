@@ -46,7 +46,7 @@ test("runUntilStopped throws when a task ends early", async () => {
 test("runUntilStopped throws an error with the name of a task that does not end in time", async () => {
   const tasks = { deaf: () => new Promise<void>(() => {}), untilAborted };
   await expect(runUntilStopped({ tasks, signal: AbortSignal.abort(), log, graceMs: 20 })).rejects.toThrow(
-    "tasks are still running 20 ms after the stop: deaf",
+    "tasks are still running 20 ms after shutdown started: deaf",
   );
 });
 

@@ -78,5 +78,5 @@ export async function runUntilStopped({ tasks, signal, log, graceMs = GRACE_MS }
   await Promise.race([Promise.all(ends), late]);
   clearTimeout(timer);
   if (failure !== undefined) throw failure;
-  if (running.size > 0) throw new Error(`tasks are still running ${graceMs} ms after the stop: ${[...running].join(", ")}`);
+  if (running.size > 0) throw new Error(`tasks are still running ${graceMs} ms after shutdown started: ${[...running].join(", ")}`);
 }

@@ -47,7 +47,7 @@ export function checkDefinitions({ definitions }: ClusterSnapshot, desired: Read
       const known = new Set(listFields(getSchema(live)));
       const missing = listFields(getSchema(desired.get(name))).filter((field) => !known.has(field));
       if (missing.length === 0) return [{ check, status: "ok", message: `served, with all ${known.size} fields` }];
-      const message = `it belongs to another version, without fields ${formatList(missing, { max: NAMED_MAX })}`;
+      const message = `the CRD is from another version of olmv1: missing fields ${formatList(missing, { max: NAMED_MAX })}`;
       return [{ check, status: "problem", message, next: APPLY }];
     });
   });

@@ -214,7 +214,7 @@ function scalar(value: unknown, place: ScalarPlace): string {
 
 /** Go uses an exponent for floating-point numbers below 0.0001 and from a million. */
 function number(value: number): string {
-  if (!Number.isFinite(value)) throw new TypeError(`cannot encode ${value} as JSON`);
+  if (!Number.isFinite(value)) throw new TypeError(`cannot encode ${value} as YAML`);
   if (Number.isSafeInteger(value)) return String(value);
   const [digits = "", exponent = "0"] = value.toExponential().split("e");
   const power = Number(exponent);

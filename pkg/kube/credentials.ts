@@ -127,10 +127,6 @@ export class Credentials {
   }
 }
 
-/**
- * Removes everything after the first line of a YAML error, because it quotes the file, including
- * credentials.
- */
 /** Returns why no API server can be selected; undefined if the current context has one. */
 function findContextProblem(config: KubeConfig): string | undefined {
   const name = config.getCurrentContext();
@@ -142,6 +138,7 @@ function findContextProblem(config: KubeConfig): string | undefined {
   return cluster.server ? undefined : `cluster ${goQuote(context.cluster)} of context ${goQuote(name)} has no server`;
 }
 
+/** Reads the configuration. Keeps only the first line of a YAML error, because the others quote the file, including credentials. */
 function readConfig(path: string | undefined): KubeConfig {
   try {
     return loadConfig(path);

@@ -4,7 +4,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, PERMISSION_POLICY } from "../api/constants.ts";
 import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
-import type { Grant, PermissionPolicy } from "../api/permissionPolicy.ts";
+import type { PermissionPolicy, PolicyGrant } from "../api/permissionPolicy.ts";
 import { systemClock } from "../async/clock.ts";
 import { Controller } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
@@ -41,7 +41,7 @@ export interface PermissionManagerOptions {
   /** Checks that admission policies limit `client`. */
   readonly admission: Pick<AdmissionGuard, "check">;
   /** The grant of policy `default` if it does not exist. */
-  readonly defaultGrant: Grant;
+  readonly defaultGrant: PolicyGrant;
   readonly workers: number;
   readonly maxBackoffMs: number;
   readonly log: Logger;

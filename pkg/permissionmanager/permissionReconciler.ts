@@ -10,7 +10,7 @@ import {
 } from "../api/constants.ts";
 import type { ExtensionPermissions, RequestedBundle } from "../api/extensionPermissions.ts";
 import { type KubeObject, toObjectRef } from "../api/k8s.ts";
-import type { Grant, PermissionPolicy, PermissionPolicySpec } from "../api/permissionPolicy.ts";
+import type { PermissionPolicy, PermissionPolicySpec, PolicyGrant } from "../api/permissionPolicy.ts";
 import type { ReconcileContext, ReconcileOutcome } from "../controller/controller.ts";
 import { StatusWriter, UpdateError } from "../controller/statusWriter.ts";
 import { getErrorMessage } from "../errors/errors.ts";
@@ -41,7 +41,7 @@ export interface PermissionServices extends BundleRulesServices {
   readonly writer: GrantWriter;
   readonly admission: Pick<AdmissionGuard, "check">;
   readonly statuses: StatusWriter<ExtensionPermissions>;
-  readonly defaultGrant: Grant;
+  readonly defaultGrant: PolicyGrant;
   readonly now: () => Date;
 }
 

@@ -28,8 +28,8 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
 const RBAC_API = `${RBAC_GROUP}/v1`;
 
 /**
- * Returns the objects for an installer, without namespaces, in the order in which they are applied: the ServiceAccount, a ClusterRole, a Role for
- * each namespace, their bindings, and the permission of operator-controller to request its tokens.
+ * Returns the objects that an installer needs, except Namespaces, in the order in which they are applied: the ServiceAccount, a ClusterRole, a Role
+ * for each namespace, their bindings, and a Role and RoleBinding with which operator-controller requests tokens of the ServiceAccount.
  * @param controller identity of operator-controller
  */
 export function buildInstallerManifests(installer: Installer, rules: RequiredRules, controller: Subject): KubeObject[] {

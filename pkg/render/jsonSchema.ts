@@ -37,7 +37,7 @@ type FailureCause =
   /** An error from a check that is not part of the schema, as a sentence. */
   | { readonly keyword: "rule"; readonly text: string };
 
-/** A fault at one location, with its causes in the order in which they were found. */
+/** A fault at one location. `causes` are the faults that it consists of, in the order in which they were found. */
 export interface SchemaFailure {
   readonly fault: FailureCause;
   /** Field names and list indexes from the root. */

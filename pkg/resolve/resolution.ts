@@ -77,7 +77,7 @@ export interface SuccessfulResolution {
   readonly warnings: readonly string[];
   /** The edge from the installed bundle. Absent if nothing is installed, or if SelfCertified allows the bundle without an edge. */
   readonly edge?: UpgradeEdge;
-  /** Highest version of the package in that catalog that is not deprecated, regardless of the limits of the request; undefined if none exists. */
+  /** Highest version of the package in the catalog of the bundle that is not deprecated, regardless of the limits of the request; undefined if none exists. */
   readonly newest: VersionRelease | undefined;
   /** The candidates that the bundle was chosen from. */
   readonly filtered: FilteredCatalogs;

@@ -145,7 +145,7 @@ const PROBLEM_WORDS: Readonly<Partial<Record<string, Explainer>>> = {
   ),
 };
 
-/** Reasons of failures that a problem can explain. */
+/** Condition reasons whose cause can be in `status.problems`. */
 const EXPLAINED_BY_PROBLEMS: ReadonlySet<string> = new Set([Reason.Retrying, Reason.Blocked]);
 
 /**

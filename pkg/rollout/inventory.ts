@@ -5,7 +5,7 @@ import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { isForbidden, KindNotServed } from "../kube/errors.ts";
+import { KindNotServed } from "../kube/errors.ts";
 import { computeHealth, hasHealth, mayHaveHealth } from "../release/health/health.ts";
 import type { HealthState } from "../release/health/healthState.ts";
 import { getPodSelector } from "../release/health/pods.ts";

@@ -30,7 +30,12 @@ test.for<[string, ClusterExtensionStatus | undefined, object, string]>([
     "waiting",
   ],
   ["it is retried", { conditions: [condition("Progressing", "True", "Retrying", "no bundles found")] }, {}, "waiting"],
-  ["permissions are missing", { conditions: [condition("Progressing", "True", "Retrying")], problems: [LACKING] }, {}, "lacking"],
+  [
+    "permissions are missing",
+    { conditions: [condition("Progressing", "True", "Retrying")], problems: [LACKING] },
+    {},
+    "missingPermissions",
+  ],
   ["it is blocked", { conditions: [condition("Progressing", "False", "Blocked")] }, {}, "failed"],
   ["it was blocked before the change", { conditions: [condition("Progressing", "False", "Blocked", "", 1)] }, {}, "waiting"],
   ["its configuration is wrong", { conditions: [condition("Progressing", "False", "InvalidConfiguration")] }, {}, "failed"],

@@ -17,12 +17,12 @@ export interface Awaited {
 }
 
 /**
- * ready: the bundle is installed and available; approval: a plan awaits approval; failed: the user must change the extension; lacking: permissions
- * are missing, which may be granted at any time; waiting: the rollout is in progress.
+ * The state of a rollout. ready: the bundle is installed and available. approval: a plan awaits approval. failed: the user must change the extension.
+ * missingPermissions: the rollout continues when they are granted. waiting: the rollout is in progress.
  */
 export type RolloutVerdict =
   | { readonly kind: "ready" | "approval" | "waiting" }
-  | { readonly kind: "failed" | "lacking"; readonly condition: Condition };
+  | { readonly kind: "failed" | "missingPermissions"; readonly condition: Condition };
 
 /** Reasons of condition Progressing with status False for which the user must change the extension. */
 const FINAL: ReadonlySet<string> = new Set([
@@ -56,6 +56,7 @@ export function evaluateRollout(extension: Pick<ClusterExtension, "status">, awa
   const { reason } = progressing;
   if (reason === Reason.AwaitingApproval) return { kind: status?.plan?.digest === awaited.approved ? "waiting" : "approval" };
   if (progressing.status === "False" && FINAL.has(reason)) return { kind: "failed", condition: progressing };
-  if (reason === Reason.Retrying && findProblem(status, "MissingPermissions")) return { kind: "lacking", condition: progressing };
+  if (reason === Reason.Retrying && findProblem(status, "MissingPermissions"))
+    return { kind: "missingPermissions", condition: progressing };
   return { kind: "waiting" };
 }

@@ -150,7 +150,7 @@ function existing<T>(registry: Registry, name: string, type: new (...args: never
   return metric instanceof type ? metric : undefined;
 }
 
-/** Result of a reconcile, by the label values of controller-runtime. */
+/** Result of a reconcile: a value of label `result` of controller-runtime. */
 type ReconcileLabel = "success" | "error" | "requeue" | "requeue_after";
 const RESULTS: readonly ReconcileLabel[] = ["success", "error", "requeue", "requeue_after"];
 

@@ -16,7 +16,7 @@ export function truncateMessage(text: string): string {
   return bytes.toString("utf8", 0, end) + TRUNCATED;
 }
 
-/** Maximum length of a name in a message. Object names are not longer. */
+/** Maximum length of a name in a message. No object has a longer name. */
 export const NAME_LENGTH = 253;
 /** Maximum length of a cause in a message. */
 export const CAUSE_LENGTH = 1_024;

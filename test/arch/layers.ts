@@ -19,7 +19,7 @@ export const LAYERS = [
     "pkg/sources",
     "pkg/doctor",
   ],
-  ["pkg/catalogd", "pkg/operatorcontroller", "pkg/devcluster"],
+  ["pkg/catalogd", "pkg/permissionmanager", "pkg/operatorcontroller", "pkg/devcluster"],
   ["pkg/async", "pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry", "pkg/serving", "pkg/http", "pkg/catalogcache"],
   [
     "pkg/authoring",

@@ -37,7 +37,7 @@ const HOSTILE: readonly [name: string, manifests: () => Record<string, string>, 
     "large-object",
     () => ({ "z.yaml": `${HEAD}data: {a: "${"x".repeat(4 * 1024 * 1024)}"}\n` }),
     "Blocked",
-    "bundle is too large: its ConfigMap NAME has 4194",
+    "bundle is too large: its ConfigMap NAME is 4194",
   ],
 ];
 

@@ -49,7 +49,7 @@ describeWithData("real data", (data) =>
       await world[Symbol.asyncDispose]();
     });
 
-    test("the folder of real data contains the bundles with a known rejection", () => {
+    test("the test data contains every bundle whose rejection is expected", () => {
       expect([...REFUSALS.keys()].filter((name) => !ids.includes(name))).toEqual([]);
     });
 

@@ -262,7 +262,7 @@ describe("doctor in a broken installation", () => {
     delete properties["suspend"];
     definitions.set(name, { value: live });
     expect(collectProblems(createSnapshot({ definitions }))).toEqual([
-      expect.objectContaining({ status: "problem", message: "it belongs to another version, without fields spec.suspend" }),
+      expect.objectContaining({ status: "problem", message: "the CRD is from another version of olmv1: missing fields spec.suspend" }),
     ]);
   });
 

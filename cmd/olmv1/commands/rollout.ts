@@ -80,8 +80,8 @@ export async function awaitRollout(
         if (isNow && (verdict.kind !== "ready" || printer.hasPrinted || seconds() > 0)) await printer.update(client, extension, progress);
         if (verdict.kind === "ready" || verdict.kind === "approval") return { kind: verdict.kind, extension, seconds: seconds() };
         if (verdict.kind === "failed") return { kind: "failed", extension, condition: verdict.condition, seconds: seconds() };
-        lackingSince = verdict.kind === "lacking" ? (lackingSince ?? Date.now()) : undefined;
-        if (verdict.kind === "lacking" && Date.now() - (lackingSince ?? 0) > Math.min(RIGHTS_PATIENCE_MS, timeoutMs))
+        lackingSince = verdict.kind === "missingPermissions" ? (lackingSince ?? Date.now()) : undefined;
+        if (verdict.kind === "missingPermissions" && Date.now() - (lackingSince ?? 0) > Math.min(RIGHTS_PATIENCE_MS, timeoutMs))
           return { kind: "failed", extension, condition: verdict.condition, seconds: seconds() };
         if (isLate)
           return {

@@ -23,7 +23,7 @@ function start(intervalMs = 15_000) {
   return { clock, poller, over, polledAt, polling, pass };
 }
 
-test("ConditionPoller polls after one second, then with growing delays up to the interval, until the wait is over", async () => {
+test("ConditionPoller polls after one second, then with growing delays up to the interval, until the condition is true", async () => {
   const { poller, over, polledAt, polling, pass } = start();
   let granted = false;
   poller.begin(

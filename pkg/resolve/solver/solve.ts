@@ -51,7 +51,7 @@ class CandidateChoice {
     const needsNothing = Map.groupBy(constraint.constraints, (member) => isOnSide(member, members.side, (leaf) => this.#isMet(leaf)));
     const inOrder = [...(needsNothing.get(true) ?? []), ...(needsNothing.get(false) ?? [])];
     const first = inOrder.find((member) => this.#decide(this.#encoding.constraintLiteral(member, members.side, catalog)));
-    if (first === undefined) throw new Error("none of the members can be true, but one must be");
+    if (first === undefined) throw new Error("internal error: the solver found a solution in which no member of a constraint is true");
     this.#fulfil(first, members.side, catalog);
   }
 
@@ -62,7 +62,7 @@ class CandidateChoice {
 
   #chooseFirst(candidates: readonly SolverBundle[]): void {
     const first = candidates.find((candidate) => this.#decide(this.#encoding.literalOf(candidate)));
-    if (first === undefined) throw new Error("none of the candidates can be chosen, but one must be");
+    if (first === undefined) throw new Error("internal error: the solver found a solution without any candidate");
     this.#chosen.add(first);
   }
 
