@@ -12,6 +12,8 @@ export interface ObjectReference {
 const ADMISSION = "admissionregistration.k8s.io";
 const RBAC = "rbac.authorization.k8s.io";
 
+const PERMISSION_MANAGER = "permission-manager-controller-manager";
+
 type Component = "catalogd" | "operator-controller";
 
 /**
@@ -29,9 +31,14 @@ export function listRelatedObjects(namespace: string): ObjectReference[] {
     { group: "apps", resource: "deployments", namespace, name: "operator-controller-controller-manager" },
     { group: "", resource: "services", namespace, name: "operator-controller-service" },
     { group: "policy", resource: "poddisruptionbudgets", namespace, name: "operator-controller-controller-manager" },
+    { group: "apps", resource: "deployments", namespace, name: PERMISSION_MANAGER },
+    { group: "policy", resource: "poddisruptionbudgets", namespace, name: PERMISSION_MANAGER },
     { group: "", resource: "namespaces", name: namespace },
-    { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clustercatalogs.${GROUP}` },
-    { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clusterextensions.${GROUP}` },
+    ...["clustercatalogs", "clusterextensions", "extensionpermissions", "permissionpolicies"].map((plural) => ({
+      group: "apiextensions.k8s.io",
+      resource: "customresourcedefinitions",
+      name: `${plural}.${GROUP}`,
+    })),
     ...listPermissions("catalogd", namespace),
     { group: ADMISSION, resource: "validatingadmissionpolicies", name: "operator-controller-dependencies" },
     { group: ADMISSION, resource: "validatingadmissionpolicybindings", name: "operator-controller-dependencies" },
@@ -39,12 +46,22 @@ export function listRelatedObjects(namespace: string): ObjectReference[] {
     { group: RBAC, resource: "clusterroles", name: "operator-controller-resolution-reader" },
     ...listMetricsPermissions("catalogd"),
     ...listPermissions("operator-controller", namespace),
-    ...["default-deny-all-traffic", "operator-controller-controller-manager", "catalogd-controller-manager"].map((name) => ({
-      group: "networking.k8s.io",
-      resource: "networkpolicies",
-      namespace,
-      name,
-    })),
+    { group: "", resource: "serviceaccounts", namespace, name: PERMISSION_MANAGER },
+    { group: RBAC, resource: "clusterroles", name: "permission-manager" },
+    { group: RBAC, resource: "clusterrolebindings", name: "permission-manager" },
+    { group: RBAC, resource: "roles", namespace, name: "permission-manager" },
+    { group: RBAC, resource: "rolebindings", namespace, name: "permission-manager" },
+    { group: RBAC, resource: "clusterroles", name: "operator-controller-permission-requests" },
+    { group: RBAC, resource: "clusterrolebindings", name: "operator-controller-permission-requests" },
+    ...["default-deny-all-traffic", "operator-controller-controller-manager", "catalogd-controller-manager", PERMISSION_MANAGER].map(
+      (name) => ({ group: "networking.k8s.io", resource: "networkpolicies", namespace, name }),
+    ),
+    ...["olmv1-permission-manager", "olmv1-granted-objects", "olmv1-extension-identities", "olmv1-extension-permissions"].flatMap(
+      (name) => [
+        { group: ADMISSION, resource: "validatingadmissionpolicies", name },
+        { group: ADMISSION, resource: "validatingadmissionpolicybindings", name },
+      ],
+    ),
     { group: GROUP, resource: "clusterextensions", name: "" },
     { group: GROUP, resource: "clustercatalogs", name: "" },
   ];
