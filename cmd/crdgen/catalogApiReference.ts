@@ -140,7 +140,7 @@ function contentText(content: Readonly<Record<string, { readonly schema?: Schema
   return texts.join(", ");
 }
 
-/** Minimum number of shared members for which a schema refers to another schema. */
+/** A schema refers to another schema if they share at least this number of members. */
 const SHARED_MEMBERS_MIN = 3;
 
 /** Returns the section for a schema. Members that another schema also has are replaced with a reference to it. */

@@ -31,7 +31,7 @@ const CLUSTER_PROFILE = "cluster";
 /** Values of --serving-certificates. */
 const SERVING_CERTIFICATES = ["files", "self-managed"] as const;
 
-/** TLS and metrics flags of both servers, to spread into their flags. @param served what is served with the certificate, such as "/metrics" */
+/** TLS and metrics flags of both servers, to spread into their flags. @param served the endpoints that use the certificate, such as "/metrics" */
 export function servingFlags({ served, metricsAddress }: { served: string; metricsAddress: string }) {
   return {
     "tls-cert": optionalText().describe(`certificate file for ${served}; requires tls-key; reloaded when it changes`),

@@ -209,21 +209,10 @@ export class Client {
     });
   }
 
-  /**
-   * Sends any request and parses the response.
-   * @param options `onHeaders` receives the response headers.
-   * @throws KubeError for every status from 400.
-   */
-  async raw(
-    method: string,
-    path: string,
-    body?: unknown,
-    options: CallOptions & { onHeaders?: (headers: HttpResponse["headers"]) => void } = {},
-  ): Promise<unknown> {
+  /** Sends any request and parses the response. @throws KubeError for every status from 400. */
+  async raw(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<unknown> {
     const init = body === undefined ? { signal: options.signal } : bodyInit(body, JSON_TYPE, options);
-    const response = await this.#transport.request(method, path, init);
-    options.onHeaders?.(response.headers);
-    return readResponse(response, this.#filterText);
+    return readResponse(await this.#transport.request(method, path, init), this.#filterText);
   }
 
   /** Sends any request; returns the response with any status. The caller must consume its body. */

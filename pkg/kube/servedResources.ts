@@ -1,7 +1,6 @@
 import { isObject } from "../golang/members.ts";
-import type { HttpResponse } from "../http/types.ts";
 import type { Client } from "./client.ts";
-import { readBodyText, toKubeError } from "./response.ts";
+import { readBodyText, readResponse, toKubeError } from "./response.ts";
 
 /** One kind and version that the API server serves. */
 export interface ServedResource {
@@ -106,11 +105,9 @@ export interface ServerInfo {
 }
 
 /** Reads the version and the clock of the API server. @throws KubeError if the request fails. */
-export async function readServerInfo(client: Pick<Client, "raw">, signal: AbortSignal): Promise<ServerInfo> {
-  let now = Date.now();
-  const onHeaders = ({ date }: HttpResponse["headers"]): void => {
-    if (typeof date === "string") now = Date.parse(date);
-  };
-  const { gitVersion: version = "" } = (await client.raw("GET", "/version", undefined, { signal, onHeaders })) as { gitVersion?: string };
-  return { version, now };
+export async function readServerInfo(client: Pick<Client, "request">, signal: AbortSignal): Promise<ServerInfo> {
+  const response = await client.request("GET", "/version", { signal });
+  const { gitVersion: version = "" } = (await readResponse(response, (text) => text)) as { gitVersion?: string };
+  const { date } = response.headers;
+  return { version, now: typeof date === "string" ? Date.parse(date) : Date.now() };
 }

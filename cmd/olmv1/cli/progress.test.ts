@@ -30,7 +30,7 @@ test("withProgress updates one line on a terminal, and clears the line at the en
   expect(text.endsWith("\r\u001B[K")).toBe(true);
 });
 
-test("withProgress prints a line every 15 seconds when there is no terminal", async () => {
+test("withProgress prints a line every 15 seconds when the output is not a terminal", async () => {
   expect(await readOutput(false, 40_000)).toBe("olmv1: pulling (15 s)\nolmv1: unpacking (30 s)\n");
 });
 

@@ -199,7 +199,7 @@ function findServiceAccount(
 /**
  * Asks the user before granting permissions to a ServiceAccount that `olmv1 install` did not create for this extension.
  * @param createdFor the extension that the ServiceAccount was created for, if any.
- * @throws Error with the options to use instead, if there is no terminal or the user declines.
+ * @throws Error with the options to use instead, if the terminal is not interactive or the user declines.
  */
 async function confirmAdoption(terminal: Terminal, account: string, createdFor: string | undefined): Promise<void> {
   const origin = createdFor === undefined ? "was not created by olmv1 install" : `was created for ClusterExtension ${goQuote(createdFor)}`;

@@ -139,7 +139,7 @@ export interface ClusterApi extends ServedApi {
 
 /** Dependencies of ClusterApis. */
 export interface ClusterApisOptions {
-  client: Pick<Client, "request" | "raw" | "list" | "watch">;
+  client: Pick<Client, "request" | "list" | "watch">;
   extensions: Pick<Informer<ClusterExtension>, "get" | "onEvent">;
   log: Logger;
   clock?: Clock;
