@@ -202,6 +202,11 @@ const install = withRules(
       .describe(
         "permissions is the reaction to missing permissions of the ServiceAccount: Enforce (default) reports them and writes nothing, Warn reports them and continues.",
       ),
+    permissionPolicy: withRules(z.string().min(1).max(253), matches(DNS1123_SUBDOMAIN, `permissionPolicy ${SUBDOMAIN_TEXT}`))
+      .optional()
+      .describe(
+        "permissionPolicy is the name of the PermissionPolicy that controls the permissions of an extension without spec.serviceAccount. Setting it requires permission to use the policy. Default: default.",
+      ),
     requirements: z
       .enum(["Enforce", "Warn"])
       .optional()
@@ -216,10 +221,10 @@ const install = withRules(
       ),
   }),
   {
-    rule: "has(self.preflight) || has(self.permissions) || has(self.onFailure) || has(self.userRoles) || has(self.requirements)",
+    rule: "has(self.preflight) || has(self.permissions) || has(self.onFailure) || has(self.userRoles) || has(self.requirements) || has(self.permissionPolicy)",
     message: "at least one of [preflight] are required when install is specified",
-    holds: ({ preflight, permissions, onFailure, userRoles, requirements }) =>
-      [preflight, permissions, onFailure, userRoles, requirements].some((member) => member !== undefined),
+    holds: ({ preflight, permissions, onFailure, userRoles, requirements, permissionPolicy }) =>
+      [preflight, permissions, onFailure, userRoles, requirements, permissionPolicy].some((member) => member !== undefined),
   },
 ).describe("install configures installations and upgrades.");
 
@@ -238,7 +243,7 @@ const template = z
   .object({
     namespace: withRules(z.string().max(63), matches(DNS1123_LABEL, "namespace must be a valid DNS1123 label"))
       .optional()
-      .describe("namespace is the spec.namespace of created extensions. Default: spec.namespace of this extension."),
+      .describe("namespace is the spec.namespace of created extensions. Default: the namespace of this extension."),
     serviceAccount: z
       .object({
         name: withRules(z.string().min(1).max(253), matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`), OWN_ACCOUNT).describe(
@@ -267,13 +272,17 @@ Require and Install do not select versions that break a dependency of another in
   .describe("dependencies configures bundles that depend on other packages or APIs.");
 
 /** The desired state of a ClusterExtension. */
-export const ClusterExtensionSpec = z
-  .object({
+export const ClusterExtensionSpec = withRules(
+  z.object({
     namespace: withRules(
       z.string().max(63),
       immutable("namespace is immutable"),
       matches(DNS1123_LABEL, "namespace must be a valid DNS1123 label"),
-    ).describe("namespace is the namespace of the ServiceAccount and the namespaced objects. It must exist. Immutable. A DNS-1123 label."),
+    )
+      .optional()
+      .describe(
+        "namespace is the namespace of the ServiceAccount and the namespaced objects. Immutable once set. A DNS-1123 label. Default without spec.serviceAccount: the namespace that the first installed bundle suggests, or else the package name and -system; permission-manager creates it, and status.install.namespace reports it. Required with spec.serviceAccount or spec.config.valuesFrom.",
+      ),
     serviceAccount: serviceAccount.optional(),
     source,
     install: install.optional(),
@@ -298,8 +307,17 @@ export const ClusterExtensionSpec = z
       .describe(
         "suspend pauses the extension while it is true: the controller does not resolve, install, upgrade or correct drift. It still uninstalls a deleted extension.",
       ),
-  })
-  .describe("spec is the desired state.");
+  }),
+  {
+    rule: "!has(oldSelf.namespace) || has(self.namespace)",
+    message: "namespace cannot be removed",
+  },
+  {
+    rule: "has(self.namespace) || !has(self.config) || !has(self.config.valuesFrom)",
+    message: "namespace is required when config.valuesFrom is set, because the objects must exist in it",
+    holds: ({ namespace, config }) => namespace !== undefined || config?.valuesFrom === undefined,
+  },
+).describe("spec is the desired state.");
 export type ClusterExtensionSpec = z.input<typeof ClusterExtensionSpec>;
 
 const bundle = z
@@ -333,6 +351,11 @@ Installed: a bundle is installed. Progressing: True if the desired state is reac
     install: z
       .object({
         bundle,
+        namespace: z
+          .string()
+          .max(63)
+          .optional()
+          .describe("namespace is the namespace of the extension. It does not change while the extension exists."),
         catalog: z
           .string()
           .max(253)
@@ -397,6 +420,10 @@ const objectRules: Rule<{ spec?: unknown; metadata?: { name?: string | undefined
     holds: ({ metadata }) => (metadata?.name?.length ?? 0) <= EXTENSION_NAME_MAX,
     optionalOldSelf: true,
   },
+  {
+    rule: "!has(self.spec) || !has(self.spec.namespace) || !has(self.status) || !has(self.status.install) || !has(self.status.install.namespace) || self.spec.namespace == self.status.install.namespace",
+    message: "spec.namespace must be status.install.namespace, because an installed extension stays in its namespace",
+  },
 ];
 
 /** Schema of the ClusterExtension definition. */
@@ -408,6 +435,11 @@ export const ClusterExtension = withRules(
   }),
   ...objectRules,
 ).describe("ClusterExtension installs a package from a catalog and upgrades it, with the permissions of a ServiceAccount.");
+
+/** Returns the namespace of an extension: the one in spec, or the one in which it is installed; "" if it has none yet. */
+export function getNamespace({ spec, status }: Pick<ClusterExtension, "spec" | "status">): string {
+  return spec.namespace ?? status?.install?.namespace ?? "";
+}
 
 /** A ClusterExtension as the API server returns it: with defaults and with unknown members. */
 export interface ClusterExtension extends KubeObject {

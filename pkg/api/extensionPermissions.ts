@@ -25,6 +25,12 @@ const spec = z
     bundle: requestedBundle
       .optional()
       .describe("bundle is the bundle that needs permissions. permission-manager verifies it. Absent until a bundle is chosen."),
+    isChanging: z
+      .boolean()
+      .optional()
+      .describe(
+        "isChanging is true while operator-controller writes or deletes objects of an installed bundle, for which it needs write permissions.",
+      ),
     rulesDigest: z
       .string()
       .max(80)
@@ -86,6 +92,12 @@ const status = z
     policy: z.string().max(253).optional().describe("policy is the name of the PermissionPolicy."),
     namespace: z.string().max(63).optional().describe("namespace is the namespace of the ServiceAccount and the extension."),
     serviceAccount: z.string().max(253).optional().describe("serviceAccount is the name of the ServiceAccount that the extension uses."),
+    access: z
+      .enum(["Full", "ReadOnly"])
+      .optional()
+      .describe(
+        "access is Full if the ServiceAccount has all granted rules, or ReadOnly if it only has their read permissions, because the policy has standing WhileChanging and nothing is changed.",
+      ),
     bundle: requestedBundle.optional().describe("bundle is the bundle that the status is based on."),
     rules: rules(placedRule, "rules are the granted rules. The roles contain all of them."),
     ruleCount: z.int().min(0).optional().describe("ruleCount is the number of granted rules."),

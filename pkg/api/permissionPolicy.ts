@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { labelSelector } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
-import { withRules } from "./rules.ts";
+import { celString, withRules } from "./rules.ts";
 
 /** Maximum number of entries in `allow` and in `deny`. */
 const ENTRIES_MAX = 100;
@@ -49,6 +49,55 @@ function patterns(name: string, what: string) {
 export const GRANTS = ["Automatic", "Guarded", "Manual"] as const;
 export type PolicyGrant = (typeof GRANTS)[number];
 
+/** Levels of the Pod Security Standards, least strict first. */
+export const POD_SECURITY_LEVELS = ["privileged", "baseline", "restricted"] as const;
+export type PodSecurityLevel = (typeof POD_SECURITY_LEVELS)[number];
+
+/** Matches keys of labels: an optional prefix, which is a DNS-1123 subdomain, and a name. */
+const LABEL_KEY = "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+const LABEL_VALUE = "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$";
+const LABELS_MAX = 32;
+
+const namespaces = z
+  .object({
+    create: z
+      .boolean()
+      .default(true)
+      .describe("create is true to create the namespace of an extension if it does not exist. Existing namespaces are never changed."),
+    template: z
+      .enum(["Use", "Ignore"])
+      .default("Use")
+      .describe(
+        "template is Use to create namespaces with the labels and annotations that the bundle suggests in annotation operatorframework.io/suggested-namespace-template, or Ignore.",
+      ),
+    labels: withRules(
+      z
+        .record(z.string().max(317).regex(new RegExp(LABEL_KEY)), z.string().max(63).regex(new RegExp(LABEL_VALUE)))
+        .refine((labels) => Object.keys(labels).length <= LABELS_MAX, `must have at most ${LABELS_MAX} entries`)
+        .meta({ maxProperties: LABELS_MAX }),
+      {
+        rule: `self.all(key, key.matches(${celString(LABEL_KEY)}) && self[key].matches(${celString(LABEL_VALUE)}))`,
+        message: "labels must be valid labels",
+      },
+    )
+      .optional()
+      .describe("labels are labels of created namespaces. They override those that the bundle suggests. At most 32."),
+    podSecurity: z
+      .enum(POD_SECURITY_LEVELS)
+      .optional()
+      .describe(
+        "podSecurity is the least strict Pod Security level that created namespaces enforce. A bundle may suggest a stricter one. Default: baseline, or privileged if grant is Automatic.",
+      ),
+    deletion: z
+      .enum(["Retain", "Delete"])
+      .default("Retain")
+      .describe(
+        "deletion is Delete to delete a created namespace, with all objects in it, after the extension is uninstalled and if no other extension uses it, or Retain.",
+      ),
+  })
+  .describe("namespaces controls the namespaces that permission-manager creates for extensions.");
+export type NamespacePolicy = z.input<typeof namespaces>;
+
 /** Which extensions a policy grants which permissions. */
 export const PermissionPolicySpec = z
   .object({
@@ -88,6 +137,13 @@ export const PermissionPolicySpec = z
       })
       .optional()
       .describe("limits bounds the permissions of one extension. Requests that exceed a limit are denied."),
+    namespaces: namespaces.optional(),
+    standing: z
+      .enum(["Always", "WhileChanging"])
+      .default("Always")
+      .describe(
+        "standing is Always if extensions always have their permissions, or WhileChanging if they only have read permissions while nothing is changed: an installation, an upgrade, the correction of drift and an uninstall restore all permissions.",
+      ),
   })
   .describe("spec is the policy.");
 export type PermissionPolicySpec = z.input<typeof PermissionPolicySpec>;

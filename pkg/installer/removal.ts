@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import { ANNOTATION_DROP_CONVERSION, LABEL_CREATED_FOR } from "../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import { mapInParallel } from "../async/concurrency.ts";
@@ -37,11 +37,12 @@ export async function findBlockingDefinitions(
  */
 async function listOwnServices(
   client: Pick<Client, "get">,
-  { metadata: { name, uid = "" }, spec }: ClusterExtension,
+  extension: ClusterExtension,
   crds: readonly KubeObject[],
   signal: AbortSignal,
 ): Promise<ObjectRef[]> {
-  const owner = { name, uid, installNamespace: spec.namespace };
+  const { name, uid = "" } = extension.metadata;
+  const owner = { name, uid, installNamespace: getNamespace(extension) };
   const own: ObjectRef[] = [];
   for (const service of crds.flatMap((crd) => readConversionService(crd) ?? [])) {
     try {

@@ -1,3 +1,4 @@
+import { getNamespace } from "../api/clusterExtension.ts";
 import { CLUSTER_EXTENSION } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import {
@@ -67,7 +68,7 @@ export async function cleanUp(migrated: MigratedExtension, found: readonly Lefto
     });
   }
   const { extension, ref } = migrated;
-  await client.delete(getBackupRef(extension.metadata.name, extension.spec.namespace));
+  await client.delete(getBackupRef(extension.metadata.name, getNamespace(extension)));
   const gone = {
     [ANNOTATION_STEP]: null,
     [ANNOTATION_BACKUP_DIGEST]: null,

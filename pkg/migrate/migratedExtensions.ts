@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import {
@@ -50,7 +50,7 @@ export async function findMigrated(
   };
   const found = migrated.filter(isFrom);
   const [
-    extension = migrated.find(({ metadata, spec }) => metadata.name === name && (namespace ?? spec.namespace) === spec.namespace),
+    extension = migrated.find((one) => one.metadata.name === name && (namespace ?? getNamespace(one)) === getNamespace(one)),
     ...others
   ] = found;
   if (others.length > 0) throw new Error(`Subscriptions "${name}" in several namespaces were converted: select one with --namespace`);
@@ -64,9 +64,9 @@ export async function listMigrated(client: Client, namespace: string | undefined
   const { items } = await client.list<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { signal });
   const found = items.flatMap((extension) => {
     const from = extension.metadata.annotations?.[ANNOTATION_MIGRATED_FROM];
-    if (from === undefined || (namespace !== undefined && extension.spec.namespace !== namespace)) return [];
+    if (from === undefined || (namespace !== undefined && getNamespace(extension) !== namespace)) return [];
     const name = from.slice(from.indexOf("/") + 1);
-    return [{ namespace: extension.spec.namespace, name, read: () => migratedFrom(client, extension) }];
+    return [{ namespace: getNamespace(extension), name, read: () => migratedFrom(client, extension) }];
   });
   return found.sort((a, b) => compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`));
 }
@@ -94,7 +94,7 @@ export async function requireMigrated(
 /** @throws Error if the backups are invalid or belong to another Subscription */
 async function migratedFrom(client: Client, extension: ClusterExtension): Promise<MigratedExtension> {
   const { name, annotations = {} } = extension.metadata;
-  const { namespace } = extension.spec;
+  const namespace = getNamespace(extension);
   const { [ANNOTATION_MIGRATED_FROM]: from = "", [ANNOTATION_BACKUP_DIGEST]: digest } = annotations;
   const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
   try {

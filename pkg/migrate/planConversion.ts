@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { LABEL_MIGRATION } from "../api/migration.ts";
@@ -155,10 +155,10 @@ async function computePermissions(
   { extension, offer }: ConversionSource,
   { terminal, reader, systemNamespace, webhookCertProvider }: ConversionSettings,
 ): Promise<KubeObject[]> {
-  const { namespace, serviceAccount, config } = extension.spec;
+  const { serviceAccount, config } = extension.spec;
   const inline = (config?.inline ?? {}) as { watchNamespace?: string; watchNamespaces?: string[] };
   const watched = inline.watchNamespaces ?? (inline.watchNamespace === undefined ? [] : [inline.watchNamespace]);
-  const installer = { namespace, name: serviceAccount?.name ?? "" };
+  const installer = { namespace: getNamespace(extension), name: serviceAccount?.name ?? "" };
   const permissions = await computeBundlePermissions(
     terminal,
     [offer.image],

@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
@@ -91,7 +91,7 @@ export async function rollBackConversion(
   });
   done(`${CLUSTER_EXTENSION} ${name} is deleted`);
   await removePermissions(client, extension, signal);
-  await client.delete(getBackupRef(name, extension.spec.namespace));
+  await client.delete(getBackupRef(name, getNamespace(extension)));
 }
 
 /** Suspends the extension and waits until its status confirms this, because a reconcile in progress can still mark objects. */

@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
 import { type ObjectRef, toObjectRef } from "../api/k8s.ts";
@@ -292,7 +292,7 @@ class ConversionRun {
   }
 
   get #namespace(): string {
-    return this.#conversion.source.extension.spec.namespace;
+    return getNamespace(this.#conversion.source.extension);
   }
 
   get #ref(): ObjectRef {

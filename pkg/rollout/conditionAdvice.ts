@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 
@@ -18,10 +18,11 @@ const nothingToDo =
   () => ({ means, next: [] });
 const byName =
   (means: string, ...next: string[]): Explainer =>
-  ({ metadata: { name }, spec }) => {
-    const account = spec.serviceAccount?.name ?? "<none>";
+  (extension) => {
+    const { name } = extension.metadata;
+    const account = extension.spec.serviceAccount?.name ?? "<none>";
     const filled = (text: string): string =>
-      text.replaceAll("{namespace}", spec.namespace).replaceAll("{account}", account).replaceAll("{name}", name);
+      text.replaceAll("{namespace}", getNamespace(extension)).replaceAll("{account}", account).replaceAll("{name}", name);
     return { means: filled(means), next: next.map(filled) };
   };
 

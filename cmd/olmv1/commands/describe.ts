@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
-import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import {
   ANNOTATION_ROLLBACK_TO,
   API_VERSION,
@@ -97,7 +97,7 @@ function summary(screen: Screen, described: ExtensionDescription, now: number): 
         ? `${bundle.name} (version ${bundle.version})${status?.install?.catalog === undefined ? "" : `, from catalog ${status.install.catalog}`}`
         : "none",
     ],
-    ["Namespace", spec.namespace],
+    ["Namespace", getNamespace(extension)],
     ["Installer", installerText(described)],
     ["Source", sourceText(extension)],
     ["Updates", updatesText(extension)],
@@ -125,7 +125,7 @@ function printableOrStyled(text: string): string {
 
 function installerText({ extension, account }: ExtensionDescription): string {
   const { spec, status } = extension;
-  const who = `ServiceAccount ${spec.namespace}/${getAccountName(extension)}`;
+  const who = `ServiceAccount ${getNamespace(extension)}/${getAccountName(extension)}`;
   if (account === "missing" && !spec.serviceAccount?.name) return `${who}, which permission-manager has not created yet`;
   if (account === "missing") return `${who}, which does not exist`;
   if (typeof account === "object") return `${who} (${account.unknown})`;
@@ -312,7 +312,7 @@ export async function describeExtension(terminal: Terminal, name: string, option
 
 async function readAccountState(client: Pick<Client, "get">, extension: ClusterExtension): Promise<ExtensionDescription["account"]> {
   const { metadata, spec } = extension;
-  const account = { apiVersion: "v1", kind: "ServiceAccount", namespace: spec.namespace, name: getAccountName(extension) };
+  const account = { apiVersion: "v1", kind: "ServiceAccount", namespace: getNamespace(extension), name: getAccountName(extension) };
   try {
     const found = await client.get(account, { metadataOnly: true });
     if (!found) return "missing";

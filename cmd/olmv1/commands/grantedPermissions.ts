@@ -1,4 +1,4 @@
-import type { ClusterExtension, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, type ClusterExtensionSpec, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_BUNDLE_REFERENCE, LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import {
@@ -139,12 +139,13 @@ export async function computeNewPermissions(
   const history = await new ReleaseStore(client, options.systemNamespace).history({ name: metadata.name, uid: metadata.uid ?? "" });
   requireReadable(history, "cannot upgrade: ");
   const installed = findLastDeployed(history.current)?.labels[LABEL_BUNDLE_REFERENCE];
-  const request = { ...spec, serviceAccount: name };
+  const namespace = getNamespace(extension);
+  const request = { ...spec, namespace, serviceAccount: name };
   const to = await computeInstallerPermissions(terminal, [image], request, options);
   const from =
     installed === undefined ? [] : await orNone(terminal, () => computeInstallerPermissions(terminal, [installed], request, options));
   return {
-    installer: { namespace: spec.namespace, name },
+    installer: { namespace, name },
     isOurs: await isInstallerOurs(client, extension),
     rules: mergeRules([...from, ...to]),
     diff: diffPermissions(from, to),
@@ -153,11 +154,14 @@ export async function computeNewPermissions(
 }
 
 /** Whether `olmv1 install` created the ServiceAccount for this extension. */
-export async function isInstallerOurs(client: Client, { metadata, spec }: ClusterExtension): Promise<boolean> {
-  const name = spec.serviceAccount?.name;
+export async function isInstallerOurs(client: Client, extension: ClusterExtension): Promise<boolean> {
+  const name = extension.spec.serviceAccount?.name;
   if (name === undefined) return false;
-  const live = await client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace: spec.namespace, name }, { metadataOnly: true });
-  return live?.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name;
+  const live = await client.get(
+    { apiVersion: "v1", kind: "ServiceAccount", namespace: getNamespace(extension), name },
+    { metadataOnly: true },
+  );
+  return live?.metadata.labels?.[LABEL_CREATED_FOR] === extension.metadata.name;
 }
 
 async function orNone(terminal: Terminal, read: () => Promise<BundlePermissions[]>): Promise<BundlePermissions[]> {

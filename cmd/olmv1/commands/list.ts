@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import { CLUSTER_EXTENSION, GROUP } from "../../../pkg/api/constants.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import { formatAge } from "../../../pkg/golang/time.ts";
@@ -145,7 +145,7 @@ function formatRow(extension: ClusterExtension, now: number): Cell[] {
     status?.install?.bundle.version ?? "",
     describeUpdate(extension),
     status?.install?.catalog ?? "",
-    spec.namespace,
+    getNamespace(extension),
     describeExtensionState(extension),
     { text: findHolds(extension).join(", "), mood: "warning" },
     formatAge(metadata.creationTimestamp, now),

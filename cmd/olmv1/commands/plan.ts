@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
 import type { WebhookCertProvider } from "../../../pkg/api/flagValues.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
@@ -247,13 +247,12 @@ async function asServiceAccount(extension: ClusterExtension, client: Client): Pr
 
 /** Returns a client with a token for the extension's ServiceAccount. @throws Error with the ServiceAccount if no token can be created. */
 export async function createInstallerClient(extension: ClusterExtension, client: Client): Promise<Client> {
-  const { spec } = extension;
-  const name = getAccountName(extension);
-  const source = new ServiceAccountTokens(client).tokenFor(spec.namespace, name);
+  const [namespace, name] = [getNamespace(extension), getAccountName(extension)];
+  const source = new ServiceAccountTokens(client).tokenFor(namespace, name);
   try {
     await source();
   } catch (err) {
-    throw wrapError(`create a token for ServiceAccount ${goQuote(`${spec.namespace}/${name}`)}: `, err);
+    throw wrapError(`create a token for ServiceAccount ${goQuote(`${namespace}/${name}`)}: `, err);
   }
   return client.withToken(source);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import { CLI_MANAGER, LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
 import { type Condition, type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
@@ -147,7 +147,7 @@ async function divideObjects(
     keepServiceAccount && created.length > namespaces.length ? ["The ServiceAccount and its roles are kept (--keep-service-account)."] : [];
   const going = keepServiceAccount ? [] : created.filter(({ kind }) => kind !== "Namespace");
   for (const namespace of namespaces) {
-    const user = others.find(({ spec }) => spec.namespace === namespace.metadata.name);
+    const user = others.find((other) => getNamespace(other) === namespace.metadata.name);
     if (!deleteNamespace) staying.push(`Namespace ${namespace.metadata.name} is kept; --delete-namespace deletes it with its content.`);
     else if (user) staying.push(`Namespace ${namespace.metadata.name} is kept, because ClusterExtension ${user.metadata.name} uses it.`);
     else going.push(namespace);
@@ -242,21 +242,19 @@ async function remove(
 async function setPolicy(
   terminal: Terminal,
   client: Client,
-  { metadata, spec }: ClusterExtension,
+  extension: ClusterExtension,
   crdPolicy: CrdPolicy,
   customResources: readonly CustomResources[],
 ): Promise<void> {
-  const account = spec.serviceAccount?.name;
+  const { metadata, spec } = extension;
+  const [namespace, account] = [getNamespace(extension), spec.serviceAccount?.name];
   if (crdPolicy === "Delete" && account !== undefined && customResources.length > 0) {
-    const live = await client.get(
-      { apiVersion: "v1", kind: "ServiceAccount", namespace: spec.namespace, name: account },
-      { metadataOnly: true },
-    );
+    const live = await client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace, name: account }, { metadataOnly: true });
     if (live?.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name)
-      await applyObjects(client, buildDeletionPermissions(metadata.name, { namespace: spec.namespace, name: account }, customResources));
+      await applyObjects(client, buildDeletionPermissions(metadata.name, { namespace, name: account }, customResources));
     else
       terminal.err(
-        `ServiceAccount ${goQuote(`${spec.namespace}/${account}`)} needs permission to get, list and delete the custom resources; olmv1 rbac --crd-policy Delete prints it\n`,
+        `ServiceAccount ${goQuote(`${namespace}/${account}`)} needs permission to get, list and delete the custom resources; olmv1 rbac --crd-policy Delete prints it\n`,
       );
   }
   await client.patch(

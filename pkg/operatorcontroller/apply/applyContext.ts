@@ -1,3 +1,4 @@
+import { getNamespace } from "../../api/clusterExtension.ts";
 import type { EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { CertificateTimes } from "../../certificates/rotation.ts";
@@ -44,9 +45,9 @@ export class ApplyContext {
 
   /** The owner of the objects. */
   get owner(): Owner {
-    const { metadata, spec } = this.phase.extension;
-    const { name, uid = "" } = metadata;
-    return { name, uid, installNamespace: spec.namespace };
+    const { extension } = this.phase;
+    const { name, uid = "" } = extension.metadata;
+    return { name, uid, installNamespace: getNamespace(extension) };
   }
 
   /**

@@ -1,3 +1,4 @@
+import { getNamespace } from "../../api/clusterExtension.ts";
 import { API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { EventReason } from "../../api/events.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
@@ -274,7 +275,7 @@ export class ExtensionCertificates {
       times: own.times,
       now,
       owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid },
-      installNamespace: extension.spec.namespace,
+      installNamespace: getNamespace(extension),
       extensionExists,
       replaced: listReplacedSecrets(findLastDeployed(releases.history.current)?.objects ?? []),
       trustedSince: known.trustedSince,

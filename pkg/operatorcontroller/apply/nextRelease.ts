@@ -1,3 +1,4 @@
+import { getNamespace } from "../../api/clusterExtension.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { ProxyVariables } from "../../api/proxy.ts";
 import type { BundleRequirements } from "../../bundle/requirements.ts";
@@ -82,7 +83,7 @@ export function buildNextRelease(phase: WithReleases, rendered: RenderedBundle, 
     kinds,
     state: determineState(history.current, { objects, labels }),
     base,
-    content: { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback, ...takenOver, ...origin },
+    content: { namespace: getNamespace(extension), labels, annotations, objects, ...rollback, ...takenOver, ...origin },
     leavesDrift: isTaken && !rollback && getDriftPolicy(extension.spec, takenOver).policy !== "Correct",
   };
 }

@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { GroupVersionKind, KubeObject } from "../../api/k8s.ts";
 import type { ProxyVariables } from "../../api/proxy.ts";
@@ -75,7 +75,12 @@ export async function renderExtension(
   proxy: ProxyVariables | undefined,
 ): Promise<readonly KubeObject[]> {
   const { spec } = inputs.extension;
-  const rendered = await bundle.render({ installNamespace: spec.namespace, config: getConfiguration(inputs), certProvider, proxy });
+  const rendered = await bundle.render({
+    installNamespace: getNamespace(inputs.extension),
+    config: getConfiguration(inputs),
+    certProvider,
+    proxy,
+  });
   return spec.install?.userRoles === "Aggregate" ? [...rendered, ...buildUserRoles(rendered)] : rendered;
 }
 
@@ -87,15 +92,16 @@ export async function renderExtension(
  */
 export async function prepareExtension(
   client: Pick<Client, "resourceFor">,
-  { metadata: { name, uid = "" }, spec }: Readonly<ClusterExtension>,
+  extension: Readonly<ClusterExtension>,
   objects: readonly KubeObject[],
   bundle?: ObjectBundle,
 ): Promise<PreparedObjects> {
+  const { name, uid = "" } = extension.metadata;
   requireIdentities(objects);
   const kinds = await lookUpKinds(client, objects);
   const prepared = prepareObjects(objects, {
     owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid },
-    installNamespace: spec.namespace,
+    installNamespace: getNamespace(extension),
     isNamespaced: (gvk) => kinds.isNamespaced(gvk),
     bundle,
   });

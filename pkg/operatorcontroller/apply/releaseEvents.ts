@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
 import type { EVENTS, EventReason, EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { findProblem } from "../../api/problems.ts";
@@ -97,6 +97,6 @@ export class ReleaseEvents {
   }
 
   #account(): string {
-    return `ServiceAccount ${this.#extension.spec.namespace}/${getAccountName(this.#extension)}`;
+    return `ServiceAccount ${getNamespace(this.#extension)}/${getAccountName(this.#extension)}`;
   }
 }

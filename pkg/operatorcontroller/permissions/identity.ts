@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
 import { newProblem } from "../../api/problems.ts";
 import { rejectOnAbort } from "../../async/concurrency.ts";
 import { getErrorMessage, TerminalError } from "../../errors/errors.ts";
@@ -47,7 +47,8 @@ export class Identities {
    * it yet, or creating its token is denied; the signal's reason when it aborts.
    */
   async clientFor(extension: Readonly<ClusterExtension>, signal: AbortSignal): Promise<Client> {
-    const { namespace, serviceAccount } = extension.spec;
+    const { serviceAccount } = extension.spec;
+    const namespace = getNamespace(extension);
     const account = this.#managed.covers(extension) ? (await this.#managed.findAccount(extension, signal)).name : serviceAccount?.name;
     if (!account) {
       const message = "spec.serviceAccount.name is empty";
@@ -130,7 +131,7 @@ export class Identities {
 
 /** Returns the identity that watches an extension's objects. Extensions with the same ServiceAccount share their watches. */
 export function getWatchIdentity(extension: Readonly<ClusterExtension>, scoped: Client, mayWatchAll?: MayWatchAll): WatchIdentity {
-  const key = `${extension.spec.namespace}/${getAccountName(extension)}`;
+  const key = `${getNamespace(extension)}/${getAccountName(extension)}`;
   return { key, isController: false, client: scoped, ...(mayWatchAll ? { mayWatchAll } : {}) };
 }
 

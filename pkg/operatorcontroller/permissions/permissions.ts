@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
 import { type ProblemData } from "../../api/problemSchema.ts";
 import { newProblem, type Problem } from "../../api/problems.ts";
@@ -40,16 +40,17 @@ const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
  * @param config configuration of the bundles; default: `spec.config.inline`.
  */
 export function formatRbacCommand(
-  { spec }: Pick<ClusterExtension, "spec">,
+  extension: Pick<ClusterExtension, "spec" | "status">,
   images: readonly string[],
   certProvider?: string,
-  config = spec.config?.inline,
+  config = extension.spec.config?.inline,
 ): string {
+  const { spec } = extension;
   const sources = new Set(spec.config?.valuesFrom?.map(({ kind, name }) => `${kind}/${name}`));
   const words = [
     ...new Set(images),
     "--namespace",
-    spec.namespace,
+    getNamespace(extension),
     ...(spec.serviceAccount?.name ? ["--service-account", spec.serviceAccount.name] : []),
     ...listWatchedNamespaces(config)
       .slice(0, MAX_OPTIONS)
@@ -134,7 +135,7 @@ export async function findMissingPermissions(
   const { spec } = extension;
   const crdPolicy = getCrdPolicy(spec);
   const { valuesFrom = [] } = spec.config ?? {};
-  const options: RuleOptions = { installNamespace: spec.namespace, resourceOf, pruned, crdPolicy, valuesFrom };
+  const options: RuleOptions = { installNamespace: getNamespace(extension), resourceOf, pruned, crdPolicy, valuesFrom };
   const all = computeRequiredRules(desired, options);
   const own = await listOwnRules(client, [...all.namespaceRules.keys()], signal).catch((err: unknown) => {
     if (isForbidden(err) || isNotFound(err)) return undefined;
@@ -164,7 +165,7 @@ function formatCondition(missing: RequiredRules, { error }: OwnRules): string {
 }
 
 function newPermissionProblem(missing: RequiredRules, { extension, images, desired, config }: PermissionRequest): Problem {
-  const account = `ServiceAccount ${extension.spec.namespace}/${getAccountName(extension)}`;
+  const account = `ServiceAccount ${getNamespace(extension)}/${getAccountName(extension)}`;
   return newProblem("MissingPermissions", {
     message: `${account} lacks permissions that the bundle needs`,
     next: `${formatRbacCommand(extension, images, findProvider(desired)?.name, config)} | kubectl apply -f -`,

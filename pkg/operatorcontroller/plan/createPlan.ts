@@ -1,4 +1,5 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
+import { getNamespace } from "../../api/clusterExtension.ts";
 import {
   ANNOTATION_ROLLBACK_TO,
   API_VERSION,
@@ -87,7 +88,7 @@ async function compare(
   const { history, installed } = releases;
   const { spec, metadata } = extension;
   const applier = new Applier(scoped, log, signal);
-  const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: spec.namespace };
+  const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: getNamespace(extension) };
   const crdPolicy = getCrdPolicy(spec);
   const pruning: PruneRequest = { history: history.current, desired, crdPolicy, owner };
   const images = [installed, bundle].flatMap((one) => (one ? [one.image] : []));

@@ -1,3 +1,4 @@
+import { getNamespace } from "../../api/clusterExtension.ts";
 import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import type { StepContext } from "../../controller/stepSequence.ts";
@@ -42,7 +43,7 @@ async function removeAfterQuotaExceeded(
   const created = new Set(failed.actions.filter(({ verb }) => verb === "created").map(({ ref }) => getObjectKey(ref)));
   if (created.size === 0) return;
   const { name, uid = "" } = extension.metadata;
-  const owner = { name, uid, installNamespace: extension.spec.namespace };
+  const owner = { name, uid, installNamespace: getNamespace(extension) };
   const applier = new Applier(client, log, signal);
   const written = sortForUninstall(failed.release.objects.filter((object) => created.has(getObjectKey(object))));
   let outcome: string;

@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { ObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
@@ -17,9 +17,10 @@ import type { ReadObject } from "../watches/sourceWatches.ts";
 import type { Services } from "./services.ts";
 
 /** Returns the objects in `spec.config.valuesFrom`, in this order and without duplicates. */
-function listSourceRefs({ spec }: Pick<ClusterExtension, "spec">): ObjectRef[] {
-  const named = (spec.config?.valuesFrom ?? []).map(({ kind, name }) => [`${kind}/${name}`, { kind, name }] as const);
-  return [...new Map(named).values()].map(({ kind, name }) => ({ apiVersion: "v1", kind, name, namespace: spec.namespace }));
+function listSourceRefs(extension: Pick<ClusterExtension, "spec">): ObjectRef[] {
+  const namespace = getNamespace(extension);
+  const named = (extension.spec.config?.valuesFrom ?? []).map(({ kind, name }) => [`${kind}/${name}`, { kind, name }] as const);
+  return [...new Map(named).values()].map(({ kind, name }) => ({ apiVersion: "v1", kind, name, namespace }));
 }
 
 /** The objects that were read, and the errors for the others. */
@@ -81,9 +82,9 @@ export function readConfiguration(services: ConfigurationServices): ReconcileSte
         watches?.forget(name);
         return phase;
       }
-      const { namespace, config } = extension.spec;
+      const { config } = extension.spec;
       const sources = await readSources(client, extension, signal);
-      const merged = mergeConfig(sources.read, namespace, config?.inline);
+      const merged = mergeConfig(sources.read, getNamespace(extension), config?.inline);
       hidden.add(merged.texts);
       watches?.follow(name, getWatchIdentity(extension, client), listObjects(extension, sources));
       if (sources.failures.length > 0) {

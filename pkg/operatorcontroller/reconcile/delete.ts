@@ -1,4 +1,4 @@
-import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
 import {
   ANNOTATION_DROP_CONVERSION,
   ANNOTATION_FORCE_DELETE,
@@ -99,7 +99,7 @@ export class Uninstaller {
     const { objects: keptBefore } = await this.#applier.readEach(before);
     const live = new Map([...(await this.#applier.read(recorded.filter((one) => !before.includes(one)))), ...keptBefore]);
     const { name, uid = "" } = this.#extension.metadata;
-    const owner = { name, uid, installNamespace: this.#extension.spec.namespace };
+    const owner = { name, uid, installNamespace: getNamespace(this.#extension) };
     const ours = sortForUninstall([...live.values()].filter((object) => determineOwnership(object, owner).kind === "ours"));
     const crds = ours.filter(isCrd);
     const others = ours.filter((object) => !isCrd(object));

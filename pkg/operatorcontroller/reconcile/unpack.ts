@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { getNamespace } from "../../api/clusterExtension.ts";
 import { newProblem } from "../../api/problems.ts";
 import { Ended, fail, type StepContext, stop, stopWithoutStatus } from "../../controller/stepSequence.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
@@ -117,7 +118,7 @@ export function getPullReference({ image, pullFrom }: ResolvedBundle): string {
 export function computeInputDigest(inputs: ProxyInputs): string {
   const { extension, bundle, sourcedConfig } = inputs;
   const proxy = chooseProxyVariables(inputs);
-  const { namespace, install } = extension.spec;
+  const { install } = extension.spec;
   const input = {
     rendering: RENDERING,
     owner: extension.metadata.uid ?? "",
@@ -125,7 +126,7 @@ export function computeInputDigest(inputs: ProxyInputs): string {
     name: bundle.name,
     version: bundle.version,
     release: bundle.release ?? null,
-    namespace,
+    namespace: getNamespace(extension),
     config: getConfiguration(inputs) ?? null,
     // Plans show this digest. It includes uids that only clients with access to the sources know; otherwise values could be guessed from the digest.
     ...(sourcedConfig ? { sources: sourcedConfig.identities } : {}),

@@ -1,3 +1,4 @@
+import { getNamespace } from "../../api/clusterExtension.ts";
 import type { EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { collectScalarTexts } from "../../render/configSources.ts";
@@ -19,8 +20,8 @@ export function hideSourced({ extension, releases, hidden }: Pick<WithReleases, 
     revealNamespaces(hidden, objects);
   }
   if (!hasSpec(extension)) return;
-  const { namespace, serviceAccount, source } = extension.spec;
-  hidden.reveal(extension.metadata.name, namespace, serviceAccount?.name ?? "", source.catalog?.packageName ?? "");
+  const { serviceAccount, source } = extension.spec;
+  hidden.reveal(extension.metadata.name, getNamespace(extension), serviceAccount?.name ?? "", source.catalog?.packageName ?? "");
 }
 
 /** Stops hiding the namespaces of objects, which are public. A watch namespace may come from a source. */

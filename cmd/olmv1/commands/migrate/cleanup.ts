@@ -1,3 +1,4 @@
+import { getNamespace } from "../../../../pkg/api/clusterExtension.ts";
 import { getBackupRef } from "../../../../pkg/migrate/backup.ts";
 import { type CleanupRequest, cleanUp, findLeftovers } from "../../../../pkg/migrate/cleanup.ts";
 import { listMigrated, type MigratedRef, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
@@ -17,12 +18,15 @@ export async function showCleanup(terminal: Terminal, name: string | undefined, 
   const { signal } = terminal;
   await withCluster(options, async (client) => {
     const migrated = await requireMigrated(client, name, namespace, signal);
-    const { metadata, spec } = migrated.extension;
+    const { metadata } = migrated.extension;
     const request = { client, operatorGroup, signal };
     const found = await withProgress(terminal, "searching for leftovers of OLM v0", () => findLeftovers(migrated, request));
     const hasBackup = migrated.subscription !== undefined;
     if (yes && hasBackup) await withProgress(terminal, "deleting leftovers of OLM v0", () => cleanUp(migrated, found, request));
-    const deleted = [...found.map(({ ref }) => ref), ...(migrated.backup ? [getBackupRef(metadata.name, spec.namespace)] : [])];
+    const deleted = [
+      ...found.map(({ ref }) => ref),
+      ...(migrated.backup ? [getBackupRef(metadata.name, getNamespace(migrated.extension))] : []),
+    ];
     const lines = deleted.map((ref) => `  ${describeObject(ref)}\n`).join("");
     const [title, next] = yes
       ? ["deleted", `\nSubscription ${migrated.from} can no longer be restored\n`]

@@ -1,3 +1,4 @@
+import { getNamespace } from "../../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../../pkg/api/k8s.ts";
 import { toYaml } from "../../../../pkg/golang/yaml.ts";
@@ -54,14 +55,15 @@ export function buildConversionData({ source, installerManifests, objects, findi
 function stepLines({ source, installerManifests, objects }: Conversion): string[] {
   const { extension, subscription, csv, group } = source;
   const { metadata, spec } = extension;
+  const namespace = getNamespace(extension);
   const marked = objects.filter(({ action }) => action === "keep" || action === "change").length;
   const left = objects.filter(({ action }) => action === "leave").length;
   return [
     installerManifests.length > 0
-      ? `create ServiceAccount ${spec.namespace}/${spec.serviceAccount?.name ?? ""} and ${installerManifests.length - 1} roles and bindings`
-      : `use ServiceAccount ${spec.namespace}/${spec.serviceAccount?.name ?? ""}`,
+      ? `create ServiceAccount ${namespace}/${spec.serviceAccount?.name ?? ""} and ${installerManifests.length - 1} roles and bindings`
+      : `use ServiceAccount ${namespace}/${spec.serviceAccount?.name ?? ""}`,
     `create ${CLUSTER_EXTENSION} ${metadata.name}, suspended, with ${describeObject(subscription)}${group ? ` and ${describeObject(group)}` : ""} in its annotations`,
-    `back up ${describeObject(csv)} to ${describeObject(getBackupRef(metadata.name, spec.namespace))}`,
+    `back up ${describeObject(csv)} to ${describeObject(getBackupRef(metadata.name, namespace))}`,
     `delete ${describeObject(subscription)}, but none of its objects`,
     `transfer ${marked} objects to the extension${left > 0 ? `, and mark ${left} as leftovers` : ""}; remove labels of OLM v0 and references to the ClusterServiceVersion`,
     `delete ${describeObject(csv)}, but none of its objects`,
