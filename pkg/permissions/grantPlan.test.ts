@@ -13,11 +13,15 @@ const judge = (outcome: PermissionOutcome, one: PolicyRule, namespace = ""): Jud
 });
 const cluster = (...clusterRules: PolicyRule[]): RequiredRules => ({ clusterRules, namespaceRules: new Map(), unknownKinds: [] });
 
+const inHello = (rules: RequiredRules, ...own: PolicyRule[]): RequiredRules => ({ ...rules, namespaceRules: new Map([["hello", own]]) });
+
+const EXEC = rule("pods/exec", "create");
+const GRANTED_RULES = [rule("configmaps", "get", "list")];
 const OLD = cluster(rule("configmaps", "get"), rule("services", "get"));
 const GRANTED = judge("Granted", rule("configmaps", "get", "list"));
-const PENDING = judge("Pending", rule("pods/exec", "create"));
+const PENDING = judge("Pending", EXEC);
 const DENIED = judge("Denied", rule("secrets", "get"));
-const DIGEST = computeRulesDigest(cluster(rule("pods/exec", "create")));
+const DIGEST = computeRulesDigest(cluster(EXEC));
 
 test.for<[string, Parameters<typeof planGrant>[0], Partial<GrantPlan>]>([
   [
@@ -54,6 +58,63 @@ test.for<[string, Parameters<typeof planGrant>[0], Partial<GrantPlan>]>([
     "the current rules when a rule is denied, even if the others are approved",
     { current: OLD, judged: [GRANTED, PENDING, DENIED], approvedDigest: DIGEST, isSettled: true },
     { state: "Denied", rules: OLD, pending: [], denied: [DENIED], pendingDigest: DIGEST },
+  ],
+  [
+    "the current rules without the approved ones when their approval is removed",
+    { current: cluster(...GRANTED_RULES, EXEC), judged: [GRANTED, PENDING], lastApproved: DIGEST, isSettled: true },
+    { state: "Pending", rules: cluster(...GRANTED_RULES), pending: [PENDING], pendingDigest: DIGEST, approvedDigest: undefined },
+  ],
+  [
+    "the current rules without the approved ones when their approval is empty and the bundle is not healthy",
+    {
+      current: cluster(...GRANTED_RULES, rule("services", "get"), EXEC),
+      judged: [GRANTED, PENDING],
+      approvedDigest: "",
+      lastApproved: DIGEST,
+      isSettled: false,
+    },
+    { state: "Pending", rules: cluster(...GRANTED_RULES, rule("services", "get")), approvedDigest: undefined },
+  ],
+  [
+    "the permissions of the policy that a rule without approval contains",
+    {
+      current: cluster({ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }),
+      judged: [GRANTED, judge("Pending", { apiGroups: ["*"], resources: ["*"], verbs: ["*"] })],
+      lastApproved: "sha256:1",
+      isSettled: true,
+    },
+    { state: "Pending", rules: cluster(...GRANTED_RULES) },
+  ],
+  [
+    "the current rules in other scopes when the approval of cluster-wide ones is removed",
+    { current: inHello(cluster(EXEC), EXEC), judged: [PENDING, judge("Granted", EXEC, "hello")], lastApproved: DIGEST, isSettled: true },
+    { state: "Pending", rules: inHello(cluster(), EXEC) },
+  ],
+  [
+    "the current rules during an upgrade with other rules to approve, while the approval of the installed version exists",
+    {
+      current: cluster(...GRANTED_RULES, EXEC),
+      judged: [GRANTED, judge("Pending", rule("pods/attach", "create"))],
+      approvedDigest: DIGEST,
+      lastApproved: DIGEST,
+      isSettled: false,
+    },
+    { state: "Pending", rules: cluster(...GRANTED_RULES, EXEC), approvedDigest: DIGEST },
+  ],
+  [
+    "the current rules when the policy granted them before it changed, without an approval",
+    { current: cluster(...GRANTED_RULES, EXEC), judged: [GRANTED, PENDING], isSettled: true },
+    { state: "Pending", rules: cluster(...GRANTED_RULES, EXEC), approvedDigest: undefined },
+  ],
+  [
+    "the rules again when they are approved again",
+    { current: cluster(...GRANTED_RULES), judged: [GRANTED, PENDING], approvedDigest: DIGEST, isSettled: true },
+    { state: "Granted", rules: cluster(...GRANTED_RULES, EXEC), approvedDigest: DIGEST },
+  ],
+  [
+    "the current rules without the approved ones when a rule is denied and the approval is removed",
+    { current: cluster(...GRANTED_RULES, EXEC), judged: [GRANTED, PENDING, DENIED], lastApproved: DIGEST, isSettled: true },
+    { state: "Denied", rules: cluster(...GRANTED_RULES), approvedDigest: undefined },
   ],
   ["nothing when the bundle needs nothing", { current: OLD, judged: [], isSettled: true }, { state: "Granted", rules: cluster() }],
 ])("planGrant grants %s", ([, request, plan]) => {

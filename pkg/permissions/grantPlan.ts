@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import type { PolicyRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
-import { mergeRequiredRules } from "../rbac/ruleSets.ts";
+import { findMissingPolicyRules, intersectRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
 import type { JudgedRule } from "./judgePermissions.ts";
 
 /** The inputs of a decision about the rules of one extension. */
@@ -13,6 +13,8 @@ export interface GrantRequest {
   readonly judged: readonly JudgedRule[];
   /** The digest in the approval, if there is one. */
   readonly approvedDigest?: string | undefined;
+  /** The digest that was approved for the current rules: `approvedDigest` of the last plan. */
+  readonly lastApproved?: string | undefined;
   /** Whether the requested bundle is installed and healthy, so that nothing needs the rules of an earlier bundle. */
   readonly isSettled: boolean;
 }
@@ -25,30 +27,53 @@ export interface GrantPlan {
   readonly denied: readonly JudgedRule[];
   /** Identifies the pending rules; undefined if there are none. Kept while they are approved. */
   readonly pendingDigest: string | undefined;
+  /** The digest of approved rules that the extension has; undefined if it has none, or if their approval was revoked. */
+  readonly approvedDigest: string | undefined;
 }
 
 /**
  * Decides which rules an extension gets:
  *
- * | the requested rules                 | the extension gets                                         |
- * | a rule is denied                    | what it has                                                |
- * | a rule waits, without this approval | what it has                                                |
- * | all are granted, bundle not healthy | what it has and the requested rules, for the upgrade       |
- * | all are granted, bundle healthy     | exactly the requested rules                                |
+ * | the requested rules                            | the extension gets                                         |
+ * | a rule is denied, or waits for an approval     | what it has                                                |
+ * | the same, and the last approval was removed    | what it has, without the rules that wait                   |
+ * | all are granted, bundle not healthy            | what it has and the requested rules, for the upgrade       |
+ * | all are granted, bundle healthy                | exactly the requested rules                                |
  *
- * Either all requested rules are granted or none of them, because an installation with a part of them cannot succeed.
+ * Either all requested rules are granted or none of them, because an installation with a part of them cannot succeed. An approval that does not match,
+ * such as the one for the installed version during an upgrade, is not removed: the installed version keeps its rules.
  */
-export function planGrant({ current, judged, approvedDigest, isSettled }: GrantRequest): GrantPlan {
+export function planGrant({ current, judged, approvedDigest, lastApproved, isSettled }: GrantRequest): GrantPlan {
   const denied = judged.filter(({ outcome }) => outcome === "Denied");
   const waiting = judged.filter(({ outcome }) => outcome === "Pending");
   const pendingDigest = waiting.length === 0 ? undefined : computeRulesDigest(toRules(waiting));
   const isApproved = pendingDigest === undefined || approvedDigest === pendingDigest;
   const pending = isApproved ? [] : waiting;
-  if (denied.length > 0) return { state: "Denied", rules: current, pending, denied, pendingDigest };
-  if (!isApproved) return { state: "Pending", rules: current, pending, denied, pendingDigest };
+  if (denied.length > 0 || !isApproved) {
+    const isRevoked = lastApproved !== undefined && !approvedDigest;
+    const rules = isRevoked ? removeWaiting(current, judged) : current;
+    const state = denied.length > 0 ? "Denied" : "Pending";
+    return { state, rules, pending, denied, pendingDigest, approvedDigest: isRevoked ? undefined : lastApproved };
+  }
   const requested = toRules(judged);
   const rules = isSettled ? requested : mergeRequiredRules([current, requested]);
-  return { state: "Granted", rules, pending, denied, pendingDigest };
+  return { state: "Granted", rules, pending, denied, pendingDigest, approvedDigest: pendingDigest };
+}
+
+/** Returns the current permissions without those that wait for an approval. Keeps permissions that the policy grants, even if a rule that waits contains them. */
+function removeWaiting(current: RequiredRules, judged: readonly JudgedRule[]): RequiredRules {
+  const waiting = toRules(judged.filter(({ outcome }) => outcome === "Pending"));
+  const granted = toRules(judged.filter(({ outcome }) => outcome === "Granted"));
+  const left = [...current.namespaceRules].map(([namespace, rules]): [string, PolicyRule[]] => [
+    namespace,
+    findMissingPolicyRules(rules, waiting.namespaceRules.get(namespace) ?? []),
+  ]);
+  const kept: RequiredRules = {
+    ...current,
+    clusterRules: findMissingPolicyRules(current.clusterRules, waiting.clusterRules),
+    namespaceRules: new Map(left.filter(([, rules]) => rules.length > 0)),
+  };
+  return mergeRequiredRules([kept, intersectRules(granted, current)]);
 }
 
 /** Returns the rules of a decision, in few rules for each scope. */
