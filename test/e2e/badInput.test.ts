@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type CatalogSource, type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import {
@@ -41,7 +41,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
   /** Creates an extension of the sample with a namespace and an installer with all permissions. */
   async function extension(name: string, catalog: Partial<CatalogSource> = {}): Promise<ClusterExtension> {
     const extension = createExtension(name, { packageName: SAMPLE_PACKAGE, version: "1.0.0", ...catalog });
-    const { namespace } = extension.spec;
+    const namespace = getNamespace(extension);
     const objects = buildSampleBundles().flatMap(({ files }) => renderBundle(loadBundle(files), { installNamespace: namespace }));
     await grantInstaller(cluster.client, extension, objects);
     return extension;
@@ -144,7 +144,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
 
   test("operator-controller reports a missing namespace and ServiceAccount, and installs the bundle after both are created", async () => {
     const created = createExtension("late", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
-    const { namespace } = created.spec;
+    const namespace = getNamespace(created);
     await world.apply(created);
     const missing = `operation cannot proceed due to the following validation error(s): service account "late-installer" not found in namespace "${namespace}"`;
     expect((await progressing("late", "not found")).message).toBe(missing);
@@ -171,7 +171,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
 
   test("operator-controller does not change an object that already exists, and installs the bundle after a user deletes the object", async () => {
     const created = await extension("second");
-    const { namespace } = created.spec;
+    const namespace = getNamespace(created);
     const theirs = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "hello-operator-phrases", namespace }, data: { mine: "yes" } };
     await world.apply(theirs);
     await world.apply(created);
@@ -213,7 +213,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
     const greeting = {
       apiVersion: "hello.example.com/v1alpha1",
       kind: "Greeting",
-      metadata: { name: "mine", namespace: created.spec.namespace },
+      metadata: { name: "mine", namespace: getNamespace(created) },
       spec: { name: "world" },
     };
     await world.apply(greeting);

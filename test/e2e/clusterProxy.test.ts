@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { AuditTail } from "../support/auditTail.ts";
@@ -64,7 +65,7 @@ describeWithPrivateCluster("operator-controller on an OpenShift cluster with a p
 
   test("operator-controller sets the proxy variables of operators from the cluster proxy or from its flags, and logs no password", async () => {
     const extension = createExtension("p", { packageName: "p" });
-    await grantInstaller(cluster.client, extension, renderBundle(loadBundle(FILES), { installNamespace: extension.spec.namespace }));
+    await grantInstaller(cluster.client, extension, renderBundle(loadBundle(FILES), { installNamespace: getNamespace(extension) }));
     await world.apply(extension);
     await hasEnvironment([
       { name: "HTTP_PROXY", value: "http://user:s3cr3t@proxy:3128" },

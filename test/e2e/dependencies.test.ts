@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
@@ -63,7 +63,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
   async function apply(name: string, policy?: "Require" | "Install"): Promise<ClusterExtension> {
     const created = createExtension(name, { packageName: name });
     const objects = Object.keys(PACKAGES).flatMap((one) =>
-      renderBundle(loadBundle(new Map(buildFiles(one))), { installNamespace: created.spec.namespace }),
+      renderBundle(loadBundle(new Map(buildFiles(one))), { installNamespace: getNamespace(created) }),
     );
     await grantInstaller(cluster.client, created, objects);
     const extension = { ...created, spec: { ...created.spec, ...(policy ? { dependencies: { policy } } : {}) } };

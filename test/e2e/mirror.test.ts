@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { getNamespace } from "../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { type RegistryServer, startRegistry } from "../../pkg/devcluster/registryServer.ts";
@@ -118,7 +119,7 @@ describeWithPrivateCluster("a mirrored catalog", (cluster) => {
     await world.apply(clusterCatalog);
     await world.condition("ClusterCatalog", "hello", (c) => c("Serving")?.status === "True", 60_000);
     const extension = createExtension("mirrored", { packageName: SAMPLE_PACKAGE, version: "1.1.0" });
-    const { namespace } = extension.spec;
+    const namespace = getNamespace(extension);
     const objects = buildSampleBundles().flatMap(({ files }) => renderBundle(loadBundle(files), { installNamespace: namespace }));
     await grantInstaller(cluster.client, extension, objects);
     await world.apply(extension);

@@ -1,5 +1,6 @@
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
@@ -124,7 +125,7 @@ describeWithPrivateCluster("the permissions of both programs", (cluster) => {
     await world.problems("homeless", (problems) => problems.includes('namespace "homeless-system" does not exist'));
     await world.removed("ClusterExtension", "homeless");
     const car = createExtension("car", { packageName: "car" });
-    const objects = PACKAGES.flatMap((name) => renderBundle(loadBundle(buildFiles(name)), { installNamespace: car.spec.namespace }));
+    const objects = PACKAGES.flatMap((name) => renderBundle(loadBundle(buildFiles(name)), { installNamespace: getNamespace(car) }));
     await grantInstaller(cluster.client, car, objects);
     await world.apply({ ...car, spec: { ...car.spec, dependencies: { policy: "Install" } } });
     await world.installed("car", "1.0.0");

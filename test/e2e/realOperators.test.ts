@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
@@ -66,7 +66,7 @@ describeWithData("real data", (data) =>
     test("operator-controller installs, upgrades and uninstalls cat-facts-operator", async () => {
       const name = "cat-facts";
       const extension = createExtension(name, { packageName: "cat-facts-operator", version: "1.1.1" });
-      const { namespace } = extension.spec;
+      const namespace = getNamespace(extension);
       const config = { watchNamespace: namespace };
       const objects = [
         ...(await render("cat-facts-operator", "1.1.1", namespace, config)),
@@ -116,7 +116,7 @@ describeWithData("real data", (data) =>
     test("operator-controller installs aws-neuron-operator when the API server starts to serve kind ServiceMonitor", async () => {
       const name = "neuron";
       const extension = createExtension(name, { packageName: "aws-neuron-operator", version: "1.2.0" });
-      await grantInstaller(cluster.client, extension, await render("aws-neuron-operator", "1.2.0", extension.spec.namespace));
+      await grantInstaller(cluster.client, extension, await render("aws-neuron-operator", "1.2.0", getNamespace(extension)));
       await world.apply(extension);
       const waiting = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes("ServiceMonitor") ?? false);
       expect(getMessage(waiting, "Progressing")).toContain('no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"');
@@ -134,7 +134,7 @@ describeWithData("real data", (data) =>
     test("operator-controller reports a missing permission, writes nothing, and installs the bundle after the permission is granted", async () => {
       const name = "poor-cat";
       const extension = createExtension(name, { packageName: "cat-facts-operator", version: "1.1.2" });
-      const { namespace } = extension.spec;
+      const namespace = getNamespace(extension);
       const config = { watchNamespace: namespace };
       const objects = await render("cat-facts-operator", "1.1.2", namespace, config);
       const granted = await grantInstaller(cluster.client, extension, objects, { without: "services" });

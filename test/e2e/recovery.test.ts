@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
@@ -226,7 +226,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
 
   test("operator-controller reports how to delete an extension whose namespace and ServiceAccount no longer exist", async () => {
     const created = await sample.installed("homeless", "1.0.0");
-    const namespace = { apiVersion: "v1", kind: "Namespace", name: created.spec.namespace };
+    const namespace = { apiVersion: "v1", kind: "Namespace", name: getNamespace(created) };
     await cluster.client.delete(namespace);
     await eventually(async () => expect(await cluster.client.get(namespace)).toBeUndefined());
     await world.problems("homeless", (problems) => problems.includes("does not exist"));
@@ -259,9 +259,9 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
 
   test("operator-controller keeps all objects after a deletion with --cascade=orphan, and a new extension adopts them without new Pods", async () => {
     const created = await sample.installed("orphan", "1.0.0");
-    const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: created.spec.namespace, name: "hello-operator" };
+    const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: getNamespace(created), name: "hello-operator" };
     const before = await cluster.client.get(deployment);
-    await garbageCollected(cluster.client, created.spec.namespace);
+    await garbageCollected(cluster.client, getNamespace(created));
     await cluster.client.delete({ ...created, name: "orphan" }, { propagationPolicy: "Orphan" });
     await eventually(async () => expect(await world.extension("orphan")).toBeUndefined(), { timeoutMs: 60_000 });
     expect(await sample.owned("orphan")).toEqual(sample.wanted("1.0.0", created));

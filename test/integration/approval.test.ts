@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { getNamespace } from "../../pkg/api/clusterExtension.ts";
 import type { Plan } from "../../pkg/api/clusterExtensionStatus.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
@@ -68,7 +69,7 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
   };
 
   test("an extension with manual approval writes no object until a user approves the plan in status", async () => {
-    const { spec } = await world.extension("first", { approval: "Manual", catalog: { version: "1.0.0" } });
+    const x = await world.extension("first", { approval: "Manual", catalog: { version: "1.0.0" } });
     const plan = await readPlan("first");
     expect(plan).toMatchObject({ bundle: { name: "p.v1.0.0", version: "1.0.0" }, create: 5, update: 0, delete: 0, unchanged: 0 });
     expect(formatObjects(plan).sort()).toEqual([
@@ -81,17 +82,17 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
     await world.expectProblem("first", "AwaitingApproval", {
       next: `kubectl annotate clusterextension first --overwrite olm.operatorframework.io/approve=${plan.digest}`,
     });
-    expect([await liveConfigMaps(spec.namespace), await world.releases("first")]).toEqual([[], []]);
+    expect([await liveConfigMaps(getNamespace(x)), await world.releases("first")]).toEqual([[], []]);
     await eventually(async () => expect((await world.events("first")).join()).toContain("AwaitingApproval"));
 
     await approve("first", plan.digest);
     await world.conditions("first", DONE);
     expect((await world.get("first")).status?.plan).toBeUndefined();
-    expect(await liveConfigMaps(spec.namespace)).toEqual(["kept", "old"]);
+    expect(await liveConfigMaps(getNamespace(x))).toEqual(["kept", "old"]);
   });
 
   test("the controller keeps the installed bundle until a user approves the upgrade", async () => {
-    const { spec } = await world.extension("second", { approval: "Manual", catalog: { version: "1.0.0" } });
+    const x = await world.extension("second", { approval: "Manual", catalog: { version: "1.0.0" } });
     const first = await readPlan("second");
     await approve("second", first.digest);
     await world.conditions("second", DONE);
@@ -108,7 +109,7 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
     ]);
     expect(JSON.stringify(await world.get("second"))).not.toMatch(/other-password|b3RoZXItcGFzc3dvcmQ/);
 
-    const kept: ObjectRef = { apiVersion: "v1", kind: "ConfigMap", namespace: spec.namespace, name: "kept" };
+    const kept: ObjectRef = { apiVersion: "v1", kind: "ConfigMap", namespace: getNamespace(x), name: "kept" };
     await cluster.client.delete(kept);
     await eventually(async () => expect(await cluster.client.get(kept)).toBeDefined());
     expect((await readPlan("second")).digest).toBe(plan.digest);
@@ -119,7 +120,7 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
     await approve("second", plan.digest);
     await eventually(async () => expect((await world.get("second")).status?.install?.bundle.version).toBe("1.1.0"));
     await world.conditions("second", DONE);
-    expect(await liveConfigMaps(spec.namespace)).toEqual(["kept", "new"]);
+    expect(await liveConfigMaps(getNamespace(x))).toEqual(["kept", "new"]);
   });
 
   test("an extension that waits for approval is installed when spec.approval becomes Automatic, and can be deleted", async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { getNamespace } from "../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { compareText } from "../../pkg/text/compare.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
@@ -123,7 +124,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     const x = await world.extension("names", {
       config: { configType: "Inline", inline: { deploymentConfig: { annotations: labels, nodeSelector: labels } } },
     });
-    const { namespace } = x.spec;
+    const namespace = getNamespace(x);
     await world.conditions("names", { Progressing: "True/Succeeded", Installed: "True/Succeeded" });
 
     const config = await cluster.client.get({ apiVersion: "v1", kind: "ConfigMap", namespace, name: "c" });

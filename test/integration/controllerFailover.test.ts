@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { LEASE, type Lease } from "../../pkg/controller/lease.ts";
@@ -51,7 +51,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
         metas.push(...pack.catalogMetas(() => `quay.io/bundles/${pack.name}@${digest}`));
       }
       const extension = pack.extension();
-      await grantInstaller(cluster.client, extension, pack.objects(extension.spec.namespace));
+      await grantInstaller(cluster.client, extension, pack.objects(getNamespace(extension)));
     }
     const name = `catalog-${createdCount}`;
     const files = new Map([["configs/catalog.json", Buffer.from(metas.map((meta) => JSON.stringify(meta)).join("\n"))]]);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
 import { type JsonObject, type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
@@ -30,10 +30,10 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await world?.stop();
   });
 
-  const toPhrasesRef = ({ spec: { namespace } }: ClusterExtension): ObjectRef => ({
+  const toPhrasesRef = (extension: ClusterExtension): ObjectRef => ({
     apiVersion: "v1",
     kind: "ConfigMap",
-    namespace,
+    namespace: getNamespace(extension),
     name: "hello-operator-phrases",
   });
   const patchExtension = (name: string, body: JsonObject): Promise<KubeObject> =>
@@ -53,8 +53,8 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
   }
 
   /** Returns the requests of an extension's installer, for one object or for all. */
-  async function listRequests({ spec: { namespace, serviceAccount } }: ClusterExtension, ref?: ObjectRef): Promise<AuditEvent[]> {
-    const username = `system:serviceaccount:${namespace}:${serviceAccount?.name ?? ""}`;
+  async function listRequests(extension: ClusterExtension, ref?: ObjectRef): Promise<AuditEvent[]> {
+    const username = `system:serviceaccount:${getNamespace(extension)}:${extension.spec.serviceAccount?.name ?? ""}`;
     const events = await cluster.auditEvents();
     return events.filter(
       ({ user, objectRef, verb }) =>
@@ -65,12 +65,10 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
   }
 
   /** Replaces the rules of the installer in its namespace and in the cluster. */
-  async function changeRules(
-    { spec: { namespace, serviceAccount } }: ClusterExtension,
-    change: (rule: PolicyRule) => PolicyRule,
-  ): Promise<void> {
+  async function changeRules(extension: ClusterExtension, change: (rule: PolicyRule) => PolicyRule): Promise<void> {
     const rbac = { apiVersion: "rbac.authorization.k8s.io/v1" };
-    const account = serviceAccount?.name ?? "";
+    const namespace = getNamespace(extension);
+    const account = extension.spec.serviceAccount?.name ?? "";
     for (const ref of [
       { ...rbac, kind: "ClusterRole", name: `${namespace}-${account}` },
       { ...rbac, kind: "Role", namespace, name: account },
@@ -86,7 +84,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
 
   test("an object of any kind is corrected when it is deleted or changed, even with permissions for single names only", async () => {
     const extension = await sample.installed("kinds", "1.0.0");
-    const rendered = sample.rendered("1.0.0", extension.spec.namespace);
+    const rendered = sample.rendered("1.0.0", getNamespace(extension));
     const objects = (await Promise.all(rendered.map((object) => cluster.client.get(toObjectRef(object))))).flatMap(
       (object) => object ?? [],
     );
@@ -109,7 +107,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     }
     print(times);
     expect(await sample.releases("kinds")).toEqual(["v1 deployed"]);
-    const account = `ServiceAccount ${extension.spec.namespace}/hello-operator`;
+    const account = `ServiceAccount ${getNamespace(extension)}/hello-operator`;
     await eventually(async () => {
       const drifted = (await sample.events("kinds")).filter((event) => event.startsWith("Drifted")).join("\n");
       expect(drifted).toContain(`${account} was changed: metadata.labels["olm.operatorframework.io/owner-name"] by `);
@@ -119,7 +117,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
 
   test("a changed port number of a Service or container is corrected, or reported with policy Warn and corrected when the policy becomes Correct", async () => {
     const extension = await sample.installed("ports", "1.0.0");
-    const { namespace } = extension.spec;
+    const namespace = getNamespace(extension);
     const service: ObjectRef = { apiVersion: "v1", kind: "Service", namespace, name: "hello-operator-metrics" };
     const deployment: ObjectRef = { apiVersion: "apps/v1", kind: "Deployment", namespace, name: "hello-operator" };
     const places = [
@@ -180,7 +178,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
       expect(roles).toEqual([expect.stringContaining("labelSelector=olm.operatorframework.io%2Fowner-name%3Dwide") as string]);
     });
     print([["with permissions for whole kinds", await expectCorrected(extension)]]);
-    const role = sample.rendered("1.0.0", extension.spec.namespace).find(({ kind }) => kind === "ClusterRole")!;
+    const role = sample.rendered("1.0.0", getNamespace(extension)).find(({ kind }) => kind === "ClusterRole")!;
     await cluster.client.delete(toObjectRef(role));
     await measureRepair(toObjectRef(role), (live) => expect(live).toBeDefined());
   });
@@ -229,8 +227,8 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await world.installed("warn", "1.0.0");
     const phrases = toPhrasesRef(extension);
     await cluster.client.patch(phrases, { data: { greeting: "Hi" } }, { type: "merge", fieldManager: "somebody" });
-    const text = `ConfigMap ${extension.spec.namespace}/hello-operator-phrases was changed: data.greeting by "somebody"`;
-    const object = { kind: "ConfigMap", namespace: extension.spec.namespace, name: "hello-operator-phrases" };
+    const text = `ConfigMap ${getNamespace(extension)}/hello-operator-phrases was changed: data.greeting by "somebody"`;
+    const object = { kind: "ConfigMap", namespace: getNamespace(extension), name: "hello-operator-phrases" };
     await eventually(async () => {
       const message = `drift is not corrected because spec.drift.policy is Warn: ${text}`;
       const details = [{ ...object, fields: ["data.greeting"] }];
@@ -256,9 +254,9 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
   test("condition Available becomes False at once when a Pod becomes unready", async () => {
     const extension = await sample.installed("ill", "1.0.0");
     await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "True");
-    await cluster.setPodOutcome(extension.spec.namespace, "NotReady");
+    await cluster.setPodOutcome(getNamespace(extension), "NotReady");
     await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "False");
-    await cluster.setPodOutcome(extension.spec.namespace, "Ready");
+    await cluster.setPodOutcome(getNamespace(extension), "Ready");
     await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "True");
   });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
 import { toObjectRef } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
@@ -32,7 +33,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     "finalizers of the garbage collector are removed from an extension that is not being deleted, and a later deletion deletes its objects: %s",
     async ([name, spec, finalizer]) => {
       const x = await world.extension(name);
-      const { namespace } = x.spec;
+      const namespace = getNamespace(x);
       await world.conditions(name, READY);
       await cluster.client.patch(toObjectRef(x), { spec }, { type: "merge" });
       if (spec.suspend) await world.conditions(name, { Progressing: "False/Suspended" });
@@ -61,7 +62,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     await cluster.client.patch(toObjectRef(x), { metadata: { finalizers: [...finalizers, "example.com/theirs"] } }, { type: "merge" });
     await cluster.client.delete(toObjectRef(x));
     await world.expectProblem("waits", "FinalizersBlockDeletion", { details: ["example.com/theirs"] });
-    expect(await deployment(x.spec.namespace)).toBeUndefined();
+    expect(await deployment(getNamespace(x))).toBeUndefined();
     await cluster.client.patch(toObjectRef(x), { metadata: { finalizers: [] } }, { type: "merge" });
     await world.gone("waits");
   });
@@ -73,7 +74,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     await eventually(async () =>
       expect((await world.events("left")).join("\n")).toContain("Orphaned: the extension was deleted with --cascade=orphan"),
     );
-    expect(await deployment(x.spec.namespace)).toBeDefined();
+    expect(await deployment(getNamespace(x))).toBeDefined();
     expect(await world.releases("left")).toEqual(["v1 deployed"]);
     expect(await listRemoved("left")).toEqual([]);
   });

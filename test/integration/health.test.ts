@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
@@ -27,22 +28,22 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
   };
 
   test("an extension is Available and Ready when its objects are ready, and causes no further requests", async () => {
-    const { spec } = await world.extension("fine");
+    const x = await world.extension("fine");
     expect(await world.conditions("fine", READY)).toMatchObject({
       Available: "the only object with a health check is healthy",
       Ready: 'bundle "p.v1.0.0" is installed and available',
     });
     await eventually(async () => expect(await world.events("fine")).toContain("Healthy: the only object with a health check is healthy"));
-    const before = await listRequests(spec.namespace);
+    const before = await listRequests(getNamespace(x));
     for (let pass = 0; pass < 3; pass++) await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     const other = await world.extension("fine-2");
     await world.conditions("fine-2", READY);
-    expect(await listRequests(spec.namespace)).toEqual(before);
-    expect(await listRequests(other.spec.namespace)).not.toEqual([]);
+    expect(await listRequests(getNamespace(x))).toEqual(before);
+    expect(await listRequests(getNamespace(other))).not.toEqual([]);
   });
 
   test("condition Available reports a Pod that does not become ready, and becomes True when the Pod is ready", async () => {
-    const { spec } = await world.extension("late", { podOutcome: "NotReady" });
+    const x = await world.extension("late", { podOutcome: "NotReady" });
     const { Ready } = await world.conditions("late", {
       Progressing: "True/Succeeded",
       Available: "False/RollingOut",
@@ -55,14 +56,14 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
         /^Deployment late-system\/tiny: 0 of 1 replicas are available; Pod tiny-\S+: container "manager" is running but not ready$/,
       );
     });
-    await cluster.setPodOutcome(spec.namespace, "Ready");
+    await cluster.setPodOutcome(getNamespace(x), "Ready");
     await world.conditions("late", READY);
   });
 
   test("condition Available reports a crash loop with the container and its restart count, even when no object of the bundle changes", async () => {
-    const { spec } = await world.extension("crash");
+    const x = await world.extension("crash");
     await world.conditions("crash", READY);
-    await cluster.setPodOutcome(spec.namespace, "CrashLoop");
+    await cluster.setPodOutcome(getNamespace(x), "CrashLoop");
     const { Available } = await world.conditions("crash", { Available: "False/Unhealthy", Ready: "False/Unhealthy" });
     expect(Available).toMatch(/container "manager" is in CrashLoopBackOff, restarted 5 times/);
     await world.expectProblem("crash", "Unhealthy", {
@@ -72,7 +73,7 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
     await eventually(async () =>
       expect((await world.events("crash")).join("\n")).toMatch(/Unhealthy: Deployment crash-system\/tiny: .*CrashLoop/),
     );
-    await cluster.setPodOutcome(spec.namespace, "Ready");
+    await cluster.setPodOutcome(getNamespace(x), "Ready");
     await world.conditions("crash", READY);
   });
 
@@ -100,7 +101,7 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
 
   // Source: I-23, progress deadline.
   test("a rollout that exceeds its deadline is reported until the rollout completes", async () => {
-    const { spec } = await world.extension("overdue", { podOutcome: "NotReady", progressDeadlineMinutes: 10 });
+    const x = await world.extension("overdue", { podOutcome: "NotReady", progressDeadlineMinutes: 10 });
     await world.conditions("overdue", { Progressing: "True/Succeeded", Available: "False/RollingOut" });
     const { Progressing } = await world.conditions("overdue", {
       Installed: "True/Succeeded",
@@ -114,9 +115,9 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
     await eventually(async () =>
       expect((await world.events("overdue")).join("\n")).toContain("ProgressDeadlineExceeded: Revision has not rolled out for 10"),
     );
-    await cluster.setPodOutcome(spec.namespace, "Ready");
+    await cluster.setPodOutcome(getNamespace(x), "Ready");
     await world.conditions("overdue", READY);
-    await cluster.setPodOutcome(spec.namespace, "NotReady");
+    await cluster.setPodOutcome(getNamespace(x), "NotReady");
     await world.conditions("overdue", { Progressing: "True/Succeeded", Available: "False/Unhealthy", Ready: "False/Unhealthy" });
   });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { EventLoopProbe } from "../support/eventLoopProbe.ts";
 import { grantInstaller } from "../support/serviceAccounts.ts";
@@ -68,7 +69,7 @@ describeWithPrivateCluster("operator-controller and malicious bundles", (cluster
       for (const object of others) files.set(`manifests/${object.metadata.name}.yaml`, Buffer.from(JSON.stringify(object)));
       const ref = await world.pushBundle(`test/${one.name}`, "v1", one.name, files);
       metas.push(...one.catalogMetas(() => ref));
-      const { namespace } = one.extension().spec;
+      const namespace = getNamespace(one.extension());
       await grantInstaller(cluster.client, one.extension(), [
         ...one.objects(namespace),
         ...others.map((object) => ({ ...object, metadata: { ...object.metadata, namespace } })),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
@@ -50,7 +50,8 @@ describeWithPrivateCluster("operator-controller and malicious custom resources",
         refs.set(of, await world.pushBundle(`test/${one.name}`, `v${of.version}`, one.name, files));
       }
       metas.push(...one.catalogMetas((of) => refs.get(of) ?? ""));
-      const { namespace, serviceAccount: account } = one.extension().spec;
+      const namespace = getNamespace(one.extension());
+      const { serviceAccount: account } = one.extension().spec;
       const definitions = one === things ? one.versions.map(definition) : [];
       await grantInstaller(cluster.client, one.extension(), [...one.objects(namespace), ...definitions]);
       await allow(cluster.client, "Cluster", { name: account?.name ?? "", namespace }, "list");

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
 import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
@@ -162,7 +162,7 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
     await sample?.world.stop();
   });
 
-  const getUser = ({ spec }: ClusterExtension): string => `system:serviceaccount:${spec.namespace}:${spec.serviceAccount?.name}`;
+  const getUser = (x: ClusterExtension): string => `system:serviceaccount:${getNamespace(x)}:${x.spec.serviceAccount?.name}`;
 
   /**
    * Returns the requests for an extension since its last status write: requests of its ServiceAccount, requests for its token, and reads of the
@@ -174,7 +174,7 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
       ({ user, objectRef }) =>
         user.username === getUser(x) ||
         (user.username.endsWith("operator-controller-controller-manager") &&
-          (objectRef?.name === name || objectRef?.namespace === x.spec.namespace)),
+          (objectRef?.name === name || objectRef?.namespace === getNamespace(x))),
     );
     const written = about.findLastIndex(({ verb, objectRef }) => verb === "patch" && objectRef?.subresource === "status");
     return about
@@ -221,12 +221,12 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
     await sample.world.apply(x);
     await sample.world.condition("ClusterExtension", "nobody", (_, x) => formatProblems(x).startsWith("Error NamespaceNotFound: "));
     await waitsWith(x, "get namespaces");
-    await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: x.spec.namespace } });
+    await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: getNamespace(x) } });
     await sample.world.condition("ClusterExtension", "nobody", (_, object) =>
       /^Error (TokenDenied: .*; next: olmv1 rbac --token-only|ServiceAccountNotFound)/.test(formatProblems(object)),
     );
     await waitsWith(x, "create serviceaccounts token");
-    await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace));
+    await grantInstaller(cluster.client, x, sample.rendered("1.0.0", getNamespace(x)));
     await goesOn(x);
   });
 });
@@ -242,7 +242,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
 
   test("an upgrade that needs more permissions keeps the installed bundle reconciled, and resumes when they are granted", async () => {
     const x = createExtension("modest", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
-    await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace));
+    await grantInstaller(cluster.client, x, sample.rendered("1.0.0", getNamespace(x)));
     await sample.world.apply(x);
     await sample.world.installed("modest", "1.0.0");
     const before = await sample.owned("modest");
@@ -270,7 +270,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
   test("spec.permissions Warn installs the bundle, and a problem lists missing permissions as long as they are missing", async () => {
     const x = createExtension("bold", { packageName: SAMPLE_PACKAGE, version: "1.0.0", channels: ["stable"] });
     x.spec = { ...x.spec, install: { permissions: "Warn" } };
-    const granted = await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace), { withoutVerb: "delete" });
+    const granted = await grantInstaller(cluster.client, x, sample.rendered("1.0.0", getNamespace(x)), { withoutVerb: "delete" });
     await sample.world.apply(x);
     const installed = await sample.world.installed("bold", "1.0.0");
     expect(progressing(installed)).toBe("Desired state reached");
@@ -281,8 +281,8 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
       "bold",
       (c, object) => c("Progressing")?.message === "Desired state reached" && formatProblems(object) === "",
     );
-    const lessened = await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace), { withoutVerb: "patch" });
-    const phrases = { apiVersion: "v1", kind: "ConfigMap", namespace: x.spec.namespace, name: "hello-operator-phrases" };
+    const lessened = await grantInstaller(cluster.client, x, sample.rendered("1.0.0", getNamespace(x)), { withoutVerb: "patch" });
+    const phrases = { apiVersion: "v1", kind: "ConfigMap", namespace: getNamespace(x), name: "hello-operator-phrases" };
     await eventually(
       async () => {
         await cluster.client.delete(phrases);
@@ -304,7 +304,8 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
 
   test("olmv1 rbac grants the permissions for all versions in a range, from a catalog image or from catalogd", async () => {
     const x = createExtension("ranged", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
-    const { namespace, serviceAccount: account } = x.spec;
+    const namespace = getNamespace(x);
+    const { serviceAccount: account } = x.spec;
     const names = ["--namespace", namespace, "--service-account", account?.name ?? ""];
     const fromImage = await rbac(sample, SAMPLE_PACKAGE, "--catalog", SAMPLE_CATALOG_REF, "--version", "1.x", ...names);
     const served = `${sample.world.installation.catalogs}/catalogs/sample`;
@@ -329,7 +330,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
     const x = await sample.installed("served", "1.0.0");
     const role = { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", name: "greetings.hello.example.com-v1alpha1-view" };
     expect(await cluster.client.get(role)).toBeUndefined();
-    const { namespace } = x.spec;
+    const namespace = getNamespace(x);
     const aggregating: ClusterExtension = { ...x, spec: { ...x.spec, install: { userRoles: "Aggregate" } } };
     await sample.world.apply(aggregating);
     await runPrinted(sample, await waitUntilDenied(sample, "served"));

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
@@ -159,7 +159,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     await world.conditions("sourced", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
     await cluster.client.patch(toObjectRef(x), { spec: { suspend: true } }, { type: "merge" });
     await world.conditions("sourced", { Progressing: "False/Suspended" });
-    await fill(x.spec.namespace, values("canary-2"));
+    await fill(getNamespace(x), values("canary-2"));
     const mask = '"(from spec.config.valuesFrom)"';
     for (const args of [[], ["--as-service-account"]]) {
       const planned = await json(x, ...args);
@@ -170,11 +170,11 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
       ]);
       expect(JSON.stringify(planned)).not.toMatch(/canary|PASSWORD/);
     }
-    await fill(x.spec.namespace, "deploymentConfig: {tolerations: [{operator: canary-3}]}");
+    await fill(getNamespace(x), "deploymentConfig: {tolerations: [{operator: canary-3}]}");
     const refused = await plan(x);
     expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('Unsupported value: "(from spec.config.valuesFrom)"')]);
     expect(refused.out + refused.err).not.toContain("canary");
-    await fill(x.spec.namespace, "[canary-4]");
+    await fill(getNamespace(x), "[canary-4]");
     const broken = await plan(x);
     expect([broken.code, broken.err]).toEqual([2, expect.stringContaining("contains a list instead of an object")]);
     expect(broken.out + broken.err).not.toContain("canary");
@@ -331,7 +331,8 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     expect([sufficient.code, sufficient.err]).toEqual([2, expect.stringContaining("Plan: p.v1.1.0 (version 1.1.0, from catalog c)")]);
     const who = "ServiceAccount granted-system/granted-installer";
     expect(sufficient.err).toContain(`${who} has the permissions that the upgrade needs\n`);
-    const { namespace, serviceAccount: installer } = x.spec;
+    const namespace = getNamespace(x);
+    const { serviceAccount: installer } = x.spec;
     const rules = [{ apiGroups: ["*"], resources: ["configmaps", "serviceaccounts", "deployments", "roles"], verbs: ["*"] }];
     const account = await serviceAccount(cluster.client, namespace, installer?.name ?? "", rules);
     await eventually(async () => {

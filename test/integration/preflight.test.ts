@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import type { ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtensionSpec, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { type JsonObject, type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { getErrorMessage, getProblems } from "../../pkg/errors/errors.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
@@ -94,7 +94,7 @@ describeWithCluster("preflight", (cluster) => {
     const extension = { ...x, spec: { ...spec, ...(scenario.install ? { install: scenario.install } : {}) } };
     const { client } = account;
     const { objects: desired, kinds } = await prepareExtension(cluster.client, extension, scenario.objects);
-    const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: spec.namespace };
+    const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: getNamespace(x) };
     const history = scenario.history?.(metadata.name) ?? [];
     const resourceOf = kinds.resourceOf.bind(kinds);
     return {

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { ClosedRegistry, PASSWORD } from "../support/closedRegistry.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
@@ -111,7 +112,8 @@ describeWithPrivateCluster("private images", (cluster) => {
     expect(Date.parse(served?.time ?? "") - Date.parse(failed?.time ?? "")).toBeLessThan(failed?.retryAfterMs ?? 0);
 
     const extension = createExtension("private", { packageName: "p" });
-    const { namespace, serviceAccount: account } = extension.spec;
+    const namespace = getNamespace(extension);
+    const { serviceAccount: account } = extension.spec;
     await grantInstaller(cluster.client, extension, []);
     await serviceAccount(cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
     await world.apply(extension);

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { Component } from "../../pkg/devcluster/component.ts";
 import { renderRegistryConfig } from "../../pkg/devcluster/flags.ts";
@@ -117,7 +118,8 @@ describeWithPrivateCluster("both programs", (cluster) => {
     expect(catalog).toMatchObject({ status: { resolvedSource: { image: { ref: expect.stringMatching(`^${ORIGIN}/catalog@sha256:`) } } } });
     const before = proxy.seen.length;
     const extension = createExtension("mirrored", { packageName: "p" });
-    const { namespace, serviceAccount: account } = extension.spec;
+    const namespace = getNamespace(extension);
+    const { serviceAccount: account } = extension.spec;
     await grantInstaller(cluster.client, extension, []); // permission to mint its token
     await serviceAccount(cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
     await world.apply(extension);

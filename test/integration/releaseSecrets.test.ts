@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readReleaseRows } from "../../cmd/olmv1/commands/history.ts";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { assessRelease, type ReleaseVerdict } from "../../pkg/openshift/upgradeable.ts";
@@ -165,7 +165,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     world.bundle("p.v1.1.0", tinyBundle("1.1.0", {}));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     const x = await world.extension("held");
-    const { namespace } = x.spec;
+    const namespace = getNamespace(x);
     await world.conditions("held", { Ready: "True/Succeeded" });
 
     const secret = await cluster.client.create(stray("held"));

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
@@ -94,7 +94,8 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
     await expectEvent("ClusterCatalog", "signed", "Recovered: ");
 
     const extension: ClusterExtension = createExtension("signed", { packageName: "p" });
-    const { namespace, serviceAccount: account } = extension.spec;
+    const namespace = getNamespace(extension);
+    const { serviceAccount: account } = extension.spec;
     await grantInstaller(cluster.client, extension, []);
     await serviceAccount(cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
     await world.apply(extension);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, type ClusterExtensionSpec, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
@@ -55,8 +55,9 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     valuesFrom: Values,
     parts: Partial<ClusterExtensionSpec> & ExtensionParts = {},
   ): Promise<ClusterExtension> => world.extension(name, { config: { configType: "Inline", valuesFrom }, ...parts });
-  const readEnv = async ({ spec: { namespace } }: ClusterExtension): Promise<(string | undefined)[]> => {
-    const deployment = await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
+  const readEnv = async (x: ClusterExtension): Promise<(string | undefined)[]> => {
+    const ref = { apiVersion: "apps/v1", kind: "Deployment", namespace: getNamespace(x), name: "tiny" };
+    const deployment = await cluster.client.get(ref);
     const { spec } = deployment as unknown as { spec: { template: { spec: { containers: { env?: { value?: string }[] }[] } } } };
     return (spec.template.spec.containers[0]?.env ?? []).map(({ value }) => value);
   };
@@ -110,18 +111,18 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     );
     await world.conditions("merged", { ...DONE, Available: "True/Healthy" });
     expect(await readEnv(x)).toEqual(["canary-one"]);
-    const ref = { apiVersion: "apps/v1", kind: "Deployment", namespace: x.spec.namespace, name: "tiny" };
+    const ref = { apiVersion: "apps/v1", kind: "Deployment", namespace: getNamespace(x), name: "tiny" };
     expect(await cluster.client.get(ref)).toMatchObject({
       spec: { template: { spec: { nodeSelector: { zone: "inline", disk: "ssd" } } } },
     });
     expect(await world.releases("merged")).toEqual(["v1 deployed"]);
 
-    await secret(x.spec.namespace, "second", env("canary-two"));
+    await secret(getNamespace(x), "second", env("canary-two"));
     await eventually(async () => expect(await readEnv(x)).toEqual(["canary-two"]));
     await world.conditions("merged", DONE);
     await eventually(async () => expect(await world.releases("merged")).toEqual(["v1 superseded", "v2 deployed"]));
     // an optional source is used when it exists
-    await secret(x.spec.namespace, "nowhere", env("canary-two", "canary-three"));
+    await secret(getNamespace(x), "nowhere", env("canary-two", "canary-three"));
     await eventually(async () => expect(await readEnv(x)).toEqual(["canary-two", "canary-three"]));
     await expectHidden("merged");
     await world.remove("merged");
@@ -129,7 +130,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
 
   test("valuesFrom waits for a missing object or key, and resumes automatically", async () => {
     const x = await extension("missing", [{ kind: "Secret", name: "late", key: "prod.yaml" }]);
-    const { namespace } = x.spec;
+    const namespace = getNamespace(x);
     await world.conditions("missing", { Installed: "False/Failed", Progressing: "True/Retrying" });
     const message = `spec.config.valuesFrom[0]: Secret ${namespace}/late does not exist: create it, or set optional: true`;
     await world.expectProblem("missing", "ConfigurationSourceNotFound", { message, details: [{ path: "valuesFrom", message }] });
@@ -147,7 +148,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
 
   test("valuesFrom keeps the installed bundle while a source cannot be read, and the extension can be uninstalled", async () => {
     const x = await extension("kept", [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", env("canary-kept")) });
-    const { namespace } = x.spec;
+    const namespace = getNamespace(x);
     await world.conditions("kept", DONE);
     await cluster.client.delete({ apiVersion: "v1", kind: "Secret", name: "values", namespace });
     await world.conditions("kept", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
@@ -171,7 +172,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     const { problems } = await world.conditions(name, { Progressing: "False/InvalidConfiguration" });
     expect(problems).toContain(says);
     await eventually(async () => expect((await world.events(name)).join()).toContain("InvalidConfiguration"));
-    await secret(x.spec.namespace, "values", env("canary-right"));
+    await secret(getNamespace(x), "values", env("canary-right"));
     await world.conditions(name, DONE);
     expect(await readEnv(x)).toEqual(["canary-right"]);
     await expectHidden(name);
@@ -185,9 +186,9 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     });
     const { Progressing } = await world.conditions("quoted", { Installed: "False/Failed", Progressing: "True/Retrying" });
     expect(Progressing).toContain(`effect: Unsupported value: "${HIDDEN}"`);
-    await secret(x.spec.namespace, "values", formatRejection("NoSchedule"));
+    await secret(getNamespace(x), "values", formatRejection("NoSchedule"));
     await world.conditions("quoted", DONE);
-    await secret(x.spec.namespace, "values", formatRejection("CanaryAgain"));
+    await secret(getNamespace(x), "values", formatRejection("CanaryAgain"));
     await world.conditions("quoted", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
     expect((await readAllTexts("quoted")).toLowerCase()).not.toContain(CANARY);
   });
@@ -198,7 +199,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
       before: (ns) => secret(ns, "values", JSON.stringify({ deploymentConfig: { env: [{ name: "CANARY_NAME", value: "canary-drift" }] } })),
     });
     await world.conditions("drifting", DONE);
-    const ref = { apiVersion: "apps/v1", kind: "Deployment", namespace: x.spec.namespace, name: "tiny" };
+    const ref = { apiVersion: "apps/v1", kind: "Deployment", namespace: getNamespace(x), name: "tiny" };
     const containers = [{ name: "manager", env: [{ name: "CANARY_NAME", value: "changed" }] }];
     await cluster.client.patch(ref, { spec: { template: { spec: { containers } } } }, { type: "strategic" });
     await eventually(async () => expect((await world.events("drifting")).join()).toContain("Drifted"));
@@ -214,7 +215,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     });
     await world.conditions("planned", DONE);
     await patch("planned", { spec: { approval: "Manual" } });
-    await secret(x.spec.namespace, "values", buildNamed("CANARY_B"));
+    await secret(getNamespace(x), "values", buildNamed("CANARY_B"));
     await world.conditions("planned", { Progressing: "False/AwaitingApproval" });
     const { status } = await world.get("planned");
     expect(JSON.stringify(status?.plan)).toContain(`env[name=${HIDDEN}]`);
@@ -262,7 +263,8 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
           before: (ns) => secret(ns, name, env("canary-denied")),
         },
       );
-      const { namespace, serviceAccount: account } = x.spec;
+      const namespace = getNamespace(x);
+      const { serviceAccount: account } = x.spec;
       const { Progressing = "", problems } = await world.conditions(name, { Installed: "False/Failed", Progressing: "True/Retrying" });
       expect(Progressing).toContain(
         `Namespace:"${namespace}" APIGroups:[] Resources:[secrets] ResourceNames:[${name}] Verbs:[get,list,watch]`,
@@ -294,7 +296,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
       computeRules: withoutSecrets(mayRead(["get"], "values")),
       before: (ns) => secret(ns, "values", env("canary-before")),
     });
-    const { namespace } = x.spec;
+    const namespace = getNamespace(x);
     await world.expectProblem("unwatched", "ConfigurationWarning", {
       message: `cannot watch Secret ${namespace}/values, so the controller can take up to 1 minute`,
     });

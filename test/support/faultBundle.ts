@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
@@ -42,10 +42,12 @@ export type FaultExtension = Pick<ClusterExtension, "metadata" | "spec">;
 /** Asserts that an extension is completely at a version, with exactly these releases, such as "v1 deployed". */
 export async function expectInstalled(
   client: Client,
-  { metadata: { name }, spec: { namespace } }: FaultExtension,
+  extension: FaultExtension,
   version: FaultVersion,
   releases: readonly string[],
 ): Promise<void> {
+  const { name } = extension.metadata;
+  const namespace = getNamespace(extension);
   const live = await client.get<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
   const getReason = (type: string): string | undefined => findCondition(live?.status?.conditions, type)?.reason;
   const reported = [live?.status?.install?.bundle.version, ...["Installed", "Progressing", "Available"].map(getReason)];

@@ -1,5 +1,5 @@
 import { KubeConfig } from "@kubernetes/client-node";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { CONTROLLER_SUBJECT, installConfig } from "../../pkg/devcluster/installation.ts";
 import { Client } from "../../pkg/kube/client.ts";
@@ -55,7 +55,7 @@ export class FaultWorld implements AsyncDisposable {
   /** Creates an extension at version 1.0.0, whose installer has the permissions that its bundles need. */
   async create(name: string): Promise<ClusterExtension> {
     const created = createExtension(name, { packageName: "p", version: "1.0.0" });
-    const objects = VERSIONS.flatMap((version) => faultObjects(version, created.spec.namespace));
+    const objects = VERSIONS.flatMap((version) => faultObjects(version, getNamespace(created)));
     await grantInstaller(this.#cluster.client, created, objects);
     return this.#cluster.client.create(created);
   }
@@ -67,7 +67,8 @@ export class FaultWorld implements AsyncDisposable {
   }
 
   /** Deletes one object of an extension and changes another. */
-  async damage({ spec: { namespace } }: ClusterExtension): Promise<void> {
+  async damage(extension: ClusterExtension): Promise<void> {
+    const namespace = getNamespace(extension);
     const { client } = this.#cluster;
     await client.delete({ apiVersion: "v1", kind: "Service", name: "tiny", namespace });
     const settings = { apiVersion: "v1", kind: "ConfigMap", name: "settings", namespace };

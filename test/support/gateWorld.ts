@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
@@ -86,7 +86,7 @@ export class GateWorld {
   /** Like `install`, without waiting. */
   async ask(of: SmallPackage, version: string): Promise<ClusterExtension> {
     const gateWorld = of.extension({ version });
-    await grantInstaller(this.#cluster.client, gateWorld, of.objects(gateWorld.spec.namespace));
+    await grantInstaller(this.#cluster.client, gateWorld, of.objects(getNamespace(gateWorld)));
     await this.world.apply(gateWorld);
     return gateWorld;
   }

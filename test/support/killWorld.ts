@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
 import { toYaml } from "../../pkg/golang/yaml.ts";
@@ -17,9 +17,9 @@ import { World } from "./world.ts";
 const VERSIONS: readonly FaultVersion[] = ["1.0.0", "2.0.0"];
 const PACKAGE = "p";
 const NAME = "killed";
-const INSTALLER = createExtension(NAME, { packageName: PACKAGE }).spec;
+const EXTENSION = createExtension(NAME, { packageName: PACKAGE });
 /** Users whose writes are counted: operator-controller's own identity and the installer. */
-const USERS = [CONTROLLER_SUBJECT.name, `:${INSTALLER.namespace}:${INSTALLER.serviceAccount?.name ?? ""}`];
+const USERS = [CONTROLLER_SUBJECT.name, `:${getNamespace(EXTENSION)}:${EXTENSION.spec.serviceAccount?.name ?? ""}`];
 
 /** All programs, each as a process, with one small extension, and a proxy that counts the writes of operator-controller. */
 export class KillWorld implements AsyncDisposable {
@@ -27,7 +27,7 @@ export class KillWorld implements AsyncDisposable {
   readonly #proxy: FaultProxy;
   readonly #world: World;
   readonly #folder: TempFolder;
-  #x: ClusterExtension = createExtension(NAME, { packageName: PACKAGE });
+  #x: ClusterExtension = EXTENSION;
 
   private constructor(cluster: TestCluster, proxy: FaultProxy, world: World, folder: TempFolder) {
     this.#cluster = cluster;
@@ -48,7 +48,7 @@ export class KillWorld implements AsyncDisposable {
     );
     const killWorld = new KillWorld(cluster, proxy, world, folder);
     await killWorld.#serve();
-    const objects = VERSIONS.flatMap((version) => faultObjects(version, INSTALLER.namespace));
+    const objects = VERSIONS.flatMap((version) => faultObjects(version, getNamespace(EXTENSION)));
     await grantInstaller(client, killWorld.#x, objects);
     return killWorld;
   }

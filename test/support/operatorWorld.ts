@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { CatalogSource, ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
+import { type CatalogSource, type ClusterExtension, type ClusterExtensionSpec, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { WebhookCertProvider } from "../../pkg/api/flagValues.ts";
@@ -270,7 +270,8 @@ export class OperatorWorld implements AsyncDisposable {
     { podOutcome, before, catalog, computeRules, ...spec }: Partial<ClusterExtensionSpec> & ExtensionParts = {},
   ): Promise<ClusterExtension> {
     const extension = createExtension(name, { packageName: PACKAGE, ...catalog });
-    const { namespace, serviceAccount: account } = extension.spec;
+    const namespace = getNamespace(extension);
+    const { serviceAccount: account } = extension.spec;
     const annotations = podOutcome ? { [POD_OUTCOME_ANNOTATION]: podOutcome } : {};
     await this.#cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, annotations } });
     if (computeRules) {

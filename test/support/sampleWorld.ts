@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type CatalogSource, type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
@@ -45,14 +45,14 @@ export class SampleWorld {
   }
 
   /** Returns the same objects in the format of `owned`. */
-  wanted(version: string, { spec: { namespace } }: ClusterExtension): string[] {
-    return this.rendered(version, namespace).map(describeObject).sort();
+  wanted(version: string, extension: ClusterExtension): string[] {
+    return this.rendered(version, getNamespace(extension)).map(describeObject).sort();
   }
 
   /** Creates an extension of the sample, with an installer that can install every version; does not apply the extension. */
   async extension(name: string, catalog: Partial<CatalogSource> = {}): Promise<ClusterExtension> {
     const created = createExtension(name, { packageName: SAMPLE_PACKAGE, ...catalog });
-    const { namespace } = created.spec;
+    const namespace = getNamespace(created);
     const objects = buildSampleBundles().flatMap(({ version }) => this.rendered(version, namespace));
     await grantInstaller(this.#cluster.client, created, objects);
     return created;
@@ -82,14 +82,16 @@ export class SampleWorld {
   }
 
   /** Creates a gate for the Deployments of an extension. */
-  gateFor({ spec: { namespace } }: ClusterExtension): Promise<AdmissionGate> {
+  gateFor(extension: ClusterExtension): Promise<AdmissionGate> {
+    const namespace = getNamespace(extension);
     const deployment = this.rendered("1.0.0", namespace).find(({ kind }) => kind === "Deployment")!;
     const probe = { ...deployment, metadata: { name: "probe", namespace } };
     return AdmissionGate.start(this.#cluster.client, probe, { group: "apps", version: "v1", resource: "deployments" });
   }
 
   /** Deletes one object of an extension at version 1.0.0 and changes another, and waits until both are restored. */
-  async damageIsRepaired({ spec: { namespace } }: ClusterExtension): Promise<void> {
+  async damageIsRepaired(extension: ClusterExtension): Promise<void> {
+    const namespace = getNamespace(extension);
     const { client } = this.#cluster;
     const phrases: ObjectRef = { apiVersion: "v1", kind: "ConfigMap", namespace, name: "hello-operator-phrases" };
     const service: ObjectRef = { apiVersion: "v1", kind: "Service", namespace, name: "hello-operator-metrics" };

@@ -1,4 +1,4 @@
-import { type ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject } from "../../pkg/api/k8s.ts";
 import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
 import { type Client } from "../../pkg/kube/client.ts";
@@ -47,7 +47,8 @@ export async function grantInstaller(
   objects: readonly KubeObject[],
   options: { without?: string; withoutVerb?: string } = {},
 ): Promise<Granted> {
-  const { namespace, serviceAccount } = extension.spec;
+  const namespace = getNamespace(extension);
+  const { serviceAccount } = extension.spec;
   const installer = { namespace, name: serviceAccount?.name ?? "" };
   const all = buildInstallerManifests(installer, computeRequiredRules(objects, { installNamespace: namespace }), CONTROLLER_SUBJECT);
   const apply = async (manifests: readonly KubeObject[]): Promise<void> => {

@@ -3,7 +3,7 @@ import { MemoryReleases, RecordedEvents, stepContext } from "../../../test/suppo
 import { createExtension } from "../../../test/support/extensions.ts";
 import { buildAuthenticated, buildResolved, buildUnpacked, problemTexts, runStep } from "../../../test/support/phases.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
-import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
@@ -91,7 +91,7 @@ class FakeCluster {
 function prepared(objects: readonly (string | KubeObject)[]): KubeObject[] {
   const owner = { apiVersion: X.apiVersion, kind: X.kind, name: "x", uid: "u" };
   const all = objects.map((object) => (typeof object === "string" ? configMap(object) : object));
-  return prepareObjects(all, { owner, installNamespace: X.spec.namespace, isNamespaced: () => true }).objects;
+  return prepareObjects(all, { owner, installNamespace: getNamespace(X), isNamespaced: () => true }).objects;
 }
 
 function release(

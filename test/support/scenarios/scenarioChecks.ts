@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import type { JsonObject, ObjectRef } from "../../../pkg/api/k8s.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -21,7 +21,7 @@ export class ScenarioChecks {
     this.#world = world;
     this.#client = world.cluster.client;
     this.#id = id;
-    this.#namespace = createExtension(id, { packageName: id }).spec.namespace;
+    this.#namespace = getNamespace(createExtension(id, { packageName: id }));
   }
 
   /** The latest generation is reconciled, and this bundle is installed. */

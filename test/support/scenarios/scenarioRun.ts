@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { ClusterExtension, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, type ClusterExtensionSpec, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION } from "../../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
 import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../../pkg/devcluster/podSimulation.ts";
@@ -64,7 +64,7 @@ export class ScenarioRun {
 
   /** Grants the installer the permissions for every bundle in the tables with every configuration in the steps. */
   async grantInstaller(): Promise<void> {
-    const { namespace } = this.#desired.spec;
+    const namespace = getNamespace(this.#desired);
     const configs = [undefined, ...this.#configs()];
     const objects = this.#catalogs.bundles.flatMap((bundle) =>
       configs.flatMap((config) => tableBundleObjects(bundle, namespace, config) ?? []),
@@ -109,7 +109,7 @@ export class ScenarioRun {
   }
 
   async applyObject(manifest: KubeObject): Promise<void> {
-    const { namespace } = this.#desired.spec;
+    const namespace = getNamespace(this.#desired);
     const isPlaced = toInventoryRef(`${manifest.kind} x`, namespace).namespace !== undefined;
     await this.#world.apply(isPlaced ? { ...manifest, metadata: { namespace, ...manifest.metadata } } : manifest);
   }
@@ -127,7 +127,7 @@ export class ScenarioRun {
   }
 
   async setPods(podOutcome: PodOutcome): Promise<void> {
-    const ref = { apiVersion: "v1", kind: "Namespace", name: this.#desired.spec.namespace };
+    const ref = { apiVersion: "v1", kind: "Namespace", name: getNamespace(this.#desired) };
     await this.#client.patch(ref, { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: podOutcome } } }, { type: "merge" });
   }
 
@@ -160,7 +160,7 @@ export class ScenarioRun {
   }
 
   #ref(name: string): ObjectRef {
-    return toInventoryRef(name, this.#desired.spec.namespace);
+    return toInventoryRef(name, getNamespace(this.#desired));
   }
 
   async #extension(): Promise<ClusterExtension> {
