@@ -54,7 +54,9 @@ const Flags = z
     "managed-permissions": z
       .enum(MANAGED_PERMISSIONS_MODES)
       .default("on")
-      .describe("whether permission-manager grants permissions to extensions without a ServiceAccount (on), or they are rejected (off)"),
+      .describe(
+        "on: permission-manager grants the permissions of extensions without a ServiceAccount; off: they are rejected; always: permission-manager grants the permissions of all extensions, and spec.serviceAccount has no effect",
+      ),
     "shared-watches": switchFlag(
       false,
       "watch installed objects with the permissions of operator-controller, if it has them, in one watch per kind for all extensions; see config/overlays/shared-watch",

@@ -27,6 +27,12 @@ const Flags = z
       .enum(WEBHOOK_CERT_PROVIDERS)
       .default("auto")
       .describe("provider of certificates for webhooks and API services, as for operator-controller"),
+    "managed-permissions": z
+      .enum(["on", "always"])
+      .default("on")
+      .describe(
+        "on: grants permissions to extensions without a ServiceAccount; always: grants permissions to all extensions; as for operator-controller",
+      ),
     "default-grant": z.enum(GRANTS).default("Guarded").describe("spec.grant of PermissionPolicy default if it does not exist"),
     "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("maximum number of concurrent reconciles"),
     "max-backoff": duration("2m").describe("maximum delay before a failed verification is retried"),

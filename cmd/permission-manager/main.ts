@@ -35,6 +35,7 @@ async function run(flags: Flags): Promise<void> {
     webhookCertProvider: flags["webhook-cert-provider"],
     admission: new AdmissionGuard(client, systemClock),
     defaultGrant: flags["default-grant"],
+    ignoresServiceAccounts: flags["managed-permissions"] === "always",
     workers: flags["max-concurrent-reconciles"],
     maxBackoffMs: flags["max-backoff"],
     log,

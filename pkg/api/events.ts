@@ -28,6 +28,11 @@ export const EVENTS = {
     on: PERMISSIONS,
     when: "permission-manager cannot verify the requested bundle, or it is not in the selected catalog.",
   },
+  ServiceAccountIgnored: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "`spec.serviceAccount` has no effect, because `--managed-permissions` is always.",
+  },
   Resolved: {
     type: "Normal",
     on: EXTENSION,

@@ -82,6 +82,10 @@ const status = z
       .min(0)
       .optional()
       .meta({ format: "int64", description: "observedGeneration is the metadata.generation that the status is based on." }),
+    extensionGeneration: z.int().min(0).optional().meta({
+      format: "int64",
+      description: "extensionGeneration is the metadata.generation of the ClusterExtension that the status is based on.",
+    }),
     state: z
       .enum(["Granted", "Pending", "Denied", "Failed"])
       .optional()

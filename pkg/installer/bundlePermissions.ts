@@ -2,6 +2,7 @@ import type { ValuesSource } from "../api/extensionConfig.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { listServingDeployments } from "../bundle/apiServices.ts";
+import { readSuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS } from "../certificates/providers.ts";
 import { wrapError } from "../errors/errors.ts";
@@ -54,8 +55,6 @@ export interface BundlePermissions {
   /** As installed. */
   objects: readonly KubeObject[];
 }
-
-const SUGGESTED = "operatorframework.io/suggested-namespace";
 
 /**
  * Reads the bundles one after another and returns their permissions. Prints kinds with an unknown resource to standard error.
@@ -137,9 +136,9 @@ function chooseInstaller(bundle: RegistryV1Bundle, { namespace, serviceAccount }
   return { namespace: namespace ?? chooseNamespace(bundle), name: serviceAccount ?? `${bundle.packageName}-installer` };
 }
 
-/** Returns the default namespace of a bundle: its suggested namespace, otherwise its package name. */
+/** Returns the default namespace of a bundle. */
 export function chooseNamespace({ csv, packageName }: RegistryV1Bundle): string {
-  return csv.metadata.annotations?.[SUGGESTED] ?? packageName;
+  return readSuggestedNamespace(packageName, csv.metadata.annotations ?? {}).name;
 }
 
 /** The difference between the permissions for two sets of bundles. */

@@ -84,10 +84,10 @@ export class Client {
   }
 
   /**
-   * Returns a client with the same server and identity that calls `mayWrite` before each request other than GET or HEAD. If `mayWrite` throws, the
+   * Returns a client with the same server and identity that calls `mayWrite` before each request other than GET or HEAD, and waits for it. If it throws, the
    * request fails with its error. Also applies to clients that `withToken` derives from it. `close` the parent to close them.
    */
-  guardedBy(mayWrite: () => void): Client {
+  guardedBy(mayWrite: () => void | Promise<void>): Client {
     return new Client(this.#transport.guardedBy(mayWrite), this.#discovery, this.#filterText);
   }
 

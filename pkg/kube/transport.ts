@@ -132,9 +132,14 @@ export class Transport {
   readonly #pools: Pools;
   readonly #options: TransportOptions;
   readonly #token: TokenSource | undefined;
-  readonly #mayWrite: () => void;
+  readonly #mayWrite: () => void | Promise<void>;
 
-  private constructor(pools: Pools, options: TransportOptions, token?: TokenSource, mayWrite: () => void = () => undefined) {
+  private constructor(
+    pools: Pools,
+    options: TransportOptions,
+    token?: TokenSource,
+    mayWrite: () => void | Promise<void> = () => undefined,
+  ) {
     this.#pools = pools;
     this.#options = options;
     this.#token = token;
@@ -156,10 +161,13 @@ export class Transport {
 
   /**
    * Returns a transport with the same identity and pools that calls `mayWrite` before it sends a
-   * request other than GET or HEAD. If `mayWrite` throws, the request fails with its error.
+   * request other than GET or HEAD, and waits for it. If it throws, the request fails with its error.
    */
-  guardedBy(mayWrite: () => void): Transport {
-    return new Transport(this.#pools, this.#options, this.#token, mayWrite);
+  guardedBy(mayWrite: () => void | Promise<void>): Transport {
+    return new Transport(this.#pools, this.#options, this.#token, async () => {
+      await mayWrite();
+      await this.#mayWrite();
+    });
   }
 
   /**
@@ -238,7 +246,7 @@ export class Transport {
     if (this.#options.userAgent) headers["user-agent"] = this.#options.userAgent;
     const connections = this.#token ? this.#pools.forTokens(endpoint) : this.#pools.forUser(endpoint);
     const { body = null, signal, bodyTimeoutMs = BODY_TIMEOUT_MS } = init;
-    if (method !== "GET" && method !== "HEAD") this.#mayWrite();
+    if (method !== "GET" && method !== "HEAD") await this.#mayWrite();
     const started = performance.now();
     let code = "<error>";
     try {

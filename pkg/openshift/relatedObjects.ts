@@ -56,12 +56,16 @@ export function listRelatedObjects(namespace: string): ObjectReference[] {
     ...["default-deny-all-traffic", "operator-controller-controller-manager", "catalogd-controller-manager", PERMISSION_MANAGER].map(
       (name) => ({ group: "networking.k8s.io", resource: "networkpolicies", namespace, name }),
     ),
-    ...["olmv1-permission-manager", "olmv1-granted-objects", "olmv1-extension-identities", "olmv1-extension-permissions"].flatMap(
-      (name) => [
-        { group: ADMISSION, resource: "validatingadmissionpolicies", name },
-        { group: ADMISSION, resource: "validatingadmissionpolicybindings", name },
-      ],
-    ),
+    ...[
+      "olmv1-permission-manager",
+      "olmv1-granted-objects",
+      "olmv1-extension-identities",
+      "olmv1-extension-permissions",
+      "olmv1-permission-policies",
+    ].flatMap((name) => [
+      { group: ADMISSION, resource: "validatingadmissionpolicies", name },
+      { group: ADMISSION, resource: "validatingadmissionpolicybindings", name },
+    ]),
     { group: GROUP, resource: "clusterextensions", name: "" },
     { group: GROUP, resource: "clustercatalogs", name: "" },
   ];

@@ -17,6 +17,7 @@ import { Controller, type ReconcileContext, type ReconcileOutcome } from "../con
 import { Informer, withoutBulk } from "../controller/informer.ts";
 import { KeyedTimers, WorkQueue } from "../controller/workQueue.ts";
 import { isRetryable } from "../errors/errors.ts";
+import { goQuote } from "../golang/quote.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
 import { registerPullMetrics } from "../oci/pull/pullPool.ts";
@@ -98,7 +99,11 @@ export class OperatorController {
     this.#queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: registerQueueMetrics(metrics, NAME) });
     this.#rechecks = new ConditionPoller({ intervalMs: recheckIntervalMs, onOver: (name) => this.#queue.add(name) });
     this.#events = new EventRecorder(client, { component: "operator-controller", log });
-    this.#managed = new ManagedPermissions(client, options.managedPermissions);
+    this.#managed = new ManagedPermissions({
+      client,
+      mode: options.managedPermissions,
+      find: (name) => this.#permissions?.get(name),
+    });
     if (options.managedPermissions !== "off") {
       this.#permissions = new Informer<ExtensionPermissions>(client, EXTENSION_PERMISSIONS, { transform: withoutBulk }, log);
       this.#permissions.onEvent(({ object }) => this.#queue.add(object.metadata.name));
@@ -241,8 +246,10 @@ export class OperatorController {
     if (isDeleted || extension.spec?.suspend) await this.#images.cancel(name);
     // Must be read here, because the reconcile gets the extension without managedFields.
     this.#memory.of(extension).changedBy = findLastChange(extension);
+    this.#reportIgnoredAccount(extension);
     try {
-      const outcome = await this.#reconciler.reconcile(withoutBulk(extension), log, signal);
+      const outcome = await this.#reconciler.reconcile(this.#managed.complete(withoutBulk(extension)), log, signal);
+      if (!outcome?.awaits && !signal.aborted) await this.#managed.releaseWrites(extension);
       if (outcome?.awaits && !signal.aborted) this.#rechecks.begin(name, outcome.awaits);
       return outcome;
     } catch (err) {
@@ -257,6 +264,16 @@ export class OperatorController {
       if (!isRetryable(err) && (extension.status?.install || isBlind)) this.#queue.addAfter(name, this.#resyncMs());
       throw err;
     }
+  }
+
+  /** Records an Event once for each generation of an extension whose ServiceAccount has no effect. */
+  #reportIgnoredAccount(extension: Readonly<ClusterExtension>): void {
+    const remembered = this.#memory.of(extension);
+    const { generation = 0 } = extension.metadata;
+    if (!this.#managed.ignoresAccount(extension) || remembered.reportedAccountAt === generation) return;
+    remembered.reportedAccountAt = generation;
+    const message = `spec.serviceAccount ${goQuote(extension.spec.serviceAccount?.name ?? "")} has no effect: permission-manager grants the permissions of all extensions`;
+    this.#events.record(extension, "Warning", "ServiceAccountIgnored", message);
   }
 
   async #findRemedy(name: string, bundles: readonly string[], signal: AbortSignal): Promise<string | undefined> {

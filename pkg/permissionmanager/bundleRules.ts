@@ -2,6 +2,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { RequestedBundle } from "../api/extensionPermissions.ts";
 import type { KubeObject } from "../api/k8s.ts";
+import { readSuggestedNamespace, type SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import { getErrorMessage, RetryableError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
@@ -12,9 +13,11 @@ import { prepareExtension, renderExtension } from "../operatorcontroller/apply/p
 import type { BundleCache } from "../operatorcontroller/bundles/bundleCache.ts";
 import { readBundleFiles } from "../operatorcontroller/bundles/bundleFiles.ts";
 import { type CatalogLister, type CatalogPackages, selectClusterCatalogs } from "../operatorcontroller/catalogs/catalogPackages.ts";
+import { selectReadRules } from "../permissions/grantObjects.ts";
 import type { RiskSubject } from "../permissions/riskClasses.ts";
-import { computeRequiredRules, type RequiredRules } from "../rbac/requiredRules.ts";
+import { computeRequiredRules, type RequiredRules, type RuleOptions } from "../rbac/requiredRules.ts";
 import { type ResourceOf, readDefinedResource } from "../rbac/resources.ts";
+import { intersectRules } from "../rbac/ruleSets.ts";
 import { getCrdPolicy } from "../release/plan.ts";
 
 /** What the derivation of rules reads. */
@@ -28,13 +31,20 @@ export interface BundleRulesServices {
   readonly systemNamespace: string;
 }
 
-/** The rules that a bundle needs for an extension, and what their risk depends on. */
+/** The rules that an extension needs, and what their risk depends on. */
 export interface DerivedRules {
   readonly rules: RequiredRules;
+  /** The read permissions on the extension's objects: the part of `rules` that it needs while nothing is changed. */
+  readonly readRules: RequiredRules;
   readonly subject: RiskSubject;
-  /** The catalog that contains the bundle. */
-  readonly catalog: Readonly<ClusterCatalog>;
+  /** The catalog that contains the bundle; undefined without a bundle, or if the bundle was verified before and the catalog no longer exists. */
+  readonly catalog: Readonly<ClusterCatalog> | undefined;
+  /** The namespace of the extension, with the labels and annotations that the bundle suggests for its creation. */
+  readonly namespace: SuggestedNamespace;
 }
+
+/** The namespace of an extension, if it is known before its bundle. */
+export type KnownNamespace = string | undefined;
 
 /** The error if a request names a bundle that no selected catalog offers to the extension. */
 export class UnverifiedRequest extends RetryableError {
@@ -45,37 +55,79 @@ export class UnverifiedRequest extends RetryableError {
   }
 }
 
+/** Derives the rules with which an extension without a bundle reads the objects in `spec.config.valuesFrom`. */
+export function deriveSourceRules(extension: Readonly<ClusterExtension>, namespace: string, systemNamespace: string): DerivedRules {
+  const { valuesFrom = [] } = extension.spec.config ?? {};
+  const rules = computeRequiredRules([], { installNamespace: namespace, valuesFrom });
+  return {
+    rules,
+    readRules: rules,
+    subject: { installNamespace: namespace, systemNamespace, ownNames: new Map(), ownGroups: new Set() },
+    catalog: undefined,
+    namespace: { name: namespace, labels: {}, annotations: {} },
+  };
+}
+
 /**
  * Derives the rules for a requested bundle from its image, after it verified that a catalog selected by the extension contains the bundle.
  * Uses nothing of the request but the names and the digest.
+ * @param known the namespace of the extension; default: the one that the bundle suggests
  * @param verified the last bundle that was verified for the extension; its image stays valid after the catalog changes
  * @throws UnverifiedRequest if the catalogs do not contain the bundle with this image; RetryableError if a catalog or image cannot be read;
  * TerminalError if the bundle cannot be rendered
  */
 export async function deriveBundleRules(
   services: BundleRulesServices,
-  extension: Readonly<ClusterExtension>,
+  given: Readonly<ClusterExtension>,
+  known: KnownNamespace,
   requested: RequestedBundle,
   verified: RequestedBundle | undefined,
   signal: AbortSignal,
 ): Promise<DerivedRules> {
-  const catalog = selectCatalog(services, extension, requested);
-  if (!isSameBundle(requested, verified)) await verifyBundle(services, catalog, requested, signal);
+  const catalog = await verifyRequest(services, given, requested, verified, signal);
   const { puller, bundles, providers, client } = services;
-  const { name } = extension.metadata;
+  const { name } = given.metadata;
   const pulled = await puller.pull(name, requested.image, { signal, filter: findBundleRoot });
   const content = await bundles.load(pulled.digest, () => readBundleFiles(pulled.dir));
+  const suggested = readSuggestedNamespace(requested.packageName, content.annotations);
+  const namespace = known === undefined ? suggested : { ...suggested, name: known };
+  const extension = { ...given, spec: { ...given.spec, namespace: namespace.name } };
   const rendered = await renderExtension({ extension }, content, await providers.choose([]), undefined);
   const { objects, kinds } = await prepareExtension(client, extension, rendered);
-  const { namespace, config } = extension.spec;
-  const rules = computeRequiredRules(objects, {
-    installNamespace: namespace,
-    resourceOf: (gvk) => kinds.resourceOf(gvk),
-    strategy: "union",
+  const resourceOf: ResourceOf = (gvk) => kinds.resourceOf(gvk);
+  const options: RuleOptions = {
+    installNamespace: namespace.name,
+    resourceOf,
     crdPolicy: getCrdPolicy(extension.spec),
-    valuesFrom: config?.valuesFrom ?? [],
-  });
-  return { rules, catalog, subject: describeSubject(objects, namespace, services.systemNamespace, (gvk) => kinds.resourceOf(gvk)) };
+    valuesFrom: extension.spec.config?.valuesFrom ?? [],
+  };
+  const rules = computeRequiredRules(objects, { ...options, strategy: "union" });
+  return {
+    rules,
+    readRules: intersectRules(selectReadRules(computeRequiredRules(objects, { ...options, strategy: "escalate" })), rules),
+    catalog,
+    namespace,
+    subject: describeSubject(objects, namespace.name, services.systemNamespace, resourceOf),
+  };
+}
+
+/**
+ * Verifies that a catalog which the extension selects contains the requested bundle, and returns the catalog. A bundle that was verified before stays
+ * valid without its catalog.
+ * @throws UnverifiedRequest, RetryableError
+ */
+async function verifyRequest(
+  services: BundleRulesServices,
+  extension: Readonly<ClusterExtension>,
+  requested: RequestedBundle,
+  verified: RequestedBundle | undefined,
+  signal: AbortSignal,
+): Promise<ClusterCatalog | undefined> {
+  const isVerified = isSameBundle(requested, verified);
+  if (isVerified && !services.catalogs.list().some(({ metadata }) => metadata.name === requested.catalog)) return undefined;
+  const catalog = selectCatalog(services, extension, requested);
+  if (!isVerified) await verifyBundle(services, catalog, requested, signal);
+  return catalog;
 }
 
 /** Returns the ClusterCatalog of a request. @throws UnverifiedRequest if the extension does not select it */

@@ -2,7 +2,7 @@ import { LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
-import { buildGrantObjects, isGrantName, readGrantedRules } from "../permissions/grantObjects.ts";
+import { buildGrantObjects, type Grant, isGrantName, readGrantedRules } from "../permissions/grantObjects.ts";
 import type { Subject } from "../rbac/installerManifests.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { getObjectKey } from "../release/identity.ts";
@@ -49,11 +49,11 @@ export class GrantWriter {
   }
 
   /**
-   * Gives an extension exactly `rules`: writes objects that differ, then deletes those that are not needed.
+   * Gives an extension exactly the rules of `grant`: writes objects that differ, then deletes those that are not needed.
    * @param before what `read` returned
    */
-  async write(extension: string, namespace: string, rules: RequiredRules, before: GrantedObjects): Promise<void> {
-    const desired = buildGrantObjects(extension, namespace, rules, this.#controller);
+  async write(extension: string, namespace: string, grant: Grant, before: GrantedObjects): Promise<void> {
+    const desired = buildGrantObjects(extension, namespace, grant, this.#controller);
     const live = new Map(before.objects.map((object) => [getObjectKey(object), object]));
     for (const object of desired) {
       const found = live.get(getObjectKey(object));

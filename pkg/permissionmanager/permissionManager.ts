@@ -20,6 +20,7 @@ import { getControllerSubject } from "../rbac/installerManifests.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Metrics, registerControllerMetrics, registerQueueMetrics } from "../telemetry/metrics.ts";
 import type { AdmissionGuard } from "./admissionGuard.ts";
+import { CreatedNamespaces } from "./createdNamespaces.ts";
 import { GrantWriter } from "./grantWriter.ts";
 import { PermissionReconciler } from "./permissionReconciler.ts";
 import { computePermissionEvents } from "./permissionStatus.ts";
@@ -42,6 +43,8 @@ export interface PermissionManagerOptions {
   readonly admission: Pick<AdmissionGuard, "check">;
   /** The grant of policy `default` if it does not exist. */
   readonly defaultGrant: PolicyGrant;
+  /** Whether extensions that name a ServiceAccount get permissions too. Default: false. */
+  readonly ignoresServiceAccounts?: boolean;
   readonly workers: number;
   readonly maxBackoffMs: number;
   readonly log: Logger;
@@ -77,7 +80,9 @@ export class PermissionManager {
       systemNamespace,
       writer: new GrantWriter(client, getControllerSubject(systemNamespace)),
       statuses: new StatusWriter({ client, events: this.#events, describe: computePermissionEvents }),
+      namespaces: new CreatedNamespaces(client, this.#extensions),
       defaultGrant: options.defaultGrant,
+      ignoresServiceAccounts: options.ignoresServiceAccounts ?? false,
       admission: options.admission,
       now: () => new Date(),
     });

@@ -9,7 +9,7 @@ import {
   PERMISSION_POLICY,
 } from "../api/constants.ts";
 import type { ExtensionPermissions, RequestedBundle } from "../api/extensionPermissions.ts";
-import { type KubeObject, toObjectRef } from "../api/k8s.ts";
+import { toObjectRef } from "../api/k8s.ts";
 import type { PermissionPolicy, PermissionPolicySpec, PolicyGrant } from "../api/permissionPolicy.ts";
 import type { ReconcileContext, ReconcileOutcome } from "../controller/controller.ts";
 import { StatusWriter, UpdateError } from "../controller/statusWriter.ts";
@@ -17,32 +17,50 @@ import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
-import { isAlreadyExists, isConflict } from "../kube/errors.ts";
-import { getManagedInstaller, labelForExtension } from "../permissions/grantObjects.ts";
+import { isConflict } from "../kube/errors.ts";
+import { type Grant, getGrantName } from "../permissions/grantObjects.ts";
 import { planGrant } from "../permissions/grantPlan.ts";
 import { judgePermissions } from "../permissions/judgePermissions.ts";
 import { findExceededLimit, findUncovered } from "../permissions/policySelection.ts";
+import type { Logger } from "../telemetry/log.ts";
 import type { AdmissionGuard } from "./admissionGuard.ts";
-import { type BundleRulesServices, deriveBundleRules, UnverifiedRequest } from "./bundleRules.ts";
+import { type BundleRulesServices, type DerivedRules, deriveBundleRules, deriveSourceRules, UnverifiedRequest } from "./bundleRules.ts";
+import { type CreatedNamespaces, NamespaceMissing } from "./createdNamespaces.ts";
 import { type GrantedObjects, type GrantWriter, PERMISSION_FIELD_MANAGER } from "./grantWriter.ts";
 import { computePermissionsStatus, type GrantOutcome, type GrantScope } from "./permissionStatus.ts";
 
 const FINALIZER = "olm.operatorframework.io/revoke-permissions";
 /** The policy of extensions that name none. If it does not exist, its grant is `defaultGrant`, and everything else has the default of the API. */
 const DEFAULT_POLICY = "default";
-/** Delay before an unverified request is checked again: the catalog or the request may be about to change. */
+/** Delay before a request is checked again if its catalog, its namespace or the request may be about to change. */
 const RETRY_MS = 15_000;
-/** Pod Security level of created namespaces. */
-const POD_SECURITY = "baseline";
 
 /** What a reconcile uses. */
 export interface PermissionServices extends BundleRulesServices {
-  readonly api: Pick<Client, "get" | "create" | "patch" | "delete">;
+  readonly api: Pick<Client, "get" | "patch" | "delete">;
   readonly writer: GrantWriter;
+  readonly namespaces: Pick<CreatedNamespaces, "ensure" | "delete">;
   readonly admission: Pick<AdmissionGuard, "check">;
   readonly statuses: StatusWriter<ExtensionPermissions>;
   readonly defaultGrant: PolicyGrant;
+  /** Whether extensions that name a ServiceAccount get permissions too, because operator-controller ignores the name. */
+  readonly ignoresServiceAccounts: boolean;
   readonly now: () => Date;
+}
+
+/** The objects of one reconcile. */
+interface Subject {
+  readonly permissions: Readonly<ExtensionPermissions>;
+  readonly extension: Readonly<ClusterExtension>;
+  readonly granted: GrantedObjects;
+}
+
+/** A decision, and what it is based on. */
+interface Decision {
+  readonly outcome: GrantOutcome;
+  readonly policy?: PermissionPolicySpec;
+  readonly derived?: DerivedRules;
+  readonly error?: unknown;
 }
 
 /** Grants the permissions of one extension at a time. Idempotent: a reconcile that was stopped anywhere is completed by the next one. */
@@ -55,105 +73,152 @@ export class PermissionReconciler {
 
   /** @throws UpdateError, KubeError, RetryableError and TerminalError of the derivation */
   async reconcile(name: string, { log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
-    const { api, writer, statuses, admission } = this.#services;
+    const { api, writer, admission } = this.#services;
     const permissions = await api.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal });
     if (!permissions) return undefined;
     const extension = await api.get<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, { signal });
     const granted = await writer.read(name, signal);
-    if (
-      !extension ||
-      permissions.metadata.deletionTimestamp !== undefined ||
-      isOfAnother(permissions, extension) ||
-      hasOwnAccount(extension)
-    ) {
-      await writer.revoke(granted);
-      // The garbage collector would delete it too, but may need a while to discover the kind.
-      if (permissions.metadata.deletionTimestamp === undefined) await api.delete(toObjectRef(permissions));
-      await this.#removeFinalizer(permissions);
+    if (!extension || this.#isReleased(permissions, extension)) {
+      await this.#revoke(permissions, granted, extension === undefined, signal);
       log.info("permissions revoked");
       return undefined;
     }
     if (!(await this.#addFinalizer(permissions))) return undefined;
-    const installer = getManagedInstaller(name, extension.spec.namespace);
-    const scope: GrantScope = { policy: DEFAULT_POLICY, namespace: installer.namespace, serviceAccount: installer.name };
-    const report = (outcome: GrantOutcome): Promise<unknown> =>
-      statuses.write(permissions, computePermissionsStatus(permissions, scope, outcome, formatTime(this.#services.now())), log);
+    const subject: Subject = { permissions, extension, granted };
     try {
       await admission.check(signal);
     } catch (err) {
       signal.throwIfAborted();
-      await report({ kind: "rejected", state: "Failed", message: getErrorMessage(err), rules: granted.rules });
+      await this.#report(subject, reject(subject, "Failed", getErrorMessage(err)), log);
       throw err;
     }
-    await this.#ensureNamespace(name, installer.namespace);
-    const { outcome, error } = await this.#decide(permissions, extension, granted, scope, signal);
-    const rules = outcome.kind === "planned" ? outcome.plan.rules : outcome.rules;
-    await writer.write(name, installer.namespace, rules, granted);
-    await report(outcome);
-    if (error instanceof UnverifiedRequest) return { requeueAfterMs: RETRY_MS };
-    if (error !== undefined) throw error;
+    if (extension.metadata.deletionTimestamp !== undefined) return this.#prepareUninstall(subject, log);
+    const decision = await this.#decide(subject, signal);
+    if (!decision) return undefined;
+    const applied = await this.#apply(subject, decision, signal);
+    await this.#report(subject, applied.outcome, log, applied.derived);
+    if (applied.error instanceof UnverifiedRequest || applied.error instanceof NamespaceMissing) return { requeueAfterMs: RETRY_MS };
+    if (applied.error !== undefined) throw applied.error;
     return undefined;
   }
 
-  /** Decides about the request. An extension keeps its rules if the decision fails. */
-  async #decide(
+  /** Reports whether an extension needs no permissions from here: it is managed by its own ServiceAccount, or its request belongs to another one. */
+  #isReleased(permissions: Readonly<ExtensionPermissions>, extension: Readonly<ClusterExtension>): boolean {
+    const hasOwnAccount = extension.spec.serviceAccount?.name !== undefined && !this.#services.ignoresServiceAccounts;
+    // A foreground deletion of the extension deletes the request first, but the uninstall needs the permissions.
+    const isDeleted = permissions.metadata.deletionTimestamp !== undefined && extension.metadata.deletionTimestamp === undefined;
+    return hasOwnAccount || isDeleted || isOfAnother(permissions, extension);
+  }
+
+  async #revoke(
     permissions: Readonly<ExtensionPermissions>,
-    extension: Readonly<ClusterExtension>,
     granted: GrantedObjects,
-    scope: GrantScope,
+    isUninstalled: boolean,
     signal: AbortSignal,
-  ): Promise<{ outcome: GrantOutcome; error?: unknown }> {
+  ): Promise<void> {
+    const { api, writer, namespaces } = this.#services;
+    const { policy: policyName = DEFAULT_POLICY, namespace } = permissions.status ?? {};
+    await writer.revoke(granted);
+    if (isUninstalled && namespace !== undefined) {
+      const policy = await this.#readPolicy(policyName, signal);
+      if (policy?.namespaces?.deletion === "Delete") await namespaces.delete(permissions.metadata.name, namespace);
+    }
+    // The garbage collector would delete it too, but may need a while to discover the kind.
+    if (permissions.metadata.deletionTimestamp === undefined) await api.delete(toObjectRef(permissions));
+    await this.#removeFinalizer(permissions);
+  }
+
+  /** Gives an extension that is being deleted all its rules until it is uninstalled. */
+  async #prepareUninstall(subject: Subject, log: Logger): Promise<undefined> {
+    const { permissions, granted } = subject;
+    const { namespace, serviceAccount } = permissions.status ?? {};
+    if (namespace === undefined || serviceAccount === undefined) return undefined;
+    await this.#services.writer.write(permissions.metadata.name, namespace, { rules: granted.rules }, granted);
+    await this.#report(subject, { kind: "uninstalling", rules: granted.rules }, log);
+    return undefined;
+  }
+
+  /** Decides about the request; undefined if there is none. An extension keeps its rules if the decision fails. */
+  async #decide(subject: Subject, signal: AbortSignal): Promise<Decision | undefined> {
+    const { permissions, extension, granted } = subject;
     const requested = permissions.spec?.bundle;
-    if (!requested || extension.metadata.deletionTimestamp !== undefined) return { outcome: { kind: "identity", rules: granted.rules } };
-    const reject = (state: "Denied" | "Failed", message: string): GrantOutcome => ({
-      kind: "rejected",
-      state,
-      message,
-      rules: granted.rules,
-    });
-    const policy = await this.#readPolicy(scope.policy, signal);
-    if (!policy) return { outcome: reject("Denied", `PermissionPolicy ${goQuote(scope.policy)} does not exist: create it`) };
+    const known = extension.spec.namespace ?? permissions.status?.namespace;
+    const needsSources = extension.spec.config?.valuesFrom !== undefined && known !== undefined;
+    if (!requested && !needsSources) return undefined;
+    const policyName = getPolicyName(extension);
+    const policy = await this.#readPolicy(policyName, signal);
+    if (!policy) return { outcome: reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)} does not exist: create it`) };
     try {
-      const { rules, subject, catalog } = await deriveBundleRules(this.#services, extension, requested, permissions.status?.bundle, signal);
+      const derived = requested
+        ? await deriveBundleRules(this.#services, extension, known, requested, permissions.status?.bundle, signal)
+        : deriveSourceRules(extension, known ?? "", this.#services.systemNamespace);
+      const { rules, subject: risks, catalog, namespace } = derived;
       const target = {
-        packageName: requested.packageName,
-        namespace: scope.namespace,
-        catalog: { name: catalog.metadata.name, labels: catalog.metadata.labels ?? {} },
+        packageName: requested?.packageName ?? extension.spec.source.catalog?.packageName ?? "",
+        namespace: namespace.name,
+        ...(catalog ? { catalog: { name: catalog.metadata.name, labels: catalog.metadata.labels ?? {} } } : {}),
       };
       const problem = findUncovered(policy, target) ?? findExceededLimit(policy, rules);
-      if (problem !== undefined) return { outcome: reject("Denied", `PermissionPolicy ${goQuote(scope.policy)}: ${problem}`) };
-      const judged = judgePermissions(rules, policy, subject);
-      const plan = planGrant({
-        current: granted.rules,
-        judged,
-        approvedDigest: permissions.metadata.annotations?.[ANNOTATION_APPROVE],
-        isSettled: isSettled(extension, requested),
-      });
-      const risks = judged.filter(({ outcome, risk }) => outcome === "Granted" && risk !== undefined);
-      return { outcome: { kind: "planned", plan, bundle: requested, before: granted.rules, risks } };
+      if (problem !== undefined) return { outcome: reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)}: ${problem}`) };
+      const judged = judgePermissions(rules, policy, risks);
+      const isSettled = requested !== undefined && isInstalledAndHealthy(extension, requested);
+      const approvedDigest = permissions.metadata.annotations?.[ANNOTATION_APPROVE];
+      const plan = planGrant({ current: granted.rules, judged, approvedDigest, isSettled });
+      const outcome: GrantOutcome = {
+        kind: "planned",
+        plan,
+        bundle: requested,
+        before: granted.rules,
+        risks: judged.filter((one) => one.outcome === "Granted" && one.risk !== undefined),
+        access: policy.standing === "WhileChanging" && isSettled && !permissions.spec?.isChanging ? "ReadOnly" : "Full",
+      };
+      return { outcome, policy, derived };
     } catch (err) {
       signal.throwIfAborted();
-      return { outcome: reject("Failed", getErrorMessage(err)), error: err };
+      return { outcome: reject(subject, "Failed", getErrorMessage(err)), error: err };
     }
+  }
+
+  /** Writes the decided rules. Nothing is created for an extension that never had permissions while its request is not granted. */
+  async #apply(subject: Subject, decision: Decision, signal: AbortSignal): Promise<Decision> {
+    const { extension, granted } = subject;
+    const { outcome, policy, derived } = decision;
+    if (outcome.kind !== "planned" || !policy || !derived) return decision;
+    if (outcome.plan.state !== "Granted" && granted.objects.length === 0) return decision;
+    const { name } = extension.metadata;
+    try {
+      const { createdFor } = await this.#services.namespaces.ensure(name, derived.namespace, policy);
+      const grant: Grant =
+        outcome.access === "ReadOnly" ? { rules: outcome.plan.rules, readRules: derived.readRules } : { rules: outcome.plan.rules };
+      await this.#services.writer.write(name, derived.namespace.name, grant, granted);
+      return createdFor === undefined || createdFor === name ? decision : { ...decision, outcome: { ...outcome, namespaceOf: createdFor } };
+    } catch (err) {
+      signal.throwIfAborted();
+      return { outcome: reject(subject, err instanceof NamespaceMissing ? "Denied" : "Failed", getErrorMessage(err)), error: err };
+    }
+  }
+
+  async #report({ permissions, extension }: Subject, outcome: GrantOutcome, log: Logger, derived?: DerivedRules): Promise<void> {
+    const { status } = permissions;
+    const namespace = derived?.namespace.name ?? status?.namespace;
+    const isGranted = outcome.kind === "planned" && outcome.plan.state === "Granted";
+    const scope: GrantScope = {
+      policy: getPolicyName(extension),
+      extensionGeneration: extension.metadata.generation ?? 0,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(isGranted || status?.serviceAccount !== undefined ? { serviceAccount: getGrantName(extension.metadata.name) } : {}),
+    };
+    await this.#services.statuses.write(
+      permissions,
+      computePermissionsStatus(permissions, scope, outcome, formatTime(this.#services.now())),
+      log,
+    );
   }
 
   async #readPolicy(name: string, signal: AbortSignal): Promise<PermissionPolicySpec | undefined> {
     const { api, defaultGrant } = this.#services;
     const found = await api.get<PermissionPolicy>({ ...PERMISSION_POLICY, name }, { signal });
     return found?.spec ?? (name === DEFAULT_POLICY ? { grant: defaultGrant } : undefined);
-  }
-
-  /** Creates the namespace of an extension if it does not exist. An existing namespace stays unchanged, and is never deleted. */
-  async #ensureNamespace(extension: string, name: string): Promise<void> {
-    const { api } = this.#services;
-    if (await api.get({ apiVersion: "v1", kind: "Namespace", name }, { metadataOnly: true })) return;
-    const labels = { "pod-security.kubernetes.io/enforce": POD_SECURITY, "pod-security.kubernetes.io/warn": "restricted" };
-    const namespace: KubeObject = labelForExtension(extension, { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
-    try {
-      await api.create(namespace, { fieldManager: PERMISSION_FIELD_MANAGER });
-    } catch (err) {
-      if (!isAlreadyExists(err)) throw err;
-    }
   }
 
   /** @returns false if the object changed, so that another reconcile follows. @throws UpdateError */
@@ -191,14 +256,19 @@ function isOfAnother(
   return !ownerReferences.some(({ uid }) => uid === extension.metadata.uid);
 }
 
-function hasOwnAccount({ spec }: Readonly<ClusterExtension>): boolean {
-  return spec.serviceAccount?.name !== undefined;
-}
-
 /** Reports whether the requested bundle is installed and healthy. */
-function isSettled({ metadata, status }: Readonly<ClusterExtension>, { name, version }: RequestedBundle): boolean {
+function isInstalledAndHealthy({ metadata, status }: Readonly<ClusterExtension>, { name, version }: RequestedBundle): boolean {
   const installed = status?.install?.bundle;
   if (installed?.name !== name || installed.version !== version) return false;
   const ready = findCondition(status?.conditions, ConditionType.Ready);
   return ready?.status === "True" && ready.observedGeneration === metadata.generation;
+}
+
+function getPolicyName({ spec }: Readonly<ClusterExtension>): string {
+  return spec.install?.permissionPolicy ?? DEFAULT_POLICY;
+}
+
+/** Returns the outcome for a request that is denied as a whole or cannot be verified. The extension keeps its rules. */
+function reject({ granted }: Subject, state: "Denied" | "Failed", message: string): GrantOutcome {
+  return { kind: "rejected", state, message, rules: granted.rules };
 }

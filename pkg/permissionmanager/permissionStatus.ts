@@ -21,19 +21,26 @@ const GRANTED = "Granted";
 /** Where the permissions of an extension apply, and what controls them. */
 export interface GrantScope {
   readonly policy: string;
-  readonly namespace: string;
-  readonly serviceAccount: string;
+  readonly extensionGeneration: number;
+  /** Absent if it is not known yet. */
+  readonly namespace?: string;
+  /** Absent while it does not exist. */
+  readonly serviceAccount?: string;
 }
 
 /** The outcome of one reconcile. */
 export type GrantOutcome =
-  /** The extension has an identity, and no bundle yet. */
-  | { readonly kind: "identity"; readonly rules: RequiredRules }
+  /** The extension is being deleted, and keeps its rules until it is uninstalled. */
+  | { readonly kind: "uninstalling"; readonly rules: RequiredRules }
   | {
       readonly kind: "planned";
       readonly plan: GrantPlan;
-      readonly bundle: RequestedBundle;
+      /** Undefined if the extension only reads the objects in `spec.config.valuesFrom`. */
+      readonly bundle: RequestedBundle | undefined;
       readonly before: RequiredRules;
+      readonly access: "Full" | "ReadOnly";
+      /** The other extension that the namespace was created for. */
+      readonly namespaceOf?: string;
       readonly risks: readonly JudgedRule[];
     }
   /** The request is denied as a whole, or cannot be verified. */
@@ -67,7 +74,8 @@ export function computePermissionsStatus(
     state,
     conditions,
     ...scope,
-    ...(planned ? { bundle: planned.bundle } : before.bundle ? { bundle: before.bundle } : {}),
+    ...getBundle(planned?.bundle ?? before.bundle),
+    access: planned ? planned.access : outcome.kind === "uninstalling" ? "Full" : (before.access ?? "Full"),
     rules: listPlaced(rules).slice(0, PERMISSION_RULES_MAX),
     ruleCount: countRules(rules),
     broadCount: planned ? planned.risks.length : (before.broadCount ?? 0),
@@ -96,12 +104,21 @@ export function computePermissionEvents(
 }
 
 function describeOutcome(outcome: GrantOutcome): string {
-  if (outcome.kind === "identity") return "the ServiceAccount exists; no bundle is requested yet";
+  if (outcome.kind === "uninstalling") return "the extension keeps its permissions until it is uninstalled";
   if (outcome.kind === "rejected") return outcome.message;
-  const { plan, bundle } = outcome;
-  if (plan.state === "Denied") return `bundle ${bundle.name}: the policy denies ${countText(plan.denied.length, "permission rule")}`;
-  if (plan.state === "Pending") return `bundle ${bundle.name}: ${countText(plan.pending.length, "permission rule")} must be approved`;
-  return `bundle ${bundle.name} has its ${countText(countRules(plan.rules), "permission rule")}`;
+  const { plan, bundle, namespaceOf } = outcome;
+  const subject = bundle ? `bundle ${bundle.name}` : "reading spec.config.valuesFrom";
+  if (plan.state === "Denied") return `${subject}: the policy denies ${countText(plan.denied.length, "permission rule")}`;
+  if (plan.state === "Pending") return `${subject}: ${countText(plan.pending.length, "permission rule")} must be approved`;
+  const note =
+    namespaceOf === undefined
+      ? ""
+      : `; its namespace was created for ClusterExtension "${namespaceOf}", and is deleted with it if the policy of that extension says so and no other uses it`;
+  return `${subject} has its ${countText(countRules(plan.rules), "permission rule")}${note}`;
+}
+
+function getBundle(bundle: RequestedBundle | undefined): { bundle?: RequestedBundle } {
+  return bundle ? { bundle } : {};
 }
 
 function countText(count: number, noun: string): string {
@@ -117,7 +134,10 @@ function addChange(
   const removed = countRules(findMissingRules(before, plan.rules));
   if (added + removed === 0) return [...history];
   const reason = added > 0 ? (plan.pendingDigest === undefined ? "Granted" : "Approved") : "Narrowed";
-  return [{ time, reason, bundle: bundle.name, added, removed }, ...history].slice(0, PERMISSION_HISTORY_MAX) as PermissionChange[];
+  return [{ time, reason, ...(bundle ? { bundle: bundle.name } : {}), added, removed }, ...history].slice(
+    0,
+    PERMISSION_HISTORY_MAX,
+  ) as PermissionChange[];
 }
 
 function listPlaced({ clusterRules, namespaceRules }: RequiredRules): (PolicyRule & { namespace?: string })[] {

@@ -8,6 +8,7 @@ import { compareText } from "../text/compare.ts";
 
 /** Prefixes of the names of all objects that permission-manager creates; config/permissions/admission.yaml requires them. */
 const TOKEN_PREFIX = "olmv1-token-";
+const READ_PREFIX = "olmv1-read-";
 
 /** Returns the name of the ServiceAccount and the roles of an extension. At most 69 characters. */
 export function getGrantName(extension: string): string {
@@ -21,7 +22,7 @@ export function getAccountName({ metadata, spec }: Pick<ClusterExtension, "metad
 
 /** Reports whether permission-manager creates objects with this name. */
 export function isGrantName(name: string): boolean {
-  return name.startsWith(MANAGED_ACCOUNT_PREFIX) || name.startsWith(TOKEN_PREFIX);
+  return [MANAGED_ACCOUNT_PREFIX, TOKEN_PREFIX, READ_PREFIX].some((prefix) => name.startsWith(prefix));
 }
 
 /** Returns the ServiceAccount of an extension. */
@@ -29,22 +30,37 @@ export function getManagedInstaller(extension: string, namespace: string): Insta
   return { namespace, name: getGrantName(extension) };
 }
 
+/** The rules of an extension, and whether its ServiceAccount has them. */
+export interface Grant {
+  readonly rules: RequiredRules;
+  /** The rules that the ServiceAccount has instead of `rules` while nothing is changed; absent if it has `rules`. */
+  readonly readRules?: RequiredRules;
+}
+
 /**
- * Returns the objects that give an extension its identity and exactly `rules`: the ServiceAccount, its roles and bindings, and the permission
- * of operator-controller to request its tokens. In the order of the apply.
+ * Returns the objects that give an extension its identity and exactly its rules: the ServiceAccount, its roles and bindings, and the permission
+ * of operator-controller to request its tokens. In the order of the apply. The roles always contain all rules; if the extension only has read
+ * rules, they are not bound.
  * @param controller identity of operator-controller
  */
-export function buildGrantObjects(extension: string, namespace: string, rules: RequiredRules, controller: Subject): KubeObject[] {
+export function buildGrantObjects(extension: string, namespace: string, { rules, readRules }: Grant, controller: Subject): KubeObject[] {
   const name = getGrantName(extension);
   const subject: Subject = { kind: "ServiceAccount", namespace, name };
   const account: KubeObject = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } };
-  const cluster = rules.clusterRules.length > 0 ? roleAndBinding({ name }, rules.clusterRules, subject) : [];
-  const namespaced = [...rules.namespaceRules].flatMap(([where, own]) =>
-    own.length > 0 ? roleAndBinding({ name, namespace: where }, own, subject) : [],
-  );
+  const full = buildRolesAndBindings(name, rules, subject);
+  const own = readRules
+    ? [...full.filter(({ kind }) => !kind.endsWith("Binding")), ...buildRolesAndBindings(`${READ_PREFIX}${extension}`, readRules, subject)]
+    : full;
   const token = roleAndBinding({ name: `${TOKEN_PREFIX}${extension}`, namespace }, [buildTokenRule(name)], controller);
-  const objects = [account, ...cluster, ...namespaced, ...token];
-  return objects.map((object) => labelForExtension(extension, object));
+  return [account, ...own, ...token].map((object) => labelForExtension(extension, object));
+}
+
+function buildRolesAndBindings(name: string, { clusterRules, namespaceRules }: RequiredRules, subject: Subject): KubeObject[] {
+  const cluster = clusterRules.length > 0 ? roleAndBinding({ name }, clusterRules, subject) : [];
+  const namespaced = [...namespaceRules].flatMap(([namespace, own]) =>
+    own.length > 0 ? roleAndBinding({ name, namespace }, own, subject) : [],
+  );
+  return [...cluster, ...namespaced];
 }
 
 /** Returns an object with the label of the extension that it belongs to. */
@@ -53,7 +69,7 @@ export function labelForExtension(extension: string, object: KubeObject): KubeOb
   return { ...object, metadata: { ...object.metadata, labels } };
 }
 
-/** Returns the rules in the roles of an extension. Ignores the role for tokens, which belongs to operator-controller. */
+/** Returns the rules in the roles of an extension. Ignores the roles for tokens and for read permissions. */
 export function readGrantedRules(extension: string, roles: readonly KubeObject[]): RequiredRules {
   const name = getGrantName(extension);
   const own = roles.filter(({ metadata }) => metadata.name === name);
@@ -65,5 +81,22 @@ export function readGrantedRules(extension: string, roles: readonly KubeObject[]
     clusterRules: own.filter(({ kind }) => kind === "ClusterRole").flatMap(read),
     namespaceRules: new Map(namespaced.map((role) => [role.metadata.namespace ?? "", read(role)])),
     unknownKinds: [],
+  };
+}
+
+const READ_VERBS: ReadonlySet<string> = new Set(["get", "list", "watch"]);
+
+/** Returns the read permissions in `rules`. A rule with all verbs becomes a rule with get, list and watch. */
+export function selectReadRules({ clusterRules, namespaceRules, unknownKinds }: RequiredRules): RequiredRules {
+  const select = (rules: readonly PolicyRule[]): PolicyRule[] =>
+    rules.flatMap((rule) => {
+      const verbs = rule.verbs.includes("*") ? [...READ_VERBS] : rule.verbs.filter((verb) => READ_VERBS.has(verb));
+      return verbs.length > 0 ? [{ ...rule, verbs }] : [];
+    });
+  const namespaced = [...namespaceRules].map(([namespace, rules]): [string, PolicyRule[]] => [namespace, select(rules)]);
+  return {
+    clusterRules: select(clusterRules),
+    namespaceRules: new Map(namespaced.filter(([, rules]) => rules.length > 0)),
+    unknownKinds,
   };
 }

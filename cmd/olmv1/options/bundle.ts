@@ -57,7 +57,10 @@ function addBundleRender(bundle: Command, terminal: Terminal): void {
     .command("render")
     .description("Print the objects of a bundle as operator-controller applies them")
     .argument("<bundle>", BUNDLE_SOURCE)
-    .option("--namespace <name>", "spec.namespace of the ClusterExtension (default: suggested by the bundle, else the package name)")
+    .option(
+      "--namespace <name>",
+      "spec.namespace of the ClusterExtension (default: suggested by the bundle, else the package name and -system)",
+    )
     .option("--config <file>", "YAML or JSON file with the value of spec.config.inline, or - for standard input")
     .option(
       "--values-from <[key=]file>",
@@ -142,7 +145,10 @@ export function addRbac(program: Command, terminal: Terminal): void {
     .command("rbac")
     .description("Print the ServiceAccount and RBAC that bundles need for installation")
     .argument("[bundles...]", `${BUNDLE_SOURCE}; with --catalog or --catalog-url, also a package`)
-    .option("--namespace <name>", "spec.namespace of the ClusterExtension (default: suggested by the bundle, else the package name)")
+    .option(
+      "--namespace <name>",
+      "spec.namespace of the ClusterExtension (default: suggested by the bundle, else the package name and -system)",
+    )
     .option("--service-account <name>", "spec.serviceAccount.name of the ClusterExtension (default: <package>-installer)")
     .option(
       "--watch-namespace <name>",

@@ -50,7 +50,7 @@ export function addInstall(program: Command, terminal: Terminal): void {
     .option("--catalog <name>", "ClusterCatalog to search; repeatable (default: all catalogs)", collect, [])
     .option(
       "-n, --namespace <name>",
-      "namespace to install into, created if missing (default: suggested by the bundle, else the package name)",
+      "namespace to install into, created if missing (default: suggested by the bundle, else the package name and -system)",
     )
     .option("--config <path>", "file with the value of spec.config.inline, or - for standard input")
     .option(

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { isLabel, validateSubdomain } from "../../api/names.ts";
+import { SUGGESTED_NAMESPACE, SUGGESTED_NAMESPACE_TEMPLATE } from "../../bundle/suggestedNamespace.ts";
 import { findUnknownFields } from "../../bundle/unknownMembers.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { decodeBase64 } from "../../golang/base64.ts";
@@ -147,8 +148,6 @@ function replaces(content: BundleContent): Breach[] {
 }
 
 const LEVELS = ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"];
-const SUGGESTED = "operatorframework.io/suggested-namespace";
-const SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template";
 const EMAIL = /^[^@\s]+@[^@\s]+$/;
 /** Platform labels, such as `operatorframework.io/arch.amd64: supported`. */
 const PLATFORM = /^operatorframework\.io\/(arch|os)\./;
@@ -239,18 +238,18 @@ function capabilities(content: BundleContent): Breach[] {
 }
 
 function suggestedNamespace(content: BundleContent): Breach[] {
-  const name = content.csvAnnotations[SUGGESTED];
-  const template = content.csvAnnotations[SUGGESTED_TEMPLATE];
+  const name = content.csvAnnotations[SUGGESTED_NAMESPACE];
+  const template = content.csvAnnotations[SUGGESTED_NAMESPACE_TEMPLATE];
   const breaches: Breach[] = [];
   if (name !== undefined && !isLabel(name))
     breaches.push({
       message: `suggested namespace ${goQuote(name)} is not a DNS-1123 label`,
-      at: content.inCsv("metadata", "annotations", SUGGESTED),
+      at: content.inCsv("metadata", "annotations", SUGGESTED_NAMESPACE),
     });
   if (template !== undefined && !isNamespace(template))
     breaches.push({
-      message: `annotation ${SUGGESTED_TEMPLATE} is not a JSON Namespace`,
-      at: content.inCsv("metadata", "annotations", SUGGESTED_TEMPLATE),
+      message: `annotation ${SUGGESTED_NAMESPACE_TEMPLATE} is not a JSON Namespace`,
+      at: content.inCsv("metadata", "annotations", SUGGESTED_NAMESPACE_TEMPLATE),
     });
   return breaches;
 }

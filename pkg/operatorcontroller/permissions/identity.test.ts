@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { createExtension } from "../../../test/support/extensions.ts";
 import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { ExtensionPermissions } from "../../api/extensionPermissions.ts";
 import { getProblems } from "../../errors/errors.ts";
 import { Client } from "../../kube/client.ts";
 import { ServiceAccountTokens } from "../../kube/tokens.ts";
@@ -20,7 +21,11 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-async function start(responses: Record<string, Answer>, mode: ManagedPermissionsMode = "off") {
+async function start(
+  responses: Record<string, Answer>,
+  mode: ManagedPermissionsMode = "off",
+  find: (name: string) => ExtensionPermissions | undefined = () => undefined,
+) {
   let minted = 0;
   const mint = (): Answer => ({ json: { status: { token: `t${++minted}`, expirationTimestamp: "2100-01-01T00:00:00Z" } } });
   const api = await LoopbackApi.start(
@@ -31,7 +36,11 @@ async function start(responses: Record<string, Answer>, mode: ManagedPermissions
     () => client.close(),
     () => api[Symbol.asyncDispose](),
   );
-  return { api, client, identities: new Identities(client, new ServiceAccountTokens(client), new ManagedPermissions(client, mode)) };
+  return {
+    api,
+    client,
+    identities: new Identities(client, new ServiceAccountTokens(client), new ManagedPermissions({ client, mode, find })),
+  };
 }
 
 const noAccount = statusAnswer(404, "NotFound", 'serviceaccounts "x-installer" not found');

@@ -14,6 +14,9 @@ import type { MayWatchAll } from "./ownRules.ts";
 /** Thrown if the ServiceAccount or its namespace does not exist. */
 export class ServiceAccountMissing extends WaitingError {}
 
+/** What Identities uses of the managed permissions. */
+export type ManagedAccounts = Pick<ManagedPermissions, "covers" | "findAccount" | "newAccountMissing" | "acquireWrites">;
+
 /** The ServiceAccount of an extension, and a client with its token. */
 interface Scoped {
   namespace: string;
@@ -30,26 +33,33 @@ const FAILED_VALIDATION = "operation cannot proceed due to the following validat
 export class Identities {
   readonly #client: Client;
   readonly #tokens: ServiceAccountTokens;
-  readonly #managed: Pick<ManagedPermissions, "covers" | "findAccount">;
+  readonly #managed: ManagedAccounts;
   /** By extension name. */
   readonly #scoped = new Map<string, Scoped>();
 
-  constructor(client: Client, tokens: ServiceAccountTokens, managed: Pick<ManagedPermissions, "covers" | "findAccount">) {
+  constructor(client: Client, tokens: ServiceAccountTokens, managed: ManagedAccounts) {
     this.#client = client;
     this.#tokens = tokens;
     this.#managed = managed;
   }
 
   /**
-   * Returns the client with the identity of the extension's ServiceAccount, after creating its token.
-   * @throws TerminalError Blocked if the extension has no ServiceAccount and managed permissions are off.
-   * @throws WaitingError Retrying if the ServiceAccount or its namespace does not exist (ServiceAccountMissing), permission-manager has not created
-   * it yet, or creating its token is denied; the signal's reason when it aborts.
+   * Returns the client with the identity of the extension's ServiceAccount, after creating its token. If permission-manager has not created the
+   * ServiceAccount yet, every request of the client fails with a WaitingError.
+   * @throws TerminalError Blocked if the extension has no ServiceAccount and managed permissions are off, or a ServiceAccount without a namespace.
+   * @throws WaitingError Retrying if the ServiceAccount or its namespace does not exist (ServiceAccountMissing), or creating its token is denied; the
+   * signal's reason when it aborts.
    */
   async clientFor(extension: Readonly<ClusterExtension>, signal: AbortSignal): Promise<Client> {
     const { serviceAccount } = extension.spec;
     const namespace = getNamespace(extension);
-    const account = this.#managed.covers(extension) ? (await this.#managed.findAccount(extension, signal)).name : serviceAccount?.name;
+    const isManaged = this.#managed.covers(extension);
+    const account = isManaged ? this.#managed.findAccount(extension)?.name : serviceAccount?.name;
+    if (isManaged && account === undefined) return this.#client.withToken(() => Promise.reject(this.#managed.newAccountMissing(extension)));
+    if (namespace === "") {
+      const message = "spec.namespace is required with spec.serviceAccount, or if managed permissions are off";
+      throw new TerminalError("Blocked", FAILED_VALIDATION + message, { problems: [newProblem("InvalidSpec", { message })] });
+    }
     if (!account) {
       const message = "spec.serviceAccount.name is empty";
       const next =
@@ -69,7 +79,8 @@ export class Identities {
     const known = this.#scoped.get(name);
     if (known?.namespace === namespace && known.account === account) return known.client;
     this.forget(name);
-    const client = this.#client.withToken(source);
+    const scoped = this.#client.withToken(source);
+    const client = isManaged ? scoped.guardedBy(() => this.#managed.acquireWrites(extension)) : scoped;
     this.#scoped.set(name, { namespace, account, client });
     return client;
   }

@@ -1,14 +1,16 @@
-import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { ANNOTATION_APPROVE, API_VERSION, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, Reason } from "../../api/constants.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, Reason } from "../../api/constants.ts";
 import type { ExtensionPermissions, RequestedBundle } from "../../api/extensionPermissions.ts";
 import { newProblem, type Problem } from "../../api/problems.ts";
+import { TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
 import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 
-/** Whether permission-manager runs. */
-export const MANAGED_PERMISSIONS_MODES = ["on", "off"] as const;
+/** Whether permission-manager runs, and whether extensions that name a ServiceAccount use it. */
+export const MANAGED_PERMISSIONS_MODES = ["on", "off", "always"] as const;
 export type ManagedPermissionsMode = (typeof MANAGED_PERMISSIONS_MODES)[number];
 
 /** A ServiceAccount. */
@@ -17,83 +19,142 @@ export interface AccountRef {
   readonly name: string;
 }
 
-/** Watched ExtensionPermissions are checked by the informer; this is only the limit if an event is missed. */
+/** Changes of ExtensionPermissions end a wait by their events; this is only the limit if an event is missed. */
 const POLL_MS = 5_000;
+/** How often, and how long at most, a write waits for write permissions, in milliseconds. */
+const ACCESS_POLL_MS = 20;
+const ACCESS_TIMEOUT_MS = 10_000;
+
+/** What ManagedPermissions uses. */
+export interface ManagedPermissionsOptions {
+  readonly client: Pick<Client, "get" | "create" | "patch">;
+  readonly mode: ManagedPermissionsMode;
+  /** Returns the last known ExtensionPermissions of an extension. */
+  readonly find: (extension: string) => ExtensionPermissions | undefined;
+}
 
 /**
  * The permissions of extensions that name no ServiceAccount. Requests them in an ExtensionPermissions of the same name, and reads what
  * permission-manager granted. Grants nothing itself.
  */
 export class ManagedPermissions {
-  readonly #client: Pick<Client, "get" | "create" | "patch">;
-  readonly #isEnabled: boolean;
+  readonly #options: ManagedPermissionsOptions;
 
-  constructor(client: Pick<Client, "get" | "create" | "patch">, mode: ManagedPermissionsMode) {
-    this.#client = client;
-    this.#isEnabled = mode !== "off";
+  constructor(options: ManagedPermissionsOptions) {
+    this.#options = options;
   }
 
   /** Reports whether permission-manager grants the permissions of an extension. */
   covers({ spec }: Readonly<ClusterExtension>): boolean {
-    return this.#isEnabled && !spec.serviceAccount?.name;
+    return this.#options.mode !== "off" && !spec.serviceAccount?.name;
+  }
+
+  /** Reports whether the ServiceAccount in the spec of an extension has no effect. */
+  ignoresAccount({ spec }: Readonly<ClusterExtension>): boolean {
+    return this.#options.mode === "always" && spec?.serviceAccount?.name !== undefined;
   }
 
   /**
-   * Returns the ServiceAccount that permission-manager created for an extension; requests it if necessary.
-   * @throws WaitingError Retrying while it does not exist
+   * Returns an extension with the namespace in which it is installed or will be installed, as far as it is known, and without a ServiceAccount that
+   * has no effect. All steps of a reconcile use this extension.
    */
-  async findAccount(extension: Readonly<ClusterExtension>, signal: AbortSignal): Promise<AccountRef> {
-    const { status, metadata } = await this.#ensure(extension, signal);
-    const isCurrent = metadata.ownerReferences?.some(({ uid }) => uid === extension.metadata.uid) ?? false;
-    if (isCurrent && status?.serviceAccount !== undefined && status.namespace !== undefined)
-      return { namespace: status.namespace, name: status.serviceAccount };
+  complete(extension: Readonly<ClusterExtension>): Readonly<ClusterExtension> {
+    if (!extension.spec) return extension;
+    const { serviceAccount, ...others } = extension.spec;
+    const spec = this.ignoresAccount(extension) ? others : extension.spec;
+    if (spec.namespace !== undefined) return { ...extension, spec };
+    const namespace =
+      getNamespace(extension) || (this.covers({ ...extension, spec }) ? this.#find(extension)?.status?.namespace : undefined);
+    return { ...extension, spec: namespace === undefined ? spec : { ...spec, namespace } };
+  }
+
+  /**
+   * Returns the ServiceAccount that permission-manager created for an extension; undefined if it has created none.
+   * @throws TerminalError Blocked if it belongs to another namespace than the installed objects
+   */
+  findAccount(extension: Readonly<ClusterExtension>): AccountRef | undefined {
+    const { namespace, serviceAccount: name } = this.#find(extension)?.status ?? {};
+    if (namespace === undefined || name === undefined) return undefined;
+    const installed = getNamespace(extension);
+    if (installed !== "" && installed !== namespace) {
+      const message = `permission-manager grants permissions in namespace ${goQuote(namespace)}, but the extension is installed in ${goQuote(installed)}`;
+      const next = `kubectl patch clusterextension ${extension.metadata.name} --type merge -p '{"spec":{"namespace":"${installed}"}}'`;
+      throw new TerminalError(Reason.Blocked, message, { problems: [newProblem("PermissionsDenied", { message, next })] });
+    }
+    return { namespace, name };
+  }
+
+  /** Returns the error for a request as a ServiceAccount that permission-manager has not created. */
+  newAccountMissing(extension: Readonly<ClusterExtension>): WaitingError {
+    const text = "waiting for permission-manager to create the ServiceAccount";
+    return this.#wait(extension, text, (now) => now?.status?.serviceAccount !== undefined);
+  }
+
+  /**
+   * Requests the permissions for a bundle, or those to read the objects in `spec.config.valuesFrom` before the bundle is known.
+   * @throws WaitingError Retrying while permission-manager has not decided, waits for an approval, or the policy denies them
+   */
+  async request(extension: Readonly<ClusterExtension>, bundle: RequestedBundle | undefined, signal: AbortSignal): Promise<void> {
+    const permissions = this.#find(extension) ?? (await this.#create(extension, bundle, signal));
+    if (bundle && !isSameBundle(permissions?.spec?.bundle, bundle)) await this.#patch(extension, { bundle }, signal);
+    const subject = bundle ? `bundle ${goQuote(bundle.name)}` : "reading spec.config.valuesFrom";
+    const waiting = `waiting for permission-manager to grant the permissions for ${subject}`;
+    const { status, metadata } = permissions ?? {};
+    const { state, observedGeneration, extensionGeneration = 0 } = status ?? {};
+    const isCurrent = observedGeneration === metadata?.generation && extensionGeneration >= (extension.metadata.generation ?? 0);
+    if (!permissions || state === undefined || !isCurrent || (bundle && !isSameBundle(permissions.spec?.bundle, bundle)))
+      throw this.#wait(extension, waiting, (now) => now?.status?.observedGeneration === now?.metadata.generation);
+    if (state === "Denied") throw this.#deny(extension, permissions);
+    if (state === "Failed") throw this.#wait(extension, `${waiting}: ${getMessage(permissions)}`, (now) => now?.status?.state !== state);
+    // The decision is about another bundle: permission-manager has not seen the request.
+    if (bundle && !isSameBundle(status?.bundle, bundle))
+      throw this.#wait(extension, waiting, (now) => isSameBundle(now?.status?.bundle, bundle));
+    if (state === "Granted") return;
+    throw this.#await(extension, permissions);
+  }
+
+  /**
+   * Waits until the ServiceAccount of an extension has write permissions. Requests them if the policy withheld them because nothing was changed.
+   * @throws WaitingError Retrying if permission-manager does not restore them in time
+   */
+  async acquireWrites(extension: Readonly<ClusterExtension>): Promise<void> {
+    if (this.#find(extension)?.status?.access !== "ReadOnly") return;
+    await this.#patch(extension, { isChanging: true });
+    for (let waited = 0; waited < ACCESS_TIMEOUT_MS; waited += ACCESS_POLL_MS) {
+      if (this.#find(extension)?.status?.access !== "ReadOnly") return;
+      await sleep(ACCESS_POLL_MS);
+    }
     throw this.#wait(
       extension,
-      "waiting for permission-manager to create the ServiceAccount",
-      (now) => now?.status?.serviceAccount !== undefined,
+      "waiting for permission-manager to restore the write permissions",
+      (now) => now?.status?.access !== "ReadOnly",
     );
   }
 
-  /**
-   * Requests the permissions for a bundle.
-   * @throws WaitingError Retrying while permission-manager has not decided, waits for an approval, or the policy denies them
-   */
-  async request(extension: Readonly<ClusterExtension>, bundle: RequestedBundle, signal: AbortSignal): Promise<void> {
-    const permissions = await this.#ensure(extension, signal);
-    if (!isSameBundle(permissions.spec?.bundle, bundle))
-      await this.#client.patch(
-        { ...EXTENSION_PERMISSIONS, name: extension.metadata.name },
-        { spec: { bundle } },
-        { type: "merge", signal },
-      );
-    const decided = isSameBundle(permissions.spec?.bundle, bundle) ? permissions : undefined;
-    const { state, observedGeneration } = decided?.status ?? {};
-    if (!decided || observedGeneration !== decided.metadata.generation || !isSameBundle(decided.status?.bundle, bundle)) {
-      const failure = decided && observedGeneration === decided.metadata.generation && state === "Failed" ? `: ${getMessage(decided)}` : "";
-      const text = `waiting for permission-manager to grant the permissions for bundle ${goQuote(bundle.name)}${failure}`;
-      if (state === "Denied" && decided && observedGeneration === decided.metadata.generation) throw this.#deny(extension, decided);
-      throw this.#wait(
-        extension,
-        text,
-        (now) => now?.status?.observedGeneration === now?.metadata.generation && now?.status?.state !== state,
-      );
-    }
-    if (state === "Granted") return;
-    if (state === "Denied") throw this.#deny(extension, decided);
-    const message = getMessage(decided);
-    const digest = decided.status?.pendingDigest;
-    const next =
-      digest === undefined
-        ? `kubectl describe extensionpermissions ${extension.metadata.name}`
-        : `kubectl annotate extensionpermissions ${extension.metadata.name} --overwrite ${ANNOTATION_APPROVE}=${digest}`;
+  /** Lets permission-manager withhold write permissions again after a change that `acquireWrites` began. */
+  async releaseWrites(extension: Readonly<ClusterExtension>): Promise<void> {
+    if (this.#find(extension)?.spec?.isChanging) await this.#patch(extension, { isChanging: null });
+  }
+
+  /** Returns the last known request of this extension, not that of an earlier one with the same name. */
+  #find({ metadata: { name, uid } }: Readonly<ClusterExtension>): ExtensionPermissions | undefined {
+    const found = this.#options.find(name);
+    return found?.metadata.ownerReferences?.some((owner) => owner.uid === uid) ? found : undefined;
+  }
+
+  /** Returns the error for permissions that wait for approval. */
+  #await(extension: Readonly<ClusterExtension>, permissions: Readonly<ExtensionPermissions>): WaitingError {
+    const { name } = extension.metadata;
+    const message = getMessage(permissions);
+    const next = `olmv1 permissions approve ${name}`;
     const problem = newProblem("PermissionsPending", { message, next });
-    throw this.#wait(extension, message, (now) => now?.status?.state !== state, [problem]);
+    return this.#wait(extension, message, (now) => now?.status?.state !== "Pending", [problem]);
   }
 
   /** Returns the error for denied permissions; the controller retries when the policy, the version or the configuration changes the decision. */
   #deny(extension: Readonly<ClusterExtension>, permissions: Readonly<ExtensionPermissions>): WaitingError {
     const message = getMessage(permissions);
-    const next = `kubectl describe extensionpermissions ${permissions.metadata.name}`;
+    const next = `olmv1 permissions show ${permissions.metadata.name}`;
     const problem = newProblem("PermissionsDenied", { message, next });
     return this.#wait(extension, message, (now) => now?.status?.state !== "Denied", [problem]);
   }
@@ -105,22 +166,30 @@ export class ManagedPermissions {
     problems: readonly Problem[] = [],
   ): WaitingError {
     const check: UnblockCheck = async (signal) =>
-      isOver(await this.#client.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal }));
+      isOver(await this.#options.client.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal }));
     return new WaitingError(Reason.Retrying, text, { isOver: check, everyMs: POLL_MS, problems: [...problems] });
   }
 
-  /** Returns the ExtensionPermissions of an extension; creates it if it does not exist. */
-  async #ensure({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>, signal: AbortSignal): Promise<ExtensionPermissions> {
-    const found = await this.#client.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal });
-    if (found) return found;
+  /** Creates the request of an extension. Returns undefined if it exists, but is not known yet or belongs to an earlier extension. */
+  async #create(
+    { metadata: { name, uid = "" } }: Readonly<ClusterExtension>,
+    bundle: RequestedBundle | undefined,
+    signal: AbortSignal,
+  ): Promise<ExtensionPermissions | undefined> {
     const owner = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid };
-    const object: ExtensionPermissions = { ...EXTENSION_PERMISSIONS, metadata: { name, ownerReferences: [owner] }, spec: {} };
+    const spec = bundle ? { bundle } : {};
     try {
-      return await this.#client.create(object, { signal });
+      const object: ExtensionPermissions = { ...EXTENSION_PERMISSIONS, metadata: { name, ownerReferences: [owner] }, spec };
+      return await this.#options.client.create(object, { signal });
     } catch (err) {
       if (!isAlreadyExists(err)) throw err;
-      return object;
+      return undefined;
     }
+  }
+
+  async #patch({ metadata: { name } }: Readonly<ClusterExtension>, spec: object, signal?: AbortSignal): Promise<void> {
+    const ref = { ...EXTENSION_PERMISSIONS, name };
+    await this.#options.client.patch(ref, { spec }, { type: "merge", ...(signal ? { signal } : {}) });
   }
 }
 

@@ -6,7 +6,7 @@ import { readConfiguration } from "./configuration.ts";
 import { handleDeletion } from "./delete.ts";
 import { checkDependencies, installDependencies } from "./dependencies.ts";
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
-import { requestPermissions } from "./permissions.ts";
+import { requestPermissions, requestSources } from "./permissions.ts";
 import { pinInstalledImage } from "./pinInstalledImage.ts";
 import { resolveBundle, trackUnavailableCatalogs } from "./resolve.ts";
 import { retrieveReleases } from "./retrieveReleases.ts";
@@ -29,6 +29,7 @@ export function reconcileSteps(services: Services): StepSequence<Started, Applie
     .step(resolveBundle(services))
     .step(trackUnavailableCatalogs(services))
     .step(pinInstalledImage(services))
+    .step(requestSources(services))
     .step(readConfiguration(services))
     .step(skipRolledBackBundle(services))
     .step(unpackBundle(services))

@@ -1,4 +1,4 @@
-import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
+import { type ClusterExtension, type ClusterExtensionStatus, getNamespace } from "../../api/clusterExtension.ts";
 import type { Inventory, KeptCrds, ProvidedApis } from "../../api/clusterExtensionStatus.ts";
 import { boundMessage, setCondition } from "../../api/conditions.ts";
 import { ConditionType, INVENTORY_MAX, KEPT_CRDS_MAX, PROVIDED_APIS_MAX, Reason } from "../../api/constants.ts";
@@ -195,7 +195,12 @@ function handledRequest({ phase, extension }: Phase): Pick<ClusterExtensionStatu
 
 function installStatus(installed: InstalledBundle, phase: Phase): NonNullable<ClusterExtensionStatus["install"]> {
   const catalog = findInstalledCatalog(phase);
-  return { bundle: bundleStatus(installed), ...(catalog === undefined ? {} : { catalog }) };
+  const namespace = getNamespace(phase.extension);
+  return {
+    bundle: bundleStatus(installed),
+    ...(namespace === "" ? {} : { namespace }),
+    ...(catalog === undefined ? {} : { catalog }),
+  };
 }
 
 function bundleStatus(installed: InstalledBundle): { name: string; version: string; release?: string } {

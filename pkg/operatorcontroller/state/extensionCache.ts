@@ -77,6 +77,8 @@ export interface ExtensionCacheEntry {
   reportedRequirements?: string;
   /** The last reported mistakes of its bundle. */
   reportedFlaws?: string;
+  /** The generation for which the controller reported that its ServiceAccount has no effect. */
+  reportedAccountAt?: number;
   /** Field manager that last changed its spec or, if it is pinned to a revision, the pin. */
   changedBy?: string | undefined;
   /** Whether its uninstall has begun. Dependents no longer delay it then. */

@@ -1,0 +1,63 @@
+import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
+import { LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
+import type { PermissionPolicySpec } from "../api/permissionPolicy.ts";
+import type { SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
+import { RetryableError } from "../errors/errors.ts";
+import { goQuote } from "../golang/quote.ts";
+import type { Client } from "../kube/client.ts";
+import { isAlreadyExists } from "../kube/errors.ts";
+import { buildCreatedNamespace } from "../permissions/createdNamespace.ts";
+import { PERMISSION_FIELD_MANAGER } from "./grantWriter.ts";
+
+/** A namespace after `ensure`. */
+export interface ExistingNamespace {
+  /** The extension that it was created for; undefined if permission-manager did not create it. */
+  readonly createdFor: string | undefined;
+}
+
+/** The error if the namespace of an extension does not exist, and the policy does not let permission-manager create it. */
+export class NamespaceMissing extends RetryableError {
+  override readonly name = "NamespaceMissing";
+}
+
+/** Creates and deletes the namespaces of extensions. Namespaces that existed before stay unchanged and are never deleted. */
+export class CreatedNamespaces {
+  readonly #client: Pick<Client, "get" | "create" | "delete">;
+  readonly #extensions: { list(): readonly ClusterExtension[] };
+
+  constructor(client: Pick<Client, "get" | "create" | "delete">, extensions: { list(): readonly ClusterExtension[] }) {
+    this.#client = client;
+    this.#extensions = extensions;
+  }
+
+  /** Creates the namespace of an extension if it does not exist. @throws NamespaceMissing if the policy does not allow it */
+  async ensure(extension: string, suggested: SuggestedNamespace, policy: PermissionPolicySpec): Promise<ExistingNamespace> {
+    const { name } = suggested;
+    const found = await this.#read(name);
+    if (found) return found;
+    if (policy.namespaces?.create === false)
+      throw new NamespaceMissing(
+        "Retrying",
+        `namespace ${goQuote(name)} does not exist, and namespaces.create is false: create the namespace`,
+      );
+    try {
+      await this.#client.create(buildCreatedNamespace(extension, name, policy, suggested), { fieldManager: PERMISSION_FIELD_MANAGER });
+      return { createdFor: extension };
+    } catch (err) {
+      if (!isAlreadyExists(err)) throw err;
+      return (await this.#read(name)) ?? { createdFor: undefined };
+    }
+  }
+
+  /** Deletes the namespace that was created for an uninstalled extension, unless another extension uses it. */
+  async delete(extension: string, name: string): Promise<void> {
+    const found = await this.#read(name);
+    const isUsed = this.#extensions.list().some((other) => other.metadata.name !== extension && getNamespace(other) === name);
+    if (found?.createdFor === extension && !isUsed) await this.#client.delete({ apiVersion: "v1", kind: "Namespace", name });
+  }
+
+  async #read(name: string): Promise<ExistingNamespace | undefined> {
+    const found = await this.#client.get({ apiVersion: "v1", kind: "Namespace", name }, { metadataOnly: true });
+    return found && { createdFor: found.metadata.labels?.[LABEL_PERMISSIONS_FOR] };
+  }
+}
