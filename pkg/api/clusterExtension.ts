@@ -271,7 +271,7 @@ Require and Install do not select versions that break a dependency of another in
   })
   .describe("dependencies configures bundles that depend on other packages or APIs.");
 
-/** The desired state of a ClusterExtension. */
+/** The desired state of a ClusterExtension. CEL escapes the member namespace, because it reserves the word. */
 export const ClusterExtensionSpec = withRules(
   z.object({
     namespace: withRules(
@@ -309,11 +309,11 @@ export const ClusterExtensionSpec = withRules(
       ),
   }),
   {
-    rule: "!has(oldSelf.namespace) || has(self.namespace)",
+    rule: "!has(oldSelf.__namespace__) || has(self.__namespace__)",
     message: "namespace cannot be removed",
   },
   {
-    rule: "has(self.namespace) || !has(self.config) || !has(self.config.valuesFrom)",
+    rule: "has(self.__namespace__) || !has(self.config) || !has(self.config.valuesFrom)",
     message: "namespace is required when config.valuesFrom is set, because the objects must exist in it",
     holds: ({ namespace, config }) => namespace !== undefined || config?.valuesFrom === undefined,
   },
@@ -421,8 +421,7 @@ const objectRules: Rule<{ spec?: unknown; metadata?: { name?: string | undefined
     optionalOldSelf: true,
   },
   {
-    // The API server estimates the cost of "in" correctly, but that of "==" as unlimited.
-    rule: "!has(self.spec) || !has(self.spec.namespace) || !has(self.status) || !has(self.status.install) || !has(self.status.install.namespace) || self.spec.namespace in [self.status.install.namespace]",
+    rule: "!has(self.spec) || !has(self.spec.__namespace__) || !has(self.status) || !has(self.status.install) || !has(self.status.install.__namespace__) || self.spec.__namespace__ == self.status.install.__namespace__",
     message: "spec.namespace must be status.install.namespace, because an installed extension stays in its namespace",
   },
 ];

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE, EXTENSION_PERMISSIONS } from "../../pkg/api/constants.ts";
 import type { ExtensionPermissions } from "../../pkg/api/extensionPermissions.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
@@ -22,15 +23,12 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
       { apiVersion: EXTENSION_PERMISSIONS.apiVersion, kind: "PermissionPolicy", metadata: { name: "default" }, spec },
       { fieldManager: "test", force: true },
     );
-  const create = (name: string): Promise<KubeObject> =>
+  const create = (name: string, spec: object = { namespace: `${name}-system` }): Promise<KubeObject> =>
     cluster.client.create({
       apiVersion: "olm.operatorframework.io/v1",
       kind: "ClusterExtension",
       metadata: { name },
-      spec: {
-        namespace: `${name}-system`,
-        source: { sourceType: "Catalog", catalog: { packageName: "p", upgradeConstraintPolicy: "SelfCertified" } },
-      },
+      spec: { source: { sourceType: "Catalog", catalog: { packageName: "p", upgradeConstraintPolicy: "SelfCertified" } }, ...spec },
     });
   const read = async (name: string): Promise<ExtensionPermissions> => {
     const found = await cluster.client.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name });
@@ -92,5 +90,161 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
     await setPolicy({ deny: [] });
     await world.conditions("denied", { Installed: "True/Succeeded" });
     await world.remove("denied");
+  });
+
+  test("an extension without namespace gets the one that its first bundle suggests, and keeps it", async () => {
+    await using world = await OperatorWorld.start(cluster, { permissionManager: cluster.client });
+    await setPolicy({ namespaces: { labels: { team: "cars" }, deletion: "Delete" } });
+    const suggest = (name: string): Record<string, string> => ({
+      "operatorframework.io/suggested-namespace-template": JSON.stringify({
+        kind: "Namespace",
+        metadata: { name, labels: { "pod-security.kubernetes.io/enforce": "restricted" }, annotations: { owner: "p" } },
+      }),
+    });
+    await world.serveVersions({ "1.0.0": [configMap("first")] }, suggest("suggested-first"));
+    await create("placed", {});
+    await world.conditions("placed", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
+    await world.until("placed", ({ status }) => expect(status?.install?.namespace).toBe("suggested-first"));
+    const namespace = await cluster.client.get({ apiVersion: "v1", kind: "Namespace", name: "suggested-first" });
+    expect(namespace?.metadata).toMatchObject({
+      labels: { team: "cars", "pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted" },
+      annotations: { owner: "p" },
+    });
+    expect(await cluster.client.get({ apiVersion: "v1", kind: "ConfigMap", namespace: "suggested-first", name: "first" })).toBeDefined();
+    await world.serveVersions({ "1.0.0": [configMap("first")], "1.1.0": [configMap("second")] }, suggest("suggested-second"));
+    await world.until("placed", ({ status }) => expect(status?.install?.bundle.version).toBe("1.1.0"));
+    expect((await read("placed")).status?.namespace).toBe("suggested-first");
+    expect(await cluster.client.get({ apiVersion: "v1", kind: "Namespace", name: "suggested-second" })).toBeUndefined();
+    const move = cluster.client.patch(
+      { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: "placed" },
+      { spec: { namespace: "other" } },
+      { type: "merge" },
+    );
+    await expect(move).rejects.toThrow(/must be status.install.namespace/);
+    await world.remove("placed");
+    await eventually(async () => {
+      const left = await cluster.client.get({ apiVersion: "v1", kind: "Namespace", name: "suggested-first" });
+      expect(left === undefined || left.metadata.deletionTimestamp !== undefined).toBe(true);
+    });
+  });
+
+  test("an extension waits for a namespace that the policy does not create", async () => {
+    await using world = await OperatorWorld.start(cluster, { permissionManager: cluster.client });
+    await setPolicy({ namespaces: { create: false } });
+    await world.serveVersions({ "1.0.0": [configMap("first")] });
+    await create("waiting", {});
+    await world.expectProblem("waiting", "PermissionsDenied", {
+      message: /namespace "p-system" does not exist, and namespaces.create is false/,
+    });
+    await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "p-system" } });
+    await setPolicy({ namespaces: { create: false }, limits: { rules: 999 } });
+    await world.conditions("waiting", { Installed: "True/Succeeded" });
+    const namespace = await cluster.client.get({ apiVersion: "v1", kind: "Namespace", name: "p-system" });
+    expect(namespace?.metadata.labels).not.toHaveProperty("olm.operatorframework.io/permissions-for");
+    await world.remove("waiting");
+  });
+
+  test("an extension reads the objects in valuesFrom before it has a bundle", async () => {
+    await using world = await OperatorWorld.start(cluster, { permissionManager: cluster.client });
+    await setPolicy({});
+    await world.serveVersions({ "1.0.0": [configMap("first")] });
+    const namespace = "sourced-system";
+    await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    await cluster.client.create({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "values", namespace },
+      data: { "config.yaml": "{}" },
+    });
+    await create("sourced", {
+      namespace,
+      config: { configType: "Inline", valuesFrom: [{ kind: "ConfigMap", name: "values", key: "config.yaml" }] },
+    });
+    await world.conditions("sourced", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
+    await world.remove("sourced");
+  });
+
+  test("an extension has no standing write permissions while nothing changes, and its drift is corrected", async () => {
+    await using world = await OperatorWorld.start(cluster, { permissionManager: cluster.client });
+    await setPolicy({ standing: "WhileChanging" });
+    await world.serveVersions({ "1.0.0": [configMap("first")] });
+    await create("resting");
+    await world.conditions("resting", { Installed: "True/Succeeded", Ready: "True/Succeeded" });
+    const isReadOnly = (): Promise<void> =>
+      eventually(async () => {
+        expect((await read("resting")).status?.access).toBe("ReadOnly");
+        expect(
+          await cluster.client.get({ apiVersion: RBAC, kind: "RoleBinding", namespace: "resting-system", name: "olmv1-extension-resting" }),
+        ).toBeUndefined();
+      });
+    await isReadOnly();
+    const subject = { user: "system:serviceaccount:resting-system:olmv1-extension-resting", groups: ["system:authenticated"] };
+    const may = async (verb: string): Promise<unknown> => {
+      const resourceAttributes = { namespace: "resting-system", verb, resource: "configmaps", name: "first" };
+      const review: KubeObject & { status?: { allowed?: boolean } } = await cluster.client.create({
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SubjectAccessReview",
+        metadata: { name: "" },
+        spec: { ...subject, resourceAttributes },
+      });
+      return review.status?.allowed;
+    };
+    expect([await may("get"), await may("patch"), await may("delete")]).toEqual([true, false, false]);
+    const ref = { apiVersion: "v1", kind: "ConfigMap", namespace: "resting-system", name: "first" };
+    await cluster.client.patch(ref, { data: { a: "changed" } }, { type: "merge" });
+    await eventually(async () => expect((await cluster.client.get(ref))?.["data"]).toEqual({ a: "1" }));
+    await isReadOnly();
+    await world.serveVersions({ "1.0.0": [configMap("first")], "1.1.0": [configMap("second")] });
+    await world.until("resting", ({ status }) => expect(status?.install?.bundle.version).toBe("1.1.0"));
+    await isReadOnly();
+    await world.remove("resting");
+    expect(await cluster.client.get({ ...ref, name: "second" })).toBeUndefined();
+  });
+
+  test("an extension that names a policy needs it to exist, and another policy does not matter", async () => {
+    await using world = await OperatorWorld.start(cluster, { permissionManager: cluster.client });
+    await setPolicy({ deny: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] });
+    await world.serveVersions({ "1.0.0": [configMap("first")] });
+    await create("named", { namespace: "named-system", install: { permissionPolicy: "cars" } });
+    await world.expectProblem("named", "PermissionsDenied", { message: /PermissionPolicy "cars" does not exist/ });
+    await cluster.client.create({
+      apiVersion: EXTENSION_PERMISSIONS.apiVersion,
+      kind: "PermissionPolicy",
+      metadata: { name: "cars" },
+      spec: {},
+    });
+    await world.conditions("named", { Installed: "True/Succeeded" });
+    expect((await read("named")).status?.policy).toBe("cars");
+    await world.remove("named");
+  });
+
+  test("an extension moves between its own ServiceAccount and managed permissions without another release", async () => {
+    await using world = await OperatorWorld.start(cluster, { permissionManager: cluster.client });
+    await setPolicy({});
+    await world.serveVersions({ "1.0.0": [configMap("first")] });
+    await world.extension("moved");
+    await world.conditions("moved", { Installed: "True/Succeeded", Ready: "True/Succeeded" });
+    const ref = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: "moved" };
+    const before = await cluster.client.get<ClusterExtension>(ref);
+    const account = before?.spec.serviceAccount;
+    expect(account).toBeDefined();
+    const read1 = async () => {
+      const object = await cluster.client.get({
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        namespace: before?.spec.namespace ?? "",
+        name: "first",
+      });
+      return object?.metadata.resourceVersion;
+    };
+    const version = await read1();
+    await cluster.client.patch(ref, { spec: { serviceAccount: null } }, { type: "merge" });
+    await eventually(async () => expect((await read("moved")).status?.state).toBe("Granted"));
+    await world.conditions("moved", { Installed: "True/Succeeded", Ready: "True/Succeeded" });
+    await cluster.client.patch(ref, { spec: { serviceAccount: account } }, { type: "merge" });
+    await eventually(async () => expect(await cluster.client.get({ ...EXTENSION_PERMISSIONS, name: "moved" })).toBeUndefined());
+    await world.conditions("moved", { Installed: "True/Succeeded", Ready: "True/Succeeded" });
+    expect(await read1()).toBe(version);
+    await world.remove("moved");
   });
 });

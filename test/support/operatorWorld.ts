@@ -243,10 +243,10 @@ export class OperatorWorld implements AsyncDisposable {
     await this.servePackage(contentFrom(fixture, PACKAGE), PACKAGE);
   }
 
-  /** Serves a channel whose bundles are `tinyBundle` with these objects, by version. */
-  async serveVersions(objectsOf: Readonly<Record<string, readonly KubeObject[]>>): Promise<void> {
+  /** Serves a channel whose bundles are `tinyBundle` with these objects, by version, and these annotations of their ClusterServiceVersions. */
+  async serveVersions(objectsOf: Readonly<Record<string, readonly KubeObject[]>>, annotations: Record<string, string> = {}): Promise<void> {
     const versions = Object.entries(objectsOf);
-    for (const [version, objects] of versions) this.bundle(`p.v${version}`, tinyBundle(version, { objects }));
+    for (const [version, objects] of versions) this.bundle(`p.v${version}`, tinyBundle(version, { objects, annotations }));
     const names = versions.map(([version]) => `p.v${version}`);
     await this.serve({ channels: { all: names }, bundles: names });
   }

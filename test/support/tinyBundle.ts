@@ -9,6 +9,8 @@ interface TinyParts {
   deployment?: JsonObject;
   podOutcome?: PodOutcome;
   properties?: string;
+  /** Other annotations of the ClusterServiceVersion. */
+  annotations?: Record<string, string>;
   /** More members of the ClusterServiceVersion's spec. */
   spec?: JsonObject;
   /** Supported install modes; AllNamespaces by default. */
@@ -30,6 +32,7 @@ export function tinyBundle(version: string, parts: TinyParts = {}): Record<strin
     deployment = {},
     podOutcome,
     properties,
+    annotations = {},
     spec = {},
     modes = ["AllNamespaces"],
     permissions,
@@ -47,7 +50,10 @@ export function tinyBundle(version: string, parts: TinyParts = {}): Record<strin
   const csv = {
     apiVersion: "operators.coreos.com/v1alpha1",
     kind: "ClusterServiceVersion",
-    metadata: { name: `p.v${version}`, ...(properties === undefined ? {} : { annotations: { "olm.properties": properties } }) },
+    metadata: {
+      name: `p.v${version}`,
+      annotations: { ...annotations, ...(properties === undefined ? {} : { "olm.properties": properties }) },
+    },
     spec: {
       ...spec,
       version,
