@@ -42,7 +42,7 @@ const origin = () => store.get("test")?.origin;
 
 test("follower loads content once by the digest in the status, and does not resolve the tag", async () => {
   const catalog = served(ONE);
-  catalog.status!.lastUnpacked = "2025-06-07T08:09:10Z";
+  catalog.status = { ...catalog.status, lastUnpacked: "2025-06-07T08:09:10Z", content: { digest: "sha256:2", packages: 1 } };
   await follow(catalog);
   await follow(catalog);
   expect(images.calls).toEqual([`pull test ${ONE}`, "remove test"]);
@@ -51,6 +51,13 @@ test("follower loads content once by the digest in the status, and does not reso
     { ref: ONE, digest: "sha256:1", lastUnpacked: "2025-06-07T08:09:10Z" }, // the leader's time
   ]);
   expect(reported).toEqual(["outdated true", "outdated true", "outdated false", "outdated false"]);
+});
+
+test("follower records when it unpacked the image when the Go catalogd wrote the status", async () => {
+  const catalog = served(ONE);
+  catalog.status = { ...catalog.status, lastUnpacked: "2025-06-07T08:09:10Z" };
+  await follow(catalog);
+  expect(origin()?.lastUnpacked).toBe("2026-01-02T03:04:05Z");
 });
 
 test("follower checks the signature policy for the tag in the spec, or for the digest when the spec has no tag or another repository", async () => {

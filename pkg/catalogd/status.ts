@@ -190,8 +190,8 @@ export interface ServedImage {
   readonly ref: string;
   readonly digest: string;
   /**
-   * When the leader unpacked the image, RFC 3339 in whole seconds; may be missing if another
-   * program wrote the status.
+   * When the leader unpacked the image, RFC 3339 in whole seconds; missing if another program wrote the status: lastUnpacked is the time at which this
+   * catalogd unpacked the image.
    */
   readonly lastUnpacked?: string;
 }
@@ -206,5 +206,6 @@ export function getServedImage(catalog: Readonly<ClusterCatalog> | undefined): S
   if (findCondition(status.conditions, ConditionType.Serving)?.status !== "True") return undefined;
   const { ref } = status.resolvedSource.image;
   const digest = ref.slice(ref.lastIndexOf("@") + 1);
-  return { ref, digest, ...(status.lastUnpacked ? { lastUnpacked: status.lastUnpacked } : {}) };
+  // The Go catalogd writes no status.content.
+  return { ref, digest, ...(status.lastUnpacked && status.content ? { lastUnpacked: status.lastUnpacked } : {}) };
 }
