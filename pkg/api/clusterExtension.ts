@@ -243,7 +243,7 @@ const template = z
   .object({
     namespace: withRules(z.string().max(63), matches(DNS1123_LABEL, "namespace must be a valid DNS1123 label"))
       .optional()
-      .describe("namespace is the spec.namespace of created extensions. Default: the namespace of this extension."),
+      .describe("namespace is the spec.namespace of created extensions. Default: spec.namespace of this extension."),
     serviceAccount: z
       .object({
         name: withRules(z.string().min(1).max(253), matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`), OWN_ACCOUNT).describe(

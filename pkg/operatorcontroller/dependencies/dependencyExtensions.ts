@@ -39,12 +39,13 @@ export function canBeNamed(packageName: string): boolean {
 }
 
 /**
- * Returns the extension to create for a dependency of `parent`. It has the namespace and ServiceAccount of `parent`,
- * unless the template of `parent` overrides them.
+ * Returns the extension to create for a dependency of `parent`. It has the namespace and ServiceAccount in the spec of `parent`, unless the template
+ * of `parent` overrides them. Without both, permission-manager chooses the namespace for its own bundle.
  */
 export function buildDependencyExtension(parent: ClusterExtension, { bundle, version }: DependencyNeed, name: string): ClusterExtension {
-  const { namespace, serviceAccount, dependencies, approval } = parent.spec;
+  const { serviceAccount, dependencies, approval } = parent.spec;
   const template = dependencies?.template;
+  const namespace = template?.namespace ?? parent.spec.namespace;
   const account = template?.serviceAccount ?? serviceAccount;
   const catalog = bundle.catalog ?? "";
   return {
@@ -52,7 +53,7 @@ export function buildDependencyExtension(parent: ClusterExtension, { bundle, ver
     kind: CLUSTER_EXTENSION,
     metadata: { name, labels: { [LABEL_DEPENDENCY]: "true", [dependentLabel(parent)]: parent.metadata.uid ?? "" } },
     spec: {
-      namespace: template?.namespace ?? namespace,
+      ...(namespace === undefined ? {} : { namespace }),
       ...(account ? { serviceAccount: account } : {}),
       source: {
         sourceType: "Catalog",
@@ -115,7 +116,9 @@ export class DependencyExtensions {
    * @returns what the extension waits for, one clause each.
    * @throws KubeError if the API server denies a request. @throws RetryableError if no name is free.
    */
-  async ensure(parent: ClusterExtension, needs: readonly DependencyNeed[], signal: AbortSignal): Promise<string[]> {
+  async ensure(given: ClusterExtension, needs: readonly DependencyNeed[], signal: AbortSignal): Promise<string[]> {
+    // In the reconciled extension, the namespace is set even if permission-manager chose it for the parent only.
+    const parent = this.#options.extensions.get(given.metadata.name) ?? given;
     const waiting: string[] = [];
     for (const need of needs) {
       const known = this.#findByPackage(need.bundle.packageName);
