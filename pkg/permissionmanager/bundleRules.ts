@@ -1,7 +1,6 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { RequestedBundle } from "../api/extensionPermissions.ts";
-import type { KubeObject } from "../api/k8s.ts";
 import { readSuggestedNamespace, type SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import { getErrorMessage, RetryableError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
@@ -9,16 +8,11 @@ import type { Client } from "../kube/client.ts";
 import { findBundleRoot } from "../oci/pull/imageFilter.ts";
 import type { Puller } from "../oci/pull/puller.ts";
 import type { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
-import { prepareExtension, renderExtension } from "../operatorcontroller/apply/preparedObjects.ts";
 import type { BundleCache } from "../operatorcontroller/bundles/bundleCache.ts";
 import { readBundleFiles } from "../operatorcontroller/bundles/bundleFiles.ts";
 import { type CatalogLister, type CatalogPackages, selectClusterCatalogs } from "../operatorcontroller/catalogs/catalogPackages.ts";
-import { selectReadRules } from "../permissions/grantObjects.ts";
-import type { RiskSubject } from "../permissions/riskClasses.ts";
-import { computeRequiredRules, type RequiredRules, type RuleOptions } from "../rbac/requiredRules.ts";
-import { type ResourceOf, readDefinedResource } from "../rbac/resources.ts";
-import { intersectRules } from "../rbac/ruleSets.ts";
-import { getCrdPolicy } from "../release/plan.ts";
+import { computeRequiredRules } from "../rbac/requiredRules.ts";
+import { type ContentRules, deriveContentRules } from "./contentRules.ts";
 
 /** What the derivation of rules reads. */
 export interface BundleRulesServices {
@@ -32,11 +26,7 @@ export interface BundleRulesServices {
 }
 
 /** The rules that an extension needs, and what their risk depends on. */
-export interface DerivedRules {
-  readonly rules: RequiredRules;
-  /** The read permissions on the extension's objects: the part of `rules` that it needs while nothing is changed. */
-  readonly readRules: RequiredRules;
-  readonly subject: RiskSubject;
+export interface DerivedRules extends ContentRules {
   /** The catalog that contains the bundle; undefined without a bundle, or if the bundle was verified before and the catalog no longer exists. */
   readonly catalog: Readonly<ClusterCatalog> | undefined;
   /** The namespace of the extension, with the labels and annotations that the bundle suggests for its creation. */
@@ -92,23 +82,8 @@ export async function deriveBundleRules(
   const suggested = readSuggestedNamespace(requested.packageName, content.annotations);
   const namespace = known === undefined ? suggested : { ...suggested, name: known };
   const extension = { ...given, spec: { ...given.spec, namespace: namespace.name } };
-  const rendered = await renderExtension({ extension }, content, await providers.choose([]), undefined);
-  const { objects, kinds } = await prepareExtension(client, extension, rendered);
-  const resourceOf: ResourceOf = (gvk) => kinds.resourceOf(gvk);
-  const options: RuleOptions = {
-    installNamespace: namespace.name,
-    resourceOf,
-    crdPolicy: getCrdPolicy(extension.spec),
-    valuesFrom: extension.spec.config?.valuesFrom ?? [],
-  };
-  const rules = computeRequiredRules(objects, { ...options, strategy: "union" });
-  return {
-    rules,
-    readRules: intersectRules(selectReadRules(computeRequiredRules(objects, { ...options, strategy: "escalate" })), rules),
-    catalog,
-    namespace,
-    subject: describeSubject(objects, namespace.name, services.systemNamespace, resourceOf),
-  };
+  const place = { client, systemNamespace: services.systemNamespace, provider: await providers.choose([]) };
+  return { ...(await deriveContentRules(place, extension, content)), catalog, namespace };
 }
 
 /**
@@ -177,22 +152,4 @@ async function verifyBundle(
 
 function isSameBundle(a: RequestedBundle, b: RequestedBundle | undefined): boolean {
   return b !== undefined && a.image === b.image && a.name === b.name && a.packageName === b.packageName && a.catalog === b.catalog;
-}
-
-/** Returns what the risk of rules depends on: names and API groups of the bundle's objects. */
-function describeSubject(
-  objects: readonly KubeObject[],
-  installNamespace: string,
-  systemNamespace: string,
-  resourceOf: ResourceOf,
-): RiskSubject {
-  const ownNames = new Map<string, Set<string>>();
-  const ownGroups = new Set<string>();
-  for (const object of objects) {
-    const resource = resourceOf(object)?.resource;
-    if (resource !== undefined) ownNames.set(resource, (ownNames.get(resource) ?? new Set()).add(object.metadata.name));
-    const defined = readDefinedResource(object);
-    if (defined) ownGroups.add(defined.group);
-  }
-  return { installNamespace, systemNamespace, ownNames, ownGroups };
 }

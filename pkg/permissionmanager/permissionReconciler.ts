@@ -92,7 +92,7 @@ export class PermissionReconciler {
       await this.#report(subject, reject(subject, "Failed", getErrorMessage(err)), log);
       throw err;
     }
-    if (extension.metadata.deletionTimestamp !== undefined) return this.#prepareUninstall(subject, log);
+    if (extension.metadata.deletionTimestamp !== undefined) return this.#prepareUninstall(subject, log, signal);
     const decision = await this.#decide(subject, signal);
     if (!decision) return undefined;
     const applied = await this.#apply(subject, decision, signal);
@@ -128,13 +128,20 @@ export class PermissionReconciler {
     await this.#removeFinalizer(permissions);
   }
 
-  /** Gives an extension that is being deleted all its rules until it is uninstalled. */
-  async #prepareUninstall(subject: Subject, log: Logger): Promise<undefined> {
+  /**
+   * Gives an extension that is being deleted all its rules until it is uninstalled. If its approval was revoked, the uninstall may need a new one, so it
+   * can still be approved.
+   */
+  async #prepareUninstall(subject: Subject, log: Logger, signal: AbortSignal): Promise<undefined> {
     const { permissions, granted } = subject;
-    const { namespace, serviceAccount } = permissions.status ?? {};
+    const { namespace, serviceAccount, pendingDigest } = permissions.status ?? {};
     if (namespace === undefined || serviceAccount === undefined) return undefined;
-    await this.#services.writer.write(permissions.metadata.name, namespace, { rules: granted.rules }, granted);
-    await this.#report(subject, { kind: "uninstalling", rules: granted.rules }, log);
+    const decision = pendingDigest === undefined ? undefined : await this.#decide(subject, signal);
+    const planned = decision?.outcome.kind === "planned" ? decision.outcome : undefined;
+    const rules = planned?.plan.rules ?? granted.rules;
+    await this.#services.writer.write(permissions.metadata.name, namespace, { rules }, granted);
+    const outcome: GrantOutcome = planned?.plan.state === "Pending" ? { ...planned, access: "Full" } : { kind: "uninstalling", rules };
+    await this.#report(subject, outcome, log);
     return undefined;
   }
 
@@ -163,7 +170,8 @@ export class PermissionReconciler {
       const judged = judgePermissions(rules, policy, risks);
       const isSettled = requested !== undefined && isInstalledAndHealthy(extension, requested);
       const approvedDigest = permissions.metadata.annotations?.[ANNOTATION_APPROVE];
-      const plan = planGrant({ current: granted.rules, judged, approvedDigest, isSettled });
+      const lastApproved = permissions.status?.approvedDigest;
+      const plan = planGrant({ current: granted.rules, judged, approvedDigest, lastApproved, isSettled });
       const outcome: GrantOutcome = {
         kind: "planned",
         plan,

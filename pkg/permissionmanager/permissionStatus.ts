@@ -69,6 +69,7 @@ export function computePermissionsStatus(
   const conditions = setCondition(before.conditions, { ...condition, message: boundMessage(describeOutcome(outcome)) }, now);
   const history = outcome.kind === "planned" ? addChange(before.history, outcome, now) : before.history;
   const planned = outcome.kind === "planned" ? outcome : undefined;
+  const approvedDigest = planned ? planned.plan.approvedDigest : before.approvedDigest;
   return {
     observedGeneration: generation,
     state,
@@ -82,9 +83,7 @@ export function computePermissionsStatus(
     ...(planned && planned.plan.pending.length > 0 ? { pending: planned.plan.pending.map(toStatus).slice(0, PERMISSION_RULES_MAX) } : {}),
     ...(planned && planned.plan.denied.length > 0 ? { denied: planned.plan.denied.map(toStatus).slice(0, PERMISSION_RULES_MAX) } : {}),
     ...(planned?.plan.pendingDigest !== undefined && planned.plan.state === "Pending" ? { pendingDigest: planned.plan.pendingDigest } : {}),
-    ...(planned?.plan.pendingDigest !== undefined && planned.plan.state === "Granted"
-      ? { approvedDigest: planned.plan.pendingDigest }
-      : {}),
+    ...(approvedDigest === undefined ? {} : { approvedDigest }),
     ...(history && history.length > 0 ? { history } : {}),
   };
 }
@@ -133,7 +132,8 @@ function addChange(
   const added = countRules(findMissingRules(plan.rules, before));
   const removed = countRules(findMissingRules(before, plan.rules));
   if (added + removed === 0) return [...history];
-  const reason = added > 0 ? (plan.pendingDigest === undefined ? "Granted" : "Approved") : "Narrowed";
+  const less = plan.state === "Granted" ? "Narrowed" : "Revoked";
+  const reason = added > 0 ? (plan.pendingDigest === undefined ? "Granted" : "Approved") : less;
   return [{ time, reason, ...(bundle ? { bundle: bundle.name } : {}), added, removed }, ...history].slice(
     0,
     PERMISSION_HISTORY_MAX,
