@@ -21,8 +21,14 @@ export interface AccountRef {
 
 /** Changes of ExtensionPermissions end a wait by their events; this is only the limit if an event is missed. */
 const POLL_MS = 5_000;
-/** How often, and how long at most, a write waits for write permissions, in milliseconds. */
-const ACCESS_POLL_MS = 20;
+/** How often a wait within a reconcile checks the last known ExtensionPermissions, in milliseconds. */
+const CHECK_MS = 10;
+/**
+ * How long a reconcile waits for a decision before it ends and reports it, in milliseconds. Most decisions take less, so that most reconciles need no
+ * second attempt.
+ */
+const DECISION_TIMEOUT_MS = 1_000;
+/** How long a write waits for write permissions, in milliseconds. */
 const ACCESS_TIMEOUT_MS = 10_000;
 
 /** What ManagedPermissions uses. */
@@ -91,26 +97,22 @@ export class ManagedPermissions {
   }
 
   /**
-   * Requests the permissions for a bundle, or those to read the objects in `spec.config.valuesFrom` before the bundle is known.
+   * Requests the permissions for a bundle, or those to read the objects in `spec.config.valuesFrom` before the bundle is known. Waits a moment for the
+   * decision.
    * @throws WaitingError Retrying while permission-manager has not decided, waits for an approval, or the policy denies them
    */
   async request(extension: Readonly<ClusterExtension>, bundle: RequestedBundle | undefined, signal: AbortSignal): Promise<void> {
-    const permissions = this.#find(extension) ?? (await this.#create(extension, bundle, signal));
-    if (bundle && !isSameBundle(permissions?.spec?.bundle, bundle)) await this.#patch(extension, { bundle }, signal);
+    const known = this.#find(extension) ?? (await this.#create(extension, bundle, signal));
+    if (bundle && !isSameBundle(known?.spec?.bundle, bundle)) await this.#patch(extension, { bundle }, signal);
+    const isDecided = (now: ExtensionPermissions | undefined): boolean => isDecidedFor(now, extension, bundle);
+    const decided = isDecided(known) ? known : await this.#poll(extension, isDecided, DECISION_TIMEOUT_MS, signal);
     const subject = bundle ? `bundle ${goQuote(bundle.name)}` : "reading spec.config.valuesFrom";
     const waiting = `waiting for permission-manager to grant the permissions for ${subject}`;
-    const { status, metadata } = permissions ?? {};
-    const { state, observedGeneration, extensionGeneration = 0 } = status ?? {};
-    const isCurrent = observedGeneration === metadata?.generation && extensionGeneration >= (extension.metadata.generation ?? 0);
-    if (!permissions || state === undefined || !isCurrent || (bundle && !isSameBundle(permissions.spec?.bundle, bundle)))
-      throw this.#wait(extension, waiting, (now) => now?.status?.observedGeneration === now?.metadata.generation);
-    if (state === "Denied") throw this.#deny(extension, permissions);
-    if (state === "Failed") throw this.#wait(extension, `${waiting}: ${getMessage(permissions)}`, (now) => now?.status?.state !== state);
-    // The decision is about another bundle: permission-manager has not seen the request.
-    if (bundle && !isSameBundle(status?.bundle, bundle))
-      throw this.#wait(extension, waiting, (now) => isSameBundle(now?.status?.bundle, bundle));
-    if (state === "Granted") return;
-    throw this.#await(extension, permissions);
+    if (!decided) throw this.#wait(extension, waiting, isDecided);
+    const state = decided.status?.state;
+    if (state === "Denied") throw this.#deny(extension, decided);
+    if (state === "Failed") throw this.#wait(extension, `${waiting}: ${getMessage(decided)}`, (now) => now?.status?.state !== state);
+    if (state === "Pending") throw this.#await(extension, decided);
   }
 
   /**
@@ -118,17 +120,11 @@ export class ManagedPermissions {
    * @throws WaitingError Retrying if permission-manager does not restore them in time
    */
   async acquireWrites(extension: Readonly<ClusterExtension>): Promise<void> {
-    if (this.#find(extension)?.status?.access !== "ReadOnly") return;
+    const mayWrite = (now: ExtensionPermissions | undefined): boolean => now?.status?.access !== "ReadOnly";
+    if (mayWrite(this.#find(extension))) return;
     await this.#patch(extension, { isChanging: true });
-    for (let waited = 0; waited < ACCESS_TIMEOUT_MS; waited += ACCESS_POLL_MS) {
-      if (this.#find(extension)?.status?.access !== "ReadOnly") return;
-      await sleep(ACCESS_POLL_MS);
-    }
-    throw this.#wait(
-      extension,
-      "waiting for permission-manager to restore the write permissions",
-      (now) => now?.status?.access !== "ReadOnly",
-    );
+    const restored = await this.#poll(extension, mayWrite, ACCESS_TIMEOUT_MS);
+    if (!restored) throw this.#wait(extension, "waiting for permission-manager to restore the write permissions", mayWrite);
   }
 
   /** Lets permission-manager withhold write permissions again after a change that `acquireWrites` began. */
@@ -140,6 +136,21 @@ export class ManagedPermissions {
   #find({ metadata: { name, uid } }: Readonly<ClusterExtension>): ExtensionPermissions | undefined {
     const found = this.#options.find(name);
     return found?.metadata.ownerReferences?.some((owner) => owner.uid === uid) ? found : undefined;
+  }
+
+  /** Returns the last known request when it meets a condition; undefined if it does not in time. */
+  async #poll(
+    extension: Readonly<ClusterExtension>,
+    isMet: (now: ExtensionPermissions | undefined) => boolean,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<ExtensionPermissions | undefined> {
+    for (let waited = 0; waited < timeoutMs; waited += CHECK_MS) {
+      const now = this.#find(extension);
+      if (now && isMet(now)) return now;
+      await sleep(CHECK_MS, undefined, signal ? { signal } : {});
+    }
+    return undefined;
   }
 
   /** Returns the error for permissions that wait for approval. */
@@ -195,6 +206,20 @@ export class ManagedPermissions {
 
 function isSameBundle(a: RequestedBundle | undefined, b: RequestedBundle): boolean {
   return a !== undefined && a.image === b.image && a.name === b.name && a.version === b.version && a.catalog === b.catalog;
+}
+
+/** Reports whether permission-manager has decided about the current extension and this bundle. */
+function isDecidedFor(
+  permissions: ExtensionPermissions | undefined,
+  { metadata: { generation = 0 } }: Readonly<ClusterExtension>,
+  bundle: RequestedBundle | undefined,
+): boolean {
+  const { metadata, spec, status } = permissions ?? {};
+  const { state, observedGeneration, extensionGeneration = 0 } = status ?? {};
+  if (state === undefined || observedGeneration !== metadata?.generation || extensionGeneration < generation) return false;
+  if (!bundle) return true;
+  // A request that was rejected as a whole keeps the bundle of the last decision.
+  return isSameBundle(spec?.bundle, bundle) && (state === "Denied" || state === "Failed" || isSameBundle(status?.bundle, bundle));
 }
 
 function getMessage({ status }: Readonly<ExtensionPermissions>): string {

@@ -1,4 +1,5 @@
 import { isDigestReference } from "../../api/imageReference.ts";
+import { stopWithoutStatus } from "../../controller/stepSequence.ts";
 import type { ReconcileStep, Resolved, Unpacked } from "../state/phases.ts";
 import type { Services } from "./services.ts";
 import { getPullReference } from "./unpack.ts";
@@ -19,6 +20,9 @@ export function requestSources({ managed }: Pick<Services, "managed">): Reconcil
   };
 }
 
+/** Delay before the reconcile that has the ServiceAccount, in milliseconds. */
+const AGAIN_MS = 1;
+
 /** Requests the permissions for the bundle if permission-manager grants those of the extension, and waits for them. */
 export function requestPermissions({ managed }: Pick<Services, "managed">): ReconcileStep<Unpacked> {
   return {
@@ -31,8 +35,10 @@ export function requestPermissions({ managed }: Pick<Services, "managed">): Reco
       const image = pulledImage ?? getPullReference(bundle);
       if (catalog === undefined || !isDigestReference(image)) return phase;
       const packageName = extension.spec.source.catalog?.packageName ?? "";
+      const isFirst = !managed.findAccount(extension);
       await managed.request(extension, { catalog, packageName, name, version, image }, signal);
-      return phase;
+      // Namespace and ServiceAccount exist now; the steps before this one did not know them.
+      return isFirst ? stopWithoutStatus(phase, { requeueAfterMs: AGAIN_MS }) : phase;
     },
   };
 }
