@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
-import { API_VERSION, CLI_MANAGER } from "../api/constants.ts";
+import { API_VERSION, CLI_MANAGER, EXTENSION_PERMISSIONS, LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { getErrorMessage, ignoreMissingFile } from "../errors/errors.ts";
 import { Client } from "../kube/client.ts";
@@ -108,7 +108,7 @@ export class DevEnvironment {
         await pushSample(place.registry, narrator);
         const installation = await servers(admin, place, workDir, narrator, failure);
         cleanups.push(() => installation.stop());
-        narrator.print("server", `catalogd and operator-controller are ready (logs: ${workDir})`);
+        narrator.print("server", `catalogd, operator-controller and permission-manager are ready (logs: ${workDir})`);
         return installation.catalogs;
       });
       const envFile = await writeEnvFile(workDir, place);
@@ -124,17 +124,14 @@ export class DevEnvironment {
     return stopAll(this.#cleanups);
   }
 
-  /**
-   * Installs the namespace, a ServiceAccount with exactly the permissions of the sample, the catalog, and the extension pinned to the first version.
-   */
+  /** Applies the catalog, and the extension pinned to the first version. permission-manager grants exactly the permissions of its bundle. */
   async install(): Promise<void> {
-    const { extension, ...before } = buildSampleObjects(this.registry);
+    const { extension, catalog } = buildSampleObjects(this.registry);
     await this.#narrator.stage("Adding a catalog", async () => {
-      await this.#apply(before.catalog);
+      await this.#apply(catalog);
       await this.#catalogServed();
     });
-    await this.#narrator.stage(`Installing ${SAMPLE_PACKAGE} with its own ServiceAccount`, async () => {
-      for (const object of before.installer) await this.#apply(object);
+    await this.#narrator.stage(`Installing ${SAMPLE_PACKAGE} with exactly the permissions that it needs`, async () => {
       await this.#apply(extension);
       await this.#installed(EXTENSION.firstVersion);
     });
@@ -156,6 +153,8 @@ export class DevEnvironment {
     await this.#narrator.stage("Removing the ClusterExtension", async () => {
       await this.#admin.delete(this.#ref, { signal: this.#signal });
       await this.#until(`ClusterExtension ${EXTENSION.name} is deleted`, async () => (await this.#admin.get(this.#ref)) === undefined);
+      const request = { ...EXTENSION_PERMISSIONS, name: EXTENSION.name };
+      await this.#until("its permissions are revoked", async () => (await this.#admin.get(request)) === undefined);
       await this.#narrator.quiet();
       const left = await this.#leftovers();
       if (left.length > 0) throw new Error(`objects of ClusterExtension ${EXTENSION.name} remain: ${left.join(", ")}`);
@@ -163,11 +162,12 @@ export class DevEnvironment {
     });
   }
 
-  /** Removes the sample's catalog, permissions and namespace from a cluster that is not stopped. Keeps the CRDs and RBAC of olmv1. */
+  /** Removes the sample's catalog and namespace from a cluster that is not stopped. Keeps the CRDs and RBAC of olmv1. */
   async cleanUp(): Promise<void> {
     this.#narrator.part("Removing the objects of the sample");
-    const { installer, catalog } = buildSampleObjects(this.registry);
-    for (const object of [catalog, ...installer.toReversed()]) {
+    const { catalog } = buildSampleObjects(this.registry);
+    const namespace: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata: { name: EXTENSION.namespace } };
+    for (const object of [catalog, namespace]) {
       const ref = toObjectRef(object);
       await this.#admin.delete(ref, { signal: this.#signal });
       this.#narrator.print("user", `deleted ${describeObject(object)}`);
@@ -235,7 +235,11 @@ export class DevEnvironment {
         return items.map((item) => `${gvk.kind} ${item.metadata.name}`);
       }),
     );
-    return found.flat();
+    const { items } = await this.#admin.list(
+      { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" },
+      { labelSelector: `${LABEL_PERMISSIONS_FOR}=${EXTENSION.name}` },
+    );
+    return [...found.flat(), ...items.map(({ metadata }) => `ClusterRole ${metadata.name}`)];
   }
 
   async #until(what: string, done: () => Promise<boolean>): Promise<void> {
@@ -323,7 +327,7 @@ function quoteForShell(text: string): string {
 }
 
 /**
- * Starts the two servers and prints selected log messages. The environment fails if a server exits
+ * Starts the servers and prints selected log messages. The environment fails if a server exits
  * unexpectedly.
  */
 async function servers(

@@ -76,7 +76,7 @@ function nextSteps({ envFile, catalogs }: DevEnvironment, isEmbedded: boolean, e
     `Catalog page: ${catalogs}/ui`,
     isEmbedded
       ? "Press Ctrl-C to stop and remove everything."
-      : "Press Ctrl-C to stop both servers. Objects in the cluster remain; uninstall the extension first, while the servers run.",
+      : "Press Ctrl-C to stop the servers. Objects in the cluster remain; uninstall the extension first, while the servers run.",
     "",
   ];
 }

@@ -8,7 +8,7 @@ import type { DoctorOptions } from "../commands/doctor.ts";
 import type { VersionOptions } from "../commands/version.ts";
 
 const DEV_HELP = `
-Starts both servers and, unless you use --kubeconfig, an embedded control plane.
+Starts the servers and, unless you use --kubeconfig, an embedded control plane.
 
 Examples:
   olmv1 dev                                # until Ctrl-C
@@ -20,7 +20,7 @@ Exit codes:
   1  the command failed
 `;
 
-/** Adds `olmv1 dev`, which runs both servers and a sample operator on this machine. */
+/** Adds `olmv1 dev`, which runs the servers and a sample operator on this machine. */
 export function addDev(program: Command, terminal: Terminal): void {
   program
     .command("dev")
