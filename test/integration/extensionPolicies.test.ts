@@ -91,6 +91,11 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       ["a ServiceAccount that the user may impersonate", buildSpec("mine")],
       ["the same ServiceAccount for dependencies", template("x-system", "mine")],
       ["none", { namespace: "x-system", serviceAccount: undefined }],
+      ["none, without a namespace", { namespace: undefined, serviceAccount: undefined }],
+      [
+        "none, without a namespace, and a ServiceAccount for dependencies",
+        { namespace: undefined, serviceAccount: undefined, dependencies: template("x-system", "mine").dependencies },
+      ],
     ])("service-accounts.yaml permits an extension to use %s", async ([, spec]) => {
       await user.create(JSON.parse(JSON.stringify(extension("allowed", spec))) as KubeObject, { dryRun: true });
     });
@@ -102,8 +107,19 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
         template("x-system", "theirs"),
         "spec.dependencies.template: you may not impersonate ServiceAccount x-system/theirs",
       ],
+      [
+        "another ServiceAccount for dependencies, without a namespace",
+        { namespace: undefined, serviceAccount: undefined, dependencies: template("x-system", "theirs").dependencies },
+        "spec.dependencies.template: you may not impersonate ServiceAccount x-system/theirs",
+      ],
+      [
+        "another ServiceAccount, without a namespace",
+        { namespace: undefined, serviceAccount: { name: "theirs" } },
+        "spec.serviceAccount: you may not impersonate ServiceAccount /theirs",
+      ],
     ])("service-accounts.yaml does not permit an extension to use %s", async ([, spec, refusal]) => {
-      await expect(user.create(extension("refused", spec), { dryRun: true })).rejects.toThrow(refusal);
+      const created = JSON.parse(JSON.stringify(extension("refused", spec))) as KubeObject;
+      await expect(user.create(created, { dryRun: true })).rejects.toThrow(refusal);
     });
 
     test("service-accounts.yaml checks changes of the spec, but not changes of labels or by operator-controller", async () => {
@@ -164,6 +180,23 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       await cluster.client.create(extension("released", buildSpec("mine")));
       await change("released", { serviceAccount: null });
       for (const name of ["emptied", "templated", "released"]) await cluster.client.delete(ref(name));
+    });
+
+    test("an extension without spec.namespace uses ServiceAccounts in the namespace of its installation", async () => {
+      const managed = extension("managed", { namespace: undefined, serviceAccount: undefined });
+      await cluster.client.create(JSON.parse(JSON.stringify(managed)) as KubeObject);
+      const change = (spec: object): Promise<unknown> => user.patch(ref("managed"), { spec }, { type: "merge" });
+      await change({ source: { catalog: { version: "1.0.0" } } });
+      const install = { namespace: "x-system", bundle: { name: "p.v1.0.0", version: "1.0.0" } };
+      await cluster.client.patch(ref("managed"), { status: { install } }, { type: "merge", subresource: "status" });
+      const refusal = "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs";
+      await expect(change({ serviceAccount: { name: "theirs" } })).rejects.toThrow(refusal);
+      await change({ serviceAccount: { name: "mine" } });
+      await change({ serviceAccount: null });
+      await cluster.client.patch(ref("managed"), { spec: { serviceAccount: { name: "theirs" } } }, { type: "merge" });
+      await expect(change({ serviceAccount: null })).rejects.toThrow(refusal);
+      await expect(user.delete(ref("managed"))).rejects.toThrow(refusal);
+      await cluster.client.delete(ref("managed"));
     });
 
     test("a user who may not impersonate the extension's ServiceAccount cannot delete the extension, but the garbage collector can", async () => {
