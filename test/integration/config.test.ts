@@ -37,6 +37,7 @@ const FOLDERS = [
   "config",
   "config/admission",
   "config/openshift",
+  "config/overlays/drop-in",
   "config/overlays/shared-watch",
   "config/overlays/air-gapped",
   "config/overlays/signatures",
@@ -143,6 +144,17 @@ describeWithCluster("config", (cluster) => {
     expect(parseFlags(containers[0]?.args.slice(1) ?? [])).toMatchObject({ "cluster-operator": "auto" });
     const catalogd = findDeployment(overlay, CATALOGD).template.spec.containers[0]?.args.slice(1) ?? [];
     expect(parseCatalogdFlags(catalogd)).toMatchObject({ "external-address": `catalogd-service.${OPENSHIFT_NAMESPACE}.svc` });
+  });
+
+  test("overlay drop-in only changes flags: all extensions are managed, and permission-manager grants all permissions", async () => {
+    const [plain, overlay] = [await renderKustomization("config"), await renderKustomization("config/overlays/drop-in")];
+    expect(listNames(overlay)).toEqual(listNames(plain));
+    const flagsOf = (name: string): string[] => findDeployment(overlay, name).template.spec.containers[0]?.args.slice(1) ?? [];
+    expect(parseFlags(flagsOf(CONTROLLER))).toMatchObject({ "managed-permissions": "always" });
+    expect(parsePermissionManagerFlags(flagsOf(PERMISSION_MANAGER))).toMatchObject({
+      "managed-permissions": "always",
+      "default-grant": "Automatic",
+    });
   });
 
   // Source: O-14.

@@ -32,6 +32,7 @@ const VARIANTS: Variant[] = [
     folders: ["overlays/shared-watch"],
     args: [...WITH_NAMESPACE, "--set", "operatorController.sharedWatches=true"],
   },
+  { name: "permissions.mode=DropIn", folders: ["overlays/drop-in"], args: [...WITH_NAMESPACE, "--set", "permissions.mode=DropIn"] },
   { name: "registries", folders: ["overlays/air-gapped"], args: [...WITH_NAMESPACE, "--values", "registries.yaml"] },
   { name: "signatures", folders: ["overlays/signatures"], args: [...WITH_NAMESPACE, "--values", "signatures.yaml"] },
   {
@@ -101,7 +102,8 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
 
   test.for([
     { values: "replicas=2", message: "additional properties 'replicas' not allowed" },
-    { values: "operatorController.serviceAccountFallback=allow", message: "operatorController/serviceAccountFallback" },
+    { values: "operatorController.managed=true", message: "additional properties 'managed' not allowed" },
+    { values: "permissions.mode=Everything", message: "permissions/mode" },
     { values: "operatorController.replicas=many", message: "got string, want integer" },
     { values: "tls.source=none", message: "tls/source" },
     { values: "image.digest=sha256:1", message: "image/digest" },
@@ -127,6 +129,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
         "proxy.https=http://proxy.internal:3128",
         "proxy.noProxy=.svc\\,.cluster.local",
         "registries.globalPullSecret=openshift-config/pull-secret",
+        "permissionManager.pullSecret=bundle-pulls",
         "catalogd.replicas=3",
         "catalogd.extraArgs={--log-level=debug}",
         "catalogd.nodeSelector.disk=ssd",
@@ -152,13 +155,24 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
             { name: "NO_PROXY", value: ".svc,.cluster.local" },
           ],
         });
-        expect(containers[0]?.args).toContain("--global-pull-secret=openshift-config/pull-secret");
       }
-      const [catalogd, operatorController] = pods(objects);
+      const [catalogd, operatorController, permissionManager] = pods(objects);
+      for (const pod of [catalogd, operatorController])
+        expect(pod?.containers[0]?.args).toContain("--global-pull-secret=openshift-config/pull-secret");
+      expect(permissionManager?.containers[0]?.args).toContain("--auth-file=/etc/olmv1/auth/.dockerconfigjson");
+      expect(permissionManager?.volumes).toContainEqual({ name: "auth", secret: { secretName: "bundle-pulls" } });
       expect(catalogd).toMatchObject({ nodeSelector: { disk: "ssd" }, priorityClassName: "high" });
       expect(catalogd?.containers[0]?.args).toContain("--log-level=debug");
       expect(operatorController?.containers[0]?.args).not.toContain("--log-level=debug");
       expect(operatorController?.containers[0]?.resources).toMatchObject({ limits: { memory: "1Gi" } });
+    });
+
+    test("the chart with permissions.mode=Off contains no permission-manager, and operator-controller rejects extensions without a ServiceAccount", async () => {
+      const objects = await renderChart([...SYSTEM, "--set", "permissions.mode=Off"]);
+      const names = objects.filter(({ kind }) => kind !== "NetworkPolicy").map(describeObject);
+      expect(names.filter((name) => name.includes("permission-manager"))).toEqual([]);
+      const [, operatorController] = pods(objects);
+      expect(operatorController?.containers[0]?.args).toContain("--managed-permissions=off");
     });
 
     test("cert-manager issues the certificates that the Pods mount", async () => {
