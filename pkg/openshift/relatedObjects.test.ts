@@ -38,13 +38,15 @@ test("listRelatedObjects lists all objects in config except Secrets, in the orde
     return { group: getGroup(object.apiVersion), resource: resourceOf(object), ...(namespace ? { namespace } : {}), name };
   });
   expect(expected.length).toBeGreaterThan(15);
-  expect(listRelatedObjects("olmv1-system").slice(0, -2)).toEqual(expected);
+  expect(listRelatedObjects("olmv1-system").slice(0, -4)).toEqual(expected);
 });
 
-test("listRelatedObjects ends with the resources of all extensions and catalogs", () => {
-  expect(listRelatedObjects("olmv1-system").slice(-2)).toEqual([
+test("listRelatedObjects ends with all custom resources", () => {
+  expect(listRelatedObjects("olmv1-system").slice(-4)).toEqual([
     { group: "olm.operatorframework.io", resource: "clusterextensions", name: "" },
     { group: "olm.operatorframework.io", resource: "clustercatalogs", name: "" },
+    { group: "olm.operatorframework.io", resource: "extensionpermissions", name: "" },
+    { group: "olm.operatorframework.io", resource: "permissionpolicies", name: "" },
   ]);
 });
 

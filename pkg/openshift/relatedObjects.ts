@@ -18,7 +18,7 @@ type Component = "catalogd" | "operator-controller";
 
 /**
  * Returns the objects of this operator, which must-gather collects: all objects in the manifests in `config`, in the
- * order of their files (managers, namespace, definitions, permissions, network), and all extensions and catalogs. Omits
+ * order of their files (managers, namespace, definitions, permissions, network), and all custom resources. Omits
  * Secrets with serving certificates: must-gather archives are sent to support, and `config/openshift` contains no
  * Secrets.
  * @param namespace namespace of the controllers.
@@ -66,8 +66,11 @@ export function listRelatedObjects(namespace: string): ObjectReference[] {
       { group: ADMISSION, resource: "validatingadmissionpolicies", name },
       { group: ADMISSION, resource: "validatingadmissionpolicybindings", name },
     ]),
-    { group: GROUP, resource: "clusterextensions", name: "" },
-    { group: GROUP, resource: "clustercatalogs", name: "" },
+    ...["clusterextensions", "clustercatalogs", "extensionpermissions", "permissionpolicies"].map((resource) => ({
+      group: GROUP,
+      resource,
+      name: "",
+    })),
   ];
 }
 
