@@ -52,15 +52,24 @@ export class TinyWorld {
     return this.#world.pushCatalog(CATALOG_REPOSITORY, `edition-${edition}`, new Map([["catalog.json", Buffer.from(lines.join(""))]]));
   }
 
-  /** Applies an extension for each package concurrently. @returns seconds until all are installed. */
-  async install(spec: Partial<ClusterExtension["spec"]> = {}): Promise<number> {
+  /**
+   * Applies an extension for each package concurrently. @returns seconds until all are installed.
+   * @param isManaged without the prepared ServiceAccount, so that permission-manager grants the permissions
+   */
+  async install(spec: Partial<ClusterExtension["spec"]> = {}, isManaged = false): Promise<number> {
     await using extensions = await Observer.start<ClusterExtension>(this.#cluster.client, "ClusterExtension");
     const applyAll = (): Promise<unknown> =>
       mapInParallel(this.packages, this.packages.length, async (one) => {
         const extension = one.extension();
-        await this.#world.apply({ ...extension, spec: { ...extension.spec, ...spec } });
+        const { serviceAccount, ...others } = extension.spec;
+        await this.#world.apply({ ...extension, spec: { ...others, ...(isManaged ? {} : { serviceAccount }), ...spec } });
       });
     const allInstalled = (): boolean => this.packages.every(({ name }) => isInstalled(extensions.get(name), TINY_VERSION));
     return await extensions.secondsUntil(applyAll, allInstalled, INSTALL_TIMEOUT_MS);
+  }
+
+  /** Deletes all extensions and waits until they no longer exist. */
+  async remove(): Promise<void> {
+    await mapInParallel(this.packages, AT_ONCE, ({ name }) => this.#world.removed("ClusterExtension", name));
   }
 }

@@ -5,6 +5,7 @@ import { crdMeasurement } from "./crd.ts";
 import { httpMeasurement } from "./http.ts";
 import { installMeasurement } from "./install.ts";
 import { largeCatalogMeasurement } from "./largeCatalog.ts";
+import { managedMeasurement } from "./managed.ts";
 import { manyMeasurement } from "./many.ts";
 import { manyCatalogsMeasurement } from "./manyCatalogs.ts";
 import { renderMeasurement } from "./render.ts";
@@ -30,6 +31,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
   restMeasurement,
   installMeasurement,
   manyMeasurement,
+  managedMeasurement,
   thousandMeasurement,
   manyCatalogsMeasurement,
   watchesMeasurement,

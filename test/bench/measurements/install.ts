@@ -1,10 +1,7 @@
 import { join } from "node:path";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION } from "../../../pkg/api/constants.ts";
-import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { buildSampleObjects, EXTENSION } from "../../../pkg/devcluster/devSample.ts";
-import { buildSampleImages } from "../../../pkg/devcluster/sample/sample.ts";
-import { pushImage } from "../../../pkg/oci/publish/push.ts";
+import { EXTENSION } from "../../../pkg/devcluster/devSample.ts";
 import type { World } from "../../support/world.ts";
 import { BenchCluster } from "../benchCluster.ts";
 import type { BenchContext, Measurement } from "../measurement.ts";
@@ -12,11 +9,10 @@ import { isInstalled } from "../objectState.ts";
 import { Observer } from "../observer.ts";
 import { readProcessUse } from "../processUse.ts";
 import { catalogInMemory } from "../realData.ts";
+import { prepareSample } from "../sampleExtensions.ts";
 
 const RUNS = 7;
 const TIMEOUT_MS = 60_000;
-/** Repository that the world's registries.conf redirects to the measurement's registry. */
-const HOST = "quay.io";
 const { name: NAME, firstVersion, lastVersion } = EXTENSION;
 
 /** Installs, upgrades and removes the sample operator several times. Every install pulls its bundle again. */
@@ -27,7 +23,7 @@ export const installMeasurement: Measurement = {
   async *run(context) {
     await using cluster = await BenchCluster.start(context);
     await using world = await cluster.startServers();
-    const extension = await prepare(world);
+    const { prepared: extension } = await prepareSample(world);
     const catalogs = await serveSecondCatalog(world, context);
     await using extensions = await Observer.start<ClusterExtension>(cluster.client, "ClusterExtension");
     const runs = context.runs ?? RUNS;
@@ -51,16 +47,6 @@ export const installMeasurement: Measurement = {
     yield { id: "install.memory", samples: memory, note: `${catalogs === 1 ? "1 catalog" : `${catalogs} catalogs`}, after each upgrade` };
   },
 };
-
-/** Pushes and applies everything except the extension. @returns the extension. */
-async function prepare(world: World): Promise<KubeObject> {
-  for (const { repository, tag, files, labels } of buildSampleImages(HOST))
-    await pushImage(world.cluster.registry, repository, tag, { files, labels });
-  const { installer, catalog, extension } = buildSampleObjects(HOST);
-  for (const object of [...installer, catalog]) await world.apply(object);
-  await world.condition("ClusterCatalog", catalog.metadata.name, (condition) => condition("Serving")?.status === "True");
-  return extension;
-}
 
 /** @returns the number of served catalogs. */
 async function serveSecondCatalog(world: World, { data, say }: BenchContext): Promise<number> {

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { EXTENSION } from "../../../pkg/devcluster/devSample.ts";
+import { BenchCluster } from "../benchCluster.ts";
+import { waitUntilQuiet } from "../many/quiet.ts";
+import { TinyWorld } from "../many/tinyWorld.ts";
+import type { Measurement } from "../measurement.ts";
+import { isInstalled } from "../objectState.ts";
+import { Observer } from "../observer.ts";
+import { readProcessUse } from "../processUse.ts";
+import { prepareSample } from "../sampleExtensions.ts";
+
+const RUNS = 7;
+const EXTENSIONS = 100;
+const TIMEOUT_MS = 120_000;
+/** Time until idle threads end and V8 returns unused memory. */
+const REST_MS = 60_000;
+const { name: NAME, firstVersion } = EXTENSION;
+
+/** Compares extensions with managed permissions with extensions that use a prepared ServiceAccount, in the same servers. */
+export const managedMeasurement: Measurement = {
+  name: "managed",
+  title:
+    "time that managed permissions add to an installation, alone and for 100 extensions (--extensions), and memory of permission-manager",
+  figures: ["managed.install", "managed.added", "managed.many", "managed.many-ratio", "managed.memory"],
+  async *run(context) {
+    await using cluster = await BenchCluster.start(context);
+    await using world = await cluster.startServers();
+    const { prepared, managed } = await prepareSample(world);
+    const count = context.runs ?? RUNS;
+    const seconds = { prepared: [] as number[], managed: [] as number[] };
+    {
+      await using extensions = await Observer.start<ClusterExtension>(cluster.client, "ClusterExtension");
+      const install = async (extension: KubeObject): Promise<number> => {
+        const reached = () => isInstalled(extensions.get(NAME), firstVersion);
+        const time = await extensions.secondsUntil(() => world.apply(extension), reached, TIMEOUT_MS);
+        await world.removed("ClusterExtension", NAME);
+        return time;
+      };
+      await install(prepared);
+      for (let run = 1; run <= count; run++) {
+        seconds.prepared.push(await install(prepared));
+        seconds.managed.push(await install(managed));
+        context.say(
+          `run ${run} of ${count}: ${seconds.prepared.at(-1)?.toFixed(2)} s prepared, ${seconds.managed.at(-1)?.toFixed(2)} s managed`,
+        );
+      }
+    }
+    const added = seconds.managed.map((time, run) => time - (seconds.prepared[run] ?? 0));
+    yield { id: "managed.install", samples: seconds.managed, note: `hello-operator ${firstVersion}, into its own namespace` };
+    yield { id: "managed.added", samples: added };
+    const tiny = await TinyWorld.start(cluster, world, context.extensions ?? EXTENSIONS, context.say);
+    const all = async (isManaged: boolean): Promise<number> => {
+      const time = await tiny.install({}, isManaged);
+      context.say(`${tiny.packages.length} extensions, ${isManaged ? "managed" : "prepared"}: installed in ${time.toFixed(1)} s`);
+      await tiny.remove();
+      return time;
+    };
+    await all(false);
+    const times = [await all(false), await all(true), await all(false), await all(true)] as const;
+    const managedTime = (times[1] + times[3]) / 2;
+    yield { id: "managed.many", samples: [times[1], times[3]], note: "after one installation and removal of all extensions" };
+    yield { id: "managed.many-ratio", samples: [managedTime / ((times[0] + times[2]) / 2)] };
+    const { pid } = world.installation.servers["permission-manager"];
+    await waitUntilQuiet([pid], TIMEOUT_MS);
+    await sleep(REST_MS);
+    yield { id: "managed.memory", samples: [(await readProcessUse(pid)).rssBytes] };
+  },
+};
