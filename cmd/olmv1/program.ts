@@ -19,6 +19,7 @@ import {
 } from "./options/extensions.ts";
 import { addMigrate } from "./options/migrate.ts";
 import { addGraph, addSearch, addShow, addVersions } from "./options/packages.ts";
+import { addPermissions } from "./options/permissions.ts";
 import { addClusterUpgradeCheck, addPlan, addResolve, addWhyNot } from "./options/planning.ts";
 import { addCompletion, addDev, addDoctor, addVersion } from "./options/running.ts";
 
@@ -72,6 +73,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   addUpgrade(program, terminal);
   addUninstall(program, terminal);
   addApprove(program, terminal);
+  addPermissions(program, terminal);
   addList(program, terminal);
   addGet(program, terminal);
   addDescribe(program, terminal);

@@ -27,9 +27,14 @@ export function findUncovered({ covers = {} }: Pick<PermissionPolicySpec, "cover
   return matches(target.catalog.labels) ? undefined : `covers.catalogs does not select ClusterCatalog ${goQuote(target.catalog.name)}`;
 }
 
+/** Returns the limits of a policy. */
+export function getLimits({ limits = {} }: Pick<PermissionPolicySpec, "limits">): { rules: number; namespaces: number } {
+  return { rules: limits.rules ?? MAX_RULES, namespaces: limits.namespaces ?? MAX_NAMESPACES };
+}
+
 /** Returns the limit that `rules` exceed, with the numbers; undefined if there is none. */
-export function findExceededLimit({ limits = {} }: Pick<PermissionPolicySpec, "limits">, required: RequiredRules): string | undefined {
-  const { rules = MAX_RULES, namespaces = MAX_NAMESPACES } = limits;
+export function findExceededLimit(policy: Pick<PermissionPolicySpec, "limits">, required: RequiredRules): string | undefined {
+  const { rules, namespaces } = getLimits(policy);
   const count = countRules(required);
   if (count > rules) return `limits.rules is ${rules}, but the bundle needs ${count} rules`;
   if (required.namespaceRules.size > namespaces)

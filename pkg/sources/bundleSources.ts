@@ -33,10 +33,9 @@ export async function resolveSources(
   if (!hasCatalog) return [...args];
   const contents = new PackageContents(options, reader);
   const sources: string[] = [];
-  const isBundle = async (arg: string): Promise<boolean> => !PACKAGE.test(arg) || (await isDirectory(arg));
   for (const arg of args) {
     const packageName = packages?.find((name) => PACKAGE.test(name));
-    if (arg.includes("/") || parseLayoutPlace(arg) || (packages === undefined && (await isBundle(arg))) || (await isDirectory(arg))) {
+    if (arg.includes("/") || parseLayoutPlace(arg) || (packages === undefined && !(await isPackageName(arg))) || (await isDirectory(arg))) {
       sources.push(arg);
       continue;
     }
@@ -49,6 +48,11 @@ export async function resolveSources(
     for (const { image } of selectBundles(await contents.of(choice.packageName), choice)) sources.push(image);
   }
   return sources;
+}
+
+/** Reports whether an argument is the name of a package: it is neither a folder nor an image reference. */
+export async function isPackageName(text: string): Promise<boolean> {
+  return PACKAGE.test(text) && !(await isDirectory(text));
 }
 
 /** Reads packages from the catalog in the options. */

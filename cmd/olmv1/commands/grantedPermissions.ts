@@ -31,25 +31,37 @@ const NAMES_SHOWN = 5;
 const RULES_SHOWN = 30;
 const EVERY_NAME = "all";
 
+/** A rule in its scope, with a note such as its risk class. */
+export interface PlacedRule {
+  /** "" for the cluster scope. */
+  readonly namespace: string;
+  readonly rule: PolicyRule;
+  readonly note?: string | undefined;
+}
+
 /**
  * Formats rules, grouped by scope, one line each: verbs, resources, names. Never truncates resources, because users must accept them.
  * @param more the command that prints all rules, for omitted ones.
  */
 export function formatGrants(screen: Pick<Terminal, "width">, { clusterRules, namespaceRules }: RequiredRules, more: string): string {
-  const places = [
-    ["cluster-wide:", clusterRules] as const,
-    ...[...namespaceRules].map(([name, rules]) => [`in namespace ${name}:`, rules] as const),
-  ];
-  const groups = places.filter(([, rules]) => rules.length > 0);
-  if (groups.length === 0) return "  none\n";
-  const count = groups.reduce((sum, [, rules]) => sum + rules.length, 0);
-  let room = count > RULES_SHOWN + 1 ? RULES_SHOWN : count;
-  const lines = groups.flatMap(([place, rules]) => {
-    const shown = rules.toSorted((a, b) => breadth(b) - breadth(a)).slice(0, Math.max(room, 0));
+  const placed = [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>
+    rules.map((rule): PlacedRule => ({ namespace, rule })),
+  );
+  return formatPlacedRules(screen, placed, more);
+}
+
+/** Like `formatGrants`, with notes in parentheses. Without `more`, prints all rules. */
+export function formatPlacedRules(screen: Pick<Terminal, "width">, rules: readonly PlacedRule[], more?: string): string {
+  if (rules.length === 0) return "  none\n";
+  const isShort = more === undefined || rules.length <= RULES_SHOWN + 1;
+  let room = isShort ? rules.length : RULES_SHOWN;
+  const lines = [...Map.groupBy(rules, ({ namespace }) => namespace)].flatMap(([namespace, own]) => {
+    const shown = own.toSorted((a, b) => breadth(b.rule) - breadth(a.rule)).slice(0, Math.max(room, 0));
     room -= shown.length;
+    const place = namespace === "" ? "cluster-wide:" : `in namespace ${namespace}:`;
     return shown.length === 0 ? [] : [`  ${place}`, ...shown.flatMap((rule) => ruleLines(screen, rule))];
   });
-  const left = count > RULES_SHOWN + 1 ? [`  … and ${count - RULES_SHOWN} more: ${more}`] : [];
+  const left = isShort ? [] : [`  … and ${rules.length - RULES_SHOWN} more: ${more}`];
   return `${[...lines, ...left].join("\n")}\n`;
 }
 
@@ -59,8 +71,8 @@ function breadth({ verbs, resources = [], resourceNames = [] }: PolicyRule): num
   return resourceNames.length === 0 && verbs.some((verb) => !READING.includes(verb)) ? 1 : 0;
 }
 
-function ruleLines(screen: Pick<Terminal, "width">, rule: PolicyRule): string[] {
-  const text = `${formatVerbs(rule)} ${formatTarget(rule)}`;
+function ruleLines(screen: Pick<Terminal, "width">, { rule, note }: PlacedRule): string[] {
+  const text = `${formatVerbs(rule)} ${formatTarget(rule)}${note === undefined ? "" : ` (${note})`}`;
   return wrapText(escapeControlCharacters(text), screen.width, "        ").map((line, i) =>
     i === 0 ? line.replace(/^ {8}/, "    ") : line,
   );

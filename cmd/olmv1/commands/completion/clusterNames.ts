@@ -1,4 +1,4 @@
-import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts";
+import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, PERMISSION_POLICY } from "../../../../pkg/api/constants.ts";
 import type { GroupVersionKind } from "../../../../pkg/api/k8s.ts";
 import { Credentials } from "../../../../pkg/kube/credentials.ts";
 import { compareText } from "../../../../pkg/text/compare.ts";
@@ -12,6 +12,7 @@ const LISTS: Partial<Record<NameKind, GroupVersionKind>> = {
   extension: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION },
   catalog: { apiVersion: API_VERSION, kind: CLUSTER_CATALOG },
   namespace: { apiVersion: "v1", kind: "Namespace" },
+  permissionPolicy: PERMISSION_POLICY,
   serviceAccount: { apiVersion: "v1", kind: "ServiceAccount" },
   subscription: { apiVersion: "operators.coreos.com/v1alpha1", kind: "Subscription" },
 };

@@ -3,6 +3,7 @@ export type NameKind =
   | "extension"
   | "catalog"
   | "package"
+  | "permissionPolicy"
   | "namespace"
   | "serviceAccount"
   | "subscription"
@@ -60,6 +61,11 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   "migrate cleanup": ["extension"],
   "migrate convert": ["subscription"],
   "migrate rollback": ["extension"],
+  "permissions approve": ["extension"],
+  "permissions diff": ["extension"],
+  "permissions policy test": ["permissionPolicy"],
+  "permissions revoke": ["extension"],
+  "permissions show": ["extension"],
   plan: ["extension"],
   rbac: ["folder"],
   resolve: ["extension"],

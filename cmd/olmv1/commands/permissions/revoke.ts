@@ -1,0 +1,79 @@
+import type { ClusterExtension } from "../../../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_APPROVE } from "../../../../pkg/api/constants.ts";
+import type { ExtensionPermissions } from "../../../../pkg/api/extensionPermissions.ts";
+import type { Client } from "../../../../pkg/kube/client.ts";
+import { isForbidden } from "../../../../pkg/kube/errors.ts";
+import { describeInstalledSubject } from "../../../../pkg/permissions/installedSubject.ts";
+import { type JudgedRule, judgePermissions } from "../../../../pkg/permissions/judgePermissions.ts";
+import {
+  DEFAULT_POLICY,
+  readCurrentRules,
+  readExtensionPermissions,
+  readPermissionPolicy,
+  writeApproval,
+} from "../../../../pkg/rollout/extensionPermissions.ts";
+import { buildExtensionRef } from "../../../../pkg/rollout/extensions.ts";
+import { parseInventoryRef } from "../../../../pkg/rollout/inventory.ts";
+import { withCluster } from "../../cli/cluster.ts";
+import { EXIT } from "../../cli/errors.ts";
+import type { ReleaseOptions } from "../../cli/options.ts";
+import { confirm, suggestNext, type Terminal } from "../../cli/terminal.ts";
+import { formatPlacedRules } from "../grantedPermissions.ts";
+import { MANAGE_NOTE, placeJudgedRules, wrapLine } from "./permissionsText.ts";
+
+/** Options of `olmv1 permissions revoke`. */
+export interface RevokePermissionsOptions extends ReleaseOptions {
+  yes?: boolean;
+}
+
+/** Runs `olmv1 permissions revoke`. */
+export async function revokePermissions(terminal: Terminal, name: string, options: RevokePermissionsOptions): Promise<void> {
+  await withCluster(options, async (client) => {
+    const permissions = await readExtensionPermissions(client, name);
+    if (!permissions.metadata.annotations?.[ANNOTATION_APPROVE]) {
+      terminal.err(`no permissions of ClusterExtension ${name} are approved\n`);
+      return terminal.exit(EXIT.no);
+    }
+    const approved = await findApproved(client, permissions, options.systemNamespace);
+    terminal.err(formatRevocation(terminal, permissions, approved));
+    if (!(await confirm(terminal, "Revoke the approval?", options.yes))) return (terminal.err("not revoked\n"), terminal.exit(EXIT.no));
+    await writeApproval(client, permissions, null);
+    terminal.out(`ExtensionPermissions ${name}: approval revoked\n`);
+    return suggestNext(terminal, `olmv1 permissions show ${name} shows its permissions`);
+  });
+}
+
+/** Formats what a revocation takes away. @param approved undefined if it is unknown */
+export function formatRevocation(
+  screen: Pick<Terminal, "width">,
+  { metadata: { name } }: ExtensionPermissions,
+  approved: readonly JudgedRule[] | undefined,
+): string {
+  const head =
+    approved === undefined
+      ? [`ExtensionPermissions ${name}: the extension loses the permissions that it only has by approval`]
+      : approved.length === 0
+        ? [`ExtensionPermissions ${name}: the extension has no permissions by approval`]
+        : [
+            `ExtensionPermissions ${name}: the extension loses these permissions, which the policy does not grant (${MANAGE_NOTE}):`,
+            formatPlacedRules(screen, placeJudgedRules(approved)).trimEnd(),
+          ];
+  const warning =
+    "Warning: operator-controller can then no longer change the extension. The operator keeps its own permissions. Approve the permissions again before you uninstall the extension.";
+  return `${[...head, ...wrapLine(screen, warning)].join("\n")}\n`;
+}
+
+/** Returns the rules that the extension has and the policy does not grant; undefined if you may not read what determines them. */
+async function findApproved(client: Client, permissions: ExtensionPermissions, systemNamespace: string): Promise<JudgedRule[] | undefined> {
+  const { metadata, status = {} } = permissions;
+  try {
+    const { spec } = await readPermissionPolicy(client, status.policy ?? DEFAULT_POLICY);
+    const extension = await client.get<ClusterExtension>(buildExtensionRef(metadata.name));
+    const objects = (extension?.status?.inventory?.objects ?? []).map(parseInventoryRef);
+    const subject = describeInstalledSubject(objects, { installNamespace: status.namespace ?? "", systemNamespace });
+    return judgePermissions(await readCurrentRules(client, permissions), spec, subject).filter(({ outcome }) => outcome === "Pending");
+  } catch (err) {
+    if (isForbidden(err)) return undefined;
+    throw err;
+  }
+}

@@ -1,0 +1,43 @@
+import type { ClusterCatalog } from "../../../../pkg/api/clusterCatalog.ts";
+import { recordChecked, resolveWithDependencies, suggestPackages } from "../../../../pkg/preview/resolveWithDependencies.ts";
+import type { ResolutionOptions } from "../../cli/catalogOptions.ts";
+import type { ClusterOptions, RegistryOptions } from "../../cli/options.ts";
+import { withProgress } from "../../cli/progress.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { type Named, withResolutionSubject } from "../resolutionSubject.ts";
+import { formatResolution } from "../resolve.ts";
+
+/** Options that select a bundle of a package or an extension. */
+export interface SelectionOptions extends ClusterOptions, RegistryOptions {
+  version?: string;
+  channel: string[];
+  catalogDir: string[];
+}
+
+/** The selected bundle. */
+export interface SelectedBundle {
+  readonly name: string;
+  readonly image: string;
+  /** The ClusterCatalog that contains it; undefined if it is in --catalog-dir. */
+  readonly catalog: ClusterCatalog | undefined;
+}
+
+/** Resolves a bundle as operator-controller does. @returns undefined if no bundle matches, after printing why */
+export async function selectBundle(terminal: Terminal, named: Named, options: SelectionOptions): Promise<SelectedBundle | undefined> {
+  const request: ResolutionOptions = { ...options, catalog: [], installedPackage: [], output: "text" };
+  return withProgress(terminal, `resolving ${named.package ?? named.extension ?? ""}`, () =>
+    withResolutionSubject(terminal, named, request, async (question) => {
+      const checked = await resolveWithDependencies(question);
+      const { resolution } = checked;
+      if (resolution.kind === "resolved") {
+        const { name, image } = resolution.bundle;
+        const isOnCluster = options.catalogDir.length === 0;
+        const catalog = isOnCluster ? question.catalogs.find(({ metadata }) => metadata.name === resolution.catalog) : undefined;
+        return { name, image, catalog };
+      }
+      const record = recordChecked(question.request.source.packageName, checked);
+      terminal.err(formatResolution(record, question.subject, false, terminal.width) + (await suggestPackages(question, record)));
+      return undefined;
+    }),
+  );
+}

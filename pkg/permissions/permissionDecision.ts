@@ -1,0 +1,55 @@
+import type { PermissionPolicySpec } from "../api/permissionPolicy.ts";
+import type { RequiredRules } from "../rbac/requiredRules.ts";
+import { diffRules } from "../rbac/ruleSets.ts";
+import { planGrant } from "./grantPlan.ts";
+import { type JudgedRule, judgePermissions } from "./judgePermissions.ts";
+import { findExceededLimit, findUncovered, type PolicyTarget } from "./policySelection.ts";
+import type { RiskSubject } from "./riskClasses.ts";
+
+/** A bundle whose permissions a policy decides about. */
+export interface DecisionRequest {
+  readonly policy: PermissionPolicySpec;
+  /** The rules that the bundle needs. */
+  readonly required: RequiredRules;
+  readonly subject: RiskSubject;
+  readonly target: PolicyTarget;
+  /** The rules that the extension has. */
+  readonly current: RequiredRules;
+  /** The digest in the approval, if there is one. */
+  readonly approvedDigest?: string | undefined;
+}
+
+/** What permission-manager would decide about the permissions of a bundle. */
+export interface PermissionDecision {
+  readonly state: "Granted" | "Pending" | "Denied";
+  /** Why the policy denies the bundle as a whole: it does not cover the extension, or the rules exceed a limit. */
+  readonly problem?: string;
+  /** The decision about each rule that the bundle needs. */
+  readonly judged: readonly JudgedRule[];
+  /** The decisions about the permissions that the extension does not have. */
+  readonly added: readonly JudgedRule[];
+  /** The permissions that the extension has and the bundle does not need. */
+  readonly removed: RequiredRules;
+  /** The rules that wait for an approval. Includes rules that the extension has, because an approval is for all of them. */
+  readonly pending: readonly JudgedRule[];
+  readonly denied: readonly JudgedRule[];
+  readonly pendingDigest: string | undefined;
+}
+
+/** Decides about the permissions of a bundle as permission-manager does. */
+export function decidePermissions({ policy, required, subject, target, current, approvedDigest }: DecisionRequest): PermissionDecision {
+  const problem = findUncovered(policy, target) ?? findExceededLimit(policy, required);
+  const judged = judgePermissions(required, policy, subject);
+  const { state, pending, denied, pendingDigest } = planGrant({ current, judged, approvedDigest, isSettled: false });
+  const { added, removed } = diffRules(current, required);
+  return {
+    state: problem === undefined ? state : "Denied",
+    ...(problem === undefined ? {} : { problem }),
+    judged,
+    added: judgePermissions(added, policy, subject),
+    removed,
+    pending,
+    denied,
+    pendingDigest,
+  };
+}

@@ -1,0 +1,70 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
+import { ANNOTATION_APPROVE } from "../api/constants.ts";
+import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
+import { readSuggestedNamespace } from "../bundle/suggestedNamespace.ts";
+import type { RegistryV1Bundle } from "../bundle/types.ts";
+import type { Client } from "../kube/client.ts";
+import type { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
+import { toRenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
+import { deriveContentRules } from "../permissionmanager/contentRules.ts";
+import { getGrantName } from "../permissions/grantObjects.ts";
+import { decidePermissions, type PermissionDecision } from "../permissions/permissionDecision.ts";
+import type { RequiredRules } from "../rbac/requiredRules.ts";
+import {
+  buildPermissionsRef,
+  type FoundPolicy,
+  getPolicyName,
+  readCurrentRules,
+  readPermissionPolicy,
+} from "../rollout/extensionPermissions.ts";
+
+/** What permission-manager would decide about a bundle of an extension. */
+export interface PermissionPreview extends PermissionDecision {
+  readonly policy: FoundPolicy;
+  readonly account: { readonly namespace: string; readonly name: string };
+}
+
+/** A bundle of an extension. */
+export interface PreviewRequest {
+  readonly client: Client;
+  readonly extension: ClusterExtension;
+  readonly bundle: RegistryV1Bundle;
+  /** The ClusterCatalog that contains the bundle; undefined if it is not on the cluster. */
+  readonly catalog: ClusterCatalog | undefined;
+  readonly providers: Pick<CertificateProviders, "choose">;
+  readonly systemNamespace: string;
+}
+
+const NONE: RequiredRules = { clusterRules: [], namespaceRules: new Map(), unknownKinds: [] };
+
+/**
+ * Previews what permission-manager would decide about a bundle; writes nothing. Undefined if the extension uses a ServiceAccount of its own.
+ * @throws Error if the policy does not exist; KubeError if it cannot be read; TerminalError if the bundle cannot be rendered
+ */
+export async function previewPermissions(request: PreviewRequest): Promise<PermissionPreview | undefined> {
+  const { client, extension: given, bundle, catalog, providers, systemNamespace } = request;
+  const { name } = given.metadata;
+  const permissions = await client.get<ExtensionPermissions>(buildPermissionsRef(name));
+  if (!permissions && given.spec.serviceAccount?.name) return undefined;
+  const content = toRenderableBundle(bundle);
+  const namespace =
+    (getNamespace(given) || permissions?.status?.namespace) ?? readSuggestedNamespace(bundle.packageName, content.annotations).name;
+  const extension = { ...given, spec: { ...given.spec, namespace } };
+  const policy = await readPermissionPolicy(client, getPolicyName(given));
+  const place = { client, systemNamespace, provider: await providers.choose([]) };
+  const { rules, subject } = await deriveContentRules(place, extension, content);
+  const decision = decidePermissions({
+    policy: policy.spec,
+    required: rules,
+    subject,
+    target: {
+      packageName: bundle.packageName,
+      namespace,
+      ...(catalog ? { catalog: { name: catalog.metadata.name, labels: catalog.metadata.labels ?? {} } } : {}),
+    },
+    current: permissions ? await readCurrentRules(client, permissions) : NONE,
+    approvedDigest: permissions?.metadata.annotations?.[ANNOTATION_APPROVE],
+  });
+  return { ...decision, policy, account: { namespace, name: getGrantName(name) } };
+}
