@@ -1,10 +1,12 @@
 import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
 import type { WebhookCertProvider } from "../../../pkg/api/flagValues.ts";
-import { wrapError } from "../../../pkg/errors/errors.ts";
+import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
+import { getErrorMessage, wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { buildUpgradedExtension, type UpgradeChange } from "../../../pkg/installer/extensionSpec.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { KindNotServed } from "../../../pkg/kube/errors.ts";
 import { ServiceAccountTokens } from "../../../pkg/kube/tokens.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
 import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
@@ -13,6 +15,7 @@ import { createPlan } from "../../../pkg/operatorcontroller/plan/createPlan.ts";
 import type { InstallPlan, InstallPlanObject, PlanFinding } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
 import { previewExtension } from "../../../pkg/operatorcontroller/plan/previewExtension.ts";
 import { getAccountName } from "../../../pkg/permissions/grantObjects.ts";
+import { type PermissionPreview, type PreviewRequest, previewPermissions } from "../../../pkg/preview/permissionPreview.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -32,6 +35,7 @@ import { parseProxySettings } from "../cli/proxySettings.ts";
 import { formatStyled, type Mood, type Styled } from "../cli/table.ts";
 import { type ColorMode, hasColourIn, type Terminal } from "../cli/terminal.ts";
 import { formatGrants } from "./grantedPermissions.ts";
+import { formatPreview, toPreviewData } from "./permissions/permissionsText.ts";
 
 const MARKS: Readonly<Record<PlannedAction, { mark: string; mood?: Mood }>> = {
   Create: { mark: "+", mood: "good" },
@@ -62,13 +66,23 @@ export interface PlanScreen extends Pick<Terminal, "width" | "colour"> {
   readonly all?: boolean;
 }
 
-/** Formats a plan: the bundle and why it is selected, the changed objects and fields, the findings, and the command that approves the plan. */
-export function formatPlan(plan: InstallPlan, screen: PlanScreen = { width: Number.POSITIVE_INFINITY, colour: false }): string {
+/** A plan, and what permission-manager would decide about its bundle. */
+export interface PlanView extends InstallPlan {
+  /** Absent if the extension uses a ServiceAccount of its own; why they are unknown if they cannot be previewed. */
+  readonly permissions?: PermissionPreview | { readonly unknown: string };
+}
+
+/**
+ * Formats a plan: the bundle and why it is selected, the changed objects and fields, the changed permissions, the findings, and the command that
+ * approves the plan.
+ */
+export function formatPlan(plan: PlanView, screen: PlanScreen = { width: Number.POSITIVE_INFINITY, colour: false }): string {
   const changing = plan.objects.filter(({ action }) => action !== "Unchanged");
   const lacking = plan.findings.filter(({ permissions }) => permissions !== undefined);
   const parts: (string | PlanLine)[][] = [
     head(plan),
     [countsLine(plan), ...changing.flatMap((object) => objectLines(object, screen.all ?? false))],
+    plan.permissions === undefined ? [] : previewLines(plan.permissions, plan.extension, screen),
     ...lacking.map((finding) => permissionLines(finding, screen)),
     listTexts(
       "Errors; the controller would reject this plan:",
@@ -158,6 +172,11 @@ function permissionLines({ permissions = [], grant }: PlanFinding, screen: PlanS
   ];
 }
 
+function previewLines(permissions: NonNullable<PlanView["permissions"]>, extension: string, screen: PlanScreen): string[] {
+  if ("unknown" in permissions) return [`Permissions are unknown: ${permissions.unknown}`];
+  return formatPreview(screen, permissions, extension);
+}
+
 function listTexts(title: string, texts: readonly string[]): string[] {
   return texts.length === 0 ? [] : [title, ...texts.map((text) => `  ${text.trimEnd().replaceAll("\n", "\n    ")}`)];
 }
@@ -216,25 +235,47 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
   const providers = new CertificateProviders(client, options.webhookCertProvider);
   const clusterProxy = await readClusterProxy(client, proxySettings);
+  let bundle: RegistryV1Bundle | undefined;
   const requested = {
     desired,
     catalogs,
     client,
     scoped,
     isServiceAccount,
-    reader,
+    reader: { bundle: async (source: string) => (bundle = await reader.bundle(source)) },
     contents: createCatalogReader(reader),
     systemNamespace,
     log,
     signal,
   };
   const plan = await createPlan({ ...requested, providers, clusterProxy });
+  const catalog = sources ? undefined : catalogs.find(({ metadata }) => metadata.name === plan.bundle.catalog);
+  const permissions = bundle && (await previewPlan({ client, extension, bundle, catalog, providers, systemNamespace }));
   printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
+  const view: PlanView = { ...plan, ...(permissions ? { permissions } : {}) };
   await print(terminal, options.output, {
-    data: plan,
-    text: () => formatPlan(plan, { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false }),
+    data: { ...plan, ...(permissions ? { permissions: "unknown" in permissions ? permissions : toPreviewData(permissions) } : {}) },
+    text: () => formatPlan(view, { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false }),
   });
-  if (plan.findings.length > 0) terminal.exit(EXIT.no);
+  if (plan.findings.length > 0 || isDenied(view)) terminal.exit(EXIT.no);
+}
+
+/**
+ * Previews the permissions of a planned bundle. Undefined if the extension uses a ServiceAccount of its own, or the cluster has no
+ * ExtensionPermissions.
+ */
+export async function previewPlan(request: PreviewRequest): Promise<PlanView["permissions"]> {
+  try {
+    return await previewPermissions(request);
+  } catch (err) {
+    if (err instanceof KindNotServed) return undefined;
+    return { unknown: getErrorMessage(err) };
+  }
+}
+
+/** Reports whether the policy denies the permissions of a plan. */
+export function isDenied({ permissions }: PlanView): boolean {
+  return permissions !== undefined && "state" in permissions && permissions.state === "Denied";
 }
 
 async function asServiceAccount(extension: ClusterExtension, client: Client): Promise<Client> {

@@ -1,6 +1,7 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE, CLI_MANAGER } from "../../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
+import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
 import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { ApplyFailed, applyObjects, formatApplied, formatUnfinished } from "../../../pkg/installer/applyObjects.ts";
 import { buildUpgradedExtension, type UpgradeChange } from "../../../pkg/installer/extensionSpec.ts";
@@ -35,7 +36,7 @@ import {
   formatNewPermissions,
   type NewPermissions,
 } from "./grantedPermissions.ts";
-import { createInstallerClient, formatPlan } from "./plan.ts";
+import { createInstallerClient, formatPlan, isDenied, type PlanView, previewPlan } from "./plan.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /** Options of `olmv1 upgrade`. */
@@ -65,7 +66,7 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
     if (isSame && !isLacking && isUnchanged(extension, desired)) return terminal.out(formatUpToDate(extension));
     const screen = { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false };
     terminal.err(`${formatPlan(plan, screen)}\n`);
-    if (plan.findings.length > 0) {
+    if (plan.findings.length > 0 || isDenied(plan)) {
       terminal.err("no changes were made: the controller would reject this plan\n");
       return terminal.exit(EXIT.no);
     }
@@ -153,30 +154,39 @@ async function planUpgrade(
   client: Client,
   desired: ClusterExtension,
   options: UpgradeOptions,
-): Promise<{ plan: InstallPlan; account: AccountPermissions } | undefined> {
+): Promise<{ plan: PlanView; account: AccountPermissions } | undefined> {
   const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(PLAN_TIMEOUT_MS)]);
   const identity = await createInstallerClient(desired, client).catch((err: unknown) => ({ unknown: getErrorMessage(err) }));
   let account: AccountPermissions = "unknown" in identity ? identity : { lacking: undefined };
   const report = (lacking: MissingPermissions | undefined): void => void (account = { lacking });
   try {
     const plan = await withProgress(terminal, `planning the upgrade of ClusterExtension ${desired.metadata.name}`, () =>
-      withReader(options, async (reader) =>
-        createPlan({
-          desired: await previewExtension(client, desired),
-          catalogs: await listClusterCatalogs(client, signal),
+      withReader(options, async (reader) => {
+        const preview = await previewExtension(client, desired);
+        const catalogs = await listClusterCatalogs(client, signal);
+        const providers = new CertificateProviders(client, "auto");
+        const { systemNamespace } = options;
+        let bundle: RegistryV1Bundle | undefined;
+        const found = await createPlan({
+          desired: preview,
+          catalogs,
           client,
           scoped: client,
           isServiceAccount: false,
           account: "unknown" in identity ? undefined : { client: identity, report },
-          reader,
+          reader: { bundle: async (source) => (bundle = await reader.bundle(source)) },
           contents: createCatalogReader(reader),
-          providers: new CertificateProviders(client, "auto"),
+          providers,
           clusterProxy: await readClusterProxy(client, parseProxySettings({ operatorProxy: "auto" })),
-          systemNamespace: options.systemNamespace,
+          systemNamespace,
           log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
           signal,
-        }),
-      ),
+        });
+        const catalog = catalogs.find(({ metadata }) => metadata.name === found.bundle.catalog);
+        const permissions =
+          bundle && (await previewPlan({ client, extension: preview.extension, bundle, catalog, providers, systemNamespace }));
+        return { ...found, ...(permissions ? { permissions } : {}) };
+      }),
     );
     return { plan, account };
   } catch (err) {
