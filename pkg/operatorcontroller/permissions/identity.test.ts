@@ -153,3 +153,22 @@ test("ServiceAccountMissing is over when the token request succeeds or fails wit
   delete responses[TOKEN];
   expect(await isOver(signal)).toBe(true);
 });
+
+test("a client of Identities.clientFor gets the identity of a managed ServiceAccount that is created later", async () => {
+  const { namespace: _, serviceAccount: __, ...spec } = X.spec;
+  const extension = { ...X, metadata: { ...X.metadata, uid: "1" }, spec } as ClusterExtension;
+  const ownerReferences = [{ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: "x", uid: "1" }];
+  let permissions: ExtensionPermissions | undefined;
+  const { identities, api } = await start({}, "on", () => permissions);
+  const client = await identities.clientFor(extension, signal);
+  await expect(client.raw("GET", "/whoami")).rejects.toThrow("waiting for permission-manager to create the ServiceAccount");
+  permissions = {
+    apiVersion: "olm.operatorframework.io/v1alpha1",
+    kind: "ExtensionPermissions",
+    metadata: { name: "x", ownerReferences },
+    status: { namespace: "x-system", serviceAccount: "olmv1-extension-x" },
+  };
+  await client.raw("GET", "/whoami");
+  expect(api.log.some((line) => line.includes("/namespaces/x-system/serviceaccounts/olmv1-extension-x/token"))).toBe(true);
+  expect(api.requests.at(-1)?.headers.authorization).toBe("Bearer t1");
+});

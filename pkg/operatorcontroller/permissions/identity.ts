@@ -44,8 +44,8 @@ export class Identities {
   }
 
   /**
-   * Returns the client with the identity of the extension's ServiceAccount, after creating its token. If permission-manager has not created the
-   * ServiceAccount yet, every request of the client fails with a WaitingError.
+   * Returns the client with the identity of the extension's ServiceAccount, after creating its token. Until permission-manager has created the
+   * ServiceAccount, every request of the client fails with a WaitingError.
    * @throws TerminalError Blocked if the extension has no ServiceAccount and managed permissions are off, or a ServiceAccount without a namespace.
    * @throws WaitingError Retrying if the ServiceAccount or its namespace does not exist (ServiceAccountMissing), or creating its token is denied; the
    * signal's reason when it aborts.
@@ -55,7 +55,8 @@ export class Identities {
     const namespace = getNamespace(extension);
     const isManaged = this.#managed.covers(extension);
     const account = isManaged ? this.#managed.findAccount(extension)?.name : serviceAccount?.name;
-    if (isManaged && account === undefined) return this.#client.withToken(() => Promise.reject(this.#managed.newAccountMissing(extension)));
+    if (isManaged && account === undefined)
+      return this.#client.withToken(() => this.#createLateToken(extension)).guardedBy(() => this.#managed.acquireWrites(extension));
     if (namespace === "") {
       const message = "spec.namespace is required with spec.serviceAccount, or if managed permissions are off";
       throw new TerminalError("Blocked", FAILED_VALIDATION + message, { problems: [newProblem("InvalidSpec", { message })] });
@@ -83,6 +84,13 @@ export class Identities {
     const client = isManaged ? scoped.guardedBy(() => this.#managed.acquireWrites(extension)) : scoped;
     this.#scoped.set(name, { namespace, account, client });
     return client;
+  }
+
+  /** Looks up the ServiceAccount at each request, because a watch keeps its client after permission-manager has created the ServiceAccount. */
+  #createLateToken(extension: Readonly<ClusterExtension>): Promise<string> {
+    const found = this.#managed.findAccount(extension);
+    if (!found) return Promise.reject(this.#managed.newAccountMissing(extension));
+    return this.#tokens.tokenFor(found.namespace, found.name)();
   }
 
   /** Drops the client of a deleted extension. Also drops the token if no other extension uses the ServiceAccount. */
