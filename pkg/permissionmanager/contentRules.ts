@@ -6,9 +6,11 @@ import { prepareExtension, renderExtension } from "../operatorcontroller/apply/p
 import type { RenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
 import { selectReadRules } from "../permissions/grantObjects.ts";
 import type { RiskSubject } from "../permissions/riskClasses.ts";
-import { computeRequiredRules, type RequiredRules, type RuleOptions } from "../rbac/requiredRules.ts";
+import { buildRules } from "../rbac/policyRule.ts";
+import { computeRequiredRules, getStoredVersionsGrant, type RequiredRules, type RuleOptions } from "../rbac/requiredRules.ts";
 import { findKnownResource, type ResourceOf, readDefinedResource } from "../rbac/resources.ts";
-import { intersectRules } from "../rbac/ruleSets.ts";
+import { intersectRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
+import { isCrd } from "../release/identity.ts";
 import { getCrdPolicy } from "../release/plan.ts";
 
 /** The rules that an extension needs for the content of a bundle, and what their risk depends on. */
@@ -49,12 +51,21 @@ export async function deriveContentRules(
     crdPolicy: getCrdPolicy(extension.spec),
     valuesFrom: config?.valuesFrom ?? [],
   };
-  const rules = computeRequiredRules(objects, { ...options, strategy: "union" });
+  const rules = mergeRequiredRules([computeRequiredRules(objects, { ...options, strategy: "union" }), computeDefinitionRules(objects)]);
   return {
     rules,
     readRules: intersectRules(selectReadRules(computeRequiredRules(objects, { ...options, strategy: "escalate" })), rules),
     subject: describeSubject(objects, { installNamespace, systemNamespace }, resourceOf),
   };
+}
+
+/**
+ * Returns the permissions to remove versions from the status of the bundle's CustomResourceDefinitions. An upgrade needs them if the installed bundle
+ * has more versions. Every bundle gets them, because an approval is for rules that do not depend on the installed bundle.
+ */
+function computeDefinitionRules(objects: readonly KubeObject[]): RequiredRules {
+  const clusterRules = buildRules(objects.filter(isCrd).map(({ metadata }) => getStoredVersionsGrant(metadata.name)));
+  return { clusterRules, namespaceRules: new Map(), unknownKinds: [] };
 }
 
 /** Returns what the risk of rules depends on: names and API groups of the bundle's objects. */
