@@ -7,6 +7,8 @@ export interface Request {
   uri: string;
   /** HTTP status. */
   code: number;
+  /** Why the request was allowed or denied, such as the binding and the role; "" if the API server gives no reason. */
+  reason: string;
   /** The requested resource or path; "" if there is none. */
   ref: { group: string; resource: string; namespace: string; name: string; subresource: string };
 }
@@ -42,10 +44,11 @@ export class AuditTail {
   }
 
   #take(line: string): void {
-    const { user, verb, requestURI: uri, objectRef, responseStatus } = JSON.parse(line) as AuditEvent;
+    const { user, verb, requestURI: uri, objectRef, responseStatus, annotations } = JSON.parse(line) as AuditEvent;
     const { apiGroup: group = "", resource = "", namespace = "", name = "", subresource = "" } = objectRef ?? {};
     const requests = this.#requests.get(user.username) ?? [];
     this.#requests.set(user.username, requests);
-    requests.push({ verb, uri, code: responseStatus?.code ?? 0, ref: { group, resource, namespace, name, subresource } });
+    const reason = annotations?.["authorization.k8s.io/reason"] ?? "";
+    requests.push({ verb, uri, code: responseStatus?.code ?? 0, reason, ref: { group, resource, namespace, name, subresource } });
   }
 }

@@ -110,6 +110,8 @@ export interface AuditEvent {
   user: { username: string; groups?: string[]; extra?: Record<string, string[]> };
   objectRef?: { resource: string; namespace?: string; name?: string; apiGroup?: string; apiVersion?: string; subresource?: string };
   responseStatus?: { code: number };
+  /** Such as "authorization.k8s.io/reason", which names the binding that allowed the request. */
+  annotations?: Record<string, string>;
   requestReceivedTimestamp: string;
 }
 

@@ -15,8 +15,10 @@ interface TinyParts {
   spec?: JsonObject;
   /** Supported install modes; AllNamespaces by default. */
   modes?: readonly string[];
-  /** Permissions in the install strategy. */
+  /** Permissions in the install strategy, for the watched namespaces. */
   permissions?: readonly JsonObject[];
+  /** Permissions in the install strategy, for the whole cluster. */
+  clusterPermissions?: readonly JsonObject[];
   /** Names of further Deployments; the name is also the value of label app of their Pods. */
   others?: readonly string[];
 }
@@ -36,6 +38,7 @@ export function tinyBundle(version: string, parts: TinyParts = {}): Record<strin
     spec = {},
     modes = ["AllNamespaces"],
     permissions,
+    clusterPermissions,
     others = [],
   } = parts;
   const buildDeployment = (app: string): JsonObject => {
@@ -60,7 +63,11 @@ export function tinyBundle(version: string, parts: TinyParts = {}): Record<strin
       installModes: modes.map((type) => ({ type, supported: true })),
       install: {
         strategy: "deployment",
-        spec: { deployments: [name, ...others].map(buildDeployment), ...(permissions ? { permissions } : {}) },
+        spec: {
+          deployments: [name, ...others].map(buildDeployment),
+          ...(permissions ? { permissions } : {}),
+          ...(clusterPermissions ? { clusterPermissions } : {}),
+        },
       },
     },
   };

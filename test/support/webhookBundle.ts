@@ -6,6 +6,8 @@ import { tinyBundle } from "./tinyBundle.ts";
 
 /** Parameters of a bundle with webhooks. */
 interface WebhookParts {
+  /** Name of the Deployment. */
+  name?: string;
   webhooks?: readonly Partial<WebhookDescription>[];
   objects?: readonly KubeObject[];
   deployment?: JsonObject;
