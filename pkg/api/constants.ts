@@ -98,6 +98,8 @@ export const FINALIZER_ORPHAN = "orphan";
 export const COLLECTOR_FINALIZERS: readonly string[] = [FINALIZER_ORPHAN, "foregroundDeletion"];
 /** Keeps a ClusterCatalog until its content is neither stored nor served. */
 export const FINALIZER_DELETE_SERVER_CACHE = `${GROUP}/delete-server-cache`;
+/** Finalizer of ExtensionPermissions: permission-manager removes it after it revoked the permissions. */
+export const FINALIZER_REVOKE_PERMISSIONS = `${GROUP}/revoke-permissions`;
 
 /** Types of the conditions of both kinds. */
 export const ConditionType = {

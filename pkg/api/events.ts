@@ -28,6 +28,11 @@ export const EVENTS = {
     on: PERMISSIONS,
     when: "permission-manager cannot verify the requested bundle, or it is not in the selected catalog.",
   },
+  NamespaceShared: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "permission-manager installs the extension into a namespace that it created for another one.",
+  },
   ServiceAccountIgnored: {
     type: "Warning",
     on: EXTENSION,

@@ -1,5 +1,6 @@
 import { LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../api/k8s.ts";
+import { mapInParallel } from "../async/concurrency.ts";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
 import { buildGrantObjects, type Grant, isGrantName, readGrantedRules } from "../permissions/grantObjects.ts";
@@ -10,9 +11,11 @@ import { getObjectKey } from "../release/identity.ts";
 /** Field manager of everything that permission-manager writes. */
 export const PERMISSION_FIELD_MANAGER = "permission-manager";
 
+/** An extension has about eight objects, which do not depend on each other. */
+const WRITES_AT_ONCE = 8;
 const RBAC = "rbac.authorization.k8s.io/v1";
 /** The kinds that permission-manager creates for an extension, in the order in which it deletes them. */
-const KINDS = [
+export const GRANT_KINDS = [
   { apiVersion: RBAC, kind: "ClusterRoleBinding" },
   { apiVersion: RBAC, kind: "RoleBinding" },
   { apiVersion: RBAC, kind: "ClusterRole" },
@@ -41,7 +44,7 @@ export class GrantWriter {
   async read(extension: string, signal: AbortSignal): Promise<GrantedObjects> {
     const labelSelector = `${LABEL_PERMISSIONS_FOR}=${extension}`;
     const lists = await Promise.all(
-      KINDS.map(async (gvk) => (await this.#client.list(gvk, { labelSelector, signal })).items.map((item) => ({ ...item, ...gvk }))),
+      GRANT_KINDS.map(async (gvk) => (await this.#client.list(gvk, { labelSelector, signal })).items.map((item) => ({ ...item, ...gvk }))),
     );
     // Objects with the label but another name are not ours: permission-manager neither trusts nor deletes them.
     const objects = lists.flat().filter(({ metadata }) => isGrantName(metadata.name));
@@ -55,11 +58,11 @@ export class GrantWriter {
   async write(extension: string, namespace: string, grant: Grant, before: GrantedObjects): Promise<void> {
     const desired = buildGrantObjects(extension, namespace, grant, this.#controller);
     const live = new Map(before.objects.map((object) => [getObjectKey(object), object]));
-    for (const object of desired) {
+    await mapInParallel(desired, WRITES_AT_ONCE, async (object) => {
       const found = live.get(getObjectKey(object));
       live.delete(getObjectKey(object));
       if (!found || hasChanged(found, object)) await this.#client.apply(object, { fieldManager: PERMISSION_FIELD_MANAGER, force: true });
-    }
+    });
     await this.#delete([...live.values()]);
   }
 
@@ -69,7 +72,7 @@ export class GrantWriter {
   }
 
   async #delete(objects: readonly KubeObject[]): Promise<void> {
-    const order = (object: KubeObject): number => KINDS.findIndex(({ kind }) => kind === object.kind);
+    const order = (object: KubeObject): number => GRANT_KINDS.findIndex(({ kind }) => kind === object.kind);
     for (const object of objects.toSorted((a, b) => order(a) - order(b))) await this.#client.delete(toObjectRef(object));
   }
 }

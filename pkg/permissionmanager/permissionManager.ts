@@ -1,9 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, PERMISSION_POLICY } from "../api/constants.ts";
+import {
+  ANNOTATION_APPROVE,
+  API_VERSION,
+  CLUSTER_CATALOG,
+  CLUSTER_EXTENSION,
+  EXTENSION_PERMISSIONS,
+  LABEL_PERMISSIONS_FOR,
+  PERMISSION_POLICY,
+} from "../api/constants.ts";
 import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
+import type { KubeObject } from "../api/k8s.ts";
 import type { PermissionPolicy, PolicyGrant } from "../api/permissionPolicy.ts";
 import { systemClock } from "../async/clock.ts";
 import { Controller } from "../controller/controller.ts";
@@ -21,7 +31,7 @@ import type { Logger } from "../telemetry/log.ts";
 import { type Metrics, registerControllerMetrics, registerQueueMetrics } from "../telemetry/metrics.ts";
 import type { AdmissionGuard } from "./admissionGuard.ts";
 import { CreatedNamespaces } from "./createdNamespaces.ts";
-import { GrantWriter } from "./grantWriter.ts";
+import { GRANT_KINDS, GrantWriter } from "./grantWriter.ts";
 import { PermissionReconciler } from "./permissionReconciler.ts";
 import { computePermissionEvents } from "./permissionStatus.ts";
 
@@ -57,6 +67,8 @@ export class PermissionManager {
   readonly #extensions: Informer<ClusterExtension>;
   readonly #policies: Informer<PermissionPolicy>;
   readonly #catalogs: Informer<ClusterCatalog>;
+  /** Report deleted roles, bindings and ServiceAccounts, which the next reconcile creates again. */
+  readonly #grants: readonly Informer[];
   readonly #controller: Controller;
   readonly #events: EventRecorder;
 
@@ -72,6 +84,8 @@ export class PermissionManager {
     const reconciler = new PermissionReconciler({
       client,
       api: client,
+      known: { permissions: this.#permissions, extensions: this.#extensions, policies: this.#policies },
+      events: this.#events,
       catalogs: this.#catalogs,
       packages: contents,
       puller,
@@ -86,18 +100,31 @@ export class PermissionManager {
       admission: options.admission,
       now: () => new Date(),
     });
-    this.#permissions.onEvent(({ object }) => queue.add(object.metadata.name));
-    this.#extensions.onEvent(({ object, type }) => {
-      queue.add(object.metadata.name);
+    this.#permissions.onEvent(({ object, old }) => {
+      if (!old || hasNewRequest(old, object)) queue.add(object.metadata.name);
+    });
+    this.#extensions.onEvent(({ object, old, type }) => {
+      const { name } = object.metadata;
+      if (type !== "update" || !old || hasNewRequest(old, object) || reconciler.awaitsHealth(name)) queue.add(name);
       if (type === "delete") void puller.remove(object.metadata.name).catch((err: unknown) => log.warn({ err }, "images not removed"));
     });
     const enqueueAll = (): void => {
       for (const { metadata } of this.#permissions.list()) queue.add(metadata.name);
     };
     this.#policies.onEvent(enqueueAll);
-    this.#catalogs.onEvent(({ object, type }) => {
+    this.#catalogs.onEvent(({ object, old, type }) => {
       if (type === "delete") contents.forget(object.metadata.name);
-      for (const { metadata, status } of this.#permissions.list()) if (status?.state === "Failed") queue.add(metadata.name);
+      // A policy covers catalogs by their labels; other requests may wait for the content of the catalog.
+      const isRelabeled = !old || !isDeepStrictEqual(old.metadata.labels, object.metadata.labels);
+      for (const { metadata, status } of this.#permissions.list())
+        if (status?.state !== "Granted" || (isRelabeled && status.bundle?.catalog === object.metadata.name)) queue.add(metadata.name);
+    });
+    this.#grants = GRANT_KINDS.map((gvk) => {
+      const informer = new Informer(client, gvk, { labelSelector: LABEL_PERMISSIONS_FOR, transform: pickMetadata }, log);
+      informer.onEvent(({ type, object }) => {
+        if (type === "delete") queue.add(object.metadata.labels?.[LABEL_PERMISSIONS_FOR] ?? "");
+      });
+      return informer;
     });
     this.#controller = new Controller({
       name: NAME,
@@ -125,6 +152,20 @@ export class PermissionManager {
   }
 
   get #informers() {
-    return [this.#permissions, this.#extensions, this.#policies, this.#catalogs] as const;
+    return [this.#permissions, this.#extensions, this.#policies, this.#catalogs, ...this.#grants] as const;
   }
+}
+
+/** Reports whether anything except the status changed that decisions depend on. */
+function hasNewRequest({ metadata: old }: KubeObject, { metadata }: KubeObject): boolean {
+  return (
+    old.uid !== metadata.uid ||
+    old.generation !== metadata.generation ||
+    old.deletionTimestamp !== metadata.deletionTimestamp ||
+    old.annotations?.[ANNOTATION_APPROVE] !== metadata.annotations?.[ANNOTATION_APPROVE]
+  );
+}
+
+function pickMetadata({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  return { apiVersion, kind, metadata: withoutBulk({ apiVersion, kind, metadata }).metadata };
 }

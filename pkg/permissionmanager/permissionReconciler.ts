@@ -5,12 +5,14 @@ import {
   API_VERSION,
   CLUSTER_EXTENSION,
   ConditionType,
-  EXTENSION_PERMISSIONS,
+  FINALIZER_REVOKE_PERMISSIONS,
   PERMISSION_POLICY,
 } from "../api/constants.ts";
+import type { EventSink } from "../api/events.ts";
 import type { ExtensionPermissions, RequestedBundle } from "../api/extensionPermissions.ts";
 import { toObjectRef } from "../api/k8s.ts";
 import type { PermissionPolicy, PermissionPolicySpec, PolicyGrant } from "../api/permissionPolicy.ts";
+import type { SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import type { ReconcileContext, ReconcileOutcome } from "../controller/controller.ts";
 import { StatusWriter, UpdateError } from "../controller/statusWriter.ts";
 import { getErrorMessage } from "../errors/errors.ts";
@@ -19,9 +21,10 @@ import { formatTime } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
 import { type Grant, getGrantName } from "../permissions/grantObjects.ts";
-import { planGrant } from "../permissions/grantPlan.ts";
+import { planGrant, toRules } from "../permissions/grantPlan.ts";
 import { judgePermissions } from "../permissions/judgePermissions.ts";
 import { findExceededLimit, findUncovered } from "../permissions/policySelection.ts";
+import { findMissingRules, isEmptyRules } from "../rbac/ruleSets.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { AdmissionGuard } from "./admissionGuard.ts";
 import { type BundleRulesServices, type DerivedRules, deriveBundleRules, deriveSourceRules, UnverifiedRequest } from "./bundleRules.ts";
@@ -29,15 +32,23 @@ import { type CreatedNamespaces, NamespaceMissing } from "./createdNamespaces.ts
 import { type GrantedObjects, type GrantWriter, PERMISSION_FIELD_MANAGER } from "./grantWriter.ts";
 import { computePermissionsStatus, type GrantOutcome, type GrantScope } from "./permissionStatus.ts";
 
-const FINALIZER = "olm.operatorframework.io/revoke-permissions";
 /** The policy of extensions that name none. If it does not exist, its grant is `defaultGrant`, and everything else has the default of the API. */
 const DEFAULT_POLICY = "default";
 /** Delay before a request is checked again if its catalog, its namespace or the request may be about to change. */
 const RETRY_MS = 15_000;
 
+/** The last known objects that decisions depend on. Every change of one of them causes another reconcile. */
+export interface KnownObjects {
+  readonly permissions: { get(name: string): ExtensionPermissions | undefined };
+  readonly extensions: { get(name: string): ClusterExtension | undefined };
+  readonly policies: { get(name: string): PermissionPolicy | undefined };
+}
+
 /** What a reconcile uses. */
 export interface PermissionServices extends BundleRulesServices {
   readonly api: Pick<Client, "get" | "patch" | "delete">;
+  readonly known: KnownObjects;
+  readonly events: EventSink;
   readonly writer: GrantWriter;
   readonly namespaces: Pick<CreatedNamespaces, "ensure" | "delete">;
   readonly admission: Pick<AdmissionGuard, "check">;
@@ -47,6 +58,8 @@ export interface PermissionServices extends BundleRulesServices {
   readonly ignoresServiceAccounts: boolean;
   readonly now: () => Date;
 }
+
+const NOTHING: GrantedObjects = { objects: [], rules: { clusterRules: [], namespaceRules: new Map(), unknownKinds: [] } };
 
 /** The objects of one reconcile. */
 interface Subject {
@@ -66,19 +79,33 @@ interface Decision {
 /** Grants the permissions of one extension at a time. Idempotent: a reconcile that was stopped anywhere is completed by the next one. */
 export class PermissionReconciler {
   readonly #services: PermissionServices;
+  /** Extensions whose rules change when their bundle becomes healthy. */
+  readonly #awaitsHealth = new Set<string>();
 
   constructor(services: PermissionServices) {
     this.#services = services;
   }
 
+  /** Reports whether the rules of an extension change when its bundle becomes healthy. */
+  awaitsHealth(name: string): boolean {
+    return this.#awaitsHealth.has(name);
+  }
+
   /** @throws UpdateError, KubeError, RetryableError and TerminalError of the derivation */
   async reconcile(name: string, { log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
-    const { api, writer, admission } = this.#services;
-    const permissions = await api.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal });
-    if (!permissions) return undefined;
-    const extension = await api.get<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, { signal });
-    const granted = await writer.read(name, signal);
-    if (!extension || this.#isReleased(permissions, extension)) {
+    const { api, writer, admission, known } = this.#services;
+    const permissions = known.permissions.get(name);
+    if (!permissions) {
+      this.#awaitsHealth.delete(name);
+      return undefined;
+    }
+    // The informer may see the request before the extension.
+    const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
+    const extension = known.extensions.get(name) ?? (await api.get<ClusterExtension>(ref, { signal }));
+    const isReleased = !extension || this.#isReleased(permissions, extension);
+    // Without status, nothing was granted, or the grant was interrupted and is written again.
+    const granted = permissions.status || isReleased ? await writer.read(name, signal) : NOTHING;
+    if (isReleased) {
       await this.#revoke(permissions, granted, extension === undefined, signal);
       log.info("permissions revoked");
       return undefined;
@@ -120,7 +147,7 @@ export class PermissionReconciler {
     const { policy: policyName = DEFAULT_POLICY, namespace } = permissions.status ?? {};
     await writer.revoke(granted);
     if (isUninstalled && namespace !== undefined) {
-      const policy = await this.#readPolicy(policyName, signal);
+      const policy = this.#findPolicy(policyName);
       if (policy?.namespaces?.deletion === "Delete") await namespaces.delete(permissions.metadata.name, namespace);
     }
     // The garbage collector would delete it too, but may need a while to discover the kind.
@@ -153,7 +180,7 @@ export class PermissionReconciler {
     const needsSources = extension.spec.config?.valuesFrom !== undefined && known !== undefined;
     if (!requested && !needsSources) return undefined;
     const policyName = getPolicyName(extension);
-    const policy = await this.#readPolicy(policyName, signal);
+    const policy = this.#findPolicy(policyName);
     if (!policy) return { outcome: reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)} does not exist: create it`) };
     try {
       const derived = requested
@@ -172,6 +199,9 @@ export class PermissionReconciler {
       const approvedDigest = permissions.metadata.annotations?.[ANNOTATION_APPROVE];
       const lastApproved = permissions.status?.approvedDigest;
       const plan = planGrant({ current: granted.rules, judged, approvedDigest, lastApproved, isSettled });
+      const hasMore = !isEmptyRules(findMissingRules(plan.rules, toRules(judged)));
+      if (!isSettled && (hasMore || policy.standing === "WhileChanging")) this.#awaitsHealth.add(extension.metadata.name);
+      else this.#awaitsHealth.delete(extension.metadata.name);
       const outcome: GrantOutcome = {
         kind: "planned",
         plan,
@@ -195,15 +225,32 @@ export class PermissionReconciler {
     if (outcome.plan.state !== "Granted" && granted.objects.length === 0) return decision;
     const { name } = extension.metadata;
     try {
-      const { createdFor } = await this.#services.namespaces.ensure(name, derived.namespace, policy);
+      const { namespace } = derived;
+      // The ServiceAccount is in the namespace.
+      const isFirst = !granted.objects.some(({ kind, metadata }) => kind === "ServiceAccount" && metadata.namespace === namespace.name);
+      if (isFirst) await this.#ensureNamespace(extension, namespace, policy);
       const grant: Grant =
         outcome.access === "ReadOnly" ? { rules: outcome.plan.rules, readRules: derived.readRules } : { rules: outcome.plan.rules };
-      await this.#services.writer.write(name, derived.namespace.name, grant, granted);
-      return createdFor === undefined || createdFor === name ? decision : { ...decision, outcome: { ...outcome, namespaceOf: createdFor } };
+      await this.#services.writer.write(name, namespace.name, grant, granted);
+      return decision;
     } catch (err) {
       signal.throwIfAborted();
       return { outcome: reject(subject, err instanceof NamespaceMissing ? "Denied" : "Failed", getErrorMessage(err)), error: err };
     }
+  }
+
+  /** Creates the namespace of an extension, or reports that it belongs to another extension. @throws NamespaceMissing */
+  async #ensureNamespace(
+    extension: Readonly<ClusterExtension>,
+    namespace: SuggestedNamespace,
+    policy: PermissionPolicySpec,
+  ): Promise<void> {
+    const { namespaces, events } = this.#services;
+    const { name } = extension.metadata;
+    const { createdFor } = await namespaces.ensure(name, namespace, policy);
+    if (createdFor === undefined || createdFor === name) return;
+    const text = `namespace ${goQuote(namespace.name)} was created for ClusterExtension ${goQuote(createdFor)}: set spec.namespace of a new extension to use another one`;
+    events.record(extension, "Warning", "NamespaceShared", text);
   }
 
   async #report({ permissions, extension }: Subject, outcome: GrantOutcome, log: Logger, derived?: DerivedRules): Promise<void> {
@@ -223,24 +270,25 @@ export class PermissionReconciler {
     );
   }
 
-  async #readPolicy(name: string, signal: AbortSignal): Promise<PermissionPolicySpec | undefined> {
-    const { api, defaultGrant } = this.#services;
-    const found = await api.get<PermissionPolicy>({ ...PERMISSION_POLICY, name }, { signal });
-    return found?.spec ?? (name === DEFAULT_POLICY ? { grant: defaultGrant } : undefined);
+  #findPolicy(name: string): PermissionPolicySpec | undefined {
+    const { known, defaultGrant } = this.#services;
+    return known.policies.get(name)?.spec ?? (name === DEFAULT_POLICY ? { grant: defaultGrant } : undefined);
   }
 
   /** @returns false if the object changed, so that another reconcile follows. @throws UpdateError */
   async #addFinalizer(permissions: Readonly<ExtensionPermissions>): Promise<boolean> {
     const { finalizers = [] } = permissions.metadata;
-    return finalizers.includes(FINALIZER) || this.#setFinalizers(permissions, [...finalizers, FINALIZER]);
+    return (
+      finalizers.includes(FINALIZER_REVOKE_PERMISSIONS) || this.#setFinalizers(permissions, [...finalizers, FINALIZER_REVOKE_PERMISSIONS])
+    );
   }
 
   async #removeFinalizer(permissions: Readonly<ExtensionPermissions>): Promise<void> {
     const { finalizers = [] } = permissions.metadata;
-    if (finalizers.includes(FINALIZER))
+    if (finalizers.includes(FINALIZER_REVOKE_PERMISSIONS))
       await this.#setFinalizers(
         permissions,
-        finalizers.filter((each) => each !== FINALIZER),
+        finalizers.filter((each) => each !== FINALIZER_REVOKE_PERMISSIONS),
       );
   }
 

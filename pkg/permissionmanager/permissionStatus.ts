@@ -39,8 +39,6 @@ export type GrantOutcome =
       readonly bundle: RequestedBundle | undefined;
       readonly before: RequiredRules;
       readonly access: "Full" | "ReadOnly";
-      /** The other extension that the namespace was created for. */
-      readonly namespaceOf?: string;
       readonly risks: readonly JudgedRule[];
     }
   /** The request is denied as a whole, or cannot be verified. */
@@ -105,15 +103,11 @@ export function computePermissionEvents(
 function describeOutcome(outcome: GrantOutcome): string {
   if (outcome.kind === "uninstalling") return "the extension keeps its permissions until it is uninstalled";
   if (outcome.kind === "rejected") return outcome.message;
-  const { plan, bundle, namespaceOf } = outcome;
+  const { plan, bundle } = outcome;
   const subject = bundle ? `bundle ${bundle.name}` : "reading spec.config.valuesFrom";
   if (plan.state === "Denied") return `${subject}: the policy denies ${countText(plan.denied.length, "permission rule")}`;
   if (plan.state === "Pending") return `${subject}: ${countText(plan.pending.length, "permission rule")} must be approved`;
-  const note =
-    namespaceOf === undefined
-      ? ""
-      : `; its namespace was created for ClusterExtension "${namespaceOf}", and is deleted with it if the policy of that extension says so and no other uses it`;
-  return `${subject} has its ${countText(countRules(plan.rules), "permission rule")}${note}`;
+  return `${subject} has its ${countText(countRules(plan.rules), "permission rule")}`;
 }
 
 function getBundle(bundle: RequestedBundle | undefined): { bundle?: RequestedBundle } {

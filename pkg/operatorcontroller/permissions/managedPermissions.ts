@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
-import { API_VERSION, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, Reason } from "../../api/constants.ts";
+import { API_VERSION, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, FINALIZER_REVOKE_PERMISSIONS, Reason } from "../../api/constants.ts";
 import type { ExtensionPermissions, RequestedBundle } from "../../api/extensionPermissions.ts";
 import { newProblem, type Problem } from "../../api/problems.ts";
 import { TerminalError } from "../../errors/errors.ts";
@@ -190,7 +190,11 @@ export class ManagedPermissions {
     const owner = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid };
     const spec = bundle ? { bundle } : {};
     try {
-      const object: ExtensionPermissions = { ...EXTENSION_PERMISSIONS, metadata: { name, ownerReferences: [owner] }, spec };
+      const object: ExtensionPermissions = {
+        ...EXTENSION_PERMISSIONS,
+        metadata: { name, ownerReferences: [owner], finalizers: [FINALIZER_REVOKE_PERMISSIONS] },
+        spec,
+      };
       return await this.#options.client.create(object, { signal });
     } catch (err) {
       if (!isAlreadyExists(err)) throw err;
