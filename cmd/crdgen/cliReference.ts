@@ -296,17 +296,19 @@ function formatExitCodes(codes: readonly (readonly [code: string, meaning: strin
   return `${codes.map(([code, meaning]) => `${code}: ${prose(meaning)}`).join("; ")}.`;
 }
 
-/** Returns a section with the flags that all servers share, then a section for each server with its own flags. */
+/** Returns a section for each set of servers that share flags, larger sets first, then a section for each server with its own flags. */
 function serverSections(servers: readonly ServerHelp[]): string[] {
-  const [first, ...others] = servers;
-  const isShared = ({ name, description }: FlagHelp): boolean =>
-    others.every(({ flags }) => flags.some((flag) => flag.name === name && flag.description === description));
-  const shared = (first?.flags ?? []).filter(isShared);
-  const names = new Set(shared.map(({ name }) => name));
-  return [
-    `## ${servers.map(({ name }) => name).join(" and ")}\n\nFlags of both servers, in addition to \`--help\`:\n\n${flagList(shared)}\n`,
-    ...servers.map(({ name, flags }) => `## ${name}\n\n${flagList(flags.filter((flag) => !names.has(flag.name)))}\n`),
-  ];
+  const all = servers.flatMap(({ name, flags }) => flags.map((flag) => ({ server: name, flag })));
+  const shared = [...Map.groupBy(all, ({ flag }) => `${flag.name} ${flag.description}`).values()].flatMap(([first, ...others]) =>
+    first ? [{ flag: first.flag, title: joinList([first, ...others].map(({ server }) => server)), count: others.length + 1 }] : [],
+  );
+  const sections = [...Map.groupBy(shared, ({ title }) => title)].map(([title, group]) => ({ title, group, count: group[0]?.count ?? 0 }));
+  return sections
+    .toSorted((a, b) => b.count - a.count)
+    .map(({ title, group }, i) => {
+      const intro = i === 0 ? "Flags of all servers, in addition to `--help`:\n\n" : "";
+      return `## ${title}\n\n${intro}${flagList(group.map(({ flag }) => flag))}\n`;
+    });
 }
 
 /** Returns a list of flags. Flags with the same description share a line. */

@@ -7,11 +7,13 @@ import { flagHelp as catalogdFlags } from "../catalogd/flags.ts";
 import { CommandTerminal } from "../olmv1/cli/terminal.ts";
 import { olmv1 } from "../olmv1/program.ts";
 import { flagHelp as operatorControllerFlags } from "../operator-controller/flags.ts";
+import { flagHelp as permissionManagerFlags } from "../permission-manager/flags.ts";
 import { renderApiReference } from "./apiReference.ts";
 import { buildCatalogApiDocument, renderCatalogApiReference } from "./catalogApiReference.ts";
 import { buildChartFiles } from "./chartFiles.ts";
 import { renderCliReference } from "./cliReference.ts";
 import { listProgramMetrics, renderEventReference, renderMetricReference, renderProblemReference } from "./monitoringReference.ts";
+import { renderRiskReference } from "./riskReference.ts";
 import { renderBundleRuleReference, renderCatalogRuleReference } from "./ruleReference.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -26,6 +28,7 @@ export function generateFiles(): Map<string, string> {
   const servers = [
     { name: "catalogd", flags: catalogdFlags() },
     { name: "operator-controller", flags: operatorControllerFlags() },
+    { name: "permission-manager", flags: permissionManagerFlags() },
   ];
   return new Map([
     ...crds,
@@ -38,5 +41,6 @@ export function generateFiles(): Map<string, string> {
     ["docs/reference/events.md", renderEventReference()],
     ["docs/reference/metrics.md", renderMetricReference(listProgramMetrics())],
     ["docs/reference/problems.md", renderProblemReference()],
+    ["docs/reference/risk-classes.md", renderRiskReference()],
   ]);
 }

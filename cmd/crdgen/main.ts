@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { generateFiles } from "./generatedFiles.ts";
 
-const USAGE = `Writes generated files: config/crd/*.yaml, docs/reference/{api,bundle-rules,catalog-rules,catalogd-api,cli,events,metrics,problems}.md,
+const USAGE = `Writes generated files: config/crd/*.yaml, docs/reference/{api,bundle-rules,catalog-rules,catalogd-api,cli,events,metrics,problems,risk-classes}.md,
 and the files of the Helm chart in config/helm that are generated from config/.
 
   --root DIR   folder to write to (default: the root of the repository)

@@ -29,7 +29,7 @@ export function renderEventReference(): string {
 
 # Events
 
-operator-controller and catalogd record each action as an Event about the extension or catalog. Events about Secrets, which contain the certificates of the servers, are in the namespace of the servers, all others in namespace \`default\`.
+The servers record each action as an Event about the extension, its ExtensionPermissions or the catalog. Events about Secrets, which contain the certificates of the servers, are in the namespace of the servers, all others in namespace \`default\`.
 
 \`\`\`
 kubectl events --for clusterextension/NAME
@@ -103,9 +103,9 @@ export function renderMetricReference(programs: readonly ProgramMetrics[]): stri
 
 # Metrics
 
-Both servers serve their metrics at \`/metrics\`: over TLS on \`--metrics-bind-address\`, or without a certificate on \`--health-probe-bind-address\`.
+catalogd and operator-controller serve their metrics at \`/metrics\`: over TLS on \`--metrics-bind-address\`, or without a certificate on \`--health-probe-bind-address\`. permission-manager serves the \`controller_runtime_*\`, \`workqueue_*\`, \`rest_client_*\` and \`leader_election_*\` metrics below on \`--health-probe-bind-address\`.
 Durations are in seconds, sizes in bytes, and times in seconds since the epoch.
-Both servers also have the metrics of every Node.js process: \`process_*\` and \`nodejs_*\`. \`nodejs_eventloop_lag_max_seconds\` is the longest delay of the event loop since the last scrape.
+All servers also have the metrics of every Node.js process: \`process_*\` and \`nodejs_*\`. \`nodejs_eventloop_lag_max_seconds\` is the longest delay of the event loop since the last scrape.
 
 Labels \`extension\` and \`catalog\` have one value for each object; series are removed with their object. \`bundle\`, \`version\` and \`installed\` have one value for each extension.
 \`code\` is an HTTP status, or \`<error>\` without a response; \`method\` is an HTTP method: an apply is a \`PATCH\`.

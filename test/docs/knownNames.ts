@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { usage as catalogdUsage } from "../../cmd/catalogd/flags.ts";
 import { listProgramMetrics } from "../../cmd/crdgen/monitoringReference.ts";
 import { usage as operatorControllerUsage } from "../../cmd/operator-controller/flags.ts";
+import { usage as permissionManagerUsage } from "../../cmd/permission-manager/flags.ts";
 import { GROUP } from "../../pkg/api/constants.ts";
 import { buildOpenApiSchema, KINDS, type Structural } from "../../pkg/api/customResourceDefinitions.ts";
 import { idleCommandLine, listOptions } from "./commandLine.ts";
@@ -15,7 +16,7 @@ export function ownSchemas(): Map<string, Structural> {
 
 /** Returns every flag of the servers and every option of the command line, with hyphens. */
 export function knownFlags(): Set<string> {
-  const servers = (catalogdUsage() + operatorControllerUsage()).match(/^ {2}--[a-z0-9-]+/gm) ?? [];
+  const servers = (catalogdUsage() + operatorControllerUsage() + permissionManagerUsage()).match(/^ {2}--[a-z0-9-]+/gm) ?? [];
   return new Set([...servers.map((flag) => flag.trim()), ...listOptions(idleCommandLine()), "--help"]);
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
-import { API_VERSION, CLUSTER_EXTENSION, ConditionType, Reason } from "../../pkg/api/constants.ts";
+import { API_VERSION, CLUSTER_EXTENSION, ConditionType, PERMISSION_POLICY, Reason } from "../../pkg/api/constants.ts";
 import { EVENTS } from "../../pkg/api/events.ts";
 import { isObject } from "../../pkg/golang/members.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
@@ -18,6 +18,7 @@ const PAGES = pages();
 const ANCHORS = new Map(PAGES.map(({ path, anchors }) => [path, anchors]));
 /** Generated from the declarations of commands. */
 const CLI_REFERENCE = "docs/reference/cli.md";
+const OWN_VERSIONS: readonly string[] = [API_VERSION, PERMISSION_POLICY.apiVersion];
 const WRITTEN = PAGES.filter(({ path }) => path !== CLI_REFERENCE);
 
 /** Returns the problems that `judge` finds in the inline code of every page, with the page. */
@@ -41,7 +42,7 @@ function isBroken({ path }: Page, link: string): boolean {
 function documentProblems(document: unknown): string[] {
   if (!isObject(document)) return [];
   const isPart = document["apiVersion"] === undefined && isObject(document["spec"]);
-  if (!isPart && document["apiVersion"] !== API_VERSION) return [];
+  if (!isPart && !OWN_VERSIONS.includes(String(document["apiVersion"]))) return [];
   const schema = ownSchemas().get(isPart ? CLUSTER_EXTENSION : String(document["kind"]));
   return schema ? structuralProblems(schema, document, { isPart }) : [`unknown kind ${String(document["kind"])}`];
 }
