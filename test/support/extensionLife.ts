@@ -8,6 +8,7 @@ import {
   LABEL_PERMISSIONS_FOR,
 } from "../../pkg/api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
+import type { Client } from "../../pkg/kube/client.ts";
 import { readGrantedRules } from "../../pkg/permissions/grantObjects.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
@@ -45,6 +46,16 @@ export interface LifeTools {
   readonly audit: AuditTail;
 }
 
+/** Returns the rules in the roles that permission-manager wrote for an extension. */
+export async function readGrantedRoles(client: Client, name: string): Promise<RequiredRules> {
+  const labelSelector = `${LABEL_PERMISSIONS_FOR}=${name}`;
+  const lists = ["ClusterRole", "Role"].map(async (kind) => {
+    const { items } = await client.list({ apiVersion: RBAC, kind }, { labelSelector });
+    return items.map((item) => ({ ...item, apiVersion: RBAC, kind }));
+  });
+  return readGrantedRules(name, (await Promise.all(lists)).flat());
+}
+
 /** Installs, changes, upgrades, rolls back and uninstalls one extension with managed permissions, and samples its permissions in each phase. */
 export class ExtensionLife {
   readonly shape: BundleShape;
@@ -79,6 +90,7 @@ export class ExtensionLife {
       const { world } = this.#tools;
       if (shape.isDependency) {
         await this.#endPhase("install", "2.0.0");
+        await this.#failPods();
         await eventually(async () => expect(await world.world.extension(name)).toBeUndefined(), { timeoutMs: 180_000 });
       } else {
         await using _ = await this.#install();
@@ -87,6 +99,7 @@ export class ExtensionLife {
         await this.#upgrade();
         await this.#drift("2.0.0");
         await this.#rollBack();
+        await shape.last?.(world.client);
         await world.world.removed("ClusterExtension", name);
       }
       await eventually(async () =>
@@ -134,16 +147,7 @@ export class ExtensionLife {
       expect([names.includes(own), names.includes(other)]).toEqual([true, false]);
     });
     const reported = (await world.permissions(name)).status?.rules ?? [];
-    this.samples.push({ phase, reported, rules: await this.#readRules(), ownRoles: await this.#listOwnRoles() });
-  }
-
-  async #readRules(): Promise<RequiredRules> {
-    const labelSelector = `${LABEL_PERMISSIONS_FOR}=${this.name}`;
-    const lists = ["ClusterRole", "Role"].map(async (kind) => {
-      const { items } = await this.#tools.world.client.list({ apiVersion: RBAC, kind }, { labelSelector });
-      return items.map((item) => ({ ...item, apiVersion: RBAC, kind }));
-    });
-    return readGrantedRules(this.name, (await Promise.all(lists)).flat());
+    this.samples.push({ phase, reported, rules: await readGrantedRoles(world.client, name), ownRoles: await this.#listOwnRoles() });
   }
 
   async #listOwnRoles(): Promise<OwnRole[]> {

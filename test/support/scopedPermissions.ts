@@ -41,15 +41,17 @@ export function formatScopedPermission({ verb, resource, name, scope }: ScopedPe
 
 /**
  * Whether a request needs the permission. A create by apply is a patch with status 201, or a denied patch of a missing object; escalate and
- * bind are checked during the write of a role and of a binding.
+ * bind are checked during the write of a role and of a binding. Permissions on all objects of a kind in the cluster also apply in namespaces.
  */
 export function needsPermission(
   { verb: requestVerb, code, ref }: Request,
   { scope, group, resource, name, verb }: ScopedPermission,
 ): boolean {
-  if (ref.namespace !== scope || ref.group !== group || ref.subresource !== "") return false;
-  if (verb === "bind") return requestVerb === "patch" && ref.resource.endsWith("rolebindings");
-  if (ref.resource !== resource || (name !== undefined && ref.name !== name)) return false;
+  const isInScope = ref.namespace === scope || (scope === "" && name === undefined);
+  if (!isInScope || ref.group !== group) return false;
+  const requested = ref.subresource === "" ? ref.resource : `${ref.resource}/${ref.subresource}`;
+  if (verb === "bind") return requestVerb === "patch" && requested.endsWith("rolebindings");
+  if (requested !== resource || (name !== undefined && ref.name !== name)) return false;
   if (verb === "create") return requestVerb === "patch" && (code === 201 || code === 403);
   return requestVerb === (verb === "escalate" ? "patch" : verb);
 }

@@ -1,6 +1,6 @@
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
-import { thingDefinition, waitForDefinition } from "./definitions.ts";
+import { thingDefinition } from "./definitions.ts";
 import { propertiesFrom } from "./dependencyFixture.ts";
 import { eventually } from "./eventually.ts";
 import { flunderBundle, startFlunderServer } from "./flunderServer.ts";
@@ -30,8 +30,10 @@ export interface BundleShape {
   readonly requires?: readonly string[];
   /** Prepares the cluster before the extension is created. */
   readonly before?: (client: Client) => Promise<unknown>;
-  /** Runs once the objects exist. @returns what to dispose of at the end. */
+  /** Runs while version 1.0.0 is being installed. @returns what to dispose of at the end. */
   readonly during?: (client: Client) => Promise<AsyncDisposable | undefined>;
+  /** Runs before the uninstall. */
+  readonly last?: (client: Client) => Promise<unknown>;
 }
 
 const RBAC = "rbac.authorization.k8s.io/v1";
@@ -199,11 +201,7 @@ export const BUNDLE_SHAPES: readonly BundleShape[] = [
     what: "a definition whose custom resources are kept",
     files: (version) =>
       tinyBundle(version, { name: "kept", objects: [thingDefinition("kept.example.com"), ...listSettings("kept", version)] }),
-    during: async (client) => {
-      await waitForDefinition(client, thingDefinition("kept.example.com"));
-      await client.create({ apiVersion: "kept.example.com/v1", kind: "Thing", metadata: { name: "a", namespace: "default" } });
-      return undefined;
-    },
+    last: (client) => client.create({ apiVersion: "kept.example.com/v1", kind: "Thing", metadata: { name: "a", namespace: "default" } }),
   },
   {
     name: "leaving",
@@ -214,6 +212,7 @@ export const BUNDLE_SHAPES: readonly BundleShape[] = [
       await eventually(() => client.patch(crd, { status: { storedVersions: ["v1", "v2"] } }, { type: "merge", subresource: "status" }));
       return undefined;
     },
+    last: (client) => client.create({ apiVersion: "leaving.example.com/v2", kind: "Thing", metadata: { name: "a", namespace: "default" } }),
     files: (version) =>
       tinyBundle(version, {
         name: "leaving",
