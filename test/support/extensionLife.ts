@@ -9,6 +9,7 @@ import {
 } from "../../pkg/api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
+import { rulesFromDetails } from "../../pkg/operatorcontroller/permissions/permissions.ts";
 import { readGrantedRules } from "../../pkg/permissions/grantObjects.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
@@ -34,7 +35,7 @@ export interface PermissionSample {
   /** In the roles on the cluster. */
   readonly rules: RequiredRules;
   /** In the status. */
-  readonly reported: readonly (PolicyRule & { namespace?: string })[];
+  readonly reported: RequiredRules;
   /** The roles of the bundle, which the extension may only write if it has their permissions. */
   readonly ownRoles: readonly OwnRole[];
 }
@@ -146,7 +147,7 @@ export class ExtensionLife {
       const names = rules.flatMap(({ resourceNames = [] }) => resourceNames);
       expect([names.includes(own), names.includes(other)]).toEqual([true, false]);
     });
-    const reported = (await world.permissions(name)).status?.rules ?? [];
+    const reported = rulesFromDetails((await world.permissions(name)).status?.rules ?? []);
     this.samples.push({ phase, reported, rules: await readGrantedRoles(world.client, name), ownRoles: await this.#listOwnRoles() });
   }
 
