@@ -21,13 +21,8 @@ export interface AccountRef {
 
 /** Changes of ExtensionPermissions end a wait by their events; this is only the limit if an event is missed. */
 const POLL_MS = 5_000;
-/** How often a wait within a reconcile checks the last known ExtensionPermissions, in milliseconds. */
+/** How often a write checks whether it has write permissions, in milliseconds. */
 const CHECK_MS = 10;
-/**
- * How long a reconcile waits for a decision before it ends and reports it, in milliseconds. Most decisions take less, so that most reconciles need no
- * second attempt.
- */
-const DECISION_TIMEOUT_MS = 1_000;
 /** How long a write waits for write permissions, in milliseconds. */
 const ACCESS_TIMEOUT_MS = 10_000;
 
@@ -97,22 +92,26 @@ export class ManagedPermissions {
   }
 
   /**
-   * Requests the permissions for a bundle, or those to read the objects in `spec.config.valuesFrom` before the bundle is known. Waits a moment for the
-   * decision.
-   * @throws WaitingError Retrying while permission-manager has not decided, waits for an approval, or the policy denies them
+   * Requests the permissions for a bundle, or those to read the objects in `spec.config.valuesFrom` before the bundle is known.
+   * @returns undefined if they are granted; the error to report if permission-manager has not decided soon
+   * @throws WaitingError Retrying if they wait for an approval, the policy denies them, or permission-manager cannot verify the request
    */
-  async request(extension: Readonly<ClusterExtension>, bundle: RequestedBundle | undefined, signal: AbortSignal): Promise<void> {
+  async request(
+    extension: Readonly<ClusterExtension>,
+    bundle: RequestedBundle | undefined,
+    signal: AbortSignal,
+  ): Promise<WaitingError | undefined> {
     const known = this.#find(extension) ?? (await this.#create(extension, bundle, signal));
     if (bundle && !isSameBundle(known?.spec?.bundle, bundle)) await this.#patch(extension, { bundle }, signal);
     const isDecided = (now: ExtensionPermissions | undefined): boolean => isDecidedFor(now, extension, bundle);
-    const decided = isDecided(known) ? known : await this.#poll(extension, isDecided, DECISION_TIMEOUT_MS, signal);
     const subject = bundle ? `bundle ${goQuote(bundle.name)}` : "reading spec.config.valuesFrom";
     const waiting = `waiting for permission-manager to grant the permissions for ${subject}`;
-    if (!decided) throw this.#wait(extension, waiting, isDecided);
-    const state = decided.status?.state;
-    if (state === "Denied") throw this.#deny(extension, decided);
-    if (state === "Failed") throw this.#wait(extension, `${waiting}: ${getMessage(decided)}`, (now) => now?.status?.state !== state);
-    if (state === "Pending") throw this.#await(extension, decided);
+    if (!known || !isDecided(known)) return this.#wait(extension, waiting, isDecided);
+    const state = known.status?.state;
+    if (state === "Denied") throw this.#deny(extension, known);
+    if (state === "Failed") throw this.#wait(extension, `${waiting}: ${getMessage(known)}`, (now) => now?.status?.state !== state);
+    if (state === "Pending") throw this.#await(extension, known);
+    return undefined;
   }
 
   /**
@@ -123,8 +122,11 @@ export class ManagedPermissions {
     const mayWrite = (now: ExtensionPermissions | undefined): boolean => now?.status?.access !== "ReadOnly";
     if (mayWrite(this.#find(extension))) return;
     await this.#patch(extension, { isChanging: true });
-    const restored = await this.#poll(extension, mayWrite, ACCESS_TIMEOUT_MS);
-    if (!restored) throw this.#wait(extension, "waiting for permission-manager to restore the write permissions", mayWrite);
+    for (let waited = 0; waited < ACCESS_TIMEOUT_MS; waited += CHECK_MS) {
+      if (mayWrite(this.#find(extension))) return;
+      await sleep(CHECK_MS);
+    }
+    throw this.#wait(extension, "waiting for permission-manager to restore the write permissions", mayWrite);
   }
 
   /** Lets permission-manager withhold write permissions again after a change that `acquireWrites` began. */
@@ -136,21 +138,6 @@ export class ManagedPermissions {
   #find({ metadata: { name, uid } }: Readonly<ClusterExtension>): ExtensionPermissions | undefined {
     const found = this.#options.find(name);
     return found?.metadata.ownerReferences?.some((owner) => owner.uid === uid) ? found : undefined;
-  }
-
-  /** Returns the last known request when it meets a condition; undefined if it does not in time. */
-  async #poll(
-    extension: Readonly<ClusterExtension>,
-    isMet: (now: ExtensionPermissions | undefined) => boolean,
-    timeoutMs: number,
-    signal?: AbortSignal,
-  ): Promise<ExtensionPermissions | undefined> {
-    for (let waited = 0; waited < timeoutMs; waited += CHECK_MS) {
-      const now = this.#find(extension);
-      if (now && isMet(now)) return now;
-      await sleep(CHECK_MS, undefined, signal ? { signal } : {});
-    }
-    return undefined;
   }
 
   /** Returns the error for permissions that wait for approval. */

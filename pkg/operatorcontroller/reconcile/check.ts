@@ -59,16 +59,17 @@ export function skipSuspended({ watches, sources }: Pick<Services, "watches" | "
 }
 
 /** Checks that the controller can act as the extension's ServiceAccount before later steps need it. */
-export function validate({ identities }: Pick<Services, "identities">): ReconcileStep<Observed, Authenticated> {
+export function validate({ identities, managed }: Pick<Services, "identities" | "managed">): ReconcileStep<Observed, Authenticated> {
   return {
     name: "Validate",
     async run(phase, { signal }) {
       const { extension, hidden, releases } = phase;
+      const isWithoutAccount = managed.covers(extension) && !managed.findAccount(extension);
       try {
         const own = await identities.clientFor(extension, signal);
         const hides = extension.spec.config?.valuesFrom !== undefined || !hidden.isEmpty;
         const client = hides ? own.withTextFilter((text) => hidden.hide(text)) : own;
-        return { ...phase, phase: "authenticated", client, changes: {} };
+        return { ...phase, phase: "authenticated", client, changes: {}, ...(isWithoutAccount ? { isWithoutAccount } : {}) };
       } catch (err) {
         releases.unknownBecause = getErrorMessage(err);
         return fail(phase, err);

@@ -1,30 +1,36 @@
 import { isDigestReference } from "../../api/imageReference.ts";
-import { stopWithoutStatus } from "../../controller/stepSequence.ts";
-import type { ReconcileStep, Resolved, Unpacked } from "../state/phases.ts";
+import { type Ended, stopWithoutStatus } from "../../controller/stepSequence.ts";
+import type { WaitingError } from "../state/conditionPoller.ts";
+import type { Phase, ReconcileStep, Resolved, Unpacked } from "../state/phases.ts";
 import type { Services } from "./services.ts";
 import { getPullReference } from "./unpack.ts";
+
+/** How long an extension waits for a decision before its status reports that it waits, in milliseconds. Most decisions take much less. */
+const QUIET_MS = 3_000;
+/** Delay before the reconcile that has the ServiceAccount, in milliseconds. */
+const AGAIN_MS = 1;
+
+type PermissionSteps = Pick<Services, "managed" | "memory" | "now">;
 
 /**
  * Requests the permissions to read the objects in `spec.config.valuesFrom`, if permission-manager grants those of the extension and has created no
  * ServiceAccount for it, and waits for them. Without such objects, the extension needs no permissions before its bundle is known.
  */
-export function requestSources({ managed }: Pick<Services, "managed">): ReconcileStep<Resolved> {
+export function requestSources(services: PermissionSteps): ReconcileStep<Resolved> {
+  const { managed } = services;
   return {
     name: "RequestSources",
     async run(phase, { signal }) {
       const { extension } = phase;
-      if (managed.covers(extension) && extension.spec.config?.valuesFrom && !managed.findAccount(extension))
-        await managed.request(extension, undefined, signal);
-      return phase;
+      if (!managed.covers(extension) || !extension.spec.config?.valuesFrom || managed.findAccount(extension)) return phase;
+      return continueOrWait(services, phase, await managed.request(extension, undefined, signal));
     },
   };
 }
 
-/** Delay before the reconcile that has the ServiceAccount, in milliseconds. */
-const AGAIN_MS = 1;
-
 /** Requests the permissions for the bundle if permission-manager grants those of the extension, and waits for them. */
-export function requestPermissions({ managed }: Pick<Services, "managed">): ReconcileStep<Unpacked> {
+export function requestPermissions(services: PermissionSteps): ReconcileStep<Unpacked> {
+  const { managed } = services;
   return {
     name: "RequestPermissions",
     async run(phase, { signal }) {
@@ -35,10 +41,28 @@ export function requestPermissions({ managed }: Pick<Services, "managed">): Reco
       const image = pulledImage ?? getPullReference(bundle);
       if (catalog === undefined || !isDigestReference(image)) return phase;
       const packageName = extension.spec.source.catalog?.packageName ?? "";
-      const isFirst = !managed.findAccount(extension);
-      await managed.request(extension, { catalog, packageName, name, version, image }, signal);
-      // Namespace and ServiceAccount exist now; the steps before this one did not know them.
-      return isFirst ? stopWithoutStatus(phase, { requeueAfterMs: AGAIN_MS }) : phase;
+      const undecided = await managed.request(extension, { catalog, packageName, name, version, image }, signal);
+      return continueOrWait(services, phase, undecided);
     },
   };
+}
+
+/**
+ * Returns the phase if permission-manager has decided. Otherwise ends the reconcile; the decision causes another one.
+ * @throws WaitingError if it has not decided for a while
+ */
+function continueOrWait<P extends Resolved | Unpacked>(
+  { managed, memory, now }: PermissionSteps,
+  phase: P,
+  undecided: WaitingError | undefined,
+): P | Ended<Phase> {
+  const remembered = memory.of(phase.extension);
+  if (undecided) {
+    remembered.undecidedSince ??= now();
+    if (now() - remembered.undecidedSince >= QUIET_MS) throw undecided;
+    return stopWithoutStatus(phase, { isPending: true, requeueAfterMs: QUIET_MS });
+  }
+  delete remembered.undecidedSince;
+  // The steps before this one did not know the ServiceAccount, and perhaps not the namespace.
+  return phase.isWithoutAccount ? stopWithoutStatus(phase, { requeueAfterMs: AGAIN_MS }) : phase;
 }

@@ -77,6 +77,8 @@ export interface ExtensionCacheEntry {
   reportedRequirements?: string;
   /** The last reported mistakes of its bundle. */
   reportedFlaws?: string;
+  /** Time since which the extension waits for the first decision about its permissions, in milliseconds since the epoch. */
+  undecidedSince?: number;
   /** The generation for which the controller reported that its ServiceAccount has no effect. */
   reportedAccountAt?: number;
   /** Field manager that last changed its spec or, if it is pinned to a revision, the pin. */

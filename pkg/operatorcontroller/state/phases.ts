@@ -38,6 +38,8 @@ export interface WithReleases extends WithExtension {
 export interface WithClient extends WithReleases {
   /** Client with the identity of the ServiceAccount in `spec.serviceAccount`. */
   readonly client: Client;
+  /** Set if permission-manager had not created the ServiceAccount, so that every request of `client` fails. */
+  readonly isWithoutAccount?: true;
   /** Written by the apply code; also available after a failure. */
   readonly changes: ClusterChanges;
   /** Set while an annotation pins the extension to an earlier release. */
