@@ -1,16 +1,27 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
-import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
-import type { KubeObject, ObjectRef } from "../api/k8s.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import {
+  API_VERSION,
+  CLUSTER_CATALOG,
+  CLUSTER_EXTENSION,
+  EXTENSION_PERMISSIONS,
+  LABEL_PERMISSIONS_FOR,
+  PERMISSION_POLICY,
+} from "../api/constants.ts";
+import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
+import type { GroupVersionKind, KubeObject, ObjectRef } from "../api/k8s.ts";
+import type { PermissionPolicy } from "../api/permissionPolicy.ts";
 import { LEASE, type Lease } from "../controller/lease.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
 import { readServerInfo } from "../kube/servedResources.ts";
 
-/** The two servers and the names of their objects on the cluster. */
+/** The servers and the names of their objects on the cluster. */
 export const PROGRAMS = [
   { program: "catalogd", lease: "catalogd-operator-lock" },
   { program: "operator-controller", lease: "9c4404e7.operatorframework.io" },
+  { program: "permission-manager", lease: "permission-manager.olm.operatorframework.io" },
 ] as const;
 export type ProgramName = (typeof PROGRAMS)[number]["program"];
 
@@ -37,25 +48,46 @@ export interface ClusterSnapshot {
   /** Admission policies by kind and name. */
   readonly policies: ReadonlyMap<string, SnapshotPart<KubeObject | undefined>>;
   readonly monitors: SnapshotPart<readonly KubeObject[] | undefined>;
+  readonly extensions: SnapshotPart<readonly ClusterExtension[]>;
+  readonly permissions: SnapshotPart<readonly ExtensionPermissions[]>;
+  readonly permissionPolicies: SnapshotPart<readonly PermissionPolicy[]>;
+  /** ServiceAccounts, roles and bindings with the label of permission-manager, without their content. */
+  readonly grants: SnapshotPart<readonly KubeObject[]>;
 }
 
-const DEFINITIONS = ["clustercatalogs.olm.operatorframework.io", "clusterextensions.olm.operatorframework.io"];
+const DEFINITIONS = ["clustercatalogs", "clusterextensions", "extensionpermissions", "permissionpolicies"].map(
+  (plural) => `${plural}.olm.operatorframework.io`,
+);
 const ADMISSION = "admissionregistration.k8s.io/v1";
-/** Policies of config/rbac, config/samples and config/admission. */
+/** Policies of config/rbac, config/samples, config/admission and config/permissions. */
 export const POLICIES = [
   { apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name: "operator-controller-dependencies" },
   { apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name: "clusterextension-service-accounts" },
   { apiVersion: ADMISSION, kind: "MutatingAdmissionPolicyBinding", name: "clustercatalog-name-label" },
+  { apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name: "olmv1-permission-manager" },
+  { apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name: "olmv1-granted-objects" },
+  { apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name: "olmv1-extension-identities" },
+  { apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name: "olmv1-extension-permissions" },
 ] as const;
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG };
+const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION };
+const RBAC = "rbac.authorization.k8s.io/v1";
+/** The kinds that permission-manager creates for extensions. */
+const GRANTED_KINDS: readonly GroupVersionKind[] = [
+  { apiVersion: "v1", kind: "ServiceAccount" },
+  ...["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map((kind) => ({ apiVersion: RBAC, kind })),
+];
 const SERVICE_MONITOR = { apiVersion: "monitoring.coreos.com/v1", kind: "ServiceMonitor" };
 
 /** Reads the state of the cluster. @throws Error if the API server is unreachable or rejects the credentials */
 export async function readSnapshot(client: Client, namespace: string, signal: AbortSignal): Promise<ClusterSnapshot> {
   const server = await readServerInfo(client, signal);
   const get = (ref: ObjectRef): Promise<SnapshotPart<KubeObject | undefined>> => readAnswer(() => client.get(ref, { signal }), undefined);
+  const listAll = <T extends KubeObject>(kind: GroupVersionKind): Promise<SnapshotPart<readonly T[]>> =>
+    readAnswer(async () => (await client.list<T>(kind, { signal })).items, []);
   const programs = PROGRAMS.map(async ({ program, lease }): Promise<ProgramSnapshot> => {
-    const names = [`${program}-serving-cert`, `${program}-cert`];
+    // permission-manager reads no Secrets, and has no certificate.
+    const names = program === "permission-manager" ? [] : [`${program}-serving-cert`, `${program}-cert`];
     return {
       program,
       deployment: await get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: `${program}-controller-manager` }),
@@ -71,10 +103,20 @@ export async function readSnapshot(client: Client, namespace: string, signal: Ab
       get({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name }),
     ),
     programs: await Promise.all(programs),
-    catalogs: await readAnswer(async () => (await client.list<ClusterCatalog>(CATALOG, { signal })).items, []),
+    catalogs: await listAll<ClusterCatalog>(CATALOG),
     policies: new Map(await Promise.all(POLICIES.map(async (ref) => [formatPolicyKey(ref), await get(ref)] as const))),
     monitors: await readAnswer(async () => (await client.list(SERVICE_MONITOR, { namespace, signal })).items, undefined),
+    extensions: await listAll<ClusterExtension>(EXTENSION),
+    permissions: await listAll<ExtensionPermissions>(EXTENSION_PERMISSIONS),
+    permissionPolicies: await listAll<PermissionPolicy>(PERMISSION_POLICY),
+    grants: await readAnswer(() => listGrants(client, signal), []),
   };
+}
+
+async function listGrants(client: Client, signal: AbortSignal): Promise<KubeObject[]> {
+  const options = { labelSelector: LABEL_PERMISSIONS_FOR, metadataOnly: true, signal };
+  const lists = GRANTED_KINDS.map(async (kind) => (await client.list(kind, options)).items.map((item) => ({ ...item, ...kind })));
+  return (await Promise.all(lists)).flat();
 }
 
 /** "Kind name". */

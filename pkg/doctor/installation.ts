@@ -1,10 +1,11 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
-import { SYSTEM_NAMESPACE } from "../api/constants.ts";
+import { ALPHA_VERSION, SYSTEM_NAMESPACE, VERSION } from "../api/constants.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
 import { formatAge } from "../golang/time.ts";
 import { formatList } from "../text/lists.ts";
 import { type ClusterSnapshot, type DoctorFinding, formatPolicyKey, POLICIES, reportOn } from "./clusterSnapshot.ts";
+import { readManagedMode } from "./programs.ts";
 
 /** A part of an OpenAPI schema. */
 interface Schema {
@@ -16,6 +17,8 @@ interface Schema {
 const API_SERVER = "API server";
 const LEAST_MINOR = 30;
 const APPLY = "kubectl apply -k config, or helm upgrade with the chart of this olmv1";
+/** Names of the policies that permission-manager needs. */
+const OF_PERMISSIONS = "olmv1-";
 /** Maximum number of fields listed in a message. */
 const NAMED_MAX = 5;
 
@@ -55,7 +58,8 @@ export function checkDefinitions({ definitions }: ClusterSnapshot, desired: Read
 
 function getSchema(crd: KubeObject | undefined): Schema {
   const { versions = [] } = (crd?.["spec"] ?? {}) as { versions?: { name: string; schema?: { openAPIV3Schema?: Schema } }[] };
-  return versions.find(({ name }) => name === "v1")?.schema?.openAPIV3Schema ?? {};
+  const version = versions.find(({ name }) => name === VERSION || name === ALPHA_VERSION);
+  return version?.schema?.openAPIV3Schema ?? {};
 }
 
 /** Returns the paths of all fields, parents before children. */
@@ -79,6 +83,26 @@ const ABSENT: Readonly<Record<(typeof POLICIES)[number]["name"], Pick<DoctorFind
     message: "it does not exist: users who may write an extension can use any ServiceAccount that operator-controller can impersonate",
     next: "kubectl apply -f config/samples/service-accounts.yaml",
   },
+  "olmv1-permission-manager": {
+    status: "problem",
+    message: "it does not exist: permission-manager grants nothing, because nothing limits it",
+    next: "kubectl apply -k config",
+  },
+  "olmv1-granted-objects": {
+    status: "problem",
+    message: "it does not exist: users who may write roles can add permissions to extensions",
+    next: "kubectl apply -k config",
+  },
+  "olmv1-extension-identities": {
+    status: "problem",
+    message: "it does not exist: users who may create Pods in the namespace of an extension have its permissions",
+    next: "kubectl apply -k config",
+  },
+  "olmv1-extension-permissions": {
+    status: "problem",
+    message: "it does not exist: approvals need no permission, and any user with write access can request permissions",
+    next: "kubectl apply -k config",
+  },
   "clustercatalog-name-label": {
     status: "ok",
     message: "it does not exist: catalogd adds the name labels of catalogs instead, shortly after they are created",
@@ -99,8 +123,10 @@ function replaceNamespace(next: string | undefined, namespace: string): string |
 }
 
 /** Checks whether the admission policies are bound. */
-export function checkPolicies({ policies, namespace }: ClusterSnapshot): DoctorFinding[] {
-  return POLICIES.flatMap((ref): DoctorFinding[] => {
+export function checkPolicies(facts: ClusterSnapshot): DoctorFinding[] {
+  const { policies, namespace } = facts;
+  const isManaged = readManagedMode(facts) !== "off";
+  return POLICIES.filter(({ name }) => isManaged || !name.startsWith(OF_PERMISSIONS)).flatMap((ref): DoctorFinding[] => {
     const check = formatPolicyKey(ref);
     return reportOn(check, policies.get(check) ?? { value: undefined }, (live): DoctorFinding[] =>
       live ? [{ check, status: "ok", message: "in force" }] : [absent(check, ref.name, namespace)],
@@ -108,7 +134,7 @@ export function checkPolicies({ policies, namespace }: ClusterSnapshot): DoctorF
   });
 }
 
-/** Checks whether Prometheus collects the metrics of both servers. */
+/** Checks whether Prometheus collects the metrics of catalogd and operator-controller. */
 export function checkMetrics({ monitors, namespace }: ClusterSnapshot): DoctorFinding[] {
   const check = "metrics";
   return reportOn(check, monitors, (found: readonly KubeObject[] | undefined): DoctorFinding[] => {

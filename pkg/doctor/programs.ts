@@ -4,7 +4,9 @@ import type { Condition, KubeObject } from "../api/k8s.ts";
 import { assessCertificates } from "../certificates/rotation.ts";
 import { getServingSecretName, listCertificateHostNames, parseServingSecret } from "../certificates/servingCertificate.ts";
 import { findLeader, type Lease } from "../controller/lease.ts";
-import { type ClusterSnapshot, type DoctorFinding, type ProgramSnapshot, reportOn } from "./clusterSnapshot.ts";
+import { type ClusterSnapshot, type DoctorFinding, type ProgramName, type ProgramSnapshot, reportOn } from "./clusterSnapshot.ts";
+
+const MANAGED_FLAG = "--managed-permissions=";
 
 /** The used parts of a Deployment. */
 interface Deployment {
@@ -17,11 +19,23 @@ function getDeployment({ deployment }: ProgramSnapshot): Deployment | undefined 
   return "value" in deployment ? (deployment.value as Deployment | undefined) : undefined;
 }
 
+/** The value of the operator-controller flag --managed-permissions; undefined if its Deployment does not exist or you may not read it. */
+export function readManagedMode({ programs }: Pick<ClusterSnapshot, "programs">): string | undefined {
+  const controller = programs.find(({ program }) => program === "operator-controller");
+  const deployment = controller && getDeployment(controller);
+  if (!deployment) return undefined;
+  const flag = deployment.spec?.template?.spec?.containers?.[0]?.args?.findLast((arg) => arg.startsWith(MANAGED_FLAG));
+  return flag?.slice(MANAGED_FLAG.length) ?? "on";
+}
+
 /** Checks whether all replicas of each server are ready and have the same version. */
-export function checkDeployments({ programs, namespace, now }: ClusterSnapshot, version: string): DoctorFinding[] {
+export function checkDeployments(snapshot: ClusterSnapshot, version: string): DoctorFinding[] {
+  const { programs, namespace, now } = snapshot;
   const findings = programs.flatMap((facts) => {
     const check = `Deployment ${facts.program}-controller-manager`;
     return reportOn(check, facts.deployment, (): DoctorFinding[] => {
+      if (facts.program === "permission-manager" && !getDeployment(facts) && readManagedMode(snapshot) === "off")
+        return [{ check, status: "ok", message: `it does not exist, and operator-controller has ${MANAGED_FLAG}off` }];
       const leader = getDeployment(facts) || !("value" in facts.lease) ? undefined : findLeader(facts.lease.value, now);
       if (leader === undefined) return [checkDeployment(check, getDeployment(facts), namespace)];
       const message = `it does not exist, because ${leader.identity} runs ${facts.program} outside the cluster, as olmv1 dev does`;
@@ -61,14 +75,14 @@ function checkVersions(programs: readonly ProgramSnapshot[], version: string): D
   const images = programs.flatMap((facts) => getDeployment(facts)?.spec?.template?.spec?.containers?.[0]?.image ?? []);
   if (images.length < 2) return [];
   const check = "versions";
-  const [first = "", second = ""] = images;
-  if (first !== second) {
-    const message = `the servers run different images: ${images.join(" and ")}`;
-    return [{ check, status: "warning", message, next: "use the same image in both Deployments" }];
+  const [first = "", ...others] = new Set(images);
+  if (others.length > 0) {
+    const message = `the servers run different images: ${[first, ...others].join(" and ")}`;
+    return [{ check, status: "warning", message, next: "use the same image in all Deployments" }];
   }
   const tag = /:v?(\d+\.\d+\.\d+[^:/@]*)$/.exec(first)?.[1];
   if (tag === undefined)
-    return [{ check, status: "ok", message: `both servers run ${first}, whose tag is not a version; this olmv1 is ${version}` }];
+    return [{ check, status: "ok", message: `all servers run ${first}, whose tag is not a version; this olmv1 is ${version}` }];
   if (tag === version) return [{ check, status: "ok", message: `the servers and this olmv1 are ${version}` }];
   const message = `the servers are ${tag}, but this olmv1 is ${version}: their fields and rules may differ`;
   return [{ check, status: "warning", message, next: `use olmv1 ${tag}, or upgrade the servers` }];
@@ -107,15 +121,18 @@ const DAY_MS = 24 * 3_600_000;
  */
 const OVERDUE_DAYS = { "self-managed": 28, files: 7 } as const;
 
-/** Checks whether the serving certificates of the servers are valid for the names of their Services, and for how long. */
+/**
+ * Checks whether the serving certificates of the servers are valid for the names of their Services, and for how long. permission-manager has none,
+ * because it reads no Secrets.
+ */
 export function checkCertificates(facts: ClusterSnapshot): DoctorFinding[] {
   return facts.programs.flatMap((program) => checkOne(program, facts));
 }
 
 function checkOne(facts: ProgramSnapshot, { now, namespace }: ClusterSnapshot): DoctorFinding[] {
   const args = getDeployment(facts)?.spec?.template?.spec?.containers?.[0]?.args;
-  if (!args) return [];
   const { program } = facts;
+  if (!args || program === "permission-manager") return [];
   const isOwn = args.includes("--serving-certificates=self-managed");
   if (!isOwn && !args.some((arg) => arg.startsWith("--tls-cert"))) {
     const message =
@@ -131,7 +148,7 @@ function checkOne(facts: ProgramSnapshot, { now, namespace }: ClusterSnapshot): 
 }
 
 interface CertificateRef {
-  readonly program: "catalogd" | "operator-controller";
+  readonly program: Exclude<ProgramName, "permission-manager">;
   readonly name: string;
   readonly namespace: string;
   readonly isOwn: boolean;

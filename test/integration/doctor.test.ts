@@ -21,11 +21,12 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
 
   beforeAll(async () => {
     for (const object of await renderKustomization("config")) await cluster.client.apply(object, { fieldManager: "test", force: true });
-    for (const program of ["catalogd", "operator-controller"] as const) {
+    for (const program of ["catalogd", "operator-controller", "permission-manager"] as const) {
       const replicas = await Replicas.start(cluster, program);
       programs.push(replicas);
       const [port = 0] = await findFreePorts(1);
-      const flags = ["--serving-certificates=self-managed", `--metrics-bind-address=127.0.0.1:${port}`];
+      const certificates = ["--serving-certificates=self-managed", `--metrics-bind-address=127.0.0.1:${port}`];
+      const flags = program === "permission-manager" ? [] : certificates;
       if (program === "catalogd") flags.push(`--external-address=catalogd-service.${SYSTEM_NAMESPACE}.svc`);
       const replica = await replicas.add(program, flags);
       await replicas.ready(replica);
@@ -42,7 +43,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
   const summarize = (findings: readonly DoctorFinding[]): string[] =>
     findings.filter(({ status }) => status !== "ok").map(({ status, check }) => `${status}: ${check}`);
 
-  test("olmv1 doctor reports no problem for the objects of config when both servers run", async () => {
+  test("olmv1 doctor reports no problem for the objects of config when all servers run", async () => {
     await eventually(async () => {
       const { code, findings } = await runDoctor();
       expect([code, summarize(findings)]).toEqual([
@@ -60,7 +61,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
       JSON.parse((await runCli(["version", "--kubeconfig", cluster.kubeconfig, "-o", "json"])).out);
     const current = { version: PROGRAM_VERSION };
     expect(await readVersions()).toMatchObject({
-      servers: { catalogd: current, "operator-controller": current },
+      servers: { catalogd: current, "operator-controller": current, "permission-manager": current },
       kubernetes: { version: expect.stringMatching(/^v1\./) },
     });
     // A leader that stops releases its Lease, so the test writes the Lease that a crashed leader leaves.
@@ -74,7 +75,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     });
   });
 
-  test("olmv1 doctor exits with 1 and reports the problems when neither server runs", async () => {
+  test("olmv1 doctor exits with 1 and reports the problems when no server runs", async () => {
     for (const each of programs) await each.stop();
     const secret = { apiVersion: "v1", kind: "Secret", namespace: SYSTEM_NAMESPACE, name: "catalogd-serving-cert" };
     await cluster.client.patch(secret, { data: { "tls.key": "" } }, { type: "merge" });
@@ -87,12 +88,13 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
         "problem: Deployment catalogd-controller-manager",
         "problem: leader of catalogd",
         "problem: leader of operator-controller",
+        "problem: leader of permission-manager",
         "problem: certificate of catalogd",
       ],
     ]);
     const template = 'jsonpath={range .findings[?(@.status=="problem")]}{.check}{"\\n"}{end}';
     const run = await runCli(["doctor", "--kubeconfig", cluster.kubeconfig, "-o", template]);
-    expect([run.code, run.out.split("\n").length]).toEqual([1, 5]);
+    expect([run.code, run.out.split("\n").length]).toEqual([1, 6]);
   });
 
   test("olmv1 doctor exits with 2 when a user cannot read all objects, and lists each failed check", async () => {

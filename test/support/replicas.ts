@@ -19,7 +19,7 @@ const ELECTION = [
 ];
 
 /** A program that runs with several replicas. */
-export type ReplicatedProgram = "catalogd" | "operator-controller";
+export type ReplicatedProgram = "catalogd" | "operator-controller" | "permission-manager";
 
 /** One process among several: with its own ports, cache and token. */
 export interface Replica {
@@ -79,6 +79,7 @@ export class Replicas {
         "--shutdown-delay=2s",
       ],
       "operator-controller": ["--cache-path", cacheDir],
+      "permission-manager": ["--cache-path", cacheDir],
     };
     const args = [...Object.entries(own).flat(), ...specific[this.#program], ...ELECTION, ...flags];
     const process = new ServerProcess({

@@ -1,8 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_APPROVE, EXTENSION_PERMISSIONS, LABEL_PERMISSIONS_FOR, PERMISSION_POLICY } from "../../../pkg/api/constants.ts";
 import { buildCrd, KINDS } from "../../../pkg/api/customResourceDefinitions.ts";
+import type { ExtensionPermissions } from "../../../pkg/api/extensionPermissions.ts";
 import type { Condition, KubeObject } from "../../../pkg/api/k8s.ts";
+import type { PermissionPolicy } from "../../../pkg/api/permissionPolicy.ts";
 import { listCertificateHostNames } from "../../../pkg/certificates/servingCertificate.ts";
 import {
   type ClusterSnapshot,
@@ -116,14 +120,57 @@ function createSnapshot(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
     },
     policies: new Map(POLICIES.map((ref) => [formatPolicyKey(ref), { value: bound }])),
     monitors: { value: undefined },
+    extensions: { value: [] },
+    permissions: { value: [] },
+    permissionPolicies: { value: [] },
+    grants: { value: [] },
     ...parts,
   };
 }
 
+function createExtension(name: string, packageName: string, parts: { policy?: string; account?: string } = {}): ClusterExtension {
+  const { policy, account } = parts;
+  return {
+    metadata: { name },
+    spec: {
+      namespace: `${name}-system`,
+      source: { sourceType: "Catalog", catalog: { packageName } },
+      ...(policy === undefined ? {} : { install: { permissionPolicy: policy } }),
+      ...(account === undefined ? {} : { serviceAccount: { name: account } }),
+    },
+  } as ClusterExtension;
+}
+
+function createPermissions(
+  name: string,
+  { state, message = "", approval }: { state?: "Granted" | "Pending" | "Denied" | "Failed"; message?: string; approval?: string },
+): ExtensionPermissions {
+  return {
+    ...EXTENSION_PERMISSIONS,
+    metadata: { name, ...(approval === undefined ? {} : { annotations: { [ANNOTATION_APPROVE]: approval } }) },
+    status: {
+      ...(state ? { state } : {}),
+      conditions: [condition("Granted", "False", state ?? "x", message)],
+      ...(state === "Pending" ? { pendingDigest: "sha256:new" } : {}),
+    },
+  };
+}
+
+function createGrant(extension: string): KubeObject {
+  const metadata = { name: `olmv1-extension-${extension}`, labels: { [LABEL_PERMISSIONS_FOR]: extension } };
+  return { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata };
+}
+
+const createPolicy = (name: string, covers?: PermissionPolicy["spec"]["covers"]): PermissionPolicy => ({
+  ...PERMISSION_POLICY,
+  metadata: { name },
+  spec: covers ? { covers } : {},
+});
+
 const collectProblems = (facts: ClusterSnapshot): DoctorFinding[] =>
   collectFindings(facts, "0.1.0").filter(({ status }) => status !== "ok");
 const createWithCatalogd = (parts: ProgramParts): ClusterSnapshot =>
-  createSnapshot({ programs: [createProgram("catalogd", parts), createProgram("operator-controller")] });
+  createSnapshot({ programs: PROGRAMS.map(({ program }) => createProgram(program, program === "catalogd" ? parts : {})) });
 
 test("doctor reports no problems in a working installation", async () => {
   const facts = createSnapshot();
@@ -154,6 +201,7 @@ test("doctor suggests a fix for each problem when many parts of an installation 
         secret: undefined,
       }),
       createProgram("operator-controller", { ready: 1, lease: { renewTime: new Date(NOW - 900_000).toISOString() }, secret: damaged }),
+      { ...createProgram("permission-manager", { lease: undefined }), deployment: { value: undefined } },
     ],
     catalogs: {
       value: [
@@ -169,6 +217,11 @@ test("doctor suggests a fix for each problem when many parts of an installation 
     },
     policies: new Map(),
     monitors: { value: [] },
+    extensions: { value: [createExtension("argocd", "argocd-operator"), createExtension("strict", "p", { policy: "strict" })] },
+    permissions: {
+      value: [createPermissions("argocd", { state: "Pending", message: "bundle a.v1: 2 permission rules must be approved" })],
+    },
+    grants: { value: [createGrant("old")] },
   });
   expect(collectProblems(facts).every(({ next }) => next !== undefined)).toBe(true);
   await expect(formatDoctorReport({ width: 80, colour: false }, collectFindings(facts, "0.1.0"))).toMatchFileSnapshot(
@@ -305,7 +358,7 @@ describe("doctor in a broken installation", () => {
     const message = "it does not exist, because catalogd-abc runs catalogd outside the cluster, as olmv1 dev does";
     expect(collectFindings(outside(), "0.1.0")).toContainEqual({ check: "Deployment catalogd-controller-manager", status: "ok", message });
     const silent = outside({ lease: { renewTime: new Date(NOW - 200_000).toISOString() } });
-    expect(collectProblems(silent).filter(({ status }) => status === "problem")).toHaveLength(4);
+    expect(collectProblems(silent).filter(({ status }) => status === "problem")).toHaveLength(6);
   });
 
   test("doctor prints the number of checks that could not run", () => {
@@ -320,5 +373,115 @@ describe("doctor in a broken installation", () => {
     expect(collectProblems(createSnapshot({ catalogs: { value: [] } }))).toEqual([
       expect.objectContaining({ status: "warning", message: "no ClusterCatalog exists, so nothing can be installed" }),
     ]);
+  });
+});
+
+describe("doctor checks permissions", () => {
+  const argocd = createExtension("argocd", "argocd-operator");
+
+  test.for<[what: string, parts: Partial<ClusterSnapshot>, want: Partial<DoctorFinding>[]]>([
+    ["nothing for granted permissions", { permissions: { value: [createPermissions("argocd", { state: "Granted" })] } }, []],
+    [
+      "rules that wait for approval",
+      { permissions: { value: [createPermissions("argocd", { state: "Pending", message: "2 rules must be approved" })] } },
+      [{ status: "warning", message: "2 rules must be approved", next: "olmv1 permissions approve argocd" }],
+    ],
+    [
+      "an approval that lapsed",
+      { permissions: { value: [createPermissions("argocd", { state: "Pending", message: "1 rule", approval: "sha256:old" })] } },
+      [{ status: "warning", message: "1 rule; the last approval has lapsed, because the rules changed" }],
+    ],
+    [
+      "an approval that permission-manager has not read yet as pending",
+      { permissions: { value: [createPermissions("argocd", { state: "Pending", message: "1 rule", approval: "sha256:new" })] } },
+      [{ status: "warning", message: "1 rule" }],
+    ],
+    [
+      "denied rules",
+      { permissions: { value: [createPermissions("argocd", { state: "Denied", message: "the policy denies 1 rule" })] } },
+      [{ status: "problem", message: "the policy denies 1 rule", next: "olmv1 permissions show argocd" }],
+    ],
+    [
+      "a request that cannot be verified",
+      { permissions: { value: [createPermissions("argocd", { state: "Failed", message: "not in the catalog" })] } },
+      [{ status: "problem", message: "the request cannot be verified: not in the catalog" }],
+    ],
+    [
+      "a request without decision",
+      { permissions: { value: [createPermissions("argocd", {})] } },
+      [{ status: "warning", message: "permission-manager has not decided yet" }],
+    ],
+    [
+      "permissions of an extension that does not exist",
+      { permissions: { value: [createPermissions("gone", { state: "Granted" })] }, grants: { value: [createGrant("gone")] } },
+      [
+        { check: "ExtensionPermissions gone", status: "warning", next: "kubectl delete extensionpermissions gone" },
+        {
+          check: "permissions of gone",
+          message: "no extension needs ClusterRole olmv1-extension-gone: ClusterExtension gone does not exist",
+        },
+      ],
+    ],
+    [
+      "permissions of an extension with its own ServiceAccount",
+      { extensions: { value: [argocd, createExtension("own", "p", { account: "installer" })] }, grants: { value: [createGrant("own")] } },
+      [{ check: "permissions of own", message: expect.stringContaining("ClusterExtension own uses ServiceAccount installer") }],
+    ],
+    [
+      "a policy that does not exist",
+      { extensions: { value: [argocd, createExtension("strict", "p", { policy: "strict" })] } },
+      [{ check: "PermissionPolicy strict", status: "problem", next: "kubectl edit clusterextension strict" }],
+    ],
+    [
+      "a policy that covers no extension",
+      { permissionPolicies: { value: [createPolicy("default"), createPolicy("redis", { packages: ["redis-*"] })] } },
+      [
+        {
+          check: "PermissionPolicy redis",
+          status: "warning",
+          message: 'it covers no extension: covers.packages does not contain "argocd-operator"',
+          next: "kubectl edit permissionpolicy redis",
+        },
+      ],
+    ],
+    [
+      "a policy whose selector selects no catalog",
+      { permissionPolicies: { value: [createPolicy("default", { catalogs: { matchLabels: { tier: "certified" } } })] } },
+      [{ status: "warning", message: "it covers nothing: covers.catalogs selects no ClusterCatalog" }],
+    ],
+    [
+      "a policy with an invalid selector",
+      { permissionPolicies: { value: [createPolicy("x", { catalogs: { matchExpressions: [{ key: "a", operator: "Like" }] } })] } },
+      [{ status: "problem", message: 'covers.catalogs is invalid: "Like" is not a valid label selector operator' }],
+    ],
+    [
+      "that permissions cannot be listed",
+      { permissions: { refused: "forbidden" } },
+      [{ check: "ExtensionPermissions", status: "unknown" }],
+    ],
+  ])("doctor reports %s", ([, parts, want]) => {
+    const found = collectProblems(createSnapshot({ extensions: { value: [argocd] }, ...parts }));
+    expect(found).toEqual(want.map((one) => expect.objectContaining(one)));
+  });
+
+  test("doctor needs neither permission-manager nor its policies when operator-controller does not use it", () => {
+    const args = ["--leader-elect", "--serving-certificates=self-managed", "--managed-permissions=off"];
+    const facts = createSnapshot({
+      programs: PROGRAMS.map(({ program }) =>
+        program === "permission-manager"
+          ? { ...createProgram(program, { lease: undefined }), deployment: { value: undefined } }
+          : createProgram(program, { args }),
+      ),
+      policies: new Map([...createSnapshot().policies].filter(([name]) => !name.includes(" olmv1-"))),
+      grants: { value: [createGrant("gone")] },
+    });
+    expect(collectProblems(facts)).toEqual([]);
+  });
+
+  test("doctor does not report permissions of extensions with a ServiceAccount when operator-controller ignores it", () => {
+    const extensions = { value: [createExtension("own", "p", { account: "installer" })] };
+    const args = ["--leader-elect", "--serving-certificates=self-managed", "--managed-permissions=always"];
+    const programs = PROGRAMS.map(({ program }) => createProgram(program, { args }));
+    expect(collectProblems(createSnapshot({ programs, extensions, grants: { value: [createGrant("own")] } }))).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import { buildCrd, KINDS } from "../../../pkg/api/customResourceDefinitions.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { type ClusterSnapshot, type DoctorFinding, type FindingStatus, readSnapshot } from "../../../pkg/doctor/clusterSnapshot.ts";
 import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPolicies } from "../../../pkg/doctor/installation.ts";
+import { checkPermissions } from "../../../pkg/doctor/permissions.ts";
 import { checkCertificates, checkDeployments, checkLeases } from "../../../pkg/doctor/programs.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
@@ -58,6 +59,7 @@ export function collectFindings(facts: ClusterSnapshot, version: string): Doctor
     ...checkCertificates(facts),
     ...checkCatalogs(facts),
     ...checkPolicies(facts),
+    ...checkPermissions(facts),
     ...checkMetrics(facts),
   ];
 }

@@ -35,9 +35,9 @@ export function addDev(program: Command, terminal: Terminal): void {
 }
 
 const DOCTOR_HELP = `
-Checks the API server, CustomResourceDefinitions, catalogd and operator-controller with their leaders
-and certificates, catalogs, admission policies and metrics. The status of a check is "unknown" if you
-may not read an object that it needs, such as the Secret with a certificate.
+Checks the API server, CustomResourceDefinitions, the servers with their leaders and certificates,
+catalogs, admission policies, the permissions of extensions, and metrics. The status of a check is
+"unknown" if you may not read an object that it needs, such as the Secret with a certificate.
 
 Examples:
   olmv1 doctor
