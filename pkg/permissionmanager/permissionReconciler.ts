@@ -1,20 +1,13 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
-import {
-  ANNOTATION_APPROVE,
-  API_VERSION,
-  CLUSTER_EXTENSION,
-  ConditionType,
-  FINALIZER_REVOKE_PERMISSIONS,
-  PERMISSION_POLICY,
-} from "../api/constants.ts";
+import { ANNOTATION_APPROVE, API_VERSION, CLUSTER_EXTENSION, ConditionType, FINALIZER_REVOKE_PERMISSIONS } from "../api/constants.ts";
 import type { EventSink } from "../api/events.ts";
 import type { ExtensionPermissions, RequestedBundle } from "../api/extensionPermissions.ts";
 import { toObjectRef } from "../api/k8s.ts";
 import type { PermissionPolicy, PermissionPolicySpec, PolicyGrant } from "../api/permissionPolicy.ts";
 import type { SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import type { ReconcileContext, ReconcileOutcome } from "../controller/controller.ts";
-import { StatusWriter, UpdateError } from "../controller/statusWriter.ts";
+import { type StatusWriter, UpdateError } from "../controller/statusWriter.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
@@ -29,7 +22,7 @@ import type { Logger } from "../telemetry/log.ts";
 import type { AdmissionGuard } from "./admissionGuard.ts";
 import { type BundleRulesServices, type DerivedRules, deriveBundleRules, deriveSourceRules, UnverifiedRequest } from "./bundleRules.ts";
 import { type CreatedNamespaces, NamespaceMissing } from "./createdNamespaces.ts";
-import { type GrantedObjects, type GrantWriter, PERMISSION_FIELD_MANAGER } from "./grantWriter.ts";
+import { type GrantedObjects, type GrantWriter } from "./grantWriter.ts";
 import { computePermissionsStatus, type GrantOutcome, type GrantScope } from "./permissionStatus.ts";
 
 /** The policy of extensions that name none. If it does not exist, its grant is `defaultGrant`, and everything else has the default of the API. */
@@ -81,6 +74,8 @@ export class PermissionReconciler {
   readonly #services: PermissionServices;
   /** Extensions whose rules change when their bundle becomes healthy. */
   readonly #awaitsHealth = new Set<string>();
+  /** Digests of approved rules by extension: the informer may not know the last status yet, and a revocation must not be missed. */
+  readonly #approved = new Map<string, string>();
 
   constructor(services: PermissionServices) {
     this.#services = services;
@@ -97,6 +92,7 @@ export class PermissionReconciler {
     const permissions = known.permissions.get(name);
     if (!permissions) {
       this.#awaitsHealth.delete(name);
+      this.#approved.delete(name);
       return undefined;
     }
     // The informer may see the request before the extension.
@@ -106,7 +102,7 @@ export class PermissionReconciler {
     // Without status, nothing was granted, or the grant was interrupted and is written again.
     const granted = permissions.status || isReleased ? await writer.read(name, signal) : NOTHING;
     if (isReleased) {
-      await this.#revoke(permissions, granted, extension === undefined, signal);
+      await this.#revoke(permissions, granted, extension === undefined);
       log.info("permissions revoked");
       return undefined;
     }
@@ -123,6 +119,7 @@ export class PermissionReconciler {
     const decision = await this.#decide(subject, signal);
     if (!decision) return undefined;
     const applied = await this.#apply(subject, decision, signal);
+    if (applied.outcome.kind === "planned" && applied.outcome.plan.approvedDigest === undefined) this.#approved.delete(name);
     await this.#report(subject, applied.outcome, log, applied.derived);
     if (applied.error instanceof UnverifiedRequest || applied.error instanceof NamespaceMissing) return { requeueAfterMs: RETRY_MS };
     if (applied.error !== undefined) throw applied.error;
@@ -137,12 +134,7 @@ export class PermissionReconciler {
     return hasOwnAccount || isDeleted || isOfAnother(permissions, extension);
   }
 
-  async #revoke(
-    permissions: Readonly<ExtensionPermissions>,
-    granted: GrantedObjects,
-    isUninstalled: boolean,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #revoke(permissions: Readonly<ExtensionPermissions>, granted: GrantedObjects, isUninstalled: boolean): Promise<void> {
     const { api, writer, namespaces } = this.#services;
     const { policy: policyName = DEFAULT_POLICY, namespace } = permissions.status ?? {};
     await writer.revoke(granted);
@@ -197,17 +189,19 @@ export class PermissionReconciler {
       const judged = judgePermissions(rules, policy, risks);
       const isSettled = requested !== undefined && isInstalledAndHealthy(extension, requested);
       const approvedDigest = permissions.metadata.annotations?.[ANNOTATION_APPROVE];
-      const lastApproved = permissions.status?.approvedDigest;
+      const { name } = extension.metadata;
+      const lastApproved = this.#approved.get(name) ?? permissions.status?.approvedDigest;
       const plan = planGrant({ current: granted.rules, judged, approvedDigest, lastApproved, isSettled });
+      if (plan.approvedDigest !== undefined) this.#approved.set(name, plan.approvedDigest);
       const hasMore = !isEmptyRules(findMissingRules(plan.rules, toRules(judged)));
-      if (!isSettled && (hasMore || policy.standing === "WhileChanging")) this.#awaitsHealth.add(extension.metadata.name);
-      else this.#awaitsHealth.delete(extension.metadata.name);
+      if (!isSettled && (hasMore || policy.standing === "WhileChanging")) this.#awaitsHealth.add(name);
+      else this.#awaitsHealth.delete(name);
       const outcome: GrantOutcome = {
         kind: "planned",
         plan,
         bundle: requested,
         before: granted.rules,
-        risks: judged.filter((one) => one.outcome === "Granted" && one.risk !== undefined),
+        risks: judged.filter(({ outcome, risk }) => risk !== undefined && (outcome === "Granted" || plan.state === "Granted")),
         access: policy.standing === "WhileChanging" && isSettled && !permissions.spec?.isChanging ? "ReadOnly" : "Full",
       };
       return { outcome, policy, derived };
