@@ -2,6 +2,7 @@ import { isDigestReference } from "../../api/imageReference.ts";
 import { type Ended, stopWithoutStatus } from "../../controller/stepSequence.ts";
 import type { WaitingError } from "../state/conditionPoller.ts";
 import type { Phase, ReconcileStep, Resolved, Unpacked } from "../state/phases.ts";
+import { toDigestReference } from "./pinInstalledImage.ts";
 import type { Services } from "./services.ts";
 import { getPullReference } from "./unpack.ts";
 
@@ -38,7 +39,8 @@ export function requestPermissions(services: PermissionSteps): ReconcileStep<Unp
       const { catalog = extension.status?.install?.catalog, name, version } = bundle;
       // A bundle that was rolled back keeps its request, and with it the permissions of both bundles.
       if (!managed.covers(extension) || held) return phase;
-      const image = pulledImage ?? getPullReference(bundle);
+      // A release that is restored is not pulled, and its reference may have a tag.
+      const image = pulledImage ?? toDigestReference(getPullReference(bundle), bundle.imageDigest);
       if (catalog === undefined || !isDigestReference(image)) return phase;
       const packageName = extension.spec.source.catalog?.packageName ?? "";
       const undecided = await managed.request(extension, { catalog, packageName, name, version, image }, signal);

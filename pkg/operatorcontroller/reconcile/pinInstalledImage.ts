@@ -86,7 +86,7 @@ function getDigest(reference: string): string | undefined {
 }
 
 /** Returns `reference` with `digest`. Returns a malformed reference unchanged, because the pull reports the error. */
-function toDigestReference(reference: string, digest: string | undefined): string {
+export function toDigestReference(reference: string, digest: string | undefined): string {
   const parsed = parse(reference);
   return digest === undefined || typeof parsed === "string" ? reference : formatCanonical(parsed, digest);
 }
