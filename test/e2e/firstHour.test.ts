@@ -69,7 +69,7 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
   test("the commands of the tutorial print the output that the page shows, and leave no objects", async () => {
     const untracked = await session.run(`git -C '${ROOT}' status --short --untracked-files`);
     await session.runPage(TUTORIAL, confirm);
-    expect(await session.run("kubectl get namespace kitchen --ignore-not-found; kubectl get ccat -o name")).toMatch(
+    expect(await session.run("kubectl get namespace teapot-operator-system --ignore-not-found; kubectl get ccat -o name")).toMatch(
       /^clustercatalog\S+\/hello-catalog\s*$/,
     );
     expect(await session.run(`git -C '${ROOT}' status --short --untracked-files`)).toBe(untracked);
@@ -79,7 +79,7 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
     const [describeIt = "", upgrade = "", uninstall = ""] = closing(/^Then try:/);
     expect(await session.run(describeIt)).toMatch(/^Status: +Ready$/m);
     expect(await session.run(confirm(upgrade))).toContain("hello: hello-operator.v1.2.0 (version 1.2.0) is installed and ready");
-    expect(await session.run(confirm(uninstall))).toContain("ServiceAccount hello/hello-installer deleted");
+    expect(await session.run(confirm(uninstall))).toContain("ClusterExtension hello deleted");
   });
 
   test("the commands of the page about installing an operator print the output that the page shows", async () => {
@@ -88,7 +88,7 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
   });
 
   test("olmv1 install without a terminal grants no permissions to a ServiceAccount that olmv1 did not create", async () => {
-    await session.run("kubectl -n hello create serviceaccount hello-installer");
+    await session.run("kubectl create namespace hello && kubectl -n hello create serviceaccount hello-installer");
     const install = "olmv1 install hello-operator --name hello --namespace hello --create-service-account --yes || true";
     expect(await session.run(install)).toContain(
       'ServiceAccount "hello/hello-installer" exists and was not created by olmv1 install: use --service-account hello-installer',
