@@ -102,7 +102,8 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
     expect((await readPermissions()).status).toMatchObject({ state: "Granted", policy: "default", serviceAccount: ACCOUNT });
   });
 
-  test.for<[who: keyof typeof clients, what: string, attempt: (client: Client) => Promise<unknown>, refusal: RegExp]>([
+  type Attempt = [who: keyof typeof clients, what: string, attempt: (client: Client) => Promise<unknown>, refusal: RegExp];
+  test.for<Attempt>([
     [
       "operator-controller",
       "write the status of a request",
@@ -121,6 +122,20 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
       (client) => client.create({ apiVersion: RBAC, kind: "ClusterRole", metadata: { name: "r", ...OWNED }, rules: EVERYTHING }),
       /cannot create resource "clusterroles"/,
     ],
+    ...["permission-manager-controller-manager", ACCOUNT].map(
+      (account): Attempt => [
+        "operator-controller",
+        `create a Secret with a token of ${account}`,
+        (client) =>
+          client.create({
+            apiVersion: "v1",
+            kind: "Secret",
+            metadata: { name: "t", namespace: SYSTEM_NAMESPACE, annotations: { "kubernetes.io/service-account.name": account } },
+            type: "kubernetes.io/service-account-token",
+          }),
+        /no Secret contains tokens/,
+      ],
+    ),
     [
       "permission-manager",
       "create a role with another name",
