@@ -177,7 +177,7 @@ describeWithPrivateCluster("olmv1 permissions", (cluster) => {
         "Risks:",
         "  RoleEscalation (root-equivalent): a holder can grant any permission: edit a role, or bind an existing one",
         "1 rule would wait for approval, and the installed bundle would keep its permissions",
-        "When operator-controller has requested them, approve them: olmv1 permissions approve car",
+        "  approve after the request: olmv1 permissions approve car",
         "",
       ].join("\n"),
     );

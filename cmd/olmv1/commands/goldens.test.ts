@@ -5,11 +5,15 @@ import { runCli, shownRun } from "../../../test/support/runCli.ts";
 const ROOT = join(import.meta.dirname, "../../..");
 const GOLDENS = join(ROOT, "test/goldens/cli");
 /** Folders for the placeholders in commands. */
-const PLACES = { HARBOUR: join(GOLDENS, "fixtures/catalogs/harbour"), SAMPLE: join(ROOT, "pkg/devcluster/sample") };
+const PLACES = {
+  HARBOUR: join(GOLDENS, "fixtures/catalogs/harbour"),
+  SAMPLE: join(ROOT, "pkg/devcluster/sample"),
+  POLICIES: join(GOLDENS, "fixtures/policies.yaml"),
+};
 
 /** Runs a command that reads no cluster, and compares its output with golden file `name`. */
 async function compare(name: string, command: string, width: number): Promise<void> {
-  const words = command.split(" ").map((word) => word.replace(/HARBOUR|SAMPLE/, (place) => PLACES[place as keyof typeof PLACES]));
+  const words = command.split(" ").map((word) => word.replace(/HARBOUR|SAMPLE|POLICIES/, (place) => PLACES[place as keyof typeof PLACES]));
   const { code, out, err } = await runCli(words, { width });
   const replacePaths = (text: string): string => text.replaceAll(PLACES.HARBOUR, "HARBOUR").replaceAll(PLACES.SAMPLE, "SAMPLE");
   await expect(shownRun(command, { code, out: replacePaths(out), err: replacePaths(err) })).toMatchFileSnapshot(
@@ -43,6 +47,8 @@ test.for([
   ["bundle-render", "bundle render SAMPLE/bundles/1.0.0 --namespace hello"],
   ["bundle-config-schema", "bundle config-schema SAMPLE/bundles/1.0.0"],
   ["catalog-diff", "catalog diff HARBOUR SAMPLE/catalog"],
+  ["policy-test", "permissions policy test manual -f POLICIES --bundle SAMPLE/bundles/1.2.0"],
+  ["policy-test-uncovered", "permissions policy test uncovered -f POLICIES --bundle SAMPLE/bundles/1.2.0 -n hello -o yaml"],
   ["completion-bash", "completion bash"],
   ["completion-zsh", "completion zsh"],
   ["completion-fish", "completion fish"],

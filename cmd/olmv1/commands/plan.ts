@@ -172,9 +172,9 @@ function permissionLines({ permissions = [], grant }: PlanFinding, screen: PlanS
   ];
 }
 
-function previewLines(permissions: NonNullable<PlanView["permissions"]>, extension: string, screen: PlanScreen): string[] {
+function previewLines(permissions: NonNullable<PlanView["permissions"]>, extension: string, screen: PlanScreen): (string | PlanLine)[] {
   if ("unknown" in permissions) return [`Permissions are unknown: ${permissions.unknown}`];
-  return formatPreview(screen, permissions, extension);
+  return formatPreview(screen, permissions, extension).map((text) => ({ text, isCommand: true })); // already wrapped
 }
 
 function listTexts(title: string, texts: readonly string[]): string[] {

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { InstallPlan, InstallPlanObject } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
-import { formatPlan, isMinorField } from "./plan.ts";
+import type { JudgedRule } from "../../../pkg/permissions/judgePermissions.ts";
+import type { PermissionPreview } from "../../../pkg/preview/permissionPreview.ts";
+import { formatPlan, isMinorField, type PlanView } from "./plan.ts";
 
 const object = (
   action: InstallPlanObject["action"],
@@ -42,6 +44,24 @@ Plan: hello.v1.1.0 (version 1.1.0, from catalog main)
 Why: it is the highest version
 `;
 const NO_CHANGE = "0 to create, 0 to change, 0 to delete, 1 unchanged\n";
+
+const EXEC: JudgedRule = {
+  namespace: "",
+  rule: { apiGroups: [""], resources: ["pods/exec"], verbs: ["get"] },
+  outcome: "Pending",
+  field: "grant",
+};
+const PREVIEW: PermissionPreview = {
+  state: "Pending",
+  judged: [EXEC],
+  added: [EXEC],
+  removed: { clusterRules: [], namespaceRules: new Map(), unknownKinds: [] },
+  pending: [EXEC],
+  denied: [],
+  pendingDigest: "sha256:2",
+  policy: { name: "default", spec: {}, exists: true },
+  account: { namespace: "hello", name: "olmv1-extension-hello" },
+};
 
 const MANAGE = ["create", "delete", "get", "list", "patch", "watch"];
 const DEPLOYMENT = "spec.template.spec.containers[name=manager].image";
@@ -94,7 +114,7 @@ test.for([80, 200])("formatPlan prints a plan in %i columns", async (width) => {
 });
 
 // Source: D-04.
-test.for<[what: string, parts: Partial<InstallPlan>, text: string]>([
+test.for<[what: string, parts: Partial<PlanView>, text: string]>([
   ["a plan without changes", {}, `${HEAD}\n${NO_CHANGE}\ndigest: sha256:1\n`],
   [
     "changes of objects and fields",
@@ -166,6 +186,34 @@ approve: kubectl annotate clusterextension hello --overwrite olm.operatorframewo
     `${HEAD.replace(/: hello.v1.0.0 .*/, " does not exist yet")}\n${NO_CHANGE}
 spec.approval is Manual: after you apply the ClusterExtension, status.plan contains the digest for approving this plan
 `,
+  ],
+  [
+    "permissions that change",
+    { permissions: PREVIEW },
+    `${HEAD}\n${NO_CHANGE}
+Permissions of ServiceAccount hello/olmv1-extension-hello with PermissionPolicy default ("manage" means create, get, list, watch, patch and delete):
+Added, after approval:
+  cluster-wide:
+    get pods/exec: all
+1 rule would wait for approval, and the installed bundle would keep its permissions
+  approve after the request: olmv1 permissions approve hello
+
+digest: sha256:1
+`,
+  ],
+  [
+    "that no permission changes",
+    { permissions: { ...PREVIEW, state: "Granted", added: [], pending: [] } },
+    `${HEAD}\n${NO_CHANGE}
+Permissions of ServiceAccount hello/olmv1-extension-hello with PermissionPolicy default: no change
+
+digest: sha256:1
+`,
+  ],
+  [
+    "why permissions are unknown",
+    { permissions: { unknown: "permissionpolicies is forbidden" } },
+    `${HEAD}\n${NO_CHANGE}\nPermissions are unknown: permissionpolicies is forbidden\n\ndigest: sha256:1\n`,
   ],
 ])("formatPlan prints %s", ([, parts, text]) => {
   expect(formatPlan({ ...PLAN, ...parts })).toBe(text);

@@ -22,7 +22,7 @@ import { withProgress } from "../../cli/progress.ts";
 import { confirm, type Terminal } from "../../cli/terminal.ts";
 import { formatPlacedRules, type PlacedRule } from "../grantedPermissions.ts";
 import { awaitRollout, reportRollout } from "../rollout.ts";
-import { MANAGE_NOTE, placeStatusRules } from "./permissionsText.ts";
+import { MANAGE_NOTE, placeStatusRules, wrapLine } from "./permissionsText.ts";
 
 /** Options of `olmv1 permissions approve`. */
 export interface ApprovePermissionsOptions extends ClusterOptions, WaitOptions {
@@ -69,10 +69,9 @@ export function formatApproval(
     return { ...one, note: `${one.note ?? ""}; the extension has it now` };
   });
   return [
-    `ExtensionPermissions ${metadata.name}: ${what} needs these permissions (${MANAGE_NOTE}):\n`,
-    formatPlacedRules(screen, rules),
-    `digest: ${pendingDigest}\n`,
-  ].join("");
+    ...wrapLine(screen, `ExtensionPermissions ${metadata.name}: ${what} needs these permissions (${MANAGE_NOTE}):`),
+    `${formatPlacedRules(screen, rules)}digest: ${pendingDigest}\n`,
+  ].join("\n");
 }
 
 function isHeld({ namespace, rule }: PlacedRule, current: RequiredRules): boolean {

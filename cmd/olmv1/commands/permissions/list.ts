@@ -3,6 +3,7 @@ import type { ExtensionPermissions, ExtensionPermissionsStatus } from "../../../
 import { formatAge } from "../../../../pkg/golang/time.ts";
 import { listExtensionPermissions } from "../../../../pkg/rollout/extensionPermissions.ts";
 import { withCluster } from "../../cli/cluster.ts";
+import { measureWidth } from "../../cli/columns.ts";
 import type { ClusterOptions } from "../../cli/options.ts";
 import { type ObjectOutputOptions, print, toPrintableObject } from "../../cli/output.ts";
 import { type Cell, formatTable, type Mood, type Styled } from "../../cli/table.ts";
@@ -12,6 +13,9 @@ type PermissionState = NonNullable<ExtensionPermissionsStatus["state"]>;
 
 const MOODS: Readonly<Record<PermissionState, Mood>> = { Granted: "good", Pending: "warning", Denied: "bad", Failed: "bad" };
 const HEAD = ["NAME", "STATE", "POLICY", "RULES", "BROAD", "NAMESPACE", "ACCESS", "AGE"];
+
+/** Columns to omit on a narrow terminal, in this order, so that names are not truncated. */
+const OPTIONAL = ["NAMESPACE", "ACCESS"];
 
 /** Options of `olmv1 permissions list`. */
 export interface ListPermissionsOptions extends ClusterOptions, ObjectOutputOptions {
@@ -53,7 +57,23 @@ export function formatPermissionsTable(
     status.access ?? "",
     formatAge(metadata.creationTimestamp, now),
   ]);
-  return formatTable(terminal, HEAD, rows);
+  const texts = OPTIONAL.map((_, count) => without(OPTIONAL.slice(0, count), rows));
+  const fits = ({ head, cells }: Columns): boolean => {
+    const lines = formatTable({ width: Number.POSITIVE_INFINITY, colour: false }, head, cells).split("\n");
+    return lines.every((line) => measureWidth(line) <= terminal.width);
+  };
+  const { head, cells } = texts.find(fits) ?? without(OPTIONAL, rows);
+  return formatTable(terminal, head, cells);
+}
+
+interface Columns {
+  readonly head: readonly string[];
+  readonly cells: readonly (readonly Cell[])[];
+}
+
+function without(omitted: readonly string[], rows: readonly (readonly Cell[])[]): Columns {
+  const isShown = (_: unknown, i: number): boolean => !omitted.includes(HEAD[i] ?? "");
+  return { head: HEAD.filter(isShown), cells: rows.map((row) => row.filter(isShown)) };
 }
 
 /** Returns the state of permissions; `Requested` if permission-manager has not decided yet. */

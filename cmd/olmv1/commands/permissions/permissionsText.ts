@@ -73,7 +73,9 @@ export function formatPreview(screen: Screen, { policy, account, ...decision }: 
     }),
     ...(isEmptyRules(removed) ? [] : ["Removed when the new bundle is healthy:", ...formatRemoved(screen, removed)]),
     ...withTitle("Risks:", formatRisks(screen, added)),
-    ...[...listPolicyNotes(policy), ...describeDecision(decision, name)].flatMap((text) => wrapLine(screen, text)),
+    ...[...listPolicyNotes(policy), ...describeDecision(decision)].flatMap((text) => wrapLine(screen, text)),
+    // Commands are not wrapped, so that users can copy them.
+    ...(decision.state === "Pending" ? [`  approve after the request: olmv1 permissions approve ${name}`] : []),
   ];
 }
 
@@ -81,13 +83,12 @@ function formatRemoved(screen: Screen, rules: RequiredRules): string[] {
   return toLines(formatGrants(screen, rules, "olmv1 rbac prints all"));
 }
 
-/** Describes what permission-manager would do, and the command that approves the rules. */
-function describeDecision({ state, problem, pending, denied, added }: PermissionDecision, name: string): string[] {
+/** Describes what permission-manager would do. */
+function describeDecision({ state, problem, pending, denied, added }: PermissionDecision): string[] {
   if (problem !== undefined) return [`The policy denies the bundle: ${problem}`];
   if (state === "Denied") return [`The policy denies ${formatCount(denied.length, "rule")}, so nothing would be granted`];
   if (state === "Granted") return added.length === 0 ? [] : ["permission-manager would grant them without approval"];
-  const text = `${formatCount(pending.length, "rule")} would wait for approval, and the installed bundle would keep its permissions`;
-  return [text, `When operator-controller has requested them, approve them: olmv1 permissions approve ${name}`];
+  return [`${formatCount(pending.length, "rule")} would wait for approval, and the installed bundle would keep its permissions`];
 }
 
 /** Returns lines with a title; none without lines. */

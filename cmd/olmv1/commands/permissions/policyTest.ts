@@ -48,7 +48,7 @@ export interface PolicyTestOptions extends ReleaseOptions, SelectionOptions {
 }
 
 /** A bundle, and what a policy decides about it. */
-export interface PolicyTest {
+interface PolicyTest {
   readonly policy: FoundPolicy;
   readonly bundle: string;
   readonly namespace: string;
@@ -148,17 +148,14 @@ function listUnknownKinds({ unknownKinds }: RequiredRules): string[] {
 }
 
 /** Formats the decision about each rule of a bundle. */
-export function formatPolicyTest(
-  screen: Pick<Terminal, "width">,
-  { policy, bundle, namespace, required, decision, notes }: PolicyTest,
-): string {
+function formatPolicyTest(screen: Pick<Terminal, "width">, { policy, bundle, namespace, required, decision, notes }: PolicyTest): string {
   const { judged, problem } = decision;
   const limits = getLimits(policy.spec);
   const who = `PermissionPolicy ${policy.name}`;
   const parts = [
     [
       ...wrapLine(screen, `${who}: bundle ${bundle} in namespace ${namespace} (${MANAGE_NOTE})`),
-      ...wrapLine(screen, problem === undefined ? "Covers: yes, within its limits" : `Denied: ${problem}`),
+      ...wrapLine(screen, problem === undefined ? "Covers: yes" : `Denied: ${problem}`),
       `Limits: ${countRules(required)} of ${limits.rules} rules, ${required.namespaceRules.size} of ${formatCount(limits.namespaces, "namespace")}`,
       ...notes.flatMap((note) => wrapLine(screen, `Note: ${note}`)),
     ],

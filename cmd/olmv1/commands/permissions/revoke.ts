@@ -19,7 +19,7 @@ import { EXIT } from "../../cli/errors.ts";
 import type { ReleaseOptions } from "../../cli/options.ts";
 import { confirm, suggestNext, type Terminal } from "../../cli/terminal.ts";
 import { formatPlacedRules } from "../grantedPermissions.ts";
-import { MANAGE_NOTE, placeJudgedRules, wrapLine } from "./permissionsText.ts";
+import { MANAGE_NOTE, placeJudgedRules, toLines, wrapLine } from "./permissionsText.ts";
 
 /** Options of `olmv1 permissions revoke`. */
 export interface RevokePermissionsOptions extends ReleaseOptions {
@@ -49,18 +49,17 @@ export function formatRevocation(
   { metadata: { name } }: ExtensionPermissions,
   approved: readonly JudgedRule[] | undefined,
 ): string {
-  const head =
+  const loss =
     approved === undefined
-      ? [`ExtensionPermissions ${name}: the extension loses the permissions that it only has by approval`]
+      ? "the extension loses the permissions that it only has by approval"
       : approved.length === 0
-        ? [`ExtensionPermissions ${name}: the extension has no permissions by approval`]
-        : [
-            `ExtensionPermissions ${name}: the extension loses these permissions, which the policy does not grant (${MANAGE_NOTE}):`,
-            formatPlacedRules(screen, placeJudgedRules(approved)).trimEnd(),
-          ];
+        ? "the extension has no permissions by approval"
+        : `the extension loses these permissions, which the policy does not grant (${MANAGE_NOTE}):`;
+  const head = wrapLine(screen, `ExtensionPermissions ${name}: ${loss}`);
+  const rules = approved && approved.length > 0 ? toLines(formatPlacedRules(screen, placeJudgedRules(approved))) : [];
   const warning =
     "Warning: operator-controller can then no longer change the extension. The operator keeps its own permissions. Approve the permissions again before you uninstall the extension.";
-  return `${[...head, ...wrapLine(screen, warning)].join("\n")}\n`;
+  return `${[...head, ...rules, ...wrapLine(screen, warning)].join("\n")}\n`;
 }
 
 /** Returns the rules that the extension has and the policy does not grant; undefined if you may not read what determines them. */

@@ -24,14 +24,28 @@ export interface SelectedBundle {
 
 /** Resolves a bundle as operator-controller does. @returns undefined if no bundle matches, after printing why */
 export async function selectBundle(terminal: Terminal, named: Named, options: SelectionOptions): Promise<SelectedBundle | undefined> {
-  const request: ResolutionOptions = { ...options, catalog: [], installedPackage: [], output: "text" };
+  // Other options of the command, such as the file with a policy, mean something else to a resolution.
+  const { kubeconfig, context, registriesConf, signaturePolicy, authFile, version, channel, catalogDir } = options;
+  const request: ResolutionOptions = {
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+    ...(registriesConf === undefined ? {} : { registriesConf }),
+    ...(signaturePolicy === undefined ? {} : { signaturePolicy }),
+    ...(authFile === undefined ? {} : { authFile }),
+    ...(version === undefined ? {} : { version }),
+    channel,
+    catalogDir,
+    catalog: [],
+    installedPackage: [],
+    output: "text",
+  };
   return withProgress(terminal, `resolving ${named.package ?? named.extension ?? ""}`, () =>
     withResolutionSubject(terminal, named, request, async (question) => {
       const checked = await resolveWithDependencies(question);
       const { resolution } = checked;
       if (resolution.kind === "resolved") {
         const { name, image } = resolution.bundle;
-        const isOnCluster = options.catalogDir.length === 0;
+        const isOnCluster = catalogDir.length === 0;
         const catalog = isOnCluster ? question.catalogs.find(({ metadata }) => metadata.name === resolution.catalog) : undefined;
         return { name, image, catalog };
       }

@@ -68,7 +68,7 @@ export function formatPermissions(
 }
 
 /** Returns the granted rules with their risk classes. */
-export function judgeGranted(
+function judgeGranted(
   { status }: ExtensionPermissions,
   extension: ClusterExtension | undefined,
   rules: RequiredRules,
