@@ -21,8 +21,8 @@ export interface ContentRules {
   readonly subject: RiskSubject;
 }
 
-/** Where the content of a bundle is installed. */
-export interface ContentPlace {
+/** What the rules depend on, in addition to the extension and the content. */
+export interface RuleContext {
   /** Looks up the resources of kinds. */
   readonly client: Pick<Client, "resourceFor">;
   /** Namespace of the servers. */
@@ -37,7 +37,7 @@ export interface ContentPlace {
  * @throws TerminalError for a bundle or configuration that cannot be rendered
  */
 export async function deriveContentRules(
-  { client, systemNamespace, provider }: ContentPlace,
+  { client, systemNamespace, provider }: RuleContext,
   extension: Readonly<ClusterExtension>,
   content: Pick<RenderableBundle, "render">,
 ): Promise<ContentRules> {

@@ -35,7 +35,7 @@ import { parseProxySettings } from "../cli/proxySettings.ts";
 import { formatStyled, type Mood, type Styled } from "../cli/table.ts";
 import { type ColorMode, hasColourIn, type Terminal } from "../cli/terminal.ts";
 import { formatGrants } from "./grantedPermissions.ts";
-import { formatPreview, toPreviewData } from "./permissions/permissionsText.ts";
+import { formatPreview, toPreviewData } from "./permissionsText.ts";
 
 const MARKS: Readonly<Record<PlannedAction, { mark: string; mood?: Mood }>> = {
   Create: { mark: "+", mood: "good" },
@@ -257,7 +257,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
     data: { ...plan, ...(permissions ? { permissions: "unknown" in permissions ? permissions : toPreviewData(permissions) } : {}) },
     text: () => formatPlan(view, { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false }),
   });
-  if (plan.findings.length > 0 || isDenied(view)) terminal.exit(EXIT.no);
+  if (plan.findings.length > 0 || isPlanDenied(view)) terminal.exit(EXIT.no);
 }
 
 /**
@@ -274,7 +274,7 @@ export async function previewPlan(request: PreviewRequest): Promise<PlanView["pe
 }
 
 /** Reports whether the policy denies the permissions of a plan. */
-export function isDenied({ permissions }: PlanView): boolean {
+export function isPlanDenied({ permissions }: PlanView): boolean {
   return permissions !== undefined && "state" in permissions && permissions.state === "Denied";
 }
 

@@ -36,7 +36,7 @@ import {
   formatNewPermissions,
   type NewPermissions,
 } from "./grantedPermissions.ts";
-import { createInstallerClient, formatPlan, isDenied, type PlanView, previewPlan } from "./plan.ts";
+import { createInstallerClient, formatPlan, isPlanDenied, type PlanView, previewPlan } from "./plan.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /** Options of `olmv1 upgrade`. */
@@ -66,7 +66,7 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
     if (isSame && !isLacking && isUnchanged(extension, desired)) return terminal.out(formatUpToDate(extension));
     const screen = { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false };
     terminal.err(`${formatPlan(plan, screen)}\n`);
-    if (plan.findings.length > 0 || isDenied(plan)) {
+    if (plan.findings.length > 0 || isPlanDenied(plan)) {
       terminal.err("no changes were made: the controller would reject this plan\n");
       return terminal.exit(EXIT.no);
     }

@@ -49,7 +49,7 @@ function addList(permissions: Command, terminal: Terminal): void {
 
 const SHOW_HELP = `
 Shows the granted rules with their risk classes, the rules that wait for approval or are denied with
-the reason, and the last changes. docs/security.md explains the risk classes.
+the reason, and the last changes. docs/reference/risk-classes.md explains the risk classes.
 Required permissions: get ExtensionPermissions and the ClusterExtension; list roles and clusterroles if
 the extension has more than 100 rules.
 
@@ -98,8 +98,8 @@ function addDiff(permissions: Command, terminal: Terminal): void {
   addOutputOption(addRegistryOptions(addReleaseOptions(command)), ["text", "json", "yaml"])
     .addHelpText("after", DIFF_HELP)
     .action(async (name: string, options: DiffPermissionsOptions) => {
-      const { diffPermissions } = await import("../commands/permissions/diff.ts");
-      await diffPermissions(terminal, name, options);
+      const { showPermissionsDiff } = await import("../commands/permissions/diff.ts");
+      await showPermissionsDiff(terminal, name, options);
     });
 }
 

@@ -21,8 +21,8 @@ import type { ClusterOptions, WaitOptions } from "../../cli/options.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { confirm, type Terminal } from "../../cli/terminal.ts";
 import { formatPlacedRules, type PlacedRule } from "../grantedPermissions.ts";
+import { MANAGE_NOTE, placeStatusRules, wrapLine } from "../permissionsText.ts";
 import { awaitRollout, reportRollout } from "../rollout.ts";
-import { MANAGE_NOTE, placeStatusRules, wrapLine } from "./permissionsText.ts";
 
 /** Options of `olmv1 permissions approve`. */
 export interface ApprovePermissionsOptions extends ClusterOptions, WaitOptions {
@@ -47,7 +47,7 @@ export async function approvePermissions(terminal: Terminal, name: string, optio
       throw new Error(
         `the status does not list all rules that wait for approval: print them with olmv1 permissions policy test, then use --digest ${digest}`,
       );
-    terminal.out(formatApproval(terminal, permissions, await readCurrentRules(client, permissions)));
+    terminal.out(formatPendingRules(terminal, permissions, await readCurrentRules(client, permissions)));
     if (!(await confirm(terminal, "Approve these permissions?", options.yes || options.digest !== undefined)))
       return (terminal.err("not approved\n"), terminal.exit(EXIT.no));
     await writeApproval(client, permissions, digest);
@@ -57,7 +57,7 @@ export async function approvePermissions(terminal: Terminal, name: string, optio
 }
 
 /** Formats the rules that wait for approval, each with its risk and whether the extension has it now. */
-export function formatApproval(
+export function formatPendingRules(
   screen: Pick<Terminal, "width">,
   { metadata, status = {} }: ExtensionPermissions,
   current: RequiredRules,

@@ -8,7 +8,7 @@ import type { ReleaseOptions } from "../../cli/options.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { formatPreview, toPreviewData } from "./permissionsText.ts";
+import { formatPreview, toPreviewData } from "../permissionsText.ts";
 import { type SelectionOptions, selectBundle } from "./selectBundle.ts";
 
 /** Options of `olmv1 permissions diff`. */
@@ -17,7 +17,7 @@ export interface DiffPermissionsOptions extends ReleaseOptions, SelectionOptions
 }
 
 /** Runs `olmv1 permissions diff`. */
-export async function diffPermissions(terminal: Terminal, name: string, options: DiffPermissionsOptions): Promise<void> {
+export async function showPermissionsDiff(terminal: Terminal, name: string, options: DiffPermissionsOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
     const selected = await selectBundle(terminal, { extension: name }, options);

@@ -8,9 +8,9 @@ import type { JudgedRule } from "../../../../pkg/permissions/judgePermissions.ts
 import { RISK_CLASSES } from "../../../../pkg/permissions/riskClasses.ts";
 import type { PermissionPreview } from "../../../../pkg/preview/permissionPreview.ts";
 import type { PolicyRule } from "../../../../pkg/rbac/policyRule.ts";
-import { formatApproval } from "./approve.ts";
+import { formatPreview } from "../permissionsText.ts";
+import { formatPendingRules } from "./approve.ts";
 import { formatPermissionsTable } from "./list.ts";
-import { formatPreview } from "./permissionsText.ts";
 import { formatRevocation } from "./revoke.ts";
 import { formatPermissions } from "./show.ts";
 
@@ -99,7 +99,7 @@ test.for<[name: string, format: (screen: { width: number; colour: boolean }) => 
     "permissions-show",
     (screen) => formatPermissions(screen, { permissions: PENDING, extension: EXTENSION, rules: RULES }, "olmv1-system", NOW),
   ],
-  ["permissions-approve", (screen) => formatApproval(screen, PENDING, RULES)],
+  ["permissions-approve", (screen) => formatPendingRules(screen, PENDING, RULES)],
   ["permissions-revoke", (screen) => formatRevocation(screen, PENDING, ADDED.slice(1, 2))],
   [
     "permissions-diff",

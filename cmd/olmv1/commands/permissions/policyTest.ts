@@ -8,7 +8,7 @@ import type { Client } from "../../../../pkg/kube/client.ts";
 import { KindNotServed } from "../../../../pkg/kube/errors.ts";
 import { CertificateProviders } from "../../../../pkg/operatorcontroller/apply/certificateProviders.ts";
 import { toRenderableBundle } from "../../../../pkg/operatorcontroller/bundles/bundleCache.ts";
-import { type ContentPlace, deriveContentRules } from "../../../../pkg/permissionmanager/contentRules.ts";
+import { deriveContentRules, type RuleContext } from "../../../../pkg/permissionmanager/contentRules.ts";
 import { countRules } from "../../../../pkg/permissions/grantPlan.ts";
 import type { PermissionOutcome } from "../../../../pkg/permissions/judgePermissions.ts";
 import { decidePermissions, type PermissionDecision } from "../../../../pkg/permissions/permissionDecision.ts";
@@ -35,7 +35,7 @@ import {
   toLines,
   withTitle,
   wrapLine,
-} from "./permissionsText.ts";
+} from "../permissionsText.ts";
 import { type SelectedBundle, type SelectionOptions, selectBundle } from "./selectBundle.ts";
 
 /** Options of `olmv1 permissions policy test`. */
@@ -68,7 +68,7 @@ const TITLES: readonly (readonly [PermissionOutcome, string])[] = [
 export async function testPolicy(terminal: Terminal, name: string | undefined, options: PolicyTestOptions): Promise<void> {
   const { filename, systemNamespace } = options;
   const config = options.config === undefined ? undefined : await readConfigFile(options.config, terminal);
-  const test = async (policy: FoundPolicy, place: ContentPlace): Promise<void> => {
+  const test = async (policy: FoundPolicy, place: RuleContext): Promise<void> => {
     const selected = await findBundle(terminal, options);
     if (!selected) return terminal.exit(EXIT.no);
     const tested = await judgeBundle(terminal, policy, place, selected, { ...options, inline: config });
@@ -103,7 +103,7 @@ async function findBundle(terminal: Terminal, options: PolicyTestOptions): Promi
 async function judgeBundle(
   terminal: Terminal,
   policy: FoundPolicy,
-  place: ContentPlace,
+  place: RuleContext,
   { image, catalog }: SelectedBundle,
   options: PolicyTestOptions & { inline: JsonObject | undefined },
 ): Promise<PolicyTest> {

@@ -19,7 +19,7 @@ import { EXIT } from "../../cli/errors.ts";
 import type { ReleaseOptions } from "../../cli/options.ts";
 import { confirm, suggestNext, type Terminal } from "../../cli/terminal.ts";
 import { formatPlacedRules } from "../grantedPermissions.ts";
-import { MANAGE_NOTE, placeJudgedRules, toLines, wrapLine } from "./permissionsText.ts";
+import { MANAGE_NOTE, placeJudgedRules, toLines, wrapLine } from "../permissionsText.ts";
 
 /** Options of `olmv1 permissions revoke`. */
 export interface RevokePermissionsOptions extends ReleaseOptions {

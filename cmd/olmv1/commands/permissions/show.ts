@@ -16,8 +16,8 @@ import { type ObjectOutputOptions, print, toPrintableObject } from "../../cli/ou
 import { type Detail, formatDetails, formatTableLines } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { formatPlacedRules } from "../grantedPermissions.ts";
+import { formatRisks, MANAGE_NOTE, placeJudgedRules, placeStatusRules, toLines, withTitle } from "../permissionsText.ts";
 import { formatState } from "./list.ts";
-import { formatRisks, MANAGE_NOTE, placeJudgedRules, placeStatusRules, toLines, withTitle } from "./permissionsText.ts";
 
 /** Options of `olmv1 permissions show`. */
 export interface ShowPermissionsOptions extends ReleaseOptions, ObjectOutputOptions {}

@@ -1,17 +1,17 @@
-import type { JudgedRuleStatus } from "../../../../pkg/api/extensionPermissions.ts";
-import type { JudgedRule, PermissionOutcome } from "../../../../pkg/permissions/judgePermissions.ts";
-import type { PermissionDecision } from "../../../../pkg/permissions/permissionDecision.ts";
-import type { RiskLevel } from "../../../../pkg/permissions/riskClasses.ts";
-import type { PermissionPreview } from "../../../../pkg/preview/permissionPreview.ts";
-import type { PolicyRule } from "../../../../pkg/rbac/policyRule.ts";
-import type { RequiredRules } from "../../../../pkg/rbac/requiredRules.ts";
-import { isEmptyRules } from "../../../../pkg/rbac/ruleSets.ts";
-import type { FoundPolicy } from "../../../../pkg/rollout/extensionPermissions.ts";
-import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
-import { formatCount } from "../../../../pkg/text/lists.ts";
-import { wrapText } from "../../cli/columns.ts";
-import type { Terminal } from "../../cli/terminal.ts";
-import { formatGrants, formatPlacedRules, type PlacedRule } from "../grantedPermissions.ts";
+import type { JudgedRuleStatus } from "../../../pkg/api/extensionPermissions.ts";
+import type { JudgedRule, PermissionOutcome } from "../../../pkg/permissions/judgePermissions.ts";
+import type { PermissionDecision } from "../../../pkg/permissions/permissionDecision.ts";
+import type { RiskLevel } from "../../../pkg/permissions/riskClasses.ts";
+import type { PermissionPreview } from "../../../pkg/preview/permissionPreview.ts";
+import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
+import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
+import { isEmptyRules } from "../../../pkg/rbac/ruleSets.ts";
+import type { FoundPolicy } from "../../../pkg/rollout/extensionPermissions.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { formatCount } from "../../../pkg/text/lists.ts";
+import { wrapText } from "../cli/columns.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { formatGrants, formatPlacedRules, type PlacedRule } from "./grantedPermissions.ts";
 
 type Screen = Pick<Terminal, "width">;
 
