@@ -114,6 +114,9 @@ const PROBLEM_WORDS: Readonly<Partial<Record<string, Explainer>>> = {
     "ServiceAccount {namespace}/{account} lacks permissions that the bundle needs. No objects were changed. The controller resumes once you grant them.",
     "olmv1 upgrade {name}   # grants them if olmv1 install created the ServiceAccount",
   ),
+  // Their next steps are commands for the extension.
+  PermissionsPending: nothingToDo("Permissions that the bundle needs wait for approval. An installed version keeps its permissions."),
+  PermissionsDenied: nothingToDo("The PermissionPolicy denies permissions that the bundle needs, or does not cover the extension."),
   NamespaceNotFound: nothingToDo("A namespace does not exist. The controller resumes once you create it."),
   ServiceAccountNotFound: byName(
     "ServiceAccount {namespace}/{account} does not exist. The controller resumes once you create it with its permissions.",

@@ -5,6 +5,8 @@ import { newProblem } from "../api/problems.ts";
 import { evaluateRollout } from "./rolloutVerdict.ts";
 
 const LACKING = newProblem("MissingPermissions", { message: "ServiceAccount n/a lacks permissions" });
+const PENDING = newProblem("PermissionsPending", { message: "1 permission rule must be approved" });
+const DENIED = newProblem("PermissionsDenied", { message: "the policy denies 1 permission rule" });
 const condition = (type: string, status: Condition["status"], reason: string, message = "", observedGeneration = 2): Condition => ({
   type,
   status,
@@ -36,6 +38,19 @@ test.for<[string, ClusterExtensionStatus | undefined, object, string]>([
     {},
     "missingPermissions",
   ],
+  [
+    "permissions wait for approval",
+    { conditions: [condition("Progressing", "True", "Retrying")], problems: [PENDING] },
+    {},
+    "permissionApproval",
+  ],
+  [
+    "permissions were approved",
+    { conditions: [condition("Progressing", "True", "Retrying")], problems: [PENDING] },
+    { hasApprovedPermissions: true },
+    "waiting",
+  ],
+  ["a policy denies permissions", { conditions: [condition("Progressing", "True", "Retrying")], problems: [DENIED] }, {}, "failed"],
   ["it is blocked", { conditions: [condition("Progressing", "False", "Blocked")] }, {}, "failed"],
   ["it was blocked before the change", { conditions: [condition("Progressing", "False", "Blocked", "", 1)] }, {}, "waiting"],
   ["its configuration is wrong", { conditions: [condition("Progressing", "False", "InvalidConfiguration")] }, {}, "failed"],

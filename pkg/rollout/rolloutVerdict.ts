@@ -12,17 +12,20 @@ export interface Awaited {
   readonly bundle?: string | undefined;
   /** Digest of a plan that the user has approved, so it is not reported as awaiting approval. */
   readonly approved?: string | undefined;
+  /** Whether the user has approved the permissions that the bundle needs, so they are not reported as awaiting approval. */
+  readonly hasApprovedPermissions?: boolean;
   /** The reconcile request of a change that does not increase the generation, such as a changed annotation. */
   readonly request?: string | undefined;
 }
 
 /**
- * The state of a rollout. ready: the bundle is installed and available. approval: a plan awaits approval. failed: the user must change the extension.
- * missingPermissions: the rollout continues when they are granted. waiting: the rollout is in progress.
+ * The state of a rollout. ready: the bundle is installed and available. approval: a plan awaits approval. permissionApproval: permissions await
+ * approval. failed: the user must change the extension or its policy. missingPermissions: the rollout continues when they are granted. waiting: the
+ * rollout is in progress.
  */
 export type RolloutVerdict =
   | { readonly kind: "ready" | "approval" | "waiting" }
-  | { readonly kind: "failed" | "missingPermissions"; readonly condition: Condition };
+  | { readonly kind: "failed" | "missingPermissions" | "permissionApproval"; readonly condition: Condition };
 
 /** Reasons of condition Progressing with status False for which the user must change the extension. */
 const FINAL: ReadonlySet<string> = new Set([
@@ -58,5 +61,8 @@ export function evaluateRollout(extension: Pick<ClusterExtension, "status">, awa
   if (progressing.status === "False" && FINAL.has(reason)) return { kind: "failed", condition: progressing };
   if (reason === Reason.Retrying && findProblem(status, "MissingPermissions"))
     return { kind: "missingPermissions", condition: progressing };
+  if (reason === Reason.Retrying && findProblem(status, "PermissionsPending") && !awaited.hasApprovedPermissions)
+    return { kind: "permissionApproval", condition: progressing };
+  if (reason === Reason.Retrying && findProblem(status, "PermissionsDenied")) return { kind: "failed", condition: progressing };
   return { kind: "waiting" };
 }

@@ -79,7 +79,7 @@ describeWithPrivateCluster("olmv1 permissions", (cluster) => {
   });
 
   const run = (...args: string[]): Promise<Ended> => {
-    const registry = /diff|test|plan/.test(args.slice(0, 3).join(" ")) ? ["--registries-conf", join(dir, "registries.conf")] : [];
+    const registry = /diff|test|plan|install/.test(args.slice(0, 3).join(" ")) ? ["--registries-conf", join(dir, "registries.conf")] : [];
     return olmv1(...args, "--kubeconfig", cluster.kubeconfig, ...registry);
   };
   const setPolicy = (name: string, spec: PermissionPolicySpec): Promise<KubeObject> =>
@@ -258,6 +258,21 @@ describeWithPrivateCluster("olmv1 permissions", (cluster) => {
     await run("permissions", "approve", "bus", "--yes", "--no-wait");
     await world.gone("bus");
     await eventually(async () => expect(await cluster.client.get({ ...EXTENSION_PERMISSIONS, name: "bus" })).toBeUndefined());
+  });
+
+  test("olmv1 install ends when the permissions wait for approval or the policy denies them", async () => {
+    const install = (name: string): Promise<Ended> =>
+      run("install", "p", "--name", name, "--namespace", `${name}-system`, "--version", "1.1.0", "--yes");
+    const waiting = await install("tram");
+    expect([waiting.code, waiting.err]).toEqual([0, expect.stringContaining("\ntram: its permissions wait for approval\n")]);
+    expect(waiting.err).toContain("\n  olmv1 permissions approve tram\n");
+    await world.remove("tram");
+    await setPolicy("default", { deny: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }] });
+    const denied = await install("taxi");
+    expect([denied.code, denied.err]).toEqual([1, expect.stringContaining("\ntaxi failed\n")]);
+    expect(denied.err).toContain("\n  olmv1 permissions show taxi\n");
+    await world.remove("taxi");
+    await setPolicy("default", { deny: [] });
   });
 
   test("olmv1 permissions reports extensions without ExtensionPermissions", async () => {

@@ -42,13 +42,15 @@ export type Rollout =
   | { readonly kind: "ready"; readonly extension: ClusterExtension; readonly seconds: number }
   | { readonly kind: "approval"; readonly extension: ClusterExtension; readonly seconds: number }
   | {
-      readonly kind: "failed" | "timeout";
+      readonly kind: "failed" | "timeout" | "permissionApproval";
       readonly extension: ClusterExtension;
       readonly condition: Condition | undefined;
       readonly seconds: number;
     }
   | { readonly kind: "gone"; readonly seconds: number };
 
+/** Results after which the user has nothing to fix. */
+const SUCCESSFUL: ReadonlySet<Rollout["kind"]> = new Set(["ready", "approval", "permissionApproval"]);
 const POLL_MS = 500;
 /** Time that granted permissions may still be reported as missing, because the API server applies RBAC with a delay. */
 const RIGHTS_PATIENCE_MS = 20_000;
@@ -79,7 +81,8 @@ export async function awaitRollout(
         // Prints no progress for an extension that was ready from the start.
         if (isNow && (verdict.kind !== "ready" || printer.hasPrinted || seconds() > 0)) await printer.update(client, extension, progress);
         if (verdict.kind === "ready" || verdict.kind === "approval") return { kind: verdict.kind, extension, seconds: seconds() };
-        if (verdict.kind === "failed") return { kind: "failed", extension, condition: verdict.condition, seconds: seconds() };
+        if (verdict.kind === "failed" || verdict.kind === "permissionApproval")
+          return { kind: verdict.kind, extension, condition: verdict.condition, seconds: seconds() };
         lackingSince = verdict.kind === "missingPermissions" ? (lackingSince ?? Date.now()) : undefined;
         if (verdict.kind === "missingPermissions" && Date.now() - (lackingSince ?? 0) > Math.min(RIGHTS_PATIENCE_MS, timeoutMs))
           return { kind: "failed", extension, condition: verdict.condition, seconds: seconds() };
@@ -181,7 +184,7 @@ function objectLines(screen: Pick<Terminal, "width">, object: PlannedRow): strin
 /** Prints the result of a rollout with the next steps to standard error, and sets exit code 1 if it failed. */
 export function reportRollout(terminal: Terminal, name: string, rollout: Rollout): void {
   terminal.err(formatRollout(terminal, name, rollout));
-  if (rollout.kind !== "ready" && rollout.kind !== "approval") terminal.exit(EXIT.no);
+  if (!SUCCESSFUL.has(rollout.kind)) terminal.exit(EXIT.no);
 }
 
 /** Formats the result of a rollout with the next steps. */
@@ -192,7 +195,12 @@ export function formatRollout(terminal: Pick<Terminal, "width">, name: string, r
   const bundle = extension.status?.install?.bundle;
   if (rollout.kind === "ready") return `${name}: ${bundle?.name} (version ${bundle?.version}) is installed and ready after ${seconds} s\n`;
   if (rollout.kind === "approval") return formatApproval(terminal, extension);
-  const head = rollout.kind === "timeout" ? `${name} is not ready after ${seconds} s` : `${name} failed`;
+  const heads = {
+    timeout: `${name} is not ready after ${seconds} s`,
+    failed: `${name} failed`,
+    permissionApproval: `${name}: its permissions wait for approval`,
+  };
+  const head = heads[rollout.kind];
   return `${head}${rollout.condition ? "" : ": operator-controller has not reconciled it; check it with olmv1 doctor"}\n${conditionText(terminal, extension, rollout.condition)}`;
 }
 

@@ -121,6 +121,6 @@ async function awaitGrant(
     return terminal.exit(EXIT.no);
   }
   const { metadata } = await readExtension(client, name);
-  const awaited = { generation: metadata.generation ?? 0, bundle: status?.bundle?.name };
+  const awaited = { generation: metadata.generation ?? 0, bundle: status?.bundle?.name, hasApprovedPermissions: true };
   return reportRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, Math.max(end - Date.now(), 0)));
 }
