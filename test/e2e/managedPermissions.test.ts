@@ -30,7 +30,7 @@ const binding = (roleName: string, subject: string, metadata: KubeObject["metada
   subjects: [{ kind: "ServiceAccount", namespace: NAMESPACE, name: subject }],
 });
 
-// All programs run with exactly the permissions of config, so that an attacker with the token of one of them can do what the test tries.
+// Source: O-18. All programs run with exactly the permissions of config, so that an attacker with the token of one of them can do what the test tries.
 describeWithPrivateCluster("managed permissions of an installation", (cluster) => {
   let world: World;
   let clients: Record<"operator-controller" | "permission-manager" | "namespace administrator", Client>;

@@ -36,6 +36,7 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
     return found;
   };
 
+  // Source: O-17, D-34.
   test("an extension without ServiceAccount is installed, upgraded and removed with exactly the permissions of its bundle", async () => {
     await using world = await OperatorWorld.start(cluster, { permissionManager: cluster.client });
     await setPolicy({});
@@ -92,6 +93,7 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
     await world.remove("denied");
   });
 
+  // Source: O-19.
   test("an extension without namespace gets the one that its first bundle suggests, and keeps it", async () => {
     await using world = await OperatorWorld.start(cluster, { permissionManager: cluster.client });
     await setPolicy({ namespaces: { labels: { team: "cars" }, deletion: "Delete" } });
