@@ -3,6 +3,7 @@ import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
+import { isAlreadyExists } from "../kube/errors.ts";
 import { buildGrantObjects, type Grant, isGrantName, readGrantedRules } from "../permissions/grantObjects.ts";
 import type { Subject } from "../rbac/installerManifests.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
@@ -11,7 +12,7 @@ import { getObjectKey } from "../release/identity.ts";
 /** Field manager of everything that permission-manager writes. */
 export const PERMISSION_FIELD_MANAGER = "permission-manager";
 
-/** An extension has about eight objects, which do not depend on each other. */
+/** An extension has about eight objects. */
 const WRITES_AT_ONCE = 8;
 const RBAC = "rbac.authorization.k8s.io/v1";
 /** The kinds that permission-manager creates for an extension, in the order in which it deletes them. */
@@ -31,11 +32,11 @@ export interface GrantedObjects {
 
 /** Reads, writes and deletes the identity and the roles of extensions. Every write is idempotent, so that the next reconcile completes it. */
 export class GrantWriter {
-  readonly #client: Pick<Client, "apply" | "delete" | "list">;
+  readonly #client: Pick<Client, "apply" | "create" | "delete" | "list">;
   readonly #controller: Subject;
 
   /** @param controller identity of operator-controller, which may request tokens of the ServiceAccounts */
-  constructor(client: Pick<Client, "apply" | "delete" | "list">, controller: Subject) {
+  constructor(client: Pick<Client, "apply" | "create" | "delete" | "list">, controller: Subject) {
     this.#client = client;
     this.#controller = controller;
   }
@@ -52,18 +53,40 @@ export class GrantWriter {
   }
 
   /**
-   * Gives an extension exactly the rules of `grant`: writes objects that differ, then deletes those that are not needed.
+   * Gives an extension exactly the rules of `grant`: writes objects that differ, roles before their bindings, then deletes those that are not needed.
    * @param before what `read` returned
    */
   async write(extension: string, namespace: string, grant: Grant, before: GrantedObjects): Promise<void> {
     const desired = buildGrantObjects(extension, namespace, grant, this.#controller);
     const live = new Map(before.objects.map((object) => [getObjectKey(object), object]));
-    await mapInParallel(desired, WRITES_AT_ONCE, async (object) => {
+    const apply = async (object: KubeObject): Promise<void> => {
       const found = live.get(getObjectKey(object));
       live.delete(getObjectKey(object));
-      if (!found || hasChanged(found, object)) await this.#client.apply(object, { fieldManager: PERMISSION_FIELD_MANAGER, force: true });
-    });
+      if (!found) await this.#create(object);
+      else if (hasChanged(found, object)) await this.#apply(object);
+    };
+    // A binding must not bind a role with other rules: the write of a role fails if somebody else created it.
+    await mapInParallel(
+      desired.filter((object) => !isBinding(object)),
+      WRITES_AT_ONCE,
+      apply,
+    );
+    await mapInParallel(desired.filter(isBinding), WRITES_AT_ONCE, apply);
     await this.#delete([...live.values()]);
+  }
+
+  /** Creates an object, which costs the API server less than an apply. */
+  async #create(object: KubeObject): Promise<void> {
+    try {
+      await this.#client.create(object, { fieldManager: PERMISSION_FIELD_MANAGER });
+    } catch (err) {
+      if (!isAlreadyExists(err)) throw err;
+      await this.#apply(object);
+    }
+  }
+
+  async #apply(object: KubeObject): Promise<void> {
+    await this.#client.apply(object, { fieldManager: PERMISSION_FIELD_MANAGER, force: true });
   }
 
   /** Deletes the identity and all roles of an extension. */
@@ -75,6 +98,10 @@ export class GrantWriter {
     const order = (object: KubeObject): number => GRANT_KINDS.findIndex(({ kind }) => kind === object.kind);
     for (const object of objects.toSorted((a, b) => order(a) - order(b))) await this.#client.delete(toObjectRef(object));
   }
+}
+
+function isBinding({ kind }: KubeObject): boolean {
+  return kind.endsWith("Binding");
 }
 
 /** Reports whether the permissions of a live object differ from the desired ones. */
