@@ -64,7 +64,7 @@ test("bundle render prints the objects in apply order, in the suggested namespac
     "Service",
     "Deployment",
   ]);
-  expect(new Set(objects.map(({ metadata }) => metadata.namespace))).toEqual(new Set(["hello-operator", undefined]));
+  expect(new Set(objects.map(({ metadata }) => metadata.namespace))).toEqual(new Set(["hello-operator-system", undefined]));
 });
 
 test("bundle render reads the configuration from standard input and the proxy from options, and prints a List", async () => {

@@ -311,7 +311,7 @@ export async function describeExtension(terminal: Terminal, name: string, option
 }
 
 async function readAccountState(client: Pick<Client, "get">, extension: ClusterExtension): Promise<ExtensionDescription["account"]> {
-  const { metadata, spec } = extension;
+  const { metadata } = extension;
   const account = { apiVersion: "v1", kind: "ServiceAccount", namespace: getNamespace(extension), name: getAccountName(extension) };
   try {
     const found = await client.get(account, { metadataOnly: true });

@@ -23,13 +23,13 @@ test("rbac prints manifests for the namespace and ServiceAccount that the bundle
   expect([ended.code, ended.err]).toEqual([0, ""]);
   expect(ended.out.split("\n")[0]).toBe("# for hello-operator.v1.0.0");
   expect(listObjects(ended)).toEqual([
-    "ServiceAccount hello-operator/hello-operator-installer",
-    "ClusterRole /hello-operator-hello-operator-installer",
-    "ClusterRoleBinding /hello-operator-hello-operator-installer",
-    "Role hello-operator/hello-operator-installer",
-    "RoleBinding hello-operator/hello-operator-installer",
-    "Role hello-operator/hello-operator-installer-token",
-    "RoleBinding hello-operator/hello-operator-installer-token",
+    "ServiceAccount hello-operator-system/hello-operator-installer",
+    "ClusterRole /hello-operator-system-hello-operator-installer",
+    "ClusterRoleBinding /hello-operator-system-hello-operator-installer",
+    "Role hello-operator-system/hello-operator-installer",
+    "RoleBinding hello-operator-system/hello-operator-installer",
+    "Role hello-operator-system/hello-operator-installer-token",
+    "RoleBinding hello-operator-system/hello-operator-installer-token",
   ]);
 });
 
