@@ -12,6 +12,8 @@ import type { BundleCache } from "../operatorcontroller/bundles/bundleCache.ts";
 import { readBundleFiles } from "../operatorcontroller/bundles/bundleFiles.ts";
 import { type CatalogLister, type CatalogPackages, selectClusterCatalogs } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { computeRequiredRules } from "../rbac/requiredRules.ts";
+import { findBundleVersion } from "../resolve/candidates.ts";
+import { formatVersion, formatVersionRelease } from "../version/version.ts";
 import { type ContentRules, deriveContentRules } from "./contentRules.ts";
 
 /** What the derivation of rules reads. */
@@ -60,10 +62,10 @@ export function deriveSourceRules(extension: Readonly<ClusterExtension>, namespa
 
 /**
  * Derives the rules for a requested bundle from its image, after it verified that a catalog selected by the extension contains the bundle.
- * Uses nothing of the request but the names and the digest.
+ * Uses nothing of the request but the names and the digest of the image.
  * @param known the namespace of the extension; default: the one that the bundle suggests
  * @param verified the last bundle that was verified for the extension; its image stays valid after the catalog changes
- * @throws UnverifiedRequest if the catalogs do not contain the bundle with this image; RetryableError if a catalog or image cannot be read;
+ * @throws UnverifiedRequest if the catalogs do not contain the bundle with this version and image; RetryableError if a catalog or image cannot be read;
  * TerminalError if the bundle cannot be rendered
  */
 export async function deriveBundleRules(
@@ -122,7 +124,7 @@ function selectCatalog(
   return found;
 }
 
-/** @throws UnverifiedRequest if the catalog does not contain the bundle with this image; RetryableError if it cannot be read */
+/** @throws UnverifiedRequest if the catalog does not contain the bundle with this version and image; RetryableError if it cannot be read */
 async function verifyBundle(
   { packages, puller }: BundleRulesServices,
   catalog: ClusterCatalog,
@@ -139,6 +141,12 @@ async function verifyBundle(
     );
   const bundle = found.content?.bundles.find((one) => one.name === name);
   if (!bundle) throw new UnverifiedRequest(`${where} does not contain bundle ${goQuote(name)} of package ${goQuote(packageName)}`);
+  const version = findBundleVersion(bundle);
+  const texts = version ? [formatVersion(version.version), formatVersionRelease(version)] : [];
+  if (!texts.includes(requested.version))
+    throw new UnverifiedRequest(
+      `${where} contains bundle ${goQuote(name)} with version ${goQuote(texts[0] ?? "")}, but the request has version ${goQuote(requested.version)}`,
+    );
   let canonical: string;
   try {
     ({ canonical } = await puller.resolve(bundle.image, signal));
@@ -151,5 +159,12 @@ async function verifyBundle(
 }
 
 function isSameBundle(a: RequestedBundle, b: RequestedBundle | undefined): boolean {
-  return b !== undefined && a.image === b.image && a.name === b.name && a.packageName === b.packageName && a.catalog === b.catalog;
+  return (
+    b !== undefined &&
+    a.image === b.image &&
+    a.name === b.name &&
+    a.version === b.version &&
+    a.packageName === b.packageName &&
+    a.catalog === b.catalog
+  );
 }
