@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { loadAll } from "js-yaml";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
+import { LABEL_DEPENDENT_PREFIX } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
@@ -62,6 +63,17 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       await expect(controller.delete(ref("mine"))).rejects.toThrow(
         "operator-controller may only delete extensions that it created as dependencies",
       );
+    });
+
+    test("dependencies.yaml permits operator-controller to change finalizers and labels of extensions, but not what users decide", async () => {
+      await cluster.client.create(extension("users"));
+      const edit = (body: object): Promise<KubeObject> => controller.patch(ref("users"), body, { type: "merge" });
+      await edit({ metadata: { finalizers: ["olm.operatorframework.io/uninstall"], labels: { [`${LABEL_DEPENDENT_PREFIX}a`]: "1" } } });
+      await edit({ metadata: { finalizers: null, labels: null } });
+      for (const spec of [{ suspend: true }, { config: { configType: "Inline", inline: { a: 1 } } }])
+        await expect(edit({ spec })).rejects.toThrow("operator-controller must not change spec");
+      await expect(edit({ metadata: { labels: DEPENDENCY } })).rejects.toThrow("operator-controller must not change label");
+      await cluster.client.delete(ref("users"));
     });
 
     test("dependencies.yaml does not apply to other users", async () => {
@@ -132,8 +144,9 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       const owner = { apiVersion: "v1", kind: "Namespace", name: "gone", uid: "1" };
       await expect(change(user, { metadata: { ownerReferences: [owner] } })).rejects.toThrow(refusal);
       await change(user, { metadata: { labels: { team: "a" } } });
-      await change(controller, { metadata: { labels: DEPENDENCY } });
-      await expect(change(user, { metadata: { labels: { "olm.operatorframework.io/dependency": null } } })).rejects.toThrow(refusal);
+      const dependent = `${LABEL_DEPENDENT_PREFIX}other`;
+      await change(controller, { metadata: { labels: { [dependent]: "1" } } });
+      await expect(change(user, { metadata: { labels: { [dependent]: null } } })).rejects.toThrow(refusal);
       await controller.create(extension("made-for-it", buildSpec("theirs"), DEPENDENCY));
     });
 
