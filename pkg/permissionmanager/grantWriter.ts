@@ -4,7 +4,7 @@ import { mapInParallel } from "../async/concurrency.ts";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
 import { isAlreadyExists } from "../kube/errors.ts";
-import { buildGrantObjects, type Grant, isGrantName, readGrantedRules } from "../permissions/grantObjects.ts";
+import { buildGrantObjects, type GrantedAccess, isGrantName, readGrantedRules } from "../permissions/grantObjects.ts";
 import type { Subject } from "../rbac/installerManifests.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { getObjectKey } from "../release/identity.ts";
@@ -56,7 +56,7 @@ export class GrantWriter {
    * Gives an extension exactly the rules of `grant`: writes objects that differ, roles before their bindings, then deletes those that are not needed.
    * @param before what `read` returned
    */
-  async write(extension: string, namespace: string, grant: Grant, before: GrantedObjects): Promise<void> {
+  async write(extension: string, namespace: string, grant: GrantedAccess, before: GrantedObjects): Promise<void> {
     const desired = buildGrantObjects(extension, namespace, grant, this.#controller);
     const live = new Map(before.objects.map((object) => [getObjectKey(object), object]));
     const apply = async (object: KubeObject): Promise<void> => {

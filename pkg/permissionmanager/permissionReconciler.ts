@@ -13,7 +13,7 @@ import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
-import { type Grant, getGrantName } from "../permissions/grantObjects.ts";
+import { type GrantedAccess, getGrantName } from "../permissions/grantObjects.ts";
 import { planGrant, toRules } from "../permissions/grantPlan.ts";
 import { judgePermissions } from "../permissions/judgePermissions.ts";
 import { findExceededLimit, findUncovered } from "../permissions/policySelection.ts";
@@ -223,7 +223,7 @@ export class PermissionReconciler {
       // The ServiceAccount is in the namespace.
       const isFirst = !granted.objects.some(({ kind, metadata }) => kind === "ServiceAccount" && metadata.namespace === namespace.name);
       if (isFirst) await this.#ensureNamespace(extension, namespace, policy);
-      const grant: Grant =
+      const grant: GrantedAccess =
         outcome.access === "ReadOnly" ? { rules: outcome.plan.rules, readRules: derived.readRules } : { rules: outcome.plan.rules };
       await this.#services.writer.write(name, namespace.name, grant, granted);
       return decision;

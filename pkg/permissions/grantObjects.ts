@@ -31,7 +31,7 @@ export function getManagedInstaller(extension: string, namespace: string): Insta
 }
 
 /** The rules of an extension, and whether its ServiceAccount has them. */
-export interface Grant {
+export interface GrantedAccess {
   readonly rules: RequiredRules;
   /** The rules that the ServiceAccount has instead of `rules` while nothing is changed; absent if it has `rules`. */
   readonly readRules?: RequiredRules;
@@ -43,7 +43,12 @@ export interface Grant {
  * rules, they are not bound.
  * @param controller identity of operator-controller
  */
-export function buildGrantObjects(extension: string, namespace: string, { rules, readRules }: Grant, controller: Subject): KubeObject[] {
+export function buildGrantObjects(
+  extension: string,
+  namespace: string,
+  { rules, readRules }: GrantedAccess,
+  controller: Subject,
+): KubeObject[] {
   const name = getGrantName(extension);
   const subject: Subject = { kind: "ServiceAccount", namespace, name };
   const account: KubeObject = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } };

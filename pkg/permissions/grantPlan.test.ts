@@ -55,6 +55,11 @@ test.for<[string, Parameters<typeof planGrant>[0], Partial<GrantPlan>]>([
     },
   ],
   [
+    "the current rules without those that the policy denies now",
+    { current: OLD, judged: [GRANTED, judge("Denied", rule("services", "get"))], isSettled: true },
+    { state: "Denied", rules: cluster(rule("configmaps", "get")) },
+  ],
+  [
     "the current rules when a rule is denied, even if the others are approved",
     { current: OLD, judged: [GRANTED, PENDING, DENIED], approvedDigest: DIGEST, isSettled: true },
     { state: "Denied", rules: OLD, pending: [], denied: [DENIED], pendingDigest: DIGEST },

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import type { PolicyRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
-import { findMissingPolicyRules, intersectRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
+import { findMissingPolicyRules, intersectRules, isEmptyRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
 import type { JudgedRule } from "./judgePermissions.ts";
 
 /** The inputs of a decision about the rules of one extension. */
@@ -35,7 +35,8 @@ export interface GrantPlan {
  * Decides which rules an extension gets:
  *
  * | the requested rules                            | the extension gets                                         |
- * | a rule is denied, or waits for an approval     | what it has                                                |
+ * | a rule is denied                               | what it has, without the denied rules                      |
+ * | a rule waits for an approval                   | what it has                                                |
  * | the same, and the last approval was removed    | what it has, without the rules that wait                   |
  * | all are granted, bundle not healthy            | what it has and the requested rules, for the upgrade       |
  * | all are granted, bundle healthy                | exactly the requested rules                                |
@@ -51,7 +52,7 @@ export function planGrant({ current, judged, approvedDigest, lastApproved, isSet
   const pending = isApproved ? [] : waiting;
   if (denied.length > 0 || !isApproved) {
     const isRevoked = lastApproved !== undefined && !approvedDigest;
-    const rules = isRevoked ? removeWaiting(current, judged) : current;
+    const rules = removeRules(current, judged, isRevoked ? [...denied, ...waiting] : denied);
     const state = denied.length > 0 ? "Denied" : "Pending";
     return { state, rules, pending, denied, pendingDigest, approvedDigest: isRevoked ? undefined : lastApproved };
   }
@@ -60,17 +61,18 @@ export function planGrant({ current, judged, approvedDigest, lastApproved, isSet
   return { state: "Granted", rules, pending, denied, pendingDigest, approvedDigest: pendingDigest };
 }
 
-/** Returns the current permissions without those that wait for an approval. Keeps permissions that the policy grants, even if a rule that waits contains them. */
-function removeWaiting(current: RequiredRules, judged: readonly JudgedRule[]): RequiredRules {
-  const waiting = toRules(judged.filter(({ outcome }) => outcome === "Pending"));
+/** Returns the current permissions without those in `removed`. Keeps permissions that the policy grants, even if a removed rule contains them. */
+function removeRules(current: RequiredRules, judged: readonly JudgedRule[], removed: readonly JudgedRule[]): RequiredRules {
+  const { clusterRules, namespaceRules, unknownKinds } = toRules(removed);
+  if (isEmptyRules(intersectRules(current, { clusterRules, namespaceRules, unknownKinds }))) return current;
   const granted = toRules(judged.filter(({ outcome }) => outcome === "Granted"));
   const left = [...current.namespaceRules].map(([namespace, rules]): [string, PolicyRule[]] => [
     namespace,
-    findMissingPolicyRules(rules, waiting.namespaceRules.get(namespace) ?? []),
+    findMissingPolicyRules(rules, namespaceRules.get(namespace) ?? []),
   ]);
   const kept: RequiredRules = {
     ...current,
-    clusterRules: findMissingPolicyRules(current.clusterRules, waiting.clusterRules),
+    clusterRules: findMissingPolicyRules(current.clusterRules, clusterRules),
     namespaceRules: new Map(left.filter(([, rules]) => rules.length > 0)),
   };
   return mergeRequiredRules([kept, intersectRules(granted, current)]);
