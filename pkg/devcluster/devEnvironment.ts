@@ -347,7 +347,7 @@ async function servers(
     workDir,
     registriesConf: place.registriesConf,
     signaturePolicy,
-    extraArgs: { catalogd: ["--leader-elect"], "operator-controller": ["--leader-elect"] },
+    extraArgs: { catalogd: ["--leader-elect"], "operator-controller": ["--leader-elect"], "permission-manager": ["--leader-elect"] },
     onLine: (_server, line) => narrator.hear(line),
     onExit: (text) => {
       failure.text ??= text;
