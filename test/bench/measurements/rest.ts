@@ -16,34 +16,40 @@ const TIMEOUT_MS = 120_000;
 const REST_MS = 60_000;
 const NAME = "certified";
 
-/** Measures the memory of both servers at rest. Each run starts both programs with empty caches. */
+/** Measures the memory of the servers at rest. Each run starts both programs with empty caches. */
 export const restMeasurement: Measurement = {
   name: "rest",
-  title: "memory at rest: catalogd with one catalog of 57 MB, operator-controller with nothing installed",
-  figures: ["rest.catalogd", "rest.operator-controller"],
+  title: "memory at rest: catalogd with one catalog of 57 MB, operator-controller and permission-manager with nothing installed",
+  figures: ["rest.catalogd", "rest.operator-controller", "rest.permission-manager"],
   async *run(context) {
     const files = await catalogInMemory(join(dataFolder(context), "fbc/certified-v4.14"));
     await using cluster = await BenchCluster.start(context);
     const runs = context.runs ?? RUNS;
-    const samples = { catalogd: [] as MemorySample[], "operator-controller": [] as MemorySample[] };
+    const samples = {
+      catalogd: [] as MemorySample[],
+      "operator-controller": [] as MemorySample[],
+      "permission-manager": [] as MemorySample[],
+    };
     for (let run = 1; run <= runs; run++) {
       await using world = await cluster.startServers();
       const ref = await world.pushCatalog("bench/certified", "v1", files);
       await using catalogs = await Observer.start<ClusterCatalog>(cluster.client, "ClusterCatalog");
       const apply = (): Promise<unknown> => world.apply(clusterCatalog(NAME, ref));
       await catalogs.secondsUntil(apply, () => isServing(catalogs.get(NAME)), TIMEOUT_MS);
-      const { catalogd, "operator-controller": controller } = world.installation.servers;
+      const { catalogd, "operator-controller": controller, "permission-manager": granter } = world.installation.servers;
       await waitUntilQuiet([catalogd.pid, controller.pid], TIMEOUT_MS);
       await sleep(REST_MS);
       samples.catalogd.push(await readMemory(catalogd.pid));
       samples["operator-controller"].push(await readMemory(controller.pid));
+      samples["permission-manager"].push(await readMemory(granter.pid));
       context.say(
-        `run ${run} of ${runs}: ${JSON.stringify({ catalogd: samples.catalogd.at(-1), controller: samples["operator-controller"].at(-1) })}`,
+        `run ${run} of ${runs}: ${JSON.stringify(Object.fromEntries(Object.entries(samples).map(([name, list]) => [name, list.at(-1)])))}`,
       );
       await world.removed("ClusterCatalog", NAME);
     }
     yield createFigure("rest.catalogd", samples.catalogd);
     yield createFigure("rest.operator-controller", samples["operator-controller"]);
+    yield createFigure("rest.permission-manager", samples["permission-manager"]);
   },
 };
 
