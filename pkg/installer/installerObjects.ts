@@ -1,4 +1,4 @@
-import { LABEL_CREATED_FOR } from "../api/constants.ts";
+import { LABEL_CREATED_FOR, LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
@@ -75,11 +75,15 @@ export async function findTokenObjects(
   }
 }
 
-/** Lists the existing objects that `olmv1 install` created for an extension, with only their metadata, in deletion order. */
+/** Lists the existing objects that `olmv1 install` or permission-manager created for an extension and left, with only their metadata, in deletion order. */
 export async function listInstallObjects(client: Pick<Client, "list">, extension: string): Promise<KubeObject[]> {
   const labelSelector = `${LABEL_CREATED_FOR}=${extension}`;
   const found = await Promise.all(MADE_KINDS.map((kind) => client.list(kind, { labelSelector, metadataOnly: true })));
-  return found.flatMap(({ items }) => items);
+  const namespaces = await client.list(
+    { apiVersion: "v1", kind: "Namespace" },
+    { labelSelector: `${LABEL_PERMISSIONS_FOR}=${extension}`, metadataOnly: true },
+  );
+  return [...found, namespaces].flatMap(({ items }) => items);
 }
 
 /** Deletes objects in order, unless an object was recreated in the meantime. @param report called with each object whose deletion was requested */

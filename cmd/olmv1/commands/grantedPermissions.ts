@@ -11,6 +11,7 @@ import {
 import type { Client } from "../../../pkg/kube/client.ts";
 import { formatRbacCommand, type MissingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
+import type { RoleStrategy } from "../../../pkg/rbac/escalation.ts";
 import type { Installer } from "../../../pkg/rbac/installerManifests.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
@@ -95,20 +96,22 @@ function formatTarget({ apiGroups = [], resources = [], resourceNames = [], nonR
 export interface InstallerPermissionsRequest extends Pick<ClusterExtensionSpec, "config" | "install" | "uninstall"> {
   readonly namespace: string | undefined;
   readonly serviceAccount: string;
+  /** How the ServiceAccount may write roles. Default: escalate. */
+  readonly strategy?: RoleStrategy;
 }
 
 /** Pulls bundle images and returns their permissions, in order. @throws Error that names the image. */
 export async function computeInstallerPermissions(
   terminal: Terminal,
   images: readonly string[],
-  { namespace, serviceAccount, config, install, uninstall }: InstallerPermissionsRequest,
+  { namespace, serviceAccount, config, install, uninstall, strategy = "escalate" }: InstallerPermissionsRequest,
   options: ReaderOptions,
 ): Promise<BundlePermissions[]> {
   const bundleOptions = {
     ...(namespace === undefined ? {} : { namespace }),
     serviceAccount,
     config: config?.inline,
-    strategy: "escalate" as const,
+    strategy,
     crdPolicy: uninstall?.crdPolicy ?? "DeleteIfUnused",
     webhookCertProvider: "auto" as const,
     aggregateUserRoles: install?.userRoles === "Aggregate",

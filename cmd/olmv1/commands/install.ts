@@ -84,7 +84,9 @@ export async function install(terminal: Terminal, packageName: string, options: 
     const [permissions] = await computeInstallerPermissions(
       terminal,
       [image],
-      { ...request, serviceAccount: extensionOptions.serviceAccount ?? getGrantName(name) },
+      extensionOptions.serviceAccount
+        ? { ...request, serviceAccount: extensionOptions.serviceAccount }
+        : { ...request, serviceAccount: getGrantName(name), strategy: "union" },
       options,
     );
     if (!permissions) throw new Error(`cannot read bundle image ${goQuote(image)}`);

@@ -72,7 +72,10 @@ export function formatUninstall(screen: Pick<Terminal, "width">, summary: Uninst
         ]
       : []),
     ...(made.length > 0
-      ? ["Then these objects, which olmv1 install created, will be deleted:", ...made.map((object) => `  ${describeObject(object)}`)]
+      ? [
+          "Then these objects, which were created for the extension, will be deleted:",
+          ...made.map((object) => `  ${describeObject(object)}`),
+        ]
       : []),
     ...staying,
     ...(extension && blocked.length > 0 ? ["", ...blockedLines(screen, extension, blocked)] : []),
@@ -152,8 +155,7 @@ async function divideObjects(
     else if (user) staying.push(`Namespace ${namespace.metadata.name} is kept, because ClusterExtension ${user.metadata.name} uses it.`);
     else going.push(namespace);
   }
-  if (deleteNamespace && namespaces.length === 0)
-    staying.push("The namespace is kept, because olmv1 install did not create it for this extension.");
+  if (deleteNamespace && namespaces.length === 0) staying.push("The namespace is kept, because it was not created for this extension.");
   return { going, staying };
 }
 
