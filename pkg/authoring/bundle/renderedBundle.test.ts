@@ -13,14 +13,14 @@ function kinds(request: Partial<RenderRequest>): string[] {
 }
 
 describe("renderForInstall", () => {
-  test("renderForInstall uses the requested namespace, or else the namespace that the bundle suggests, or else the package name", () => {
+  test("renderForInstall uses the requested namespace, or else the namespace that the bundle suggests, or else the package name and -system", () => {
     const namespaces = (namespace?: string) =>
       new Set(renderForInstall(sound, { ...REQUEST, namespace }).objects.flatMap(({ metadata }) => metadata.namespace ?? []));
     expect(namespaces("ns")).toEqual(new Set(["ns"]));
     expect(namespaces()).toEqual(new Set(["things-system"]));
     const permissions = [{ serviceAccountName: "a", rules: [] }];
     const unsuggested = bundleOf({ packageName: "pack", clusterPermissions: permissions });
-    expect(renderForInstall(unsuggested, REQUEST).objects[0]?.metadata.namespace).toBe("pack");
+    expect(renderForInstall(unsuggested, REQUEST).objects[0]?.metadata.namespace).toBe("pack-system");
   });
 
   test("renderForInstall returns the same objects each time, without owner references or status", () => {

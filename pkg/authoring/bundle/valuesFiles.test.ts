@@ -56,7 +56,7 @@ test("mergeConfigFiles reads standard input when the path is -", async () => {
 test.for<[file: string, text: RegExp]>([
   [
     "other=map.yaml",
-    /^olmv1: invalid ClusterExtension configuration: spec\.config\.valuesFrom\[0\]: key "other" of ConfigMap hello-operator\/map contains a list/,
+    /^olmv1: invalid ClusterExtension configuration: spec\.config\.valuesFrom\[0\]: key "other" of ConfigMap hello-operator-system\/map contains a list/,
   ],
   ["secrets.yaml", /spec\.config\.valuesFrom\[0\]: Secret .*one.*spec\.config\.valuesFrom\[1\]: Secret .*two/s],
   ["wrong.yaml", /^olmv1: .*unknown field "password"/s],

@@ -212,7 +212,10 @@ test("a reconcile writes the status without status.install when the API server r
   const step = (x: ClusterExtension) => buildObserved(x, { releases: { installed: { ...RESOLVED, name: "Not_A_Subdomain" } } });
   const { written, error } = await pass({ step, patchFails: [refusal(422, "Invalid", "status.install.bundle.name")] });
   expect(error).toBeUndefined();
-  expect(written.map(({ status }) => status.install)).toEqual([{ bundle: { name: "Not_A_Subdomain", version: "1.0.0" } }, undefined]);
+  expect(written.map(({ status }) => status.install)).toEqual([
+    { bundle: { name: "Not_A_Subdomain", version: "1.0.0" }, namespace: "x-system" },
+    undefined,
+  ]);
   expect((await pass({ patchFails: [refusal(422, "Invalid", "no")] })).error?.message).toBe("error updating status: no");
 });
 
