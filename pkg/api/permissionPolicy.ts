@@ -96,7 +96,6 @@ const namespaces = z
       ),
   })
   .describe("namespaces controls the namespaces that permission-manager creates for extensions.");
-export type NamespacePolicy = z.input<typeof namespaces>;
 
 /** Which extensions a policy grants which permissions. */
 export const PermissionPolicySpec = z

@@ -11,7 +11,6 @@ import type { Condition, KubeObject } from "../api/k8s.ts";
 import { STOP_WITH_STDIN } from "../controller/shutdown.ts";
 import { parseYamlDocuments } from "../golang/yaml.ts";
 import type { Client } from "../kube/client.ts";
-import { getControllerSubject } from "../rbac/installerManifests.ts";
 import { renderTokenKubeconfig } from "./kubeconfig.ts";
 import { findFreePorts } from "./processes.ts";
 
@@ -120,9 +119,6 @@ export async function waitUntil(timeoutMs: number, what: string, done: () => Pro
     await sleep(UNTIL_POLL_MS);
   }
 }
-
-/** The identity of an installation's operator-controller. */
-export const CONTROLLER_SUBJECT = getControllerSubject(SYSTEM_NAMESPACE);
 
 const CONFIG = join(import.meta.dirname, "../../config");
 const FIELD_MANAGER = "olmv1-dev";

@@ -1,6 +1,5 @@
 import { LABEL_CREATED_FOR, LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../api/k8s.ts";
-import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
 import {

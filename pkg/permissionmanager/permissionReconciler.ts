@@ -31,7 +31,7 @@ const DEFAULT_POLICY = "default";
 const RETRY_MS = 15_000;
 
 /** The last known objects that decisions depend on. Every change of one of them causes another reconcile. */
-export interface KnownObjects {
+interface KnownObjects {
   readonly permissions: { get(name: string): ExtensionPermissions | undefined };
   readonly extensions: { get(name: string): ClusterExtension | undefined };
   readonly policies: { get(name: string): PermissionPolicy | undefined };

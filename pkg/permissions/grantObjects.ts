@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { LABEL_PERMISSIONS_FOR, MANAGED_ACCOUNT_PREFIX } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { buildTokenRule, type Installer, roleAndBinding, type Subject } from "../rbac/installerManifests.ts";
+import { buildTokenRule, roleAndBinding, type Subject } from "../rbac/installerManifests.ts";
 import type { PolicyRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { compareText } from "../text/compare.ts";
@@ -23,11 +23,6 @@ export function getAccountName({ metadata, spec }: Pick<ClusterExtension, "metad
 /** Reports whether permission-manager creates objects with this name. */
 export function isGrantName(name: string): boolean {
   return [MANAGED_ACCOUNT_PREFIX, TOKEN_PREFIX, READ_PREFIX].some((prefix) => name.startsWith(prefix));
-}
-
-/** Returns the ServiceAccount of an extension. */
-export function getManagedInstaller(extension: string, namespace: string): Installer {
-  return { namespace, name: getGrantName(extension) };
 }
 
 /** The rules of an extension, and whether its ServiceAccount has them. */

@@ -5,7 +5,7 @@ import { intersects, type PolicyRule } from "../rbac/policyRule.ts";
 export type RiskLevel = "RootEquivalent" | "Broad";
 
 /** Where a permission applies: in all namespaces and to cluster-scoped objects, in a namespace of system components, or in another namespace. */
-export type RiskScope = "Cluster" | "ProtectedNamespace" | "Namespace";
+type RiskScope = "Cluster" | "ProtectedNamespace" | "Namespace";
 
 /** Permissions with the same risk. */
 export interface RiskClass {

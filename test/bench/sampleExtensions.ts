@@ -1,10 +1,10 @@
+import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { buildSampleObjects, EXTENSION } from "../../pkg/devcluster/devSample.ts";
-import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
 import { buildSampleBundles, buildSampleImages } from "../../pkg/devcluster/sample/sample.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
-import { buildInstallerManifests } from "../../pkg/rbac/installerManifests.ts";
+import { buildInstallerManifests, getControllerSubject } from "../../pkg/rbac/installerManifests.ts";
 import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { mergeRequiredRules } from "../../pkg/rbac/ruleSets.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
@@ -33,7 +33,7 @@ export async function prepareSample(world: World): Promise<SampleExtensions> {
   const { catalog, extension } = buildSampleObjects(HOST);
   const before: KubeObject[] = [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-    ...buildInstallerManifests(INSTALLER, mergeRequiredRules(rules), CONTROLLER_SUBJECT),
+    ...buildInstallerManifests(INSTALLER, mergeRequiredRules(rules), getControllerSubject(SYSTEM_NAMESPACE)),
     catalog,
   ];
   for (const object of before) await world.apply(object);

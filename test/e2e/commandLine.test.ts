@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, LABEL_CREATED_FOR } from "../../pkg/api/constants.ts";
-import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import type { InstallPlan } from "../../pkg/operatorcontroller/plan/installPlan.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
-import { CONTROLLER_SUBJECT, installConfig } from "../../pkg/devcluster/installation.ts";
+import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { installConfig } from "../../pkg/devcluster/installation.ts";
 import type { Client } from "../../pkg/kube/client.ts";
+import { getControllerSubject } from "../../pkg/rbac/installerManifests.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { FaultProxy } from "../support/faultProxy.ts";
 import { controllerBehind } from "../support/faultWorld.ts";
@@ -37,7 +38,7 @@ describeWithPrivateCluster("faults for more extensions than the controller has w
       kind: "ClusterRoleBinding",
       metadata: { name: "controller-may-do-everything" },
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
-      subjects: [{ ...CONTROLLER_SUBJECT }],
+      subjects: [getControllerSubject(SYSTEM_NAMESPACE)],
     };
     await cluster.client.apply(binding, { fieldManager: "test" });
     proxy = await FaultProxy.start(cluster.server);

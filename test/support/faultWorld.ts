@@ -1,10 +1,11 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
-import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
-import { CONTROLLER_SUBJECT, installConfig } from "../../pkg/devcluster/installation.ts";
+import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { installConfig } from "../../pkg/devcluster/installation.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { Credentials } from "../../pkg/kube/credentials.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import { getControllerSubject } from "../../pkg/rbac/installerManifests.ts";
 import type { AuditEvent, TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 import { createExtension } from "./extensions.ts";
@@ -108,7 +109,7 @@ export class FaultWorld implements AsyncDisposable {
 
   /** Creates a kill point, counted from the next write of the controller and installers. */
   pointAfter(writes: number): KillPoint {
-    return new KillPoint(this.proxy, writes, [CONTROLLER_SUBJECT.name, "-installer"]);
+    return new KillPoint(this.proxy, writes, [getControllerSubject(SYSTEM_NAMESPACE).name, "-installer"]);
   }
 
   /** Waits until the proxy has received no request for two seconds. */
@@ -122,7 +123,8 @@ export class FaultWorld implements AsyncDisposable {
 
 /** The controller's ServiceAccount, through the proxy. */
 export async function controllerBehind(proxy: FaultProxy, admin: Client): Promise<Client> {
-  const token = await new ServiceAccountTokens(admin).tokenFor(CONTROLLER_SUBJECT.namespace, CONTROLLER_SUBJECT.name)();
+  const { namespace, name } = getControllerSubject(SYSTEM_NAMESPACE);
+  const token = await new ServiceAccountTokens(admin).tokenFor(namespace, name)();
   return Client.of(
     new Credentials(() => {
       const config = new KubeConfig();

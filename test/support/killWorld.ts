@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
-import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
-import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
+import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { toYaml } from "../../pkg/golang/yaml.ts";
+import { getControllerSubject } from "../../pkg/rbac/installerManifests.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 import { createExtension } from "./extensions.ts";
@@ -19,7 +19,7 @@ const PACKAGE = "p";
 const NAME = "killed";
 const EXTENSION = createExtension(NAME, { packageName: PACKAGE });
 /** Users whose writes are counted: operator-controller's own identity and the installer. */
-const USERS = [CONTROLLER_SUBJECT.name, `:${getNamespace(EXTENSION)}:${EXTENSION.spec.serviceAccount?.name ?? ""}`];
+const USERS = [getControllerSubject(SYSTEM_NAMESPACE).name, `:${getNamespace(EXTENSION)}:${EXTENSION.spec.serviceAccount?.name ?? ""}`];
 
 /** All programs, each as a process, with one small extension, and a proxy that counts the writes of operator-controller. */
 export class KillWorld implements AsyncDisposable {

@@ -1,9 +1,9 @@
 import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
+import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { type KubeObject } from "../../pkg/api/k8s.ts";
-import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
 import { type Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
-import { buildInstallerManifests } from "../../pkg/rbac/installerManifests.ts";
+import { buildInstallerManifests, getControllerSubject } from "../../pkg/rbac/installerManifests.ts";
 import { type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
 
@@ -50,7 +50,11 @@ export async function grantInstaller(
   const namespace = getNamespace(extension);
   const { serviceAccount } = extension.spec;
   const installer = { namespace, name: serviceAccount?.name ?? "" };
-  const all = buildInstallerManifests(installer, computeRequiredRules(objects, { installNamespace: namespace }), CONTROLLER_SUBJECT);
+  const all = buildInstallerManifests(
+    installer,
+    computeRequiredRules(objects, { installNamespace: namespace }),
+    getControllerSubject(SYSTEM_NAMESPACE),
+  );
   const apply = async (manifests: readonly KubeObject[]): Promise<void> => {
     for (const object of manifests) await admin.apply(object, { fieldManager: "test", force: true });
   };

@@ -9,7 +9,7 @@ import { tinyBundle } from "./tinyBundle.ts";
 import { webhook, webhookBundle } from "./webhookBundle.ts";
 
 /** The versions of a shape: an upgrade changes objects, deletes one and creates one. */
-export const SHAPE_VERSIONS = ["1.0.0", "2.0.0"] as const;
+const SHAPE_VERSIONS = ["1.0.0", "2.0.0"] as const;
 export type ShapeVersion = (typeof SHAPE_VERSIONS)[number];
 
 /** A package with two versions whose bundle contains what needs special permissions. The extension has the name of the package. */

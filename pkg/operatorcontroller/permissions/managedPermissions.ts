@@ -61,7 +61,7 @@ export class ManagedPermissions {
    */
   complete(extension: Readonly<ClusterExtension>): Readonly<ClusterExtension> {
     if (!extension.spec) return extension;
-    const { serviceAccount, ...others } = extension.spec;
+    const { serviceAccount: _ignored, ...others } = extension.spec;
     const spec = this.ignoresAccount(extension) ? others : extension.spec;
     if (spec.namespace !== undefined) return { ...extension, spec };
     const namespace =

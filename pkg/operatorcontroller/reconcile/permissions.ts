@@ -54,7 +54,7 @@ export function requestPermissions(services: PermissionSteps): ReconcileStep<Unp
  * @throws WaitingError if it has not decided for a while
  */
 function continueOrWait<P extends Resolved | Unpacked>(
-  { managed, memory, now }: PermissionSteps,
+  { memory, now }: Pick<PermissionSteps, "memory" | "now">,
   phase: P,
   undecided: WaitingError | undefined,
 ): P | Ended<Phase> {
