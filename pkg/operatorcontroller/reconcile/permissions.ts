@@ -1,7 +1,12 @@
+import { getNamespace } from "../../api/clusterExtension.ts";
 import { isDigestReference } from "../../api/imageReference.ts";
+import { readSuggestedNamespace } from "../../bundle/suggestedNamespace.ts";
 import { type Ended, stopWithoutStatus } from "../../controller/stepSequence.ts";
+import { renderExtension } from "../apply/preparedObjects.ts";
 import type { WaitingError } from "../state/conditionPoller.ts";
 import type { Phase, ReconcileStep, Resolved, Unpacked } from "../state/phases.ts";
+import { chooseProxyVariables } from "../state/proxyVariables.ts";
+import { requireCurrentCrds } from "./check.ts";
 import { toDigestReference } from "./pinInstalledImage.ts";
 import type { Services } from "./services.ts";
 import { getPullReference } from "./unpack.ts";
@@ -42,11 +47,25 @@ export function requestPermissions(services: PermissionSteps): ReconcileStep<Unp
       // A release that is restored is not pulled, and its reference may have a tag.
       const image = pulledImage ?? toDigestReference(getPullReference(bundle), bundle.imageDigest);
       if (catalog === undefined || !isDigestReference(image)) return phase;
+      await requireRenderable(phase);
       const packageName = extension.spec.source.catalog?.packageName ?? "";
       const undecided = await managed.request(extension, { catalog, packageName, name, version, image }, signal);
       return continueOrWait(services, phase, undecided);
     },
   };
+}
+
+/**
+ * Renders the bundle before its permissions are requested, because permission-manager cannot derive those of a bundle that cannot be rendered.
+ * @throws TerminalError for an invalid bundle or configuration
+ */
+async function requireRenderable(phase: Unpacked): Promise<void> {
+  const { extension, bundle, content, certProvider } = phase;
+  if (!content) return;
+  const namespace = getNamespace(extension) || readSuggestedNamespace(bundle.packageName, content.annotations).name;
+  const placed = { ...extension, spec: { ...extension.spec, namespace } };
+  await renderExtension({ ...phase, extension: placed }, content, certProvider, chooseProxyVariables(phase));
+  requireCurrentCrds(bundle.name, content);
 }
 
 /**
