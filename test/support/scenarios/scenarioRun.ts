@@ -17,6 +17,9 @@ import type { Scenario } from "./scenario.ts";
 import { ScenarioChecks } from "./scenarioChecks.ts";
 import { tableBundleObjects } from "./tableBundle.ts";
 
+/** Who grants the permissions of the extension: the scenario, or permission-manager, without or despite a ServiceAccount in its spec. */
+export type ScenarioPermissions = "prepared" | "managed" | "drop-in";
+
 /** Runs one scenario: serves its catalogs, and calls a method for each step. */
 export class ScenarioRun {
   /** The warnings of the API server at the latest apply of the extension. */
@@ -26,16 +29,23 @@ export class ScenarioRun {
   readonly #client: Client;
   readonly #scenario: Scenario;
   readonly #catalogs: CatalogImages;
+  readonly #permissions: ScenarioPermissions;
   #desired: ClusterExtension;
   #requestCount = 0;
 
-  constructor(world: World, scenario: Scenario) {
+  constructor(world: World, scenario: Scenario, permissions: ScenarioPermissions = "prepared") {
+    this.#permissions = permissions;
     this.#world = world;
     this.#client = world.cluster.client;
     this.#scenario = scenario;
     this.#catalogs = new CatalogImages(world, scenario);
     this.checks = new ScenarioChecks(world, scenario.id);
-    this.#desired = createExtension(scenario.id, { packageName: scenario.id, selector: { matchLabels: { scenario: scenario.id } } });
+    const { spec, ...extension } = createExtension(scenario.id, {
+      packageName: scenario.id,
+      selector: { matchLabels: { scenario: scenario.id } },
+    });
+    const { serviceAccount, ...others } = spec;
+    this.#desired = { ...extension, spec: permissions === "managed" || !serviceAccount ? others : spec };
   }
 
   /** Runs the steps; the error names the failed one. */
@@ -62,9 +72,10 @@ export class ScenarioRun {
     await this.#world.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   }
 
-  /** Grants the installer the permissions for every bundle in the tables with every configuration in the steps. */
+  /** Creates the namespace, and grants the installer the permissions for every bundle in the tables with every configuration in the steps. */
   async grantInstaller(): Promise<void> {
     const namespace = getNamespace(this.#desired);
+    if (this.#permissions !== "prepared") return this.createNamespace(namespace);
     const configs = [undefined, ...this.#configs()];
     const objects = this.#catalogs.bundles.flatMap((bundle) =>
       configs.flatMap((config) => tableBundleObjects(bundle, namespace, config) ?? []),
