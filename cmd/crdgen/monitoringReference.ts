@@ -7,6 +7,7 @@ import { registerPullMetrics } from "../../pkg/oci/pull/pullPool.ts";
 import { GateMetrics } from "../../pkg/operatorcontroller/openshift/clusterUpgradeGate.ts";
 import { ExtensionMetrics } from "../../pkg/operatorcontroller/state/extensionMetrics.ts";
 import { registerWatchMetrics } from "../../pkg/operatorcontroller/watches/streamPool.ts";
+import { PermissionMetrics } from "../../pkg/permissionmanager/permissionMetrics.ts";
 import { createCertificateEndMetric } from "../../pkg/serving/serverTls.ts";
 import {
   createMetrics,
@@ -80,7 +81,10 @@ Types are stable. The list has at most ${PROBLEM_LIMITS.problems} problems and $
 ${sections.join("\n")}`;
 }
 
-/** Returns the metrics reference in Markdown: metrics of both servers, then the metrics of each server. */
+/** Title of the section with the metrics of all servers. */
+const ALL = "All servers";
+
+/** Returns the metrics reference in Markdown: metrics of all servers, then of two, then of each server. */
 export function renderMetricReference(programs: readonly ProgramMetrics[]): string {
   const byText = Map.groupBy(
     programs.flatMap(({ program, metrics }) =>
@@ -92,8 +96,11 @@ export function renderMetricReference(programs: readonly ProgramMetrics[]): stri
     const names = [...new Set(metrics.map(({ name }) => `\`${name}\``))];
     return { programs: metrics.map(({ program }) => program), line: `- ${names.toSorted().join(", ")} ${text}` };
   });
-  const sections = ["Both servers", ...programs.map(({ program }) => program)].map((title) => {
-    const own = lines.filter(({ programs: [program, other] }) => (other === undefined ? program : "Both servers") === title);
+  const names = programs.map(({ program }) => program);
+  const titleFor = (owners: readonly string[]): string => (owners.length === names.length ? ALL : owners.join(" and "));
+  const [first = "", second = ""] = names;
+  const sections = [ALL, `${first} and ${second}`, ...names].map((title) => {
+    const own = lines.filter(({ programs: owners }) => titleFor([...new Set(owners)]) === title);
     return `## ${title}\n\n${own
       .map(({ line }) => line)
       .toSorted()
@@ -103,7 +110,7 @@ export function renderMetricReference(programs: readonly ProgramMetrics[]): stri
 
 # Metrics
 
-catalogd and operator-controller serve their metrics at \`/metrics\`: over TLS on \`--metrics-bind-address\`, or without a certificate on \`--health-probe-bind-address\`. permission-manager serves the \`controller_runtime_*\`, \`workqueue_*\`, \`rest_client_*\` and \`leader_election_*\` metrics below on \`--health-probe-bind-address\`.
+catalogd and operator-controller serve their metrics at \`/metrics\`: over TLS on \`--metrics-bind-address\`, or without a certificate on \`--health-probe-bind-address\`. permission-manager serves them on \`--health-probe-bind-address\`.
 Durations are in seconds, sizes in bytes, and times in seconds since the epoch.
 All servers also have the metrics of every Node.js process: \`process_*\` and \`nodejs_*\`. \`nodejs_eventloop_lag_max_seconds\` is the longest delay of the event loop since the last scrape.
 
@@ -127,23 +134,36 @@ interface ProgramMetrics {
   readonly metrics: Metrics;
 }
 
-/** Returns the metrics of both servers, without values. */
+/** Returns the metrics of all servers, without values. */
 export function listProgramMetrics(): ProgramMetrics[] {
-  const [controller, catalogd] = [createMetrics("operator_controller"), createMetrics("catalogd")];
-  for (const metrics of [controller, catalogd]) {
+  const [controller, catalogd, granter] = [
+    createMetrics("operator_controller"),
+    createMetrics("catalogd"),
+    createMetrics("permission_manager"),
+  ];
+  for (const metrics of [controller, catalogd, granter]) {
     registerControllerMetrics(metrics, "x");
     registerQueueMetrics(metrics, "x");
     registerRestClientMetrics(metrics);
-    registerPullMetrics(metrics, () => ({ running: 0, waiting: 0 }));
-    createPullSecretGauge(metrics);
     registerLeaderMetrics(metrics, "x");
   }
-  void [new ExtensionMetrics(controller), new GateMetrics(controller), new CatalogMetrics(catalogd), new HttpMetrics(catalogd)];
+  for (const metrics of [controller, catalogd]) {
+    registerPullMetrics(metrics, () => ({ running: 0, waiting: 0 }));
+    createPullSecretGauge(metrics);
+  }
+  void [
+    new ExtensionMetrics(controller),
+    new GateMetrics(controller),
+    new CatalogMetrics(catalogd),
+    new HttpMetrics(catalogd),
+    new PermissionMetrics(granter),
+  ];
   for (const metrics of [controller, catalogd]) createCertificateEndMetric(metrics, undefined);
   registerReplicaMetrics(catalogd);
   registerWatchMetrics(controller, () => [{ starting: 0, open: 0, broken: 0, refused: 0 }]);
   return [
     { program: "operator-controller", metrics: controller },
     { program: "catalogd", metrics: catalogd },
+    { program: "permission-manager", metrics: granter },
   ];
 }

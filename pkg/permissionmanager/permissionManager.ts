@@ -32,6 +32,7 @@ import { type Metrics, registerControllerMetrics, registerQueueMetrics } from ".
 import type { AdmissionGuard } from "./admissionGuard.ts";
 import { CreatedNamespaces } from "./createdNamespaces.ts";
 import { GRANT_KINDS, GrantWriter } from "./grantWriter.ts";
+import { PermissionMetrics } from "./permissionMetrics.ts";
 import { PermissionReconciler } from "./permissionReconciler.ts";
 import { computePermissionEvents } from "./permissionStatus.ts";
 
@@ -86,6 +87,7 @@ export class PermissionManager {
       api: client,
       known: { permissions: this.#permissions, extensions: this.#extensions, policies: this.#policies },
       events: this.#events,
+      metrics: new PermissionMetrics(metrics),
       catalogs: this.#catalogs,
       packages: contents,
       puller,

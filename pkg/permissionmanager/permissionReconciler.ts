@@ -13,17 +13,19 @@ import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
+import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.ts";
 import { type GrantedAccess, getGrantName } from "../permissions/grantObjects.ts";
 import { planGrant, toRules } from "../permissions/grantPlan.ts";
 import { judgePermissions } from "../permissions/judgePermissions.ts";
 import { findExceededLimit, findUncovered } from "../permissions/policySelection.ts";
-import { findMissingRules, isEmptyRules } from "../rbac/ruleSets.ts";
+import { findMissingRules, isEmptyRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { AdmissionGuard } from "./admissionGuard.ts";
 import { type BundleRulesServices, type DerivedRules, deriveBundleRules, deriveSourceRules, UnverifiedRequest } from "./bundleRules.ts";
 import { type CreatedNamespaces, NamespaceMissing } from "./createdNamespaces.ts";
 import { type GrantedObjects, type GrantWriter } from "./grantWriter.ts";
-import { computePermissionsStatus, type GrantOutcome, type GrantScope } from "./permissionStatus.ts";
+import type { PermissionMetrics } from "./permissionMetrics.ts";
+import { computePermissionsStatus, type GrantOutcome, type GrantScope, getOutcomeState } from "./permissionStatus.ts";
 
 /** The policy of extensions that name none. If it does not exist, its grant is `defaultGrant`, and everything else has the default of the API. */
 const DEFAULT_POLICY = "default";
@@ -42,6 +44,7 @@ export interface PermissionServices extends BundleRulesServices {
   readonly api: Pick<Client, "get" | "patch" | "delete">;
   readonly known: KnownObjects;
   readonly events: EventSink;
+  readonly metrics: Pick<PermissionMetrics, "countDecision">;
   readonly writer: GrantWriter;
   readonly namespaces: Pick<CreatedNamespaces, "ensure" | "delete">;
   readonly admission: Pick<AdmissionGuard, "check">;
@@ -121,6 +124,7 @@ export class PermissionReconciler {
     const applied = await this.#apply(subject, decision, signal);
     if (applied.outcome.kind === "planned" && applied.outcome.plan.approvedDigest === undefined) this.#approved.delete(name);
     await this.#report(subject, applied.outcome, log, applied.derived);
+    this.#services.metrics.countDecision(applied.error instanceof UnverifiedRequest ? "Unverified" : getOutcomeState(applied.outcome));
     if (applied.error instanceof UnverifiedRequest || applied.error instanceof NamespaceMissing) return { requeueAfterMs: RETRY_MS };
     if (applied.error !== undefined) throw applied.error;
     return undefined;
@@ -148,16 +152,16 @@ export class PermissionReconciler {
   }
 
   /**
-   * Gives an extension that is being deleted all its rules until it is uninstalled. If its approval was revoked, the uninstall may need a new one, so it
-   * can still be approved.
+   * Gives an extension that is being deleted all its rules until it is uninstalled, including those in the status whose roles were deleted. If its
+   * approval was revoked, the uninstall may need a new one, so it can still be approved.
    */
   async #prepareUninstall(subject: Subject, log: Logger, signal: AbortSignal): Promise<undefined> {
     const { permissions, granted } = subject;
-    const { namespace, serviceAccount, pendingDigest } = permissions.status ?? {};
+    const { namespace, serviceAccount, pendingDigest, rules: reported = [] } = permissions.status ?? {};
     if (namespace === undefined || serviceAccount === undefined) return undefined;
     const decision = pendingDigest === undefined ? undefined : await this.#decide(subject, signal);
     const planned = decision?.outcome.kind === "planned" ? decision.outcome : undefined;
-    const rules = planned?.plan.rules ?? granted.rules;
+    const rules = planned?.plan.rules ?? mergeRequiredRules([granted.rules, rulesFromDetails(reported)]);
     await this.#services.writer.write(permissions.metadata.name, namespace, { rules }, granted);
     const outcome: GrantOutcome = planned?.plan.state === "Pending" ? { ...planned, access: "Full" } : { kind: "uninstalling", rules };
     await this.#report(subject, outcome, log);

@@ -44,6 +44,12 @@ export type GrantOutcome =
   /** The request is denied as a whole, or cannot be verified. */
   | { readonly kind: "rejected"; readonly state: "Denied" | "Failed"; readonly message: string; readonly rules: RequiredRules };
 
+/** Returns the state that the status reports for an outcome. */
+export function getOutcomeState(outcome: GrantOutcome): NonNullable<ExtensionPermissionsStatus["state"]> {
+  if (outcome.kind === "planned") return outcome.plan.state;
+  return outcome.kind === "rejected" ? outcome.state : "Granted";
+}
+
 /**
  * Computes the status of an ExtensionPermissions.
  * @param now RFC 3339 in whole seconds
@@ -56,7 +62,7 @@ export function computePermissionsStatus(
 ): ExtensionPermissionsStatus {
   const before = permissions.status ?? {};
   const generation = permissions.metadata.generation ?? 0;
-  const state = outcome.kind === "planned" ? outcome.plan.state : outcome.kind === "rejected" ? outcome.state : "Granted";
+  const state = getOutcomeState(outcome);
   const rules = outcome.kind === "planned" ? outcome.plan.rules : outcome.rules;
   const condition = {
     type: GRANTED,

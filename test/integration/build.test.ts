@@ -87,6 +87,7 @@ describe("the bundled programs", () => {
       "objectWorker.js",
       "olmv1.js",
       "operator-controller.js",
+      "permission-manager.js",
       "queryWorker.js",
       "responseWorker.js",
       "segmentWorker.js",
