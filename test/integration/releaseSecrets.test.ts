@@ -125,6 +125,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
     const step = handleDeletion({
       client: cluster.client,
       releases: store,
+      managed: { covers: () => false, hasAccount: () => Promise.resolve(false) },
       identities: { clientFor: () => Promise.resolve(cluster.client) },
       events: new RecordedEvents(),
       memory: new ExtensionCache(),

@@ -120,9 +120,13 @@ describeWithData("real data", (data) =>
       expect(texts(renderObjects(installed))).toEqual(texts(go.deployed.objects));
     });
 
-    test("status reports the bundle of a Go installation as installed, and nothing is written while spec has no ServiceAccount", async () => {
+    test("status reports the bundle of a Go installation as installed, and nothing is written while its permissions wait for approval", async () => {
       const before = await live();
-      const seen = await world.condition("ClusterExtension", "flux", (c) => c("Progressing")?.message.includes("serviceAccount") ?? false);
+      const seen = await world.condition(
+        "ClusterExtension",
+        "flux",
+        (c) => c("Progressing")?.message.endsWith("must be approved") ?? false,
+      );
       expect(seen["status"]).toMatchObject({ install: { bundle: { name: "flux-operator.v0.38.1", version: "0.38.1" } } });
       const versions = (objects: Map<string, KubeObject>): unknown[] =>
         [...objects.values()].map(({ metadata }) => metadata.resourceVersion);

@@ -85,6 +85,15 @@ export class ManagedPermissions {
     return { namespace, name };
   }
 
+  /** Reports whether permission-manager created a ServiceAccount for an extension. Asks the API server if the last known state has none. */
+  async hasAccount(extension: Readonly<ClusterExtension>, signal: AbortSignal): Promise<boolean> {
+    if (this.#find(extension)?.status?.serviceAccount !== undefined) return true;
+    const { name, uid } = extension.metadata;
+    const found = await this.#options.client.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal });
+    const isOwn = found?.metadata.ownerReferences?.some((owner) => owner.uid === uid) ?? false;
+    return isOwn && found?.status?.serviceAccount !== undefined;
+  }
+
   /** Returns the error for a request as a ServiceAccount that permission-manager has not created. */
   newAccountMissing(extension: Readonly<ClusterExtension>): WaitingError {
     const text = "waiting for permission-manager to create the ServiceAccount";

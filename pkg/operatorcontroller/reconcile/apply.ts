@@ -125,7 +125,7 @@ function warnOfConfig(phase: Unpacked, objects: readonly KubeObject[]): void {
  * partially revert the new release.
  */
 export async function keepInstalled(deps: RollbackServices, phase: Phase, context: StepContext): Promise<void> {
-  if (!hasClient(phase) || phase.changes.began) return;
+  if (!hasClient(phase) || phase.isWithoutAccount || phase.changes.began) return;
   const { installed, history } = phase.releases;
   const [latest] = history.current;
   if (latest?.rolledBack && latest.status !== "deployed") return finishRollback(deps, phase, context);
@@ -143,7 +143,7 @@ export function correctDrift(deps: ApplyServices): ReconcileStep<Authenticated> 
     async run(phase, context) {
       const { extension, releases, changes: done } = phase;
       const [latest] = releases.history.current;
-      if (!releases.installed || latest?.status !== "deployed") return phase;
+      if (!releases.installed || latest?.status !== "deployed" || phase.isWithoutAccount) return phase;
       if ((deps.watches?.suspects(extension.metadata.name) ?? []).length === 0) return phase;
       try {
         await new ObjectReconciler(deps, phase, context).maintain();

@@ -35,6 +35,8 @@ interface Given {
   memory?: ExtensionCache;
   /** The error of getting a client, if any. */
   noClient?: Error;
+  /** Whether permission-manager created a ServiceAccount; absent if it does not grant the permissions of the extension. */
+  hasAccount?: boolean;
   patchFails?: Error;
   objects?: (url: string) => Answer | undefined;
   /** The dependents of the extension; undefined while they are unknown. */
@@ -61,6 +63,7 @@ async function pass(given: Given): Promise<Outcome> {
   const step = handleDeletion({
     created: { release: () => Promise.resolve() },
     client: patches,
+    managed: { covers: () => given.hasAccount !== undefined, hasAccount: () => Promise.resolve(given.hasAccount ?? false) },
     identities: { clientFor: () => (given.noClient ? Promise.reject(given.noClient) : Promise.resolve(scoped)) },
     releases: given.releases ?? new MemoryReleases(),
     events,
@@ -196,6 +199,13 @@ test("handleDeletion lets the garbage collector delete the objects when no Servi
   const noClient = new TerminalError("Blocked", "spec.serviceAccount.name is empty");
   const { isLeft, events } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
   expect(events).toEqual([expect.stringContaining("spec.serviceAccount.name is empty") as string]);
+  expect([isLeft, releases.records.size]).toEqual([true, 0]);
+});
+
+test("handleDeletion lets the garbage collector delete the objects when permission-manager granted no permissions", async () => {
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
+  const { isLeft, events } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, hasAccount: false });
+  expect(events).toEqual([expect.stringContaining("permission-manager has not granted any permissions") as string]);
   expect([isLeft, releases.records.size]).toEqual([true, 0]);
 });
 

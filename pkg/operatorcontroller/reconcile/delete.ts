@@ -237,6 +237,7 @@ function formatDependents(found: readonly Dependent[]): string {
 export interface DeletionServices
   extends Pick<Services, "client" | "identities" | "releases" | "events" | "memory" | "dependents" | "forget"> {
   created: Pick<Services["created"], "release">;
+  managed: Pick<Services["managed"], "covers" | "hasAccount">;
 }
 
 /** Delay between checks of an uninstall that waits for objects to be deleted. */
@@ -250,7 +251,7 @@ const UNINSTALL_POLL_MS = 250;
  * | with --cascade=orphan                        | stay                                                         | stay     |
  * | and its ServiceAccount does not exist        | stay; the condition says what to do                          | stay     |
  * | the same, with annotation force-delete       | left to the garbage collector; CRDs have no owner and stay   | deleted  |
- * | without a ServiceAccount in spec             | the same                                                     | deleted  |
+ * | without a ServiceAccount                     | the same                                                     | deleted  |
  * | while a release cannot be read               | stay until its Secret is repaired or deleted                 | stay     |
  * | in any other case                            | deleted as the ServiceAccount, in stages, and waited for     | deleted  |
  */
@@ -360,6 +361,8 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
 async function clientOrReason(deps: DeletionServices, { extension }: Deleting, { signal }: StepContext): Promise<Client | string> {
   if (!hasSpec(extension)) return "spec is missing, so no ServiceAccount is set";
   const { name, annotations } = extension.metadata;
+  if (deps.managed.covers(extension) && !(await deps.managed.hasAccount(extension, signal)))
+    return "permission-manager has not granted any permissions";
   try {
     return await deps.identities.clientFor(extension, signal);
   } catch (err) {
