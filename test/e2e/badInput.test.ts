@@ -159,13 +159,13 @@ describeWithPrivateCluster("invalid input", (cluster) => {
     await world.removed("ClusterExtension", "late");
   });
 
-  test("operator-controller installs nothing when spec.serviceAccount is not set, and reports the missing field", async () => {
-    const { serviceAccount: _, ...spec } = createExtension("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" }).spec;
+  test("operator-controller installs nothing when spec.serviceAccount is set without spec.namespace, and reports the missing field", async () => {
+    const { namespace: _, ...spec } = createExtension("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" }).spec;
     await world.apply({ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", metadata: { name: "nobody" }, spec });
     const { message, reason } = await progressing("nobody", "serviceAccount");
     expect(reason).toBe("Blocked");
-    expect(message).toContain("spec.serviceAccount.name is empty");
-    expectProblem(await live("nobody"), "ServiceAccountNotSet", { next: "olmv1 rbac" });
+    expect(message).toContain("spec.namespace is required with spec.serviceAccount");
+    expectProblem(await live("nobody"), "InvalidSpec");
     await world.removed("ClusterExtension", "nobody");
   });
 
