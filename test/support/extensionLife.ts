@@ -7,6 +7,7 @@ import {
   LABEL_OWNER_NAME,
   LABEL_PERMISSIONS_FOR,
 } from "../../pkg/api/constants.ts";
+import type { ExtensionPermissions } from "../../pkg/api/extensionPermissions.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { rulesFromDetails } from "../../pkg/operatorcontroller/permissions/permissions.ts";
@@ -18,6 +19,7 @@ import type { AuditTail } from "./auditTail.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 import type { ManagedWorld } from "./managedWorld.ts";
+import { olmv1Prints } from "./runCli.ts";
 import type { BundleShape, ShapeVersion } from "./shapedBundles.ts";
 
 const RBAC = "rbac.authorization.k8s.io/v1";
@@ -34,8 +36,8 @@ export interface PermissionSample {
   readonly phase: "install" | "upgrade" | "rollback";
   /** In the roles on the cluster. */
   readonly rules: RequiredRules;
-  /** In the status. */
-  readonly reported: RequiredRules;
+  /** That `olmv1 permissions show` prints. */
+  readonly shown: RequiredRules;
   /** The roles of the bundle, which the extension may only write if it has their permissions. */
   readonly ownRoles: readonly OwnRole[];
 }
@@ -138,7 +140,7 @@ export class ExtensionLife {
 
   /** Waits until the extension is ready and has no permissions of the other version, and samples its permissions. */
   async #endPhase(phase: PermissionSample["phase"], version: ShapeVersion): Promise<void> {
-    const { world } = this.#tools;
+    const { cluster, world } = this.#tools;
     const { name } = this;
     await world.ready(name, version);
     const [own, other] = version === "1.0.0" ? [`${name}-old`, `${name}-new`] : [`${name}-new`, `${name}-old`];
@@ -147,8 +149,10 @@ export class ExtensionLife {
       const names = rules.flatMap(({ resourceNames = [] }) => resourceNames);
       expect([names.includes(own), names.includes(other)]).toEqual([true, false]);
     });
-    const reported = rulesFromDetails((await world.permissions(name)).status?.rules ?? []);
-    this.samples.push({ phase, reported, rules: await readGrantedRoles(world.client, name), ownRoles: await this.#listOwnRoles() });
+    const json = await olmv1Prints("permissions", "show", name, "--output", "json", "--kubeconfig", cluster.kubeconfig);
+    const { status } = JSON.parse(json) as ExtensionPermissions;
+    const shown = rulesFromDetails(status?.rules ?? []);
+    this.samples.push({ phase, shown, rules: await readGrantedRoles(world.client, name), ownRoles: await this.#listOwnRoles() });
   }
 
   async #listOwnRoles(): Promise<OwnRole[]> {
