@@ -249,4 +249,12 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
     expect(await read1()).toBe(version);
     await world.remove("moved");
   });
+
+  test("an extension without ServiceAccount is not installed when managed permissions are off", async () => {
+    await using world = await OperatorWorld.start(cluster);
+    await world.serveVersions({ "1.0.0": [configMap("first")] });
+    await create("unmanaged");
+    await world.expectProblem("unmanaged", "ServiceAccountNotSet", { next: "olmv1 rbac" });
+    await world.remove("unmanaged");
+  });
 });
