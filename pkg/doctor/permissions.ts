@@ -4,9 +4,8 @@ import { ANNOTATION_APPROVE, LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import type { PermissionPolicy } from "../api/permissionPolicy.ts";
-import { findUncovered } from "../permissions/policySelection.ts";
+import { buildPolicyTarget, DEFAULT_POLICY, findUncovered, getPolicyName, type PolicyTarget } from "../permissions/policySelection.ts";
 import { compileSelector } from "../resolve/labelSelector.ts";
-import { DEFAULT_POLICY, getPolicyName } from "../rollout/extensionPermissions.ts";
 import { formatCount, formatList } from "../text/lists.ts";
 import { type ClusterSnapshot, type DoctorFinding, reportOn } from "./clusterSnapshot.ts";
 import { readManagedMode } from "./programs.ts";
@@ -98,14 +97,10 @@ function checkCovers(
   return { check, status: "ok", message: `used by ${formatCount(users, "extension")}` };
 }
 
-function describeTarget(extension: ClusterExtension, catalogs: readonly ClusterCatalog[] = []): Parameters<typeof findUncovered>[1] {
+function describeTarget(extension: ClusterExtension, catalogs: readonly ClusterCatalog[] = []): PolicyTarget {
   const { spec, status } = extension;
   const catalog = catalogs.find(({ metadata }) => metadata.name === status?.install?.catalog);
-  return {
-    packageName: spec.source.catalog?.packageName ?? "",
-    namespace: getNamespace(extension),
-    ...(catalog ? { catalog: { name: catalog.metadata.name, labels: catalog.metadata.labels ?? {} } } : {}),
-  };
+  return buildPolicyTarget(spec.source.catalog?.packageName ?? "", getNamespace(extension), catalog);
 }
 
 /** Checks the state of all permissions. Reports those that are granted together. */

@@ -17,7 +17,7 @@ import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.
 import { type GrantedAccess, getGrantName } from "../permissions/grantObjects.ts";
 import { planGrant, toRules } from "../permissions/grantPlan.ts";
 import { judgePermissions } from "../permissions/judgePermissions.ts";
-import { findExceededLimit, findUncovered } from "../permissions/policySelection.ts";
+import { buildPolicyTarget, DEFAULT_POLICY, findPolicyProblem, getPolicyName } from "../permissions/policySelection.ts";
 import { findMissingRules, isEmptyRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { AdmissionGuard } from "./admissionGuard.ts";
@@ -27,8 +27,6 @@ import { type GrantedObjects, type GrantWriter } from "./grantWriter.ts";
 import type { PermissionMetrics } from "./permissionMetrics.ts";
 import { computePermissionsStatus, type GrantOutcome, type GrantScope, getOutcomeState } from "./permissionStatus.ts";
 
-/** The policy of extensions that name none. If it does not exist, its grant is `defaultGrant`, and everything else has the default of the API. */
-const DEFAULT_POLICY = "default";
 /** Delay before a request is checked again if its catalog, its namespace or the request may be about to change. */
 const RETRY_MS = 15_000;
 
@@ -182,23 +180,19 @@ export class PermissionReconciler {
       const derived = requested
         ? await deriveBundleRules(this.#services, extension, known, requested, permissions.status?.bundle, signal)
         : deriveSourceRules(extension, known ?? "", this.#services.systemNamespace);
-      const { rules, subject: risks, catalog, namespace } = derived;
-      const target = {
-        packageName: requested?.packageName ?? extension.spec.source.catalog?.packageName ?? "",
-        namespace: namespace.name,
-        ...(catalog ? { catalog: { name: catalog.metadata.name, labels: catalog.metadata.labels ?? {} } } : {}),
-      };
-      const problem = findUncovered(policy, target) ?? findExceededLimit(policy, rules);
+      const { rules, subject: riskSubject, catalog, namespace } = derived;
+      const packageName = requested?.packageName ?? extension.spec.source.catalog?.packageName ?? "";
+      const problem = findPolicyProblem(policy, buildPolicyTarget(packageName, namespace.name, catalog), rules);
       if (problem !== undefined) return { outcome: reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)}: ${problem}`) };
-      const judged = judgePermissions(rules, policy, risks);
+      const judged = judgePermissions(rules, policy, riskSubject);
       const isSettled = requested !== undefined && isInstalledAndHealthy(extension, requested);
       const approvedDigest = permissions.metadata.annotations?.[ANNOTATION_APPROVE];
       const { name } = extension.metadata;
       const lastApproved = this.#approved.get(name) ?? permissions.status?.approvedDigest;
       const plan = planGrant({ current: granted.rules, judged, approvedDigest, lastApproved, isSettled });
       if (plan.approvedDigest !== undefined) this.#approved.set(name, plan.approvedDigest);
-      const hasMore = !isEmptyRules(findMissingRules(plan.rules, toRules(judged)));
-      if (!isSettled && (hasMore || policy.standing === "WhileChanging")) this.#awaitsHealth.add(name);
+      const hasMore = (): boolean => !isEmptyRules(findMissingRules(plan.rules, toRules(judged)));
+      if (!isSettled && (policy.standing === "WhileChanging" || hasMore())) this.#awaitsHealth.add(name);
       else this.#awaitsHealth.delete(name);
       const outcome: GrantOutcome = {
         kind: "planned",
@@ -268,6 +262,7 @@ export class PermissionReconciler {
     );
   }
 
+  /** Returns a policy. If policy default does not exist, its grant is `defaultGrant`, and everything else has the default of the API. */
   #findPolicy(name: string): PermissionPolicySpec | undefined {
     const { known, defaultGrant } = this.#services;
     return known.policies.get(name)?.spec ?? (name === DEFAULT_POLICY ? { grant: defaultGrant } : undefined);
@@ -316,10 +311,6 @@ function isInstalledAndHealthy({ metadata, status }: Readonly<ClusterExtension>,
   if (installed?.name !== name || installed.version !== version) return false;
   const ready = findCondition(status?.conditions, ConditionType.Ready);
   return ready?.status === "True" && ready.observedGeneration === metadata.generation;
-}
-
-function getPolicyName({ spec }: Readonly<ClusterExtension>): string {
-  return spec.install?.permissionPolicy ?? DEFAULT_POLICY;
 }
 
 /** Returns the outcome for a request that is denied as a whole or cannot be verified. The extension keeps its rules. */

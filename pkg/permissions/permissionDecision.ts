@@ -3,7 +3,7 @@ import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { diffRules } from "../rbac/ruleSets.ts";
 import { planGrant } from "./grantPlan.ts";
 import { type JudgedRule, judgePermissions } from "./judgePermissions.ts";
-import { findExceededLimit, findUncovered, type PolicyTarget } from "./policySelection.ts";
+import { findPolicyProblem, type PolicyTarget } from "./policySelection.ts";
 import type { RiskSubject } from "./riskClasses.ts";
 
 /** A bundle whose permissions a policy decides about. */
@@ -38,7 +38,7 @@ export interface PermissionDecision {
 
 /** Decides about the permissions of a bundle as permission-manager does. */
 export function decidePermissions({ policy, required, subject, target, current, approvedDigest }: DecisionRequest): PermissionDecision {
-  const problem = findUncovered(policy, target) ?? findExceededLimit(policy, required);
+  const problem = findPolicyProblem(policy, target, required);
   const judged = judgePermissions(required, policy, subject);
   const { state, pending, denied, pendingDigest } = planGrant({ current, judged, approvedDigest, isSettled: false });
   const { added, removed } = diffRules(current, required);

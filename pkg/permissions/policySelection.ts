@@ -1,9 +1,19 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { PermissionPolicySpec } from "../api/permissionPolicy.ts";
 import { Wildmatch } from "../fbc/wildmatch.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { compileSelector } from "../resolve/labelSelector.ts";
 import { countRules } from "./grantPlan.ts";
+
+/** The policy of extensions that name none. */
+export const DEFAULT_POLICY = "default";
+
+/** Returns the name of the policy of an extension. */
+export function getPolicyName({ spec }: Pick<ClusterExtension, "spec">): string {
+  return spec.install?.permissionPolicy ?? DEFAULT_POLICY;
+}
 
 /** What an extension installs, and from where. */
 export interface PolicyTarget {
@@ -15,6 +25,17 @@ export interface PolicyTarget {
 
 const MAX_RULES = 1_000;
 const MAX_NAMESPACES = 100;
+
+/** Returns the target of an extension with this namespace. @param catalog undefined to skip the check of the catalog */
+export function buildPolicyTarget(packageName: string, namespace: string, catalog: Readonly<ClusterCatalog> | undefined): PolicyTarget {
+  if (!catalog) return { packageName, namespace };
+  return { packageName, namespace, catalog: { name: catalog.metadata.name, labels: catalog.metadata.labels ?? {} } };
+}
+
+/** Returns why a policy denies a bundle as a whole: it does not cover the extension, or the rules exceed a limit; undefined if it does not. */
+export function findPolicyProblem(policy: PermissionPolicySpec, target: PolicyTarget, required: RequiredRules): string | undefined {
+  return findUncovered(policy, target) ?? findExceededLimit(policy, required);
+}
 
 /** Returns why a policy does not cover an extension; undefined if it does. */
 export function findUncovered({ covers = {} }: Pick<PermissionPolicySpec, "covers">, target: PolicyTarget): string | undefined {

@@ -10,14 +10,9 @@ import { toRenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts
 import { deriveContentRules } from "../permissionmanager/contentRules.ts";
 import { getGrantName } from "../permissions/grantObjects.ts";
 import { decidePermissions, type PermissionDecision } from "../permissions/permissionDecision.ts";
+import { buildPolicyTarget, getPolicyName } from "../permissions/policySelection.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
-import {
-  buildPermissionsRef,
-  type FoundPolicy,
-  getPolicyName,
-  readCurrentRules,
-  readPermissionPolicy,
-} from "../rollout/extensionPermissions.ts";
+import { buildPermissionsRef, type FoundPolicy, readCurrentRules, readPermissionPolicy } from "../rollout/extensionPermissions.ts";
 
 /** What permission-manager would decide about a bundle of an extension. */
 export interface PermissionPreview extends PermissionDecision {
@@ -58,11 +53,7 @@ export async function previewPermissions(request: PreviewRequest): Promise<Permi
     policy: policy.spec,
     required: rules,
     subject,
-    target: {
-      packageName: bundle.packageName,
-      namespace,
-      ...(catalog ? { catalog: { name: catalog.metadata.name, labels: catalog.metadata.labels ?? {} } } : {}),
-    },
+    target: buildPolicyTarget(bundle.packageName, namespace, catalog),
     current: permissions ? await readCurrentRules(client, permissions) : NONE,
     approvedDigest: permissions?.metadata.annotations?.[ANNOTATION_APPROVE],
   });

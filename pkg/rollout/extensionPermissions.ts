@@ -1,4 +1,3 @@
-import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { ANNOTATION_APPROVE, CLI_MANAGER, EXTENSION_PERMISSIONS, LABEL_PERMISSIONS_FOR, PERMISSION_POLICY } from "../api/constants.ts";
 import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
 import type { ObjectRef } from "../api/k8s.ts";
@@ -8,13 +7,12 @@ import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
 import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.ts";
 import { readGrantedRules } from "../permissions/grantObjects.ts";
+import { DEFAULT_POLICY } from "../permissions/policySelection.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { compareText } from "../text/compare.ts";
 import { readExtension } from "./extensions.ts";
 
 const RBAC = "rbac.authorization.k8s.io/v1";
-/** The policy of extensions that name none. */
-export const DEFAULT_POLICY = "default";
 
 /** Returns the reference of the ExtensionPermissions of an extension. */
 export function buildPermissionsRef(name: string): ObjectRef {
@@ -38,11 +36,6 @@ export async function readExtensionPermissions(client: Pick<Client, "get" | "lis
       ? "operator-controller has not requested permissions yet; see olmv1 describe"
       : `the extension uses ServiceAccount ${goQuote(account)}, whose permissions you grant`;
   throw new Error(`ExtensionPermissions ${goQuote(name)} does not exist: ${why}`);
-}
-
-/** Returns the name of the policy of an extension. */
-export function getPolicyName({ spec }: Pick<ClusterExtension, "spec">): string {
-  return spec.install?.permissionPolicy ?? DEFAULT_POLICY;
 }
 
 /** A policy, and whether it exists. */

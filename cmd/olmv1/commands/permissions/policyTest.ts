@@ -12,7 +12,7 @@ import { deriveContentRules, type RuleContext } from "../../../../pkg/permission
 import { countRules } from "../../../../pkg/permissions/grantPlan.ts";
 import type { PermissionOutcome } from "../../../../pkg/permissions/judgePermissions.ts";
 import { decidePermissions, type PermissionDecision } from "../../../../pkg/permissions/permissionDecision.ts";
-import { getLimits } from "../../../../pkg/permissions/policySelection.ts";
+import { buildPolicyTarget, getLimits } from "../../../../pkg/permissions/policySelection.ts";
 import type { RequiredRules } from "../../../../pkg/rbac/requiredRules.ts";
 import { type FoundPolicy, readPermissionPolicy } from "../../../../pkg/rollout/extensionPermissions.ts";
 import { withReader } from "../../../../pkg/sources/bundleReader.ts";
@@ -122,11 +122,7 @@ async function judgeBundle(
     },
   };
   const { rules: required, subject } = await deriveContentRules(place, extension, content);
-  const target = {
-    packageName,
-    namespace,
-    ...(catalog ? { catalog: { name: catalog.metadata.name, labels: catalog.metadata.labels ?? {} } } : {}),
-  };
+  const target = buildPolicyTarget(packageName, namespace, catalog);
   return {
     policy,
     bundle: bundle.csv.metadata.name ?? image,

@@ -5,8 +5,8 @@ import type { Client } from "../../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../../pkg/kube/errors.ts";
 import { describeInstalledSubject } from "../../../../pkg/permissions/installedSubject.ts";
 import { type JudgedRule, judgePermissions } from "../../../../pkg/permissions/judgePermissions.ts";
+import { DEFAULT_POLICY } from "../../../../pkg/permissions/policySelection.ts";
 import {
-  DEFAULT_POLICY,
   readCurrentRules,
   readExtensionPermissions,
   readPermissionPolicy,
