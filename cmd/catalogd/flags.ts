@@ -4,18 +4,7 @@ import type { GatedEndpoint } from "../../pkg/catalogd/http/catalogRoutes.ts";
 import { CATALOG_VALIDATIONS } from "../../pkg/catalogd/load/findingsArtifact.ts";
 import { parseDuration } from "../../pkg/golang/time.ts";
 import { parseBindAddress } from "../../pkg/telemetry/health.ts";
-import {
-  describeFlags,
-  duration,
-  type FlagHelp,
-  featureGatesFlag,
-  formatUsage,
-  ignoredFlags,
-  logFlags,
-  parseFlagsWith,
-  switchFlag,
-  systemNamespaceFlag,
-} from "../internal/flags.ts";
+import { defineFlags, duration, featureGatesFlag, ignoredFlags, logFlags, switchFlag, systemNamespaceFlag } from "../internal/flags.ts";
 import { hasPullSecret, imageFlags, PULL_SECRET_FORMAT } from "../internal/imageFlags.ts";
 import { areElectionTimesValid, ELECTION_TIMES, leaderFlags } from "../internal/leaderFlags.ts";
 import { hasCertificate, isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../internal/serving.ts";
@@ -101,23 +90,11 @@ export function checkPlainHttp(
   );
 }
 
-/** Describes the server in its help. */
-const PROGRAM_DESCRIPTION = "catalogd: unpacks and serves the content of ClusterCatalogs";
-
-/** Returns the flags with their descriptions. */
-export function flagHelp(): FlagHelp[] {
-  return describeFlags(Flags.shape);
-}
-
-/** Returns the text for `--help`. */
-export function usage(): string {
-  return formatUsage(PROGRAM_DESCRIPTION, Flags.shape);
-}
-
-/** @throws Error that lists each invalid flag. */
-export function parseFlags(args: string[]): Flags | "help" {
-  return parseFlagsWith(Flags, Flags.shape, args);
-}
+export const { flagHelp, usage, parseFlags } = defineFlags(
+  "catalogd: unpacks and serves the content of ClusterCatalogs",
+  Flags,
+  Flags.shape,
+);
 
 /** Returns the endpoints whose feature gates are disabled; they respond with 404. */
 export function listGatedEndpoints({ "feature-gates": { enabled } }: Flags): Set<GatedEndpoint> {

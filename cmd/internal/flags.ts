@@ -65,13 +65,32 @@ export interface FlagHelp {
   readonly description: string;
 }
 
+/** The flags of a program. */
+export interface ProgramFlags<T> {
+  /** Returns the flags with their descriptions. */
+  readonly flagHelp: () => FlagHelp[];
+  /** Returns the text for `--help`. */
+  readonly usage: () => string;
+  /** @throws Error that lists each invalid flag. */
+  readonly parseFlags: (args: string[]) => T | "help";
+}
+
+/** Defines the flags of a program. @param head describes the program in its help */
+export function defineFlags<T>(head: string, schema: z.ZodType<T>, shape: FlagShape): ProgramFlags<T> {
+  return {
+    flagHelp: () => describeFlags(shape),
+    usage: () => formatUsage(head, shape),
+    parseFlags: (args) => parseFlagsWith(schema, shape, args),
+  };
+}
+
 /** Returns the flags of a program with their descriptions. */
-export function describeFlags(shape: FlagShape): FlagHelp[] {
+function describeFlags(shape: FlagShape): FlagHelp[] {
   return Object.entries(shape).map(([name, type]) => ({ name, description: `${type.description ?? ""}${defaultNote(type)}` }));
 }
 
 /** Returns the text for `--help`: a line that describes the program, then one line per flag. */
-export function formatUsage(head: string, shape: FlagShape): string {
+function formatUsage(head: string, shape: FlagShape): string {
   const lines = describeFlags(shape).map(({ name, description }) => `  --${name.padEnd(NAME_WIDTH)} ${description}`);
   return `${head}\n\n${lines.join("\n")}\n\nThe argument "version" prints the version.\n`;
 }
@@ -81,7 +100,7 @@ export function formatUsage(head: string, shape: FlagShape): string {
  * `isList`, joins all values with commas.
  * @throws Error that lists each invalid flag.
  */
-export function parseFlagsWith<T>(schema: z.ZodType<T>, shape: FlagShape, args: string[]): T | "help" {
+function parseFlagsWith<T>(schema: z.ZodType<T>, shape: FlagShape, args: string[]): T | "help" {
   const options = {
     ...Object.fromEntries(Object.keys(shape).map((name) => [name, { type: "string" as const, multiple: true as const }])),
     help: { type: "boolean" as const },

@@ -5,15 +5,12 @@ import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/openshift/c
 import { parseClusterVersion } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { MANAGED_PERMISSIONS_MODES } from "../../pkg/operatorcontroller/permissions/managedPermissions.ts";
 import {
-  describeFlags,
+  defineFlags,
   duration,
-  type FlagHelp,
   featureGatesFlag,
-  formatUsage,
   ignoredFlags,
   logFlags,
   optionalText,
-  parseFlagsWith,
   switchFlag,
   systemNamespaceFlag,
 } from "../internal/flags.ts";
@@ -119,20 +116,8 @@ function clusterVersion() {
 
 export type Flags = z.output<typeof Flags>;
 
-/** Describes the server in its help. */
-const PROGRAM_DESCRIPTION = "operator-controller: installs, upgrades and removes ClusterExtensions";
-
-/** Returns the flags with their descriptions. */
-export function flagHelp(): FlagHelp[] {
-  return describeFlags(Flags.shape);
-}
-
-/** Returns the text for `--help`. */
-export function usage(): string {
-  return formatUsage(PROGRAM_DESCRIPTION, Flags.shape);
-}
-
-/** @throws Error that lists each invalid flag. */
-export function parseFlags(args: string[]): Flags | "help" {
-  return parseFlagsWith(Flags, Flags.shape, args);
-}
+export const { flagHelp, usage, parseFlags } = defineFlags(
+  "operator-controller: installs, upgrades and removes ClusterExtensions",
+  Flags,
+  Flags.shape,
+);

@@ -1,16 +1,7 @@
 import * as z from "zod";
 import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/api/flagValues.ts";
 import { GRANTS } from "../../pkg/api/permissionPolicy.ts";
-import {
-  describeFlags,
-  duration,
-  type FlagHelp,
-  formatUsage,
-  logFlags,
-  optionalText,
-  parseFlagsWith,
-  systemNamespaceFlag,
-} from "../internal/flags.ts";
+import { defineFlags, duration, logFlags, optionalText, systemNamespaceFlag } from "../internal/flags.ts";
 import { registryFlags } from "../internal/imageFlags.ts";
 import { areElectionTimesValid, ELECTION_TIMES, leaderFlags } from "../internal/leaderFlags.ts";
 
@@ -43,20 +34,8 @@ const Flags = z
 
 export type Flags = z.output<typeof Flags>;
 
-/** Describes the server in its help. */
-const PROGRAM_DESCRIPTION = "permission-manager: grants extensions the permissions of their bundles, as permission policies allow";
-
-/** Returns the flags with their descriptions. */
-export function flagHelp(): FlagHelp[] {
-  return describeFlags(Flags.shape);
-}
-
-/** Returns the text for `--help`. */
-export function usage(): string {
-  return formatUsage(PROGRAM_DESCRIPTION, Flags.shape);
-}
-
-/** @throws Error that lists each invalid flag. */
-export function parseFlags(args: string[]): Flags | "help" {
-  return parseFlagsWith(Flags, Flags.shape, args);
-}
+export const { flagHelp, usage, parseFlags } = defineFlags(
+  "permission-manager: grants extensions the permissions of their bundles, as permission policies allow",
+  Flags,
+  Flags.shape,
+);
