@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { LABEL_PERMISSIONS_FOR, MANAGED_ACCOUNT_PREFIX } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { buildTokenRule, roleAndBinding, type Subject } from "../rbac/installerManifests.ts";
+import { buildRoles, buildTokenRule, roleAndBinding, type Subject } from "../rbac/installerManifests.ts";
 import type { PolicyRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { compareText } from "../text/compare.ts";
@@ -47,20 +47,12 @@ export function buildGrantObjects(
   const name = getGrantName(extension);
   const subject: Subject = { kind: "ServiceAccount", namespace, name };
   const account: KubeObject = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } };
-  const full = buildRolesAndBindings(name, rules, subject);
+  const full = buildRoles(() => name, rules, subject);
   const own = readRules
-    ? [...full.filter(({ kind }) => !kind.endsWith("Binding")), ...buildRolesAndBindings(`${READ_PREFIX}${extension}`, readRules, subject)]
+    ? [...full.filter(({ kind }) => !kind.endsWith("Binding")), ...buildRoles(() => `${READ_PREFIX}${extension}`, readRules, subject)]
     : full;
   const token = roleAndBinding({ name: `${TOKEN_PREFIX}${extension}`, namespace }, [buildTokenRule(name)], controller);
   return [account, ...own, ...token].map((object) => labelForExtension(extension, object));
-}
-
-function buildRolesAndBindings(name: string, { clusterRules, namespaceRules }: RequiredRules, subject: Subject): KubeObject[] {
-  const cluster = clusterRules.length > 0 ? roleAndBinding({ name }, clusterRules, subject) : [];
-  const namespaced = [...namespaceRules].flatMap(([namespace, own]) =>
-    own.length > 0 ? roleAndBinding({ name, namespace }, own, subject) : [],
-  );
-  return [...cluster, ...namespaced];
 }
 
 /** Returns an object with the label of the extension that it belongs to. */

@@ -37,11 +37,24 @@ export function buildInstallerManifests(installer: Installer, rules: RequiredRul
   const subject: Subject = { kind: "ServiceAccount", namespace, name };
   const account: KubeObject = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } };
   const clusterName = `${namespace}-${name}`;
-  const cluster = rules.clusterRules.length > 0 ? roleAndBinding({ name: clusterName }, rules.clusterRules, subject) : [];
-  const namespaced = [...rules.namespaceRules].flatMap(([where, own]) =>
-    own.length > 0 ? roleAndBinding({ name: where === namespace ? name : clusterName, namespace: where }, own, subject) : [],
+  const roles = buildRoles((where) => (where === namespace ? name : clusterName), rules, subject);
+  return [account, ...roles, ...buildTokenManifests(installer, controller)];
+}
+
+/**
+ * Returns a ClusterRole, and a Role for each namespace, with `rules`, each followed by its binding to `subject`. Scopes without rules have none.
+ * @param chooseName returns the name of the role in a namespace; "" is the cluster scope
+ */
+export function buildRoles(
+  chooseName: (namespace: string) => string,
+  { clusterRules, namespaceRules }: Pick<RequiredRules, "clusterRules" | "namespaceRules">,
+  subject: Subject,
+): KubeObject[] {
+  const cluster = clusterRules.length > 0 ? roleAndBinding({ name: chooseName("") }, clusterRules, subject) : [];
+  const namespaced = [...namespaceRules].flatMap(([namespace, own]) =>
+    own.length > 0 ? roleAndBinding({ name: chooseName(namespace), namespace }, own, subject) : [],
   );
-  return [account, ...cluster, ...namespaced, ...buildTokenManifests(installer, controller)];
+  return [...cluster, ...namespaced];
 }
 
 /** Returns the permission of `controller` to request tokens of this ServiceAccount, without which it cannot impersonate the installer. */
