@@ -8,7 +8,7 @@ const EXPORTED_DECLARATION = /^export (?:default )?(?:abstract )?(?:async )?(?:f
 /** Names that several files may declare: the files, and why they cannot be confused. */
 const ARGUED: readonly { readonly names: readonly string[]; readonly files: RegExp; readonly why: string }[] = [
   {
-    names: ["Flags", "METRICS_ADDRESS", "parseFlags", "usage", "flagHelp"],
+    names: ["Flags", "METRICS_ADDRESS"],
     files: /^cmd\/(catalogd|operator-controller|permission-manager)\/flags\.ts$/,
     why: "Each server program describes its own flags in a file of the same form, and only that program and its tests import it.",
   },
