@@ -19,6 +19,12 @@ const requestedBundle = z.object({
 });
 export type RequestedBundle = z.input<typeof requestedBundle>;
 
+/** Reports whether both are the same bundle from the same catalog. */
+export function isSameBundle(a: RequestedBundle | undefined, b: RequestedBundle | undefined): boolean {
+  const members = ["catalog", "packageName", "name", "version", "image"] as const;
+  return a !== undefined && b !== undefined && members.every((member) => a[member] === b[member]);
+}
+
 /** What operator-controller requests. */
 const spec = z
   .object({

@@ -70,6 +70,11 @@ export function getVersion(apiVersion: string): string {
   return apiVersion.slice(apiVersion.indexOf("/") + 1);
 }
 
+/** Reports whether `owner` is in the owner references of `object`. Compares the UID, so an earlier object with the owner's name does not count. */
+export function isOwnedBy({ metadata: { ownerReferences = [] } }: Readonly<KubeObject>, owner: Readonly<KubeObject>): boolean {
+  return ownerReferences.some(({ uid }) => uid === owner.metadata.uid);
+}
+
 /** Returns the reference to `object`. */
 export function toObjectRef(object: KubeObject): ObjectRef {
   const { apiVersion, kind, metadata } = object;

@@ -1,6 +1,6 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import type { RequestedBundle } from "../api/extensionPermissions.ts";
+import { isSameBundle, type RequestedBundle } from "../api/extensionPermissions.ts";
 import { readSuggestedNamespace, type SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import { getErrorMessage, RetryableError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
@@ -156,15 +156,4 @@ async function verifyBundle(
   }
   if (image !== canonical)
     throw new UnverifiedRequest(`${where} contains bundle ${goQuote(name)} with image ${canonical}, but the request has image ${image}`);
-}
-
-function isSameBundle(a: RequestedBundle, b: RequestedBundle | undefined): boolean {
-  return (
-    b !== undefined &&
-    a.image === b.image &&
-    a.name === b.name &&
-    a.version === b.version &&
-    a.packageName === b.packageName &&
-    a.catalog === b.catalog
-  );
 }

@@ -3,7 +3,7 @@ import { findCondition } from "../api/conditions.ts";
 import { ANNOTATION_APPROVE, API_VERSION, CLUSTER_EXTENSION, ConditionType, FINALIZER_REVOKE_PERMISSIONS } from "../api/constants.ts";
 import type { EventSink } from "../api/events.ts";
 import type { ExtensionPermissions, RequestedBundle } from "../api/extensionPermissions.ts";
-import { toObjectRef } from "../api/k8s.ts";
+import { isOwnedBy, toObjectRef } from "../api/k8s.ts";
 import type { PermissionPolicy, PermissionPolicySpec, PolicyGrant } from "../api/permissionPolicy.ts";
 import type { SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import type { ReconcileContext, ReconcileOutcome } from "../controller/controller.ts";
@@ -133,7 +133,7 @@ export class PermissionReconciler {
     const hasOwnAccount = extension.spec.serviceAccount?.name !== undefined && !this.#services.ignoresServiceAccounts;
     // A foreground deletion of the extension deletes the request first, but the uninstall needs the permissions.
     const isDeleted = permissions.metadata.deletionTimestamp !== undefined && extension.metadata.deletionTimestamp === undefined;
-    return hasOwnAccount || isDeleted || isOfAnother(permissions, extension);
+    return hasOwnAccount || isDeleted || !isOwnedBy(permissions, extension);
   }
 
   async #revoke(permissions: Readonly<ExtensionPermissions>, granted: GrantedObjects, isUninstalled: boolean): Promise<void> {
@@ -295,14 +295,6 @@ export class PermissionReconciler {
       throw new UpdateError("finalizers", err);
     }
   }
-}
-
-/** Reports whether the object belongs to an earlier extension of that name. */
-function isOfAnother(
-  { metadata: { ownerReferences = [] } }: Readonly<ExtensionPermissions>,
-  extension: Readonly<ClusterExtension>,
-): boolean {
-  return !ownerReferences.some(({ uid }) => uid === extension.metadata.uid);
 }
 
 /** Reports whether the requested bundle is installed and healthy. */

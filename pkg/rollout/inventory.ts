@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { Inventory } from "../api/clusterExtensionStatus.ts";
 import { findCondition } from "../api/conditions.ts";
-import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
+import { isOwnedBy, type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
@@ -91,10 +91,6 @@ async function readChildren(client: TreeClient, workload: KubeObject, now: numbe
   } catch (err) {
     return [{ label: `cannot list its ReplicaSets or Pods: ${getErrorMessage(err)}`, children: [] }];
   }
-}
-
-function isOwnedBy({ metadata: { ownerReferences = [] } }: KubeObject, owner: KubeObject): boolean {
-  return ownerReferences.some(({ uid }) => uid === owner.metadata.uid);
 }
 
 function formatHealth(object: KubeObject, now: number): string {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, FINALIZER_REVOKE_PERMISSIONS, Reason } from "../../api/constants.ts";
-import type { ExtensionPermissions, RequestedBundle } from "../../api/extensionPermissions.ts";
+import { type ExtensionPermissions, isSameBundle, type RequestedBundle } from "../../api/extensionPermissions.ts";
+import { isOwnedBy } from "../../api/k8s.ts";
 import { newProblem, type Problem } from "../../api/problems.ts";
 import { TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -88,10 +89,9 @@ export class ManagedPermissions {
   /** Reports whether permission-manager created a ServiceAccount for an extension. Asks the API server if the last known state has none. */
   async hasAccount(extension: Readonly<ClusterExtension>, signal: AbortSignal): Promise<boolean> {
     if (this.#find(extension)?.status?.serviceAccount !== undefined) return true;
-    const { name, uid } = extension.metadata;
+    const { name } = extension.metadata;
     const found = await this.#options.client.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal });
-    const isOwn = found?.metadata.ownerReferences?.some((owner) => owner.uid === uid) ?? false;
-    return isOwn && found?.status?.serviceAccount !== undefined;
+    return found !== undefined && isOwnedBy(found, extension) && found.status?.serviceAccount !== undefined;
   }
 
   /** Returns the error for a request as a ServiceAccount that permission-manager has not created. */
@@ -144,9 +144,9 @@ export class ManagedPermissions {
   }
 
   /** Returns the last known request of this extension, not that of an earlier one with the same name. */
-  #find({ metadata: { name, uid } }: Readonly<ClusterExtension>): ExtensionPermissions | undefined {
-    const found = this.#options.find(name);
-    return found?.metadata.ownerReferences?.some((owner) => owner.uid === uid) ? found : undefined;
+  #find(extension: Readonly<ClusterExtension>): ExtensionPermissions | undefined {
+    const found = this.#options.find(extension.metadata.name);
+    return found && isOwnedBy(found, extension) ? found : undefined;
   }
 
   /** Returns the error for permissions that wait for approval. */
@@ -202,10 +202,6 @@ export class ManagedPermissions {
     const ref = { ...EXTENSION_PERMISSIONS, name };
     await this.#options.client.patch(ref, { spec }, { type: "merge", ...(signal ? { signal } : {}) });
   }
-}
-
-function isSameBundle(a: RequestedBundle | undefined, b: RequestedBundle): boolean {
-  return a !== undefined && a.image === b.image && a.name === b.name && a.version === b.version && a.catalog === b.catalog;
 }
 
 /** Reports whether permission-manager has decided about the current extension and this bundle. */
