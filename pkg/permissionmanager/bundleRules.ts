@@ -35,9 +35,6 @@ export interface DerivedRules extends ContentRules {
   readonly namespace: SuggestedNamespace;
 }
 
-/** The namespace of an extension, if it is known before its bundle. */
-export type KnownNamespace = string | undefined;
-
 /** The error if a request names a bundle that no selected catalog offers to the extension. */
 export class UnverifiedRequest extends RetryableError {
   override readonly name = "UnverifiedRequest";
@@ -47,7 +44,7 @@ export class UnverifiedRequest extends RetryableError {
   }
 }
 
-/** Derives the rules with which an extension without a bundle reads the objects in `spec.config.valuesFrom`. */
+/** Derives the rules that an extension without a bundle needs to read the objects in `spec.config.valuesFrom`. */
 export function deriveSourceRules(extension: Readonly<ClusterExtension>, namespace: string, systemNamespace: string): DerivedRules {
   const { valuesFrom = [] } = extension.spec.config ?? {};
   const rules = computeRequiredRules([], { installNamespace: namespace, valuesFrom });
@@ -71,7 +68,7 @@ export function deriveSourceRules(extension: Readonly<ClusterExtension>, namespa
 export async function deriveBundleRules(
   services: BundleRulesServices,
   given: Readonly<ClusterExtension>,
-  known: KnownNamespace,
+  known: string | undefined,
   requested: RequestedBundle,
   verified: RequestedBundle | undefined,
   signal: AbortSignal,

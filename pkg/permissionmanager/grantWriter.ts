@@ -65,7 +65,7 @@ export class GrantWriter {
       if (!found) await this.#create(object);
       else if (hasChanged(found, object)) await this.#apply(object);
     };
-    // A binding must not bind a role with other rules: the write of a role fails if somebody else created it.
+    // A binding must not bind a role with other rules: writing a role fails if another program created it.
     await mapInParallel(
       desired.filter((object) => !isBinding(object)),
       WRITES_AT_ONCE,

@@ -53,8 +53,6 @@ export interface PermissionServices extends BundleRulesServices {
   readonly now: () => Date;
 }
 
-const NOTHING: GrantedObjects = { objects: [], rules: { clusterRules: [], namespaceRules: new Map(), unknownKinds: [] } };
-
 /** The objects of one reconcile. */
 interface Subject {
   readonly permissions: Readonly<ExtensionPermissions>;
@@ -101,7 +99,7 @@ export class PermissionReconciler {
     const extension = known.extensions.get(name) ?? (await api.get<ClusterExtension>(ref, { signal }));
     const isReleased = !extension || this.#isReleased(permissions, extension);
     // Without status, nothing was granted, or the grant was interrupted and is written again.
-    const granted = permissions.status || isReleased ? await writer.read(name, signal) : NOTHING;
+    const granted = permissions.status || isReleased ? await writer.read(name, signal) : { objects: [], rules: mergeRequiredRules([]) };
     if (isReleased) {
       await this.#revoke(permissions, granted, extension === undefined);
       log.info("permissions revoked");
@@ -166,7 +164,7 @@ export class PermissionReconciler {
     return undefined;
   }
 
-  /** Decides about the request; undefined if there is none. An extension keeps its rules if the decision fails. */
+  /** Decides about the request; undefined if the extension requests nothing. An extension keeps its rules if the decision fails. */
   async #decide(subject: Subject, signal: AbortSignal): Promise<Decision | undefined> {
     const { permissions, extension, granted } = subject;
     const requested = permissions.spec?.bundle;

@@ -14,6 +14,7 @@ import type { JudgedRule } from "../permissions/judgePermissions.ts";
 import type { PolicyRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { findMissingRules } from "../rbac/ruleSets.ts";
+import { formatCount } from "../text/lists.ts";
 
 /** The type of the only condition of an ExtensionPermissions. */
 const GRANTED = "Granted";
@@ -111,17 +112,13 @@ function describeOutcome(outcome: GrantOutcome): string {
   if (outcome.kind === "rejected") return outcome.message;
   const { plan, bundle } = outcome;
   const subject = bundle ? `bundle ${bundle.name}` : "reading spec.config.valuesFrom";
-  if (plan.state === "Denied") return `${subject}: the policy denies ${countText(plan.denied.length, "permission rule")}`;
-  if (plan.state === "Pending") return `${subject}: ${countText(plan.pending.length, "permission rule")} must be approved`;
-  return `${subject} has its ${countText(countRules(plan.rules), "permission rule")}`;
+  if (plan.state === "Denied") return `${subject}: the policy denies ${formatCount(plan.denied.length, "permission rule")}`;
+  if (plan.state === "Pending") return `${subject}: ${formatCount(plan.pending.length, "permission rule")} must be approved`;
+  return `${subject} has its ${formatCount(countRules(plan.rules), "permission rule")}`;
 }
 
 function getBundle(bundle: RequestedBundle | undefined): { bundle?: RequestedBundle } {
   return bundle ? { bundle } : {};
-}
-
-function countText(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function addChange(

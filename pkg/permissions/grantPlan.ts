@@ -11,7 +11,7 @@ export interface GrantRequest {
   readonly current: RequiredRules;
   /** The decision about each rule that the requested bundle needs. */
   readonly judged: readonly JudgedRule[];
-  /** The digest in the approval, if there is one. */
+  /** The digest in the approval; undefined without an approval. */
   readonly approvedDigest?: string | undefined;
   /** The digest that was approved for the current rules: `approvedDigest` of the last plan. */
   readonly lastApproved?: string | undefined;
@@ -25,7 +25,7 @@ export interface GrantPlan {
   readonly rules: RequiredRules;
   readonly pending: readonly JudgedRule[];
   readonly denied: readonly JudgedRule[];
-  /** Identifies the pending rules; undefined if there are none. Kept while they are approved. */
+  /** Identifies the rules that need an approval; undefined if no rule needs one. Kept while they are approved. */
   readonly pendingDigest: string | undefined;
   /** The digest of approved rules that the extension has; undefined if it has none, or if their approval was revoked. */
   readonly approvedDigest: string | undefined;

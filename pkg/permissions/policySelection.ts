@@ -53,7 +53,7 @@ export function getLimits({ limits = {} }: Pick<PermissionPolicySpec, "limits">)
   return { rules: limits.rules ?? MAX_RULES, namespaces: limits.namespaces ?? MAX_NAMESPACES };
 }
 
-/** Returns the limit that `rules` exceed, with the numbers; undefined if there is none. */
+/** Returns the limit that the rules exceed, with the numbers; undefined if they exceed none. */
 export function findExceededLimit(policy: Pick<PermissionPolicySpec, "limits">, required: RequiredRules): string | undefined {
   const { rules, namespaces } = getLimits(policy);
   const count = countRules(required);

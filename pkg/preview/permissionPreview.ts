@@ -11,7 +11,7 @@ import { deriveContentRules } from "../permissionmanager/contentRules.ts";
 import { getGrantName } from "../permissions/grantObjects.ts";
 import { decidePermissions, type PermissionDecision } from "../permissions/permissionDecision.ts";
 import { buildPolicyTarget, getPolicyName } from "../permissions/policySelection.ts";
-import type { RequiredRules } from "../rbac/requiredRules.ts";
+import { mergeRequiredRules } from "../rbac/ruleSets.ts";
 import { buildPermissionsRef, type FoundPolicy, readCurrentRules, readPermissionPolicy } from "../rollout/extensionPermissions.ts";
 
 /** What permission-manager would decide about a bundle of an extension. */
@@ -30,8 +30,6 @@ export interface PreviewRequest {
   readonly providers: Pick<CertificateProviders, "choose">;
   readonly systemNamespace: string;
 }
-
-const NONE: RequiredRules = { clusterRules: [], namespaceRules: new Map(), unknownKinds: [] };
 
 /**
  * Previews what permission-manager would decide about a bundle; writes nothing. Undefined if the extension uses a ServiceAccount of its own.
@@ -54,7 +52,7 @@ export async function previewPermissions(request: PreviewRequest): Promise<Permi
     required: rules,
     subject,
     target: buildPolicyTarget(bundle.packageName, namespace, catalog),
-    current: permissions ? await readCurrentRules(client, permissions) : NONE,
+    current: permissions ? await readCurrentRules(client, permissions) : mergeRequiredRules([]),
     approvedDigest: permissions?.metadata.annotations?.[ANNOTATION_APPROVE],
   });
   return { ...decision, policy, account: { namespace, name: getGrantName(name) } };

@@ -8,17 +8,12 @@ import { TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
+import type { Installer } from "../../rbac/installerManifests.ts";
 import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 
 /** Whether permission-manager runs, and whether extensions that name a ServiceAccount use it. */
 export const MANAGED_PERMISSIONS_MODES = ["on", "off", "always"] as const;
 export type ManagedPermissionsMode = (typeof MANAGED_PERMISSIONS_MODES)[number];
-
-/** A ServiceAccount. */
-export interface AccountRef {
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /** Changes of ExtensionPermissions end a wait by their events; this is only the limit if an event is missed. */
 const POLL_MS = 5_000;
@@ -57,8 +52,8 @@ export class ManagedPermissions {
   }
 
   /**
-   * Returns an extension with the namespace in which it is installed or will be installed, as far as it is known, and without a ServiceAccount that
-   * has no effect. All steps of a reconcile use this extension.
+   * Returns an extension with the namespace in which it is installed or will be installed if it is known, and without a ServiceAccount that has
+   * no effect. All steps of a reconcile use this extension.
    */
   complete(extension: Readonly<ClusterExtension>): Readonly<ClusterExtension> {
     if (!extension.spec) return extension;
@@ -74,7 +69,7 @@ export class ManagedPermissions {
    * Returns the ServiceAccount that permission-manager created for an extension; undefined if it has created none.
    * @throws TerminalError Blocked if it belongs to another namespace than the installed objects
    */
-  findAccount(extension: Readonly<ClusterExtension>): AccountRef | undefined {
+  findAccount(extension: Readonly<ClusterExtension>): Installer | undefined {
     const { namespace, serviceAccount: name } = this.#find(extension)?.status ?? {};
     if (namespace === undefined || name === undefined) return undefined;
     const installed = getNamespace(extension);

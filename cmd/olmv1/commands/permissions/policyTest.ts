@@ -14,6 +14,7 @@ import type { PermissionOutcome } from "../../../../pkg/permissions/judgePermiss
 import { decidePermissions, type PermissionDecision } from "../../../../pkg/permissions/permissionDecision.ts";
 import { buildPolicyTarget, getLimits } from "../../../../pkg/permissions/policySelection.ts";
 import type { RequiredRules } from "../../../../pkg/rbac/requiredRules.ts";
+import { mergeRequiredRules } from "../../../../pkg/rbac/ruleSets.ts";
 import { type FoundPolicy, readPermissionPolicy } from "../../../../pkg/rollout/extensionPermissions.ts";
 import { withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { isPackageName } from "../../../../pkg/sources/bundleSources.ts";
@@ -57,7 +58,6 @@ interface PolicyTest {
   readonly notes: readonly string[];
 }
 
-const NO_RULES: RequiredRules = { clusterRules: [], namespaceRules: new Map(), unknownKinds: [] };
 const TITLES: readonly (readonly [PermissionOutcome, string])[] = [
   ["Denied", "Denied"],
   ["Pending", "Wait for approval"],
@@ -128,7 +128,7 @@ async function judgeBundle(
     bundle: bundle.csv.metadata.name ?? image,
     namespace,
     required,
-    decision: decidePermissions({ policy: policy.spec, required, subject, target, current: NO_RULES }),
+    decision: decidePermissions({ policy: policy.spec, required, subject, target, current: mergeRequiredRules([]) }),
     notes: [...listPolicyNotes(policy), ...listGaps(policy.spec, catalog !== undefined), ...listUnknownKinds(required)],
   };
 }
