@@ -7,12 +7,12 @@ import { isOwnedBy, toObjectRef } from "../api/k8s.ts";
 import type { PermissionPolicy, PermissionPolicySpec, PolicyGrant } from "../api/permissionPolicy.ts";
 import type { SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import type { ReconcileContext, ReconcileOutcome } from "../controller/controller.ts";
-import { type StatusWriter, UpdateError } from "../controller/statusWriter.ts";
+import { writeFinalizers } from "../controller/finalizers.ts";
+import type { StatusWriter } from "../controller/statusWriter.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
-import { isConflict } from "../kube/errors.ts";
 import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.ts";
 import { type GrantedAccess, getGrantName } from "../permissions/grantObjects.ts";
 import { planGrant, toRules } from "../permissions/grantPlan.ts";
@@ -101,11 +101,16 @@ export class PermissionReconciler {
     // Without status, nothing was granted, or the grant was interrupted and is written again.
     const granted = permissions.status || isReleased ? await writer.read(name, signal) : { objects: [], rules: mergeRequiredRules([]) };
     if (isReleased) {
-      await this.#revoke(permissions, granted, extension === undefined);
+      await this.#revoke(permissions, granted, extension === undefined, signal);
       log.info("permissions revoked");
       return undefined;
     }
-    if (!(await this.#addFinalizer(permissions))) return undefined;
+    const { finalizers = [] } = permissions.metadata;
+    if (!finalizers.includes(FINALIZER_REVOKE_PERMISSIONS)) {
+      const outcome = await writeFinalizers(api, permissions, [...finalizers, FINALIZER_REVOKE_PERMISSIONS], signal);
+      // The change causes another reconcile.
+      if (outcome !== "written") return undefined;
+    }
     const subject: Subject = { permissions, extension, granted };
     try {
       await admission.check(signal);
@@ -134,7 +139,12 @@ export class PermissionReconciler {
     return hasOwnAccount || isDeleted || !isOwnedBy(permissions, extension);
   }
 
-  async #revoke(permissions: Readonly<ExtensionPermissions>, granted: GrantedObjects, isUninstalled: boolean): Promise<void> {
+  async #revoke(
+    permissions: Readonly<ExtensionPermissions>,
+    granted: GrantedObjects,
+    isUninstalled: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { api, writer, namespaces } = this.#services;
     const { policy: policyName = DEFAULT_POLICY, namespace } = permissions.status ?? {};
     await writer.revoke(granted);
@@ -144,7 +154,9 @@ export class PermissionReconciler {
     }
     // The garbage collector would delete it too, but may need a while to discover the kind.
     if (permissions.metadata.deletionTimestamp === undefined) await api.delete(toObjectRef(permissions));
-    await this.#removeFinalizer(permissions);
+    const { finalizers = [] } = permissions.metadata;
+    const others = finalizers.filter((finalizer) => finalizer !== FINALIZER_REVOKE_PERMISSIONS);
+    if (others.length < finalizers.length) await writeFinalizers(api, permissions, others, signal);
   }
 
   /**
@@ -264,34 +276,6 @@ export class PermissionReconciler {
   #findPolicy(name: string): PermissionPolicySpec | undefined {
     const { known, defaultGrant } = this.#services;
     return known.policies.get(name)?.spec ?? (name === DEFAULT_POLICY ? { grant: defaultGrant } : undefined);
-  }
-
-  /** @returns false if the object changed, so that another reconcile follows. @throws UpdateError */
-  async #addFinalizer(permissions: Readonly<ExtensionPermissions>): Promise<boolean> {
-    const { finalizers = [] } = permissions.metadata;
-    return (
-      finalizers.includes(FINALIZER_REVOKE_PERMISSIONS) || this.#setFinalizers(permissions, [...finalizers, FINALIZER_REVOKE_PERMISSIONS])
-    );
-  }
-
-  async #removeFinalizer(permissions: Readonly<ExtensionPermissions>): Promise<void> {
-    const { finalizers = [] } = permissions.metadata;
-    if (finalizers.includes(FINALIZER_REVOKE_PERMISSIONS))
-      await this.#setFinalizers(
-        permissions,
-        finalizers.filter((each) => each !== FINALIZER_REVOKE_PERMISSIONS),
-      );
-  }
-
-  async #setFinalizers(permissions: Readonly<ExtensionPermissions>, finalizers: readonly string[]): Promise<boolean> {
-    const { uid, resourceVersion } = permissions.metadata;
-    try {
-      await this.#services.api.patch(toObjectRef(permissions), { metadata: { uid, resourceVersion, finalizers } }, { type: "merge" });
-      return true;
-    } catch (err) {
-      if (isConflict(err)) return false;
-      throw new UpdateError("finalizers", err);
-    }
   }
 }
 

@@ -11,6 +11,7 @@ import {
 import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { isApiService } from "../../bundle/apiServices.ts";
+import { writeFinalizers } from "../../controller/finalizers.ts";
 import { type Ended, fail, type StepContext, stop, stopWithoutStatus } from "../../controller/stepSequence.ts";
 import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
@@ -33,7 +34,7 @@ import { WaitingError } from "../state/conditionPoller.ts";
 import { hasSpec } from "../state/extensionSpec.ts";
 import { formatFirst, selectChanges, summarizeActions } from "../state/objectActions.ts";
 import type { Deleting, Phase, ReconcileStep, Started } from "../state/phases.ts";
-import { CHANGED_MS, writeFinalizers } from "./finalizers.ts";
+import { CHANGED_MS } from "./finalizers.ts";
 import { readReleases } from "./retrieveReleases.ts";
 import type { Services } from "./services.ts";
 

@@ -1,36 +1,11 @@
-import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { COLLECTOR_FINALIZERS, FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
+import { writeFinalizers } from "../../controller/finalizers.ts";
 import { stopWithoutStatus } from "../../controller/stepSequence.ts";
-import type { Client } from "../../kube/client.ts";
-import { isConflict, isNotFound } from "../../kube/errors.ts";
 import type { Observed, ReconcileStep, Started } from "../state/phases.ts";
 import type { Services } from "./services.ts";
 
 /** Delay before the next reconcile of an extension that changed during this one. */
 export const CHANGED_MS = 20;
-
-/**
- * Replaces the finalizers of an extension if it has not changed since it was read.
- * @returns `changed` if the extension has changed, which is not an error: reconcile it again; `gone` if it no longer
- * exists.
- */
-export async function writeFinalizers(
-  client: Pick<Client, "patch">,
-  extension: Readonly<ClusterExtension>,
-  finalizers: readonly string[],
-  signal: AbortSignal,
-): Promise<"written" | "changed" | "gone"> {
-  const { apiVersion, kind, metadata } = extension;
-  const body = { metadata: { uid: metadata.uid, resourceVersion: metadata.resourceVersion, finalizers } };
-  try {
-    await client.patch({ apiVersion, kind, name: metadata.name }, body, { type: "merge", signal });
-    return "written";
-  } catch (err) {
-    if (isConflict(err)) return "changed";
-    if (isNotFound(err)) return "gone";
-    throw err;
-  }
-}
 
 /**
  * Removes finalizers of the garbage collector from an extension that is not being deleted. If such a finalizer stayed,
