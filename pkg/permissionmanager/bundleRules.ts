@@ -11,6 +11,7 @@ import type { CertificateProviders } from "../operatorcontroller/apply/certifica
 import type { BundleCache } from "../operatorcontroller/bundles/bundleCache.ts";
 import { readBundleFiles } from "../operatorcontroller/bundles/bundleFiles.ts";
 import { type CatalogLister, type CatalogPackages, selectClusterCatalogs } from "../operatorcontroller/catalogs/catalogPackages.ts";
+import { buildRiskSubject } from "../permissions/riskSubject.ts";
 import { computeRequiredRules } from "../rbac/requiredRules.ts";
 import { findBundleVersion } from "../resolve/candidates.ts";
 import { formatVersion, formatVersionRelease } from "../version/version.ts";
@@ -50,8 +51,8 @@ export function deriveSourceRules(extension: Readonly<ClusterExtension>, namespa
   const rules = computeRequiredRules([], { installNamespace: namespace, valuesFrom });
   return {
     rules,
-    readRules: rules,
-    subject: { installNamespace: namespace, systemNamespace, ownNames: new Map(), ownGroups: new Set() },
+    computeReadRules: () => rules,
+    subject: buildRiskSubject({ installNamespace: namespace, systemNamespace }, []),
     catalog: undefined,
     namespace: { name: namespace, labels: {}, annotations: {} },
   };

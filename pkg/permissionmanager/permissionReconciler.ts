@@ -232,7 +232,9 @@ export class PermissionReconciler {
       const isFirst = !granted.objects.some(({ kind, metadata }) => kind === "ServiceAccount" && metadata.namespace === namespace.name);
       if (isFirst) await this.#ensureNamespace(extension, namespace, policy);
       const grant: GrantedAccess =
-        outcome.access === "ReadOnly" ? { rules: outcome.plan.rules, readRules: derived.readRules } : { rules: outcome.plan.rules };
+        outcome.access === "ReadOnly"
+          ? { rules: outcome.plan.rules, readRules: derived.computeReadRules() }
+          : { rules: outcome.plan.rules };
       await this.#services.writer.write(name, namespace.name, grant, granted);
       return decision;
     } catch (err) {

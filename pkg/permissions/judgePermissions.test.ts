@@ -6,7 +6,7 @@ import { PermissionPolicySpec, type PolicyEntry } from "../api/permissionPolicy.
 import type { PolicyRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { type GrantPolicy, judgePermissions, type PermissionOutcome } from "./judgePermissions.ts";
-import type { RiskSubject } from "./riskClasses.ts";
+import type { RiskSubject } from "./riskSubject.ts";
 
 type ByScope = Record<string, PolicyRule[]>;
 

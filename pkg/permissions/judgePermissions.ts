@@ -2,7 +2,8 @@ import type { PermissionPolicySpec, PolicyEntry } from "../api/permissionPolicy.
 import { buildRules, covers, intersects, type PolicyRule, splitRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { listUrlRules, toRule } from "../rbac/ruleSets.ts";
-import { classifyPermission, type RiskClass, type RiskSubject } from "./riskClasses.ts";
+import { classifyPermission, type RiskClass } from "./riskClasses.ts";
+import type { RiskSubject } from "./riskSubject.ts";
 
 /** What a policy decides about a permission: it is granted, it waits for an approval, or no approval can grant it. */
 export type PermissionOutcome = "Granted" | "Pending" | "Denied";

@@ -3,7 +3,7 @@ import type { PolicyRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { computeRulesDigest } from "./grantPlan.ts";
 import { type DecisionRequest, decidePermissions, type PermissionDecision } from "./permissionDecision.ts";
-import type { RiskSubject } from "./riskClasses.ts";
+import type { RiskSubject } from "./riskSubject.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const rule = (resource: string, ...verbs: string[]): PolicyRule => ({ apiGroups: [""], resources: [resource], verbs });

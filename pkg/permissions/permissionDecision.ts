@@ -4,7 +4,7 @@ import { diffRules } from "../rbac/ruleSets.ts";
 import { planGrant } from "./grantPlan.ts";
 import { type JudgedRule, judgePermissions } from "./judgePermissions.ts";
 import { findPolicyProblem, type PolicyTarget } from "./policySelection.ts";
-import type { RiskSubject } from "./riskClasses.ts";
+import type { RiskSubject } from "./riskSubject.ts";
 
 /** A bundle whose permissions a policy decides about. */
 export interface DecisionRequest {

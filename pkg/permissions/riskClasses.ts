@@ -1,5 +1,6 @@
 import { GROUP } from "../api/constants.ts";
 import { intersects, type PolicyRule } from "../rbac/policyRule.ts";
+import type { RiskSubject } from "./riskSubject.ts";
 
 /** The risk of a permission. A holder of a root-equivalent permission can obtain every other permission on the cluster. */
 export type RiskLevel = "RootEquivalent" | "Broad";
@@ -18,17 +19,6 @@ export interface RiskClass {
   readonly rules: readonly PolicyRule[];
   /** Permissions on these names only do not belong to the class; "Own": names of the bundle's objects. */
   readonly exempt?: "Own" | ReadonlySet<string>;
-}
-
-/** The installation whose permissions are classified. */
-export interface RiskSubject {
-  readonly installNamespace: string;
-  /** Namespace of the servers. */
-  readonly systemNamespace: string;
-  /** Names of the bundle's objects by resource, such as "validatingwebhookconfigurations". */
-  readonly ownNames: ReadonlyMap<string, ReadonlySet<string>>;
-  /** API groups of the bundle's CustomResourceDefinitions and APIServices. */
-  readonly ownGroups: ReadonlySet<string>;
 }
 
 const RBAC = "rbac.authorization.k8s.io";

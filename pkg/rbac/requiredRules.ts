@@ -159,7 +159,12 @@ export function computeStoredVersionRules(bundles: readonly (readonly KubeObject
         names.add(name);
     }
   });
-  return { clusterRules: buildRules([...names].map(getStoredVersionsGrant)), namespaceRules: new Map(), unknownKinds: [] };
+  return buildStoredVersionRules([...names]);
+}
+
+/** Returns the permissions to remove versions from the status of these CRDs. */
+export function buildStoredVersionRules(crds: readonly string[]): RequiredRules {
+  return { clusterRules: buildRules(crds.map(getStoredVersionsGrant)), namespaceRules: new Map(), unknownKinds: [] };
 }
 
 /** Returns the rules that the roles in `objects` grant, each in its own scope; rules of aggregated roles are unknown. */

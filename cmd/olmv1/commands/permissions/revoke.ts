@@ -3,9 +3,9 @@ import { ANNOTATION_APPROVE } from "../../../../pkg/api/constants.ts";
 import type { ExtensionPermissions } from "../../../../pkg/api/extensionPermissions.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../../pkg/kube/errors.ts";
-import { describeInstalledSubject } from "../../../../pkg/permissions/installedSubject.ts";
 import { type JudgedRule, judgePermissions } from "../../../../pkg/permissions/judgePermissions.ts";
 import { DEFAULT_POLICY } from "../../../../pkg/permissions/policySelection.ts";
+import { describeInstalledSubject } from "../../../../pkg/permissions/riskSubject.ts";
 import {
   readCurrentRules,
   readExtensionPermissions,

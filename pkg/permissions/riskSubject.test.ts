@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeInstalledSubject } from "./installedSubject.ts";
+import { describeInstalledSubject } from "./riskSubject.ts";
 
 const PLACE = { installNamespace: "argocd", systemNamespace: "olmv1-system" };
 const WEBHOOK = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingWebhookConfiguration" };
