@@ -58,6 +58,22 @@ test("client.list reads page by page and sets the kind of every item", async () 
   ]);
 });
 
+test("client.list lists from the cache of the API server when the list may be as old as a resourceVersion", async () => {
+  const { client, asked } = await start(() => ({ json: { items: [], metadata: { resourceVersion: "8" } } }));
+  expect(await client.list(THING, { notOlderThan: "7" })).toEqual({ items: [], resourceVersion: "8" });
+  expect(asked()).toEqual(["GET /apis/g.io/v1/things?limit=500&resourceVersion=7&resourceVersionMatch=NotOlderThan"]);
+});
+
+test("client.list requests a consistent list when the cache of the API server has not reached the resourceVersion", async () => {
+  const { client, asked } = await start(({ url }) =>
+    url.includes("resourceVersion=")
+      ? statusAnswer(504, "Timeout", "Too large resource version: 7, current: 5")
+      : { json: { items: [{ metadata: { name: "a" } }], metadata: { resourceVersion: "7" } } },
+  );
+  expect((await client.list(THING, { notOlderThan: "7" })).items).toHaveLength(1);
+  expect(asked().at(-1)).toBe("GET /apis/g.io/v1/things?limit=500");
+});
+
 test("client.list throws if the response is not a list", async () => {
   const answers = [{}, { kind: "Status", apiVersion: "v1", status: "Success" }, { kind: "ThingList", items: {} }, "items"];
   for (const json of answers) {

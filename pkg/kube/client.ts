@@ -3,7 +3,7 @@ import { writeExactJson } from "../golang/json.ts";
 import type { HttpResponse } from "../http/types.ts";
 import { Credentials } from "./credentials.ts";
 import { type ApiResource, Discovery } from "./discovery.ts";
-import { isExpired, isNotFound } from "./errors.ts";
+import { isExpired, isNotFound, isTooLargeVersion } from "./errors.ts";
 import {
   type ApplyOptions,
   type CallOptions,
@@ -109,16 +109,23 @@ export class Client {
   /** Lists all objects of a kind that match, page by page; watch from the returned resourceVersion. */
   async list<T extends KubeObject = KubeObject>(gvk: GroupVersionKind, options: ListOptions = {}): Promise<ListResult<T>> {
     const { namespace, labelSelector, fieldSelector, limit = PAGE, maxItems = Number.POSITIVE_INFINITY, signal } = options;
+    let minimum: Query =
+      options.notOlderThan === undefined ? {} : { resourceVersion: options.notOlderThan, resourceVersionMatch: "NotOlderThan" };
     const headers = { accept: getAcceptHeader("list", options.metadataOnly) };
     const items: T[] = [];
     let token: string | undefined;
     let page: number | undefined = limit;
     for (;;) {
-      const query: Query = { labelSelector, fieldSelector, limit: page, continue: token };
+      // A continue token already contains the resourceVersion.
+      const query: Query = { labelSelector, fieldSelector, limit: page, continue: token, ...(token === undefined ? minimum : {}) };
       let list: KubeList;
       try {
         list = (await this.#call("GET", gvk, { namespace }, query, { headers, signal })) as KubeList;
       } catch (err) {
+        if (token === undefined && minimum["resourceVersion"] !== undefined && isTooLargeVersion(err)) {
+          minimum = {}; // another API server, whose cache is older
+          continue;
+        }
         if (token === undefined || !isExpired(err)) throw err;
         items.length = 0; // the snapshot of the list has expired: read it without pages
         token = undefined;

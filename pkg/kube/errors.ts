@@ -150,6 +150,11 @@ export function isExpired(err: unknown): err is KubeError {
   return err instanceof KubeError && (err.status === 410 || err.reason === "Expired");
 }
 
+/** Returns true if a list must not be older than a resourceVersion that the cache of the API server has not reached in time (504 Timeout). */
+export function isTooLargeVersion(err: unknown): err is KubeError {
+  return err instanceof KubeError && err.status === 504;
+}
+
 /**
  * Returns the delay that the server requested, from the first error in the cause chain that has
  * one.

@@ -11,7 +11,7 @@ import type { ReleaseRecord } from "../../pkg/release/record.ts";
 import { ANNOTATION_INCOMPLETE } from "../../pkg/release/storage/decode.ts";
 import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import { compareText } from "../../pkg/text/compare.ts";
-import { describeWithCluster } from "../support/cluster.ts";
+import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { RecordedEvents, stepContext } from "../support/extensionFakes.ts";
 import { createExtension } from "../support/extensions.ts";
 import { chunkNames, configMap, type ReleaseParts, releaseRecord } from "../support/releases.ts";
@@ -76,6 +76,27 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(toObjectRef(x));
   });
 
+  test("a release history contains the store's own writes when it is listed from the cache of the API server", async () => {
+    const x = await extension();
+    for (const version of [1, 2, 3, 4, 5]) {
+      await store.create(release(x, version, "failed", { objects: ["a"] }), toOwner(x));
+      expect((await store.history(toOwner(x))).highest).toBe(version);
+      await store.update(release(x, version, "superseded", { objects: ["a"] }), toOwner(x));
+      expect((await store.history(toOwner(x))).current.map(({ status }) => status)).not.toContain("failed");
+    }
+    await store.remove(x.metadata.name, 5);
+    expect((await store.history(toOwner(x))).highest).toBe(4);
+    const lists = async (): Promise<string[]> =>
+      (await cluster.auditEvents())
+        .map(({ requestURI }) => decodeURIComponent(requestURI))
+        .filter((uri) => uri.includes(`name=${x.metadata.name},type=index`));
+    await eventually(async () => expect(await lists()).toHaveLength(11));
+    const isCached = (uri: string): boolean => uri.includes("resourceVersionMatch=NotOlderThan");
+    expect((await lists()).map(isCached)).toEqual([...Array<boolean>(10).fill(true), false]);
+    for (const version of [1, 2, 3, 4]) await store.remove(x.metadata.name, version);
+    await cluster.client.delete(toObjectRef(x));
+  });
+
   test("a second writer of the same revision gets an error and changes nothing", async () => {
     const x = await extension();
     const [mine, theirs] = [release(x, 1, "pending-install", { objects: ["a"] }), release(x, 1, "pending-install", { objects: ["b"] })];
@@ -127,12 +148,12 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     const begun = buildStored(2, "pending-upgrade");
     const marked = { ...begun, metadata: { ...begun.metadata, annotations: { [ANNOTATION_INCOMPLETE]: "true" } } };
     await cluster.client.create(marked);
-    const { current, unfinished, highest } = await store.history(toOwner(x));
+    const { current, unfinished, highest } = await store.history(toOwner(x), { isConsistent: true });
     expect([current.map(({ version }) => version), unfinished, highest]).toEqual([[1], [2], 2]);
     await store.remove(x.metadata.name, 2);
     for (const status of ["deployed", "pending-upgrade"] as const) {
       await cluster.client.create(buildStored(3, status));
-      const { unreadable, unfinished: begunOnes } = await store.history(toOwner(x));
+      const { unreadable, unfinished: begunOnes } = await store.history(toOwner(x), { isConsistent: true });
       expect([status, begunOnes, unreadable]).toEqual([
         status,
         [],
@@ -164,7 +185,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     expect(await store.history(toOwner(x))).toEqual({ ...newReleaseHistory(), highest: 4, foreign: [{ version: 4, status: "deployed" }] });
     const key = { ...SECRET, namespace: system, name: `sh.helm.release.v1.${x.metadata.name}.v4` };
     await cluster.client.patch(key, { metadata: { ownerReferences: null } }, { type: "merge" });
-    const taken = await store.history(toOwner(x));
+    const taken = await store.history(toOwner(x), { isConsistent: true });
     expect([taken.current.length, taken.orphaned]).toEqual([1, true]);
     await store.update(release(x, 4, "superseded", { objects: ["a"] }), toOwner(x));
     expect((await store.history(toOwner(x))).orphaned).toBe(false);

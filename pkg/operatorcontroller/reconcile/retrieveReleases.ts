@@ -25,7 +25,8 @@ export async function readReleases(
   const { extension, releases, hidden, report } = phase;
   const { name, uid = "" } = extension.metadata;
   try {
-    releases.history = await store.history({ name, uid }, { signal });
+    // An uninstall cannot be undone, and forgets objects of a release that it does not see.
+    releases.history = await store.history({ name, uid }, { signal, isConsistent: extension.metadata.deletionTimestamp !== undefined });
   } catch (err) {
     releases.unknownBecause = getErrorMessage(err);
     throw err;

@@ -1,5 +1,6 @@
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
+import { LRUCache } from "lru-cache";
 import type { KubeObject, ObjectMeta } from "../../api/k8s.ts";
 import { Turns } from "../../async/concurrency.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
@@ -39,6 +40,8 @@ import { PayloadReader } from "../../release/storage/payloadReader.ts";
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 /** Maximum number of attempts to read a history that changes at the same time. */
 const MAX_READS = 5;
+/** Maximum number of extensions whose last resourceVersion is kept. */
+const MAX_SEEN = 10_000;
 
 /** The extension that owns releases. */
 export interface ReleaseOwner {
@@ -113,6 +116,11 @@ export function getRecord(release: DecodedRelease | undefined): ReleaseRecord | 
   return release?.kind === "readable" ? release.record : undefined;
 }
 
+/** Options of `history`. `isConsistent`: include changes by others until now, which may cost 100 ms. */
+export interface HistoryOptions extends CallOptions {
+  isConsistent?: boolean;
+}
+
 /** Encodes releases to Secrets, and decodes them. */
 interface ReleaseCodec {
   encode(...args: Parameters<typeof encodeRelease>): KubeObject[] | Promise<KubeObject[]>;
@@ -138,6 +146,11 @@ export class ReleaseStore {
   readonly #systemNamespace: string;
   readonly #observer: ReleaseObserver | undefined;
   readonly #codec: ReleaseCodec;
+  /**
+   * The resourceVersion of the last read or write of an extension's index Secrets. Only the leader writes releases, so a later read may be as old as
+   * this: it contains everything that this process read or wrote before. The first read, and a read after a delete or a failed write, is consistent.
+   */
+  readonly #seen = new LRUCache<string, string>({ max: MAX_SEEN });
 
   /** @param codec set it in a process that must stay responsive. Default: a synchronous codec. */
   constructor(
@@ -154,12 +167,14 @@ export class ReleaseStore {
 
   /**
    * Reads the releases of an extension. Reads only current and deployed releases completely. Omits releases of an earlier extension with the same
-   * name, which the garbage collector will delete.
+   * name, which the garbage collector will delete. Contains everything that this store read or wrote before; changes by others may be missing for
+   * milliseconds unless `isConsistent` is set.
    * @throws RetryableError Retrying if the Secrets keep changing; KubeError if a request fails or is denied.
    */
-  async history(owner: ReleaseOwner, options: CallOptions = {}): Promise<ReleaseHistory> {
+  async history(owner: ReleaseOwner, { isConsistent = false, ...options }: HistoryOptions = {}): Promise<ReleaseHistory> {
     for (let read = 1; ; read++) {
       try {
+        if (isConsistent) this.#seen.delete(owner.name);
         return await this.#history(owner, options);
       } catch (err) {
         if (!(err instanceof ChangedMeanwhile) || read === MAX_READS) throw err;
@@ -173,6 +188,7 @@ export class ReleaseStore {
    */
   async create(record: ReleaseRecord, owner: ReleaseOwner, options: CallOptions = {}): Promise<void> {
     const { index, chunks } = await this.#encode(record, owner);
+    this.#seen.delete(owner.name);
     const isLarge = chunks.length > 0;
     let stored: KubeObject;
     try {
@@ -184,7 +200,7 @@ export class ReleaseStore {
     }
     await this.#createChunks(chunks, stored, options);
     if (isLarge) stored = await this.#client.replace(withoutIncompleteMark(stored), options);
-    this.#observer?.note(stored.metadata, record);
+    this.#note(stored, record);
   }
 
   /**
@@ -209,8 +225,9 @@ export class ReleaseStore {
     const labels = { ...index.metadata.labels, createdAt, modifiedAt: index.metadata.labels?.["createdAt"] ?? "" };
     const ownerReferences = index.metadata.ownerReferences ?? [];
     const { metadata } = withoutIncompleteMark(live);
+    this.#seen.delete(owner.name);
     const stored = await this.#client.replace({ ...index, metadata: { ...metadata, labels, ownerReferences } }, options);
-    this.#observer?.note(stored.metadata, record);
+    this.#note(stored, record);
     const desired = new Set(chunks.map((chunk) => chunk.metadata.name));
     for (const name of known) if (!desired.has(name)) await this.#delete(name, options);
   }
@@ -225,14 +242,19 @@ export class ReleaseStore {
   /** Deletes one release with its chunks. */
   async remove(extension: string, version: number, options: CallOptions = {}): Promise<void> {
     const key = getReleaseKey(extension, version);
+    this.#seen.delete(extension);
     await this.#delete(key, options);
     for (const chunk of await this.#chunksOf(key, options)) await this.#delete(chunk.metadata.name, options);
   }
 
   async #history(owner: ReleaseOwner, options: CallOptions): Promise<ReleaseHistory> {
     const labelSelector = `owner=${RELEASE_OWNER},name=${owner.name},type=index`;
-    const listing = { namespace: this.#systemNamespace, labelSelector, metadataOnly: true, ...options };
-    const found = (await this.#client.list(SECRET, listing)).items.map(({ metadata }) => parseReleaseIndex(metadata));
+    const notOlderThan = this.#seen.get(owner.name);
+    const listing = { namespace: this.#systemNamespace, labelSelector, metadataOnly: true, notOlderThan, ...options };
+    const { items, resourceVersion } = await this.#client.list(SECRET, listing);
+    // A write that ended during this read has a later resourceVersion.
+    if (resourceVersion !== "" && this.#seen.get(owner.name) === notOlderThan) this.#seen.set(owner.name, resourceVersion);
+    const found = items.map(({ metadata }) => parseReleaseIndex(metadata));
     const all = found.filter((one) => one.kind === "index");
     const own = all.filter(({ uid }) => uid === undefined || uid === owner.uid);
     const leaving = listReleasesWithObjects(own);
@@ -251,6 +273,11 @@ export class ReleaseStore {
       unreadable: [...found, ...[...read, ...stillDeployed].map(({ release }) => release)].filter((one) => one.kind === "unreadable"),
       foreign: sortNewestFirst(all.filter((index) => !own.includes(index))).map(({ version, status }) => ({ version, status })),
     };
+  }
+
+  #note({ metadata }: KubeObject, record: ReleaseRecord): void {
+    if (metadata.resourceVersion !== undefined) this.#seen.set(record.name, metadata.resourceVersion);
+    this.#observer?.note(metadata, record);
   }
 
   #readAll(indexes: readonly ReleaseIndex[], options: CallOptions): Promise<{ index: ReleaseIndex; release: DecodedRelease }[]> {
