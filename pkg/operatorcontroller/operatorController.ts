@@ -106,7 +106,10 @@ export class OperatorController {
     });
     if (options.managedPermissions !== "off") {
       this.#permissions = new Informer<ExtensionPermissions>(client, EXTENSION_PERMISSIONS, { transform: withoutBulk }, log);
-      this.#permissions.onEvent(({ object }) => this.#queue.add(object.metadata.name));
+      this.#permissions.onEvent(({ type, object }) => {
+        // A new request without status is the controller's own.
+        if (type !== "add" || object.status !== undefined) this.#queue.add(object.metadata.name);
+      });
     }
     this.#identities = new Identities(client, new ServiceAccountTokens(client), this.#managed);
     this.#metrics = new ExtensionMetrics(metrics);

@@ -49,7 +49,10 @@ export function requestPermissions(services: PermissionSteps): ReconcileStep<Unp
       if (catalog === undefined || !isDigestReference(image)) return phase;
       await requireRenderable(phase);
       const packageName = extension.spec.source.catalog?.packageName ?? "";
+      const remembered = services.memory.of(extension);
+      delete remembered.requestedImage;
       const undecided = await managed.request(extension, { catalog, packageName, name, version, image }, signal);
+      if (undecided) remembered.requestedImage = { ref: getPullReference(bundle), canonical: image };
       return continueOrWait(services, phase, undecided);
     },
   };

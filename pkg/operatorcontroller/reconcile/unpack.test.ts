@@ -13,6 +13,7 @@ import type { ReleaseRecord } from "../../release/record.ts";
 import { CertificateProviders } from "../apply/certificateProviders.ts";
 import { BundleCache } from "../bundles/bundleCache.ts";
 import { BundleImages, type BundlePuller } from "../bundles/bundleImages.ts";
+import { ExtensionCache } from "../state/extensionCache.ts";
 import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
 import { computeInputDigest, unpackBundle } from "./unpack.ts";
 
@@ -101,6 +102,8 @@ interface Given {
   failure?: Error;
   gone?: string;
   resolved?: ResolvedBundle;
+  /** The image about which permission-manager has not decided. */
+  requested?: { ref: string; canonical: string };
 }
 
 async function pass(given: Given): Promise<StepOutcome<Unpacked> & { pulled: string[] }> {
@@ -110,7 +113,10 @@ async function pass(given: Given): Promise<StepOutcome<Unpacked> & { pulled: str
   images.failure = given.failure;
   images.gone = given.gone;
   const requeued = Promise.withResolvers<void>();
+  const memory = new ExtensionCache();
+  if (given.requested) memory.of(X).requestedImage = given.requested;
   const step = unpackBundle({
+    memory,
     images: new BundleImages(images, () => requeued.resolve()),
     bundles: new BundleCache(systemClock),
     providers: new CertificateProviders(NO_KINDS, "auto"),
@@ -182,13 +188,27 @@ test.for<[what: string, latest: ReleaseRecord, isAdopted: boolean]>([
   expect(problemTexts(phase)).toEqual([expect.stringMatching(/^cannot pull (bundle )?image quay.io.p@sha256:1/)]);
 });
 
+test.for<[what: string, ref: string, pulled: string]>([
+  ["the digest of a tag while permission-manager has not decided about it", "quay.io/p:v1", "quay.io/p@sha256:2"],
+  ["a tag when permission-manager decides about another reference", "quay.io/p:v0", "quay.io/p:v1"],
+])("unpackBundle pulls %s", async ([, ref, pulled]) => {
+  const resolved = { ...RESOLVED, image: "quay.io/p:v1" };
+  const passed = await pass({ resolved, requested: { ref, canonical: "quay.io/p@sha256:2" } });
+  expect(passed.pulled).toEqual([`x ${pulled}`]);
+});
+
 test("unpackBundle throws the abort reason instead of the pull error when the signal aborts", async () => {
   const stopping = new AbortController();
   const images = {
     cancel: () => Promise.resolve(),
     obtain: () => (stopping.abort(new Error("stopped")), Promise.reject(new Error("aborted"))),
   } as unknown as BundleImages;
-  const step = unpackBundle({ images, bundles: new BundleCache(systemClock), providers: new CertificateProviders(NO_KINDS, "auto") });
+  const step = unpackBundle({
+    images,
+    bundles: new BundleCache(systemClock),
+    providers: new CertificateProviders(NO_KINDS, "auto"),
+    memory: new ExtensionCache(),
+  });
   const { error, phase } = await runStep(step, resolvedPhase(X, RESOLVED, { releases: { installed: RESOLVED } }), stopping.signal);
   expect(error).toMatchObject({ message: "stopped" });
   expect(problemTexts(phase)).toEqual([]);

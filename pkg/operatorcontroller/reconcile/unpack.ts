@@ -26,12 +26,14 @@ import type { Services } from "./services.ts";
  */
 const RENDERING = "1";
 
+type UnpackServices = Pick<Services, "images" | "bundles" | "providers" | "memory">;
+
 /**
  * Pulls and loads the bundle, unless the deployed release has the same input. Chooses the provider of certificates for
  * its webhooks and API services. Does not wait for a pull: the reconcile ends, and the end of the pull triggers the
  * next one.
  */
-export function unpackBundle(services: Pick<Services, "images" | "bundles" | "providers">): ReconcileStep<Resolved, Unpacked> {
+export function unpackBundle(services: UnpackServices): ReconcileStep<Resolved, Unpacked> {
   const { images, providers } = services;
   return {
     name: "UnpackBundle",
@@ -59,11 +61,13 @@ export function unpackBundle(services: Pick<Services, "images" | "bundles" | "pr
  * installed objects and reports a problem.
  */
 async function pullBundle(
-  { images, bundles }: Pick<Services, "images" | "bundles">,
+  { images, bundles, memory }: Omit<UnpackServices, "providers">,
   resolved: Resolved,
   { signal, log }: StepContext,
 ): Promise<Unpacked | Ended<Phase>> {
-  const ref = getPullReference(resolved.bundle);
+  const offered = getPullReference(resolved.bundle);
+  const { requestedImage } = memory.of(resolved.extension);
+  const ref = requestedImage?.ref === offered ? requestedImage.canonical : offered;
   let phase = resolved;
   try {
     const pull = await images.obtain(phase.extension, { ref, substitute: substituteImage(phase) }, signal);

@@ -79,7 +79,12 @@ export interface ExtensionCacheEntry {
   reportedFlaws?: string;
   /** Time since which the extension waits for the first decision about its permissions, in milliseconds since the epoch. */
   undecidedSince?: number;
-  /** The generation for which the controller reported that its ServiceAccount has no effect. */
+  /**
+   * The image about which permission-manager has not decided yet: its reference in the catalog, and by digest. The next reconcile uses the same image,
+   * even if the tag has moved.
+   */
+  requestedImage?: { readonly ref: string; readonly canonical: string };
+  /** The last generation whose ServiceAccount was reported to have no effect. */
   reportedAccountAt?: number;
   /** Field manager that last changed its spec or, if it is pinned to a revision, the pin. */
   changedBy?: string | undefined;
