@@ -4,6 +4,7 @@ import { loadBundle } from "../../pkg/bundle/load.ts";
 import { buildSampleObjects, EXTENSION } from "../../pkg/devcluster/devSample.ts";
 import { buildSampleBundles, buildSampleImages } from "../../pkg/devcluster/sample/sample.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
+import type { RoleStrategy } from "../../pkg/rbac/escalation.ts";
 import { buildInstallerManifests, getControllerSubject } from "../../pkg/rbac/installerManifests.ts";
 import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { mergeRequiredRules } from "../../pkg/rbac/ruleSets.ts";
@@ -22,13 +23,16 @@ export interface SampleExtensions {
   readonly managed: KubeObject;
 }
 
-/** Pushes the sample operator, serves its catalog, and creates a ServiceAccount with exactly the permissions of its versions. */
-export async function prepareSample(world: World): Promise<SampleExtensions> {
+/**
+ * Pushes the sample operator, serves its catalog, and creates a ServiceAccount with exactly the permissions of its versions.
+ * @param strategy how the ServiceAccount may write the roles of the operator
+ */
+export async function prepareSample(world: World, strategy: RoleStrategy = "escalate"): Promise<SampleExtensions> {
   for (const { repository, tag, files, labels } of buildSampleImages(HOST))
     await pushImage(world.cluster.registry, repository, tag, { files, labels });
   const { namespace } = INSTALLER;
   const rules = buildSampleBundles().map(({ files }) =>
-    computeRequiredRules(renderBundle(loadBundle(files), { installNamespace: namespace }), { installNamespace: namespace }),
+    computeRequiredRules(renderBundle(loadBundle(files), { installNamespace: namespace }), { installNamespace: namespace, strategy }),
   );
   const { catalog, extension } = buildSampleObjects(HOST);
   const before: KubeObject[] = [

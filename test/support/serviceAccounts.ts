@@ -3,6 +3,7 @@ import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { type KubeObject } from "../../pkg/api/k8s.ts";
 import { type Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import type { RoleStrategy } from "../../pkg/rbac/escalation.ts";
 import { buildInstallerManifests, getControllerSubject } from "../../pkg/rbac/installerManifests.ts";
 import { type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
@@ -40,19 +41,21 @@ export interface Granted {
  * Creates an extension's namespace and its ServiceAccount with exactly the rules that `objects` need.
  * @param options.without a resource whose rules are withheld until `complete`.
  * @param options.withoutVerb a verb that is withheld.
+ * @param options.strategy how it may write roles with permissions that it does not have. Default: `escalate`.
  */
 export async function grantInstaller(
   admin: Client,
   extension: ClusterExtension,
   objects: readonly KubeObject[],
-  options: { without?: string; withoutVerb?: string } = {},
+  options: { without?: string; withoutVerb?: string; strategy?: RoleStrategy } = {},
 ): Promise<Granted> {
   const namespace = getNamespace(extension);
   const { serviceAccount } = extension.spec;
+  const { strategy = "escalate" } = options;
   const installer = { namespace, name: serviceAccount?.name ?? "" };
   const all = buildInstallerManifests(
     installer,
-    computeRequiredRules(objects, { installNamespace: namespace }),
+    computeRequiredRules(objects, { installNamespace: namespace, strategy }),
     getControllerSubject(SYSTEM_NAMESPACE),
   );
   const apply = async (manifests: readonly KubeObject[]): Promise<void> => {

@@ -1,6 +1,7 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
+import type { RoleStrategy } from "../../../pkg/rbac/escalation.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { grantInstaller } from "../../support/serviceAccounts.ts";
 import type { World } from "../../support/world.ts";
@@ -35,11 +36,18 @@ export class TinyWorld {
     await mapInParallel(tiny.packages, AT_ONCE, async (one) => {
       const { name } = one;
       tiny.#images.set(name, await world.pushBundle(`bench/${name}`, `v${TINY_VERSION}`, name, one.bundleFiles()));
-      const objects = renderBundle(loadBundle(one.bundleFiles()), { installNamespace: name });
-      await grantInstaller(cluster.client, one.extension(), objects);
     });
+    await tiny.grant("escalate");
     await world.serve(TINY_CATALOG, await tiny.pushEdition(0));
     return tiny;
+  }
+
+  /** Gives the ServiceAccounts exactly the rules of their packages. @param strategy how they may write the roles of the packages */
+  async grant(strategy: RoleStrategy): Promise<void> {
+    await mapInParallel(this.packages, AT_ONCE, async (one) => {
+      const objects = renderBundle(loadBundle(one.bundleFiles()), { installNamespace: one.name });
+      await grantInstaller(this.#cluster.client, one.extension(), objects, { strategy });
+    });
   }
 
   /**
