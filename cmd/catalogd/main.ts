@@ -1,4 +1,5 @@
 import { setFlagsFromString } from "node:v8";
+import { SERVER_LEASES } from "../../pkg/api/constants.ts";
 import { systemClock } from "../../pkg/async/clock.ts";
 import { CatalogController, getCacheFolders } from "../../pkg/catalogd/catalogController.ts";
 import { CatalogStore } from "../../pkg/catalogd/catalogStore.ts";
@@ -19,8 +20,6 @@ import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
 import { createServingTls, serveMetrics } from "../internal/serving.ts";
 import { checkPlainHttp, type Flags, listGatedEndpoints, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
-/** Lease for leader election. The Go implementation uses the same Lease, so the two never lead at the same time. */
-const LEASE_NAME = "catalogd-operator-lock";
 /**
  * Maximum time for requests in progress after the server stops accepting connections. With the default --shutdown-delay, a stop takes less than the
  * 30 s termination grace period of a Pod.
@@ -51,7 +50,7 @@ async function run(flags: Flags): Promise<void> {
   const store = await CatalogStore.open({ dir: folders.catalogs, log, loader });
   const leadership = createLeadership(flags, {
     client,
-    name: LEASE_NAME,
+    name: SERVER_LEASES.catalogd,
     log,
     metrics,
     standBackMs: () => (readiness.missing()?.length === 0 ? 0 : flags["leader-election-retry-period"]),

@@ -1,4 +1,5 @@
 import { setFlagsFromString } from "node:v8";
+import { SERVER_LEASES } from "../../pkg/api/constants.ts";
 import { getServingSecretName } from "../../pkg/certificates/servingCertificate.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
@@ -20,9 +21,6 @@ import { getOperatorProxySettings } from "../internal/operatorProxyFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
 import { createServingTls, serveMetrics } from "../internal/serving.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
-
-/** Lease for leader election. The Go implementation uses the same Lease, so the two never lead at the same time. */
-const LEASE_NAME = "9c4404e7.operatorframework.io";
 
 async function run(flags: Flags): Promise<void> {
   const log = createLogger({ component: "operator-controller", level: getLogLevel(flags) });
@@ -52,7 +50,7 @@ async function run(flags: Flags): Promise<void> {
   });
   const credentials = await createPullSecrets(flags, { client, log, metrics });
   const puller = createPuller(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_IMAGE_LIMITS, credentials, log });
-  const leadership = createLeadership(flags, { client, name: LEASE_NAME, log, metrics });
+  const leadership = createLeadership(flags, { client, name: SERVER_LEASES["operator-controller"], log, metrics });
   const clusterVersion = new ClusterVersionSource({ client, byFlag: flags["cluster-version"], log });
   const clusterProxy = newClusterProxySource(getOperatorProxySettings(flags), { client, log });
   const controller = new OperatorController({

@@ -1,4 +1,5 @@
 import { setFlagsFromString } from "node:v8";
+import { SERVER_LEASES } from "../../pkg/api/constants.ts";
 import { systemClock } from "../../pkg/async/clock.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
@@ -15,9 +16,6 @@ import { createLeadership } from "../internal/leaderFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
 import { type Flags, parseFlags, usage } from "./flags.ts";
 
-/** Lease for leader election. */
-const LEASE_NAME = "permission-manager.olm.operatorframework.io";
-
 async function run(flags: Flags): Promise<void> {
   const log = createLogger({ component: "permission-manager", level: getLogLevel(flags) });
   ignoreConnectionResets(log);
@@ -26,7 +24,7 @@ async function run(flags: Flags): Promise<void> {
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "permission-manager", observe: registerRestClientMetrics(metrics) });
   const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"] });
   const puller = createPuller(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_IMAGE_LIMITS, log });
-  const leadership = createLeadership(flags, { client, name: LEASE_NAME, log, metrics });
+  const leadership = createLeadership(flags, { client, name: SERVER_LEASES["permission-manager"], log, metrics });
   const manager = new PermissionManager({
     client: leadership.client,
     puller,

@@ -23,6 +23,16 @@ export const CERTIFICATES_FIELD_MANAGER = `${FIELD_MANAGER}/certificates`;
 /** Default namespace of the controllers and release Secrets. */
 export const SYSTEM_NAMESPACE = "olmv1-system";
 
+/**
+ * Leases for leader election, in the system namespace. The Go implementation uses the same Leases for its two servers, so an implementation never
+ * leads while the other one does.
+ */
+export const SERVER_LEASES = {
+  catalogd: "catalogd-operator-lock",
+  "operator-controller": "9c4404e7.operatorframework.io",
+  "permission-manager": "permission-manager.olm.operatorframework.io",
+} as const;
+
 /** Start of the names of ServiceAccounts that permission-manager creates. */
 export const MANAGED_ACCOUNT_PREFIX = "olmv1-extension-";
 /** On every object that permission-manager creates: name of the ClusterExtension that it belongs to. */

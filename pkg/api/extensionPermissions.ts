@@ -35,7 +35,7 @@ const spec = z
       .boolean()
       .optional()
       .describe(
-        "isChanging is true while operator-controller writes or deletes objects of an installed bundle, for which it needs write permissions.",
+        "isChanging is true while operator-controller writes or deletes objects of an installed bundle and needs write permissions.",
       ),
     rulesDigest: z
       .string()

@@ -7,6 +7,7 @@ import {
   EXTENSION_PERMISSIONS,
   LABEL_PERMISSIONS_FOR,
   PERMISSION_POLICY,
+  SERVER_LEASES,
 } from "../api/constants.ts";
 import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
 import type { GroupVersionKind, KubeObject, ObjectRef } from "../api/k8s.ts";
@@ -19,9 +20,9 @@ import { readServerInfo } from "../kube/servedResources.ts";
 
 /** The servers and the names of their objects on the cluster. */
 export const PROGRAMS = [
-  { program: "catalogd", lease: "catalogd-operator-lock" },
-  { program: "operator-controller", lease: "9c4404e7.operatorframework.io" },
-  { program: "permission-manager", lease: "permission-manager.olm.operatorframework.io" },
+  { program: "catalogd", lease: SERVER_LEASES.catalogd },
+  { program: "operator-controller", lease: SERVER_LEASES["operator-controller"] },
+  { program: "permission-manager", lease: SERVER_LEASES["permission-manager"] },
 ] as const;
 export type ProgramName = (typeof PROGRAMS)[number]["program"];
 

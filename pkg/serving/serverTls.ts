@@ -26,7 +26,7 @@ export interface ServerTls {
 export function createCertificateEndMetric(metrics: Metrics, tls: Pick<ServerTls, "current"> | undefined): GaugeMetric {
   return metrics.gauge({
     name: "serving_certificate_expiration_timestamp_seconds",
-    help: "Expiration time of the serving certificate, in seconds since the epoch; 0 if there is no certificate",
+    help: "Expiration time of the serving certificate, in seconds since the epoch; 0 without a certificate",
     collect: (gauge) => {
       const cert = tls?.current.cert;
       gauge.set(cert === undefined ? 0 : new X509Certificate(cert).validToDate.getTime() / 1_000);

@@ -43,7 +43,7 @@ function isNamedObject(document: unknown, gvk: GroupVersionKind): document is Ku
 /**
  * Reads a PermissionPolicy in a YAML or JSON file. Ignores other objects.
  * @param path `-` is standard input. @param name of the policy; default: the only policy in the file.
- * @throws Error if there is no such policy or more than one, or if it is invalid.
+ * @throws Error if the file contains no policy with this name or several policies, or if the policy is invalid.
  */
 export async function readPolicyFile(path: string, name: string | undefined, terminal: Pick<Terminal, "stdin">): Promise<PermissionPolicy> {
   const all = (await readDocuments(path, terminal)).filter((document): document is PermissionPolicy =>

@@ -49,7 +49,7 @@ export type Rollout =
     }
   | { readonly kind: "gone"; readonly seconds: number };
 
-/** Results after which the user has nothing to fix. */
+/** Results that require no fix by the user. */
 const SUCCESSFUL: ReadonlySet<Rollout["kind"]> = new Set(["ready", "approval", "permissionApproval"]);
 const POLL_MS = 500;
 /** Time that granted permissions may still be reported as missing, because the API server applies RBAC with a delay. */
