@@ -27,8 +27,8 @@ export interface ListOptions extends ListSelection, CallOptions {
   limit?: number;
   maxItems?: number;
   /**
-   * The list may be as old as this resourceVersion. The API server then lists from its cache at once. Otherwise the list is consistent, for which the
-   * API server may wait 100 ms until its cache is up to date (Kubernetes 1.31 and later).
+   * The list may be as old as this resourceVersion, so that the API server lists from its cache at once. Default: the list is consistent, and the API
+   * server may wait 100 ms until its cache is up to date (Kubernetes 1.31 and later).
    */
   notOlderThan?: string | undefined;
 }

@@ -160,13 +160,13 @@ describeWithPrivateCluster("invalid input", (cluster) => {
   });
 
   test("operator-controller installs nothing when spec.serviceAccount is set without spec.namespace, and reports the missing field", async () => {
-    const { namespace: _, ...spec } = createExtension("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" }).spec;
-    await world.apply({ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", metadata: { name: "nobody" }, spec });
-    const { message, reason } = await progressing("nobody", "serviceAccount");
+    const { namespace: _, ...spec } = createExtension("no-account", { packageName: SAMPLE_PACKAGE, version: "1.0.0" }).spec;
+    await world.apply({ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", metadata: { name: "no-account" }, spec });
+    const { message, reason } = await progressing("no-account", "serviceAccount");
     expect(reason).toBe("Blocked");
     expect(message).toContain("spec.namespace is required with spec.serviceAccount");
-    expectProblem(await live("nobody"), "InvalidSpec");
-    await world.removed("ClusterExtension", "nobody");
+    expectProblem(await live("no-account"), "InvalidSpec");
+    await world.removed("ClusterExtension", "no-account");
   });
 
   test("operator-controller does not change an object that already exists, and installs the bundle after a user deletes the object", async () => {

@@ -34,7 +34,7 @@ const MODES: readonly {
   },
 ];
 
-// The scenarios of scenarios.test.ts, without permissions that somebody prepared.
+// The scenarios of scenarios.test.ts, without prepared permissions.
 for (const { permissions, title, without, flags } of MODES)
   describeWithPrivateCluster(`scenarios on ${title}`, (cluster) => {
     let world: World;
