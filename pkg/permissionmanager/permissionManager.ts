@@ -122,7 +122,7 @@ export class PermissionManager {
         if (status?.state !== "Granted" || (isRelabeled && status.bundle?.catalog === object.metadata.name)) queue.add(metadata.name);
     });
     this.#grants = GRANT_KINDS.map((gvk) => {
-      const informer = new Informer(client, gvk, { labelSelector: LABEL_PERMISSIONS_FOR, transform: pickMetadata }, log);
+      const informer = new Informer(client, gvk, { labelSelector: LABEL_PERMISSIONS_FOR, metadataOnly: true, transform: withoutBulk }, log);
       informer.onEvent(({ type, object }) => {
         if (type === "delete") queue.add(object.metadata.labels?.[LABEL_PERMISSIONS_FOR] ?? "");
       });
@@ -166,8 +166,4 @@ function hasNewRequest({ metadata: old }: KubeObject, { metadata }: KubeObject):
     old.deletionTimestamp !== metadata.deletionTimestamp ||
     old.annotations?.[ANNOTATION_APPROVE] !== metadata.annotations?.[ANNOTATION_APPROVE]
   );
-}
-
-function pickMetadata({ apiVersion, kind, metadata }: KubeObject): KubeObject {
-  return { apiVersion, kind, metadata: withoutBulk({ apiVersion, kind, metadata }).metadata };
 }
