@@ -19,7 +19,7 @@ const STORY = [
   "olmv1 catalog add hello CATALOG --wait",
   "olmv1 search hello",
   "olmv1 versions hello-operator",
-  "olmv1 install hello-operator --version 1.0.0 --create-service-account --yes",
+  "olmv1 install hello-operator --version 1.0.0 --yes",
   "olmv1 list",
   "olmv1 why-not hello-operator 1.2.0",
   "olmv1 upgrade hello-operator --version '>=1.0.0' --yes",
