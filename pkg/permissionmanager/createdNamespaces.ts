@@ -9,7 +9,7 @@ import { isAlreadyExists } from "../kube/errors.ts";
 import { buildCreatedNamespace } from "../permissions/createdNamespace.ts";
 import { PERMISSION_FIELD_MANAGER } from "./grantWriter.ts";
 
-/** A namespace after `ensure`. */
+/** A namespace that exists. */
 export interface ExistingNamespace {
   /** The extension that it was created for; undefined if permission-manager did not create it. */
   readonly createdFor: string | undefined;
@@ -30,16 +30,19 @@ export class CreatedNamespaces {
     this.#extensions = extensions;
   }
 
-  /** Creates the namespace of an extension if it does not exist. @throws NamespaceMissing if the policy does not allow it */
-  async ensure(extension: string, suggested: SuggestedNamespace, policy: PermissionPolicySpec): Promise<ExistingNamespace> {
-    const { name } = suggested;
+  /** Returns a namespace; undefined if it does not exist and may be created. @throws NamespaceMissing if the policy does not allow to create it */
+  async find(name: string, policy: PermissionPolicySpec): Promise<ExistingNamespace | undefined> {
     const found = await this.#read(name);
-    if (found) return found;
-    if (policy.namespaces?.create === false)
-      throw new NamespaceMissing(
-        "Retrying",
-        `namespace ${goQuote(name)} does not exist, and namespaces.create is false: create the namespace`,
-      );
+    if (found || policy.namespaces?.create !== false) return found;
+    throw new NamespaceMissing(
+      "Retrying",
+      `namespace ${goQuote(name)} does not exist, and namespaces.create is false: create the namespace`,
+    );
+  }
+
+  /** Creates the namespace of an extension. Returns the existing one if it was created after `find`. */
+  async create(extension: string, suggested: SuggestedNamespace, policy: PermissionPolicySpec): Promise<ExistingNamespace> {
+    const { name } = suggested;
     try {
       await this.#client.create(buildCreatedNamespace(extension, name, policy, suggested), { fieldManager: PERMISSION_FIELD_MANAGER });
       return { createdFor: extension };

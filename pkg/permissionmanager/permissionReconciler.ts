@@ -2,27 +2,27 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { ANNOTATION_APPROVE, API_VERSION, CLUSTER_EXTENSION, ConditionType, FINALIZER_REVOKE_PERMISSIONS } from "../api/constants.ts";
 import type { EventSink } from "../api/events.ts";
-import type { ExtensionPermissions, RequestedBundle } from "../api/extensionPermissions.ts";
-import { isOwnedBy, toObjectRef } from "../api/k8s.ts";
+import type { ExtensionPermissions, ExtensionPermissionsStatus, RequestedBundle } from "../api/extensionPermissions.ts";
+import { isOwnedBy, type KubeObject, toObjectRef } from "../api/k8s.ts";
 import type { PermissionPolicy, PermissionPolicySpec, PolicyGrant } from "../api/permissionPolicy.ts";
 import type { SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import type { ReconcileContext, ReconcileOutcome } from "../controller/controller.ts";
 import { writeFinalizers } from "../controller/finalizers.ts";
-import type { StatusWriter } from "../controller/statusWriter.ts";
+import { replaceStatus, type StatusWriter, UpdateError } from "../controller/statusWriter.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
 import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.ts";
 import { type GrantedAccess, getGrantName } from "../permissions/grantObjects.ts";
-import { planGrant, toRules } from "../permissions/grantPlan.ts";
+import { type GrantPlan, planGrant, toRules } from "../permissions/grantPlan.ts";
 import { judgePermissions } from "../permissions/judgePermissions.ts";
 import { buildPolicyTarget, DEFAULT_POLICY, findPolicyProblem, getPolicyName } from "../permissions/policySelection.ts";
 import { findMissingRules, isEmptyRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { AdmissionGuard } from "./admissionGuard.ts";
 import { type BundleRulesServices, type DerivedRules, deriveBundleRules, deriveSourceRules, UnverifiedRequest } from "./bundleRules.ts";
-import { type CreatedNamespaces, NamespaceMissing } from "./createdNamespaces.ts";
+import { type CreatedNamespaces, type ExistingNamespace, NamespaceMissing } from "./createdNamespaces.ts";
 import { type GrantedObjects, type GrantWriter } from "./grantWriter.ts";
 import type { PermissionMetrics } from "./permissionMetrics.ts";
 import { computePermissionsStatus, type GrantOutcome, type GrantScope, getOutcomeState } from "./permissionStatus.ts";
@@ -44,7 +44,7 @@ export interface PermissionServices extends BundleRulesServices {
   readonly events: EventSink;
   readonly metrics: Pick<PermissionMetrics, "countDecision">;
   readonly writer: GrantWriter;
-  readonly namespaces: Pick<CreatedNamespaces, "ensure" | "delete">;
+  readonly namespaces: Pick<CreatedNamespaces, "find" | "create" | "delete">;
   readonly admission: Pick<AdmissionGuard, "check">;
   readonly statuses: StatusWriter<ExtensionPermissions>;
   readonly defaultGrant: PolicyGrant;
@@ -66,6 +66,11 @@ interface Decision {
   readonly policy?: PermissionPolicySpec;
   readonly derived?: DerivedRules;
   readonly error?: unknown;
+}
+
+/** A decision after its rules were written. The status of `subject` is the last one that was written. */
+interface AppliedDecision extends Decision {
+  readonly subject: Subject;
 }
 
 /** Grants the permissions of one extension at a time. Idempotent: a reconcile that was stopped anywhere is completed by the next one. */
@@ -98,7 +103,7 @@ export class PermissionReconciler {
     const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
     const extension = known.extensions.get(name) ?? (await api.get<ClusterExtension>(ref, { signal }));
     const isReleased = !extension || this.#isReleased(permissions, extension);
-    // Without status, nothing was granted, or the grant was interrupted and is written again.
+    // Without status, nothing was granted.
     const granted = permissions.status || isReleased ? await writer.read(name, signal) : { objects: [], rules: mergeRequiredRules([]) };
     if (isReleased) {
       await this.#revoke(permissions, granted, extension === undefined, signal);
@@ -124,7 +129,7 @@ export class PermissionReconciler {
     if (!decision) return undefined;
     const applied = await this.#apply(subject, decision, signal);
     if (applied.outcome.kind === "planned" && applied.outcome.plan.approvedDigest === undefined) this.#approved.delete(name);
-    await this.#report(subject, applied.outcome, log, applied.derived);
+    await this.#report(applied.subject, applied.outcome, log, applied.derived);
     this.#services.metrics.countDecision(applied.error instanceof UnverifiedRequest ? "Unverified" : getOutcomeState(applied.outcome));
     if (applied.error instanceof UnverifiedRequest || applied.error instanceof NamespaceMissing) return { requeueAfterMs: RETRY_MS };
     if (applied.error !== undefined) throw applied.error;
@@ -220,38 +225,69 @@ export class PermissionReconciler {
   }
 
   /** Writes the decided rules. Nothing is created for an extension that never had permissions while its request is not granted. */
-  async #apply(subject: Subject, decision: Decision, signal: AbortSignal): Promise<Decision> {
+  async #apply(subject: Subject, decision: Decision, signal: AbortSignal): Promise<AppliedDecision> {
     const { extension, granted } = subject;
     const { outcome, policy, derived } = decision;
-    if (outcome.kind !== "planned" || !policy || !derived) return decision;
-    if (outcome.plan.state !== "Granted" && granted.objects.length === 0) return decision;
-    const { name } = extension.metadata;
+    if (outcome.kind !== "planned" || !policy || !derived) return { ...decision, subject };
+    if (outcome.plan.state !== "Granted" && granted.objects.length === 0) return { ...decision, subject };
+    let recorded = subject;
     try {
       const { namespace } = derived;
       // The ServiceAccount is in the namespace.
       const isFirst = !granted.objects.some(({ kind, metadata }) => kind === "ServiceAccount" && metadata.namespace === namespace.name);
-      if (isFirst) await this.#ensureNamespace(extension, namespace, policy);
+      const found = isFirst ? await this.#services.namespaces.find(namespace.name, policy) : undefined;
+      recorded = await this.#record(subject, outcome.plan, namespace.name);
+      if (isFirst) await this.#ensureNamespace(extension, found, namespace, policy);
       const grant: GrantedAccess =
         outcome.access === "ReadOnly"
           ? { rules: outcome.plan.rules, readRules: derived.computeReadRules() }
           : { rules: outcome.plan.rules };
-      await this.#services.writer.write(name, namespace.name, grant, granted);
-      return decision;
+      await this.#services.writer.write(extension.metadata.name, namespace.name, grant, granted);
+      return { ...decision, subject: recorded };
     } catch (err) {
       signal.throwIfAborted();
-      return { outcome: reject(subject, err instanceof NamespaceMissing ? "Denied" : "Failed", getErrorMessage(err)), error: err };
+      const state = err instanceof NamespaceMissing ? "Denied" : "Failed";
+      return { outcome: reject(recorded, state, getErrorMessage(err)), error: err, subject: recorded };
     }
   }
 
-  /** Creates the namespace of an extension, or reports that it belongs to another extension. @throws NamespaceMissing */
+  /**
+   * Writes the namespace and the approval to the status before anything is granted. If this process is killed before it reports the grant, the next
+   * process needs them: without the namespace, it would not delete it after an uninstall; without the approval, it would not notice that the approval
+   * was removed; without any status, it would not remove rules that another bundle does not need.
+   * @throws UpdateError
+   */
+  async #record(subject: Subject, { state, approvedDigest }: GrantPlan, namespace: string): Promise<Subject> {
+    const { permissions, extension } = subject;
+    const { status } = permissions;
+    const isRecorded = status?.namespace === namespace && (approvedDigest === undefined || status.approvedDigest === approvedDigest);
+    if (state !== "Granted" || isRecorded) return subject;
+    const recorded: ExtensionPermissionsStatus = {
+      ...status,
+      policy: getPolicyName(extension),
+      namespace,
+      ...(approvedDigest === undefined ? {} : { approvedDigest }),
+    };
+    let written: KubeObject | undefined;
+    try {
+      written = await replaceStatus(this.#services.api, permissions, recorded);
+    } catch (err) {
+      throw new UpdateError("status", err);
+    }
+    if (!written) throw new UpdateError("status", new Error("the request was deleted"));
+    return { ...subject, permissions: { ...permissions, status: recorded } };
+  }
+
+  /** Creates the namespace of an extension unless it was found, or reports that it belongs to another extension. */
   async #ensureNamespace(
     extension: Readonly<ClusterExtension>,
+    found: ExistingNamespace | undefined,
     namespace: SuggestedNamespace,
     policy: PermissionPolicySpec,
   ): Promise<void> {
     const { namespaces, events } = this.#services;
     const { name } = extension.metadata;
-    const { createdFor } = await namespaces.ensure(name, namespace, policy);
+    const { createdFor } = found ?? (await namespaces.create(name, namespace, policy));
     if (createdFor === undefined || createdFor === name) return;
     const text = `namespace ${goQuote(namespace.name)} was created for ClusterExtension ${goQuote(createdFor)}: set spec.namespace of a new extension to use another one`;
     events.record(extension, "Warning", "NamespaceShared", text);
