@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
-import { KillWorld } from "../support/killWorld.ts";
+import { killController } from "../support/controllerKills.ts";
+import { type KilledCase, KillWorld } from "../support/killWorld.ts";
+import { killPermissionManager } from "../support/permissionKills.ts";
 
 /** Enough for forty starts of a program. */
 const TIMEOUT_MS = 1_800_000;
-/** Upper bound of the writes of one operation. */
-const MAX_WRITES = 30;
 
 // Source: O-04.
-describeWithPrivateCluster("operator-controller killed after each write", (cluster) => {
+describeWithPrivateCluster("programs killed after each write", (cluster) => {
   let world: KillWorld;
 
   beforeAll(async () => {
@@ -19,30 +19,39 @@ describeWithPrivateCluster("operator-controller killed after each write", (clust
     await world?.[Symbol.asyncDispose]();
   });
 
-  test("operator-controller completes an install, an upgrade and an uninstall after being killed at any write", {
-    timeout: TIMEOUT_MS,
-  }, async () => {
-    const kills = { install: 0, upgrade: 0, uninstall: 0 };
-    const operations = [
-      ["install", () => world.install(), () => world.expectInstalled("1.0.0", ["v1 deployed"])],
-      ["upgrade", () => world.upgrade(), () => world.expectInstalled("2.0.0", ["v1 superseded", "v2 deployed"])],
-      ["uninstall", () => world.uninstall(), () => world.expectGone()],
-    ] as const;
-    for (let writes = 0, any = true; any && writes < MAX_WRITES; writes++) {
-      any = false;
-      for (const [name, work, done] of operations) {
-        const killed = await world.killedAfter(writes, work, done).catch((err: unknown) => {
-          throw new Error(`${name}, killed after ${writes} writes`, { cause: err });
-        });
-        if (killed) kills[name]++;
-        any ||= killed;
-      }
-    }
-    // An install writes the finalizer, the release twice, five objects and the status. Other operations write at least
-    // as often.
-    for (const [name, count] of Object.entries(kills)) {
-      expect(count, name).toBeGreaterThanOrEqual(9);
-      expect(count, name).toBeLessThan(MAX_WRITES);
-    }
+  /** Lower bounds of the interruptions of each operation: the number of its writes. */
+  type MinWrites = Readonly<Record<string, number>>;
+  test.for<[what: string, kill: (world: KillWorld) => Promise<KilledCase[]>, minWrites: MinWrites]>([
+    [
+      "operator-controller completes an install, an upgrade and an uninstall",
+      killController,
+      // An install writes the finalizer, the release twice, five objects and the status. Other operations write at least as often.
+      { install: 9, upgrade: 9, uninstall: 9 },
+    ],
+    [
+      "permission-manager grants an extension exactly the permissions of its bundle, and revokes them,",
+      killPermissionManager,
+      {
+        // The status twice, the namespace, the ServiceAccount, three roles and three bindings.
+        install: 10,
+        "install before an upgrade": 10,
+        "install before an uninstall": 10,
+        // Role, status; when the bundle is healthy, Role, status, and without the ClusterRole and its binding.
+        upgrade: 5,
+        request: 1,
+        approval: 5,
+        "approval before a revocation": 5,
+        revocation: 2,
+        // The status, the objects of an install without the status, the request and its finalizer.
+        uninstall: 11,
+      },
+    ],
+  ])("%s after being killed at any write", { timeout: TIMEOUT_MS }, async ([, kill, minWrites]) => {
+    const before = world.kills;
+    const counts = Map.groupBy(await kill(world), ({ operation }) => operation.name);
+    const texts = [...counts].map(([name, stopped]) => `${name} ${stopped.length} times`);
+    console.log(`${world.kills - before} kills interrupted ${texts.join(", ")}`);
+    expect([...counts.keys()].toSorted()).toEqual(Object.keys(minWrites).toSorted());
+    for (const [name, count] of Object.entries(minWrites)) expect(counts.get(name)?.length, name).toBeGreaterThanOrEqual(count);
   });
 });

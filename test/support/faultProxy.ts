@@ -25,6 +25,19 @@ export interface ProxiedRequest extends ApiRequest {
   expired: boolean;
 }
 
+/** Functions that the proxy calls with every request. */
+export interface RequestHooks {
+  /** Called before the proxy forwards the request; the proxy waits for the promise. */
+  readonly before: (request: SentRequest) => Promise<void> | undefined;
+  /** Called after the API server has responded, before the response is sent to the client. */
+  readonly after: (request: SentRequest) => void;
+}
+
+/** A request with its body. */
+export interface SentRequest extends ApiRequest {
+  readonly body: Buffer;
+}
+
 /** Headers that belong to the connection and not to the request. */
 const HOP_BY_HOP = new Set(["connection", "host", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings"]);
 const EXPIRED = '"reason":"Expired"';
@@ -48,7 +61,7 @@ export class FaultProxy implements AsyncDisposable {
   readonly #watches = new Set<() => void>();
   #faults = new ArmedFaults();
   #before: ((request: ApiRequest) => Promise<void> | undefined) | undefined;
-  #after: ((request: ApiRequest) => void) | undefined;
+  readonly #hooks = new Set<RequestHooks>();
 
   private constructor(server: Http2SecureServer, ca: string, upstream: { url: URL; agent: Agent }) {
     this.#server = server;
@@ -95,9 +108,10 @@ export class FaultProxy implements AsyncDisposable {
     this.#before = hook;
   }
 
-  /** Calls `hook` with every request that the API server has responded to, before the response is sent to the client. */
-  after(hook: ((request: ApiRequest) => void) | undefined): void {
-    this.#after = hook;
+  /** Adds hooks; drops requests whose clients disconnect while a hook delays them. @returns a function that removes the hooks */
+  addHooks(hooks: RequestHooks): () => void {
+    this.#hooks.add(hooks);
+    return () => this.#hooks.delete(hooks);
   }
 
   /** Breaks the connections of all open watches. */
@@ -134,16 +148,17 @@ export class FaultProxy implements AsyncDisposable {
       return answer(response, fault, fault.answer);
     }
     if (fault?.delayMs !== undefined) await sleep(fault.delayMs);
-    await this.#before?.(seen);
+    const sent: SentRequest = { ...seen, body: Buffer.concat(chunks) };
+    await Promise.all([this.#before?.(seen), ...[...this.#hooks].map(({ before }) => before(sent))]);
     if (isClosed()) return breakConnection(request);
     let answered: IncomingMessage;
     try {
-      answered = await this.#forward(request, response, Buffer.concat(chunks));
+      answered = await this.#forward(request, response, sent.body);
     } catch {
       return breakConnection(request); // as if the API server itself had disconnected
     }
     logged.reached = true;
-    this.#after?.(seen);
+    for (const { after } of this.#hooks) after(sent);
     if (fault?.cut === "after") {
       answered.destroy();
       return breakConnection(request);

@@ -109,7 +109,8 @@ export class FaultWorld implements AsyncDisposable {
 
   /** Creates a kill point, counted from the next write of the controller and installers. */
   pointAfter(writes: number): KillPoint {
-    return new KillPoint(this.proxy, writes, [getControllerSubject(SYSTEM_NAMESPACE).name, "-installer"]);
+    const users = [getControllerSubject(SYSTEM_NAMESPACE).name, "-installer"];
+    return new KillPoint(this.proxy, writes, ({ user }) => users.some((suffix) => user.endsWith(suffix)));
   }
 
   /** Waits until the proxy has received no request for two seconds. */

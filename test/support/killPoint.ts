@@ -1,4 +1,4 @@
-import type { FaultProxy } from "./faultProxy.ts";
+import type { FaultProxy, SentRequest } from "./faultProxy.ts";
 import type { ApiRequest } from "./faultRule.ts";
 
 const WRITES: ReadonlySet<string> = new Set(["create", "update", "patch", "apply", "delete"]);
@@ -6,32 +6,30 @@ const WRITES: ReadonlySet<string> = new Set(["create", "update", "patch", "apply
 const NO_STEPS: ReadonlySet<string> = new Set(["events", "serviceaccounts/token", "selfsubjectrulesreviews", "selfsubjectaccessreviews"]);
 
 /**
- * A point in the sequence of a program's writes: the API server has processed a number of them, but not the next one. From there, no
- * request of the program gets through, and requests in flight get no response.
+ * A point in a sequence of writes: the API server has processed a number of them, but not the next one. From there, none of the requests gets
+ * through, and requests in flight get no response.
  */
 export class KillPoint {
-  readonly #proxy: FaultProxy;
+  readonly #remove: () => void;
   readonly #reached = Promise.withResolvers<void>();
   readonly #held = Promise.withResolvers<void>();
-  readonly #users: readonly string[];
+  readonly #includes: (request: SentRequest) => boolean;
   #left: number;
   #underWay = 0;
   #isReached = false;
 
   /**
    * @param writes the number of writes before the point.
-   * @param users suffixes of the user names whose requests count.
+   * @param includes whether a request belongs to the sequence; requests that write nothing are not counted.
    */
-  constructor(proxy: FaultProxy, writes: number, users: readonly string[]) {
-    this.#proxy = proxy;
+  constructor(proxy: FaultProxy, writes: number, includes: (request: SentRequest) => boolean) {
     this.#left = writes;
-    this.#users = users;
+    this.#includes = includes;
     this.#held.promise.catch(() => undefined);
-    proxy.before((request) => this.#before(request));
-    proxy.after((request) => this.#after(request));
+    this.#remove = proxy.addHooks({ before: (request) => this.#before(request), after: (request) => this.#after(request) });
   }
 
-  /** Whether the program has reached the point. */
+  /** Whether the sequence has reached the point. */
   get isReached(): boolean {
     return this.#isReached;
   }
@@ -43,23 +41,18 @@ export class KillPoint {
 
   /** Lets all requests pass again, including the held ones. */
   lift(): void {
-    this.#end();
+    this.#remove();
     this.#held.resolve();
   }
 
   /** Lets new requests pass again; held requests get no response and never reach the API server. */
   drop(): void {
-    this.#end();
+    this.#remove();
     this.#held.reject(new Error("dropped"));
   }
 
-  #end(): void {
-    this.#proxy.before(undefined);
-    this.#proxy.after(undefined);
-  }
-
-  #before(request: ApiRequest): Promise<void> | undefined {
-    if (!this.#users.some((user) => request.user.endsWith(user))) return undefined;
+  #before(request: SentRequest): Promise<void> | undefined {
+    if (!this.#includes(request)) return undefined;
     if (this.#isReached) return this.#held.promise;
     if (!isStep(request)) return undefined;
     if (this.#left === 0) {
@@ -72,8 +65,8 @@ export class KillPoint {
     return undefined;
   }
 
-  #after(request: ApiRequest): void {
-    if (!isStep(request) || !this.#users.some((user) => request.user.endsWith(user))) return;
+  #after(request: SentRequest): void {
+    if (!isStep(request) || !this.#includes(request)) return;
     this.#underWay--;
     this.#settle();
   }
