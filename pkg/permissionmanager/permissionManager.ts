@@ -41,6 +41,7 @@ const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
 /** Longest wait for pending Events when the controller stops, in milliseconds. */
 const FLUSH_MS = 1_000;
+const BY_EXTENSION = "extension";
 
 /** Dependencies and options of permission-manager. */
 export interface PermissionManagerOptions {
@@ -85,7 +86,12 @@ export class PermissionManager {
     const reconciler = new PermissionReconciler({
       client,
       api: client,
-      known: { permissions: this.#permissions, extensions: this.#extensions, policies: this.#policies },
+      known: {
+        permissions: this.#permissions,
+        extensions: this.#extensions,
+        policies: this.#policies,
+        hasGrants: (extension) => this.#grants.some((informer) => informer.byIndex(BY_EXTENSION, extension).length > 0),
+      },
       events: this.#events,
       metrics: new PermissionMetrics(metrics),
       catalogs: this.#catalogs,
@@ -123,8 +129,9 @@ export class PermissionManager {
     });
     this.#grants = GRANT_KINDS.map((gvk) => {
       const informer = new Informer(client, gvk, { labelSelector: LABEL_PERMISSIONS_FOR, metadataOnly: true, transform: withoutBulk }, log);
+      informer.addIndex(BY_EXTENSION, (object) => [getExtension(object)]);
       informer.onEvent(({ type, object }) => {
-        if (type === "delete") queue.add(object.metadata.labels?.[LABEL_PERMISSIONS_FOR] ?? "");
+        if (type === "delete") queue.add(getExtension(object));
       });
       return informer;
     });
@@ -156,6 +163,11 @@ export class PermissionManager {
   get #informers() {
     return [this.#permissions, this.#extensions, this.#policies, this.#catalogs, ...this.#grants] as const;
   }
+}
+
+/** Returns the name of the extension that a granted object belongs to. */
+function getExtension({ metadata }: KubeObject): string {
+  return metadata.labels?.[LABEL_PERMISSIONS_FOR] ?? "";
 }
 
 /** Reports whether anything except the status changed that decisions depend on. */

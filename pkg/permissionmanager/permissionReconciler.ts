@@ -15,7 +15,7 @@ import { formatTime } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
 import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.ts";
 import { type GrantedAccess, getGrantName } from "../permissions/grantObjects.ts";
-import { type GrantPlan, planGrant, toRules } from "../permissions/grantPlan.ts";
+import { planGrant, toRules } from "../permissions/grantPlan.ts";
 import { judgePermissions } from "../permissions/judgePermissions.ts";
 import { buildPolicyTarget, DEFAULT_POLICY, findPolicyProblem, getPolicyName } from "../permissions/policySelection.ts";
 import { findMissingRules, isEmptyRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
@@ -35,6 +35,8 @@ interface KnownObjects {
   readonly permissions: { get(name: string): ExtensionPermissions | undefined };
   readonly extensions: { get(name: string): ClusterExtension | undefined };
   readonly policies: { get(name: string): PermissionPolicy | undefined };
+  /** Reports whether an extension has roles, bindings or a ServiceAccount. */
+  hasGrants(extension: string): boolean;
 }
 
 /** What a reconcile uses. */
@@ -103,8 +105,8 @@ export class PermissionReconciler {
     const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
     const extension = known.extensions.get(name) ?? (await api.get<ClusterExtension>(ref, { signal }));
     const isReleased = !extension || this.#isReleased(permissions, extension);
-    // Without status, nothing was granted.
-    const granted = permissions.status || isReleased ? await writer.read(name, signal) : { objects: [], rules: mergeRequiredRules([]) };
+    const mayHaveGrants = permissions.status !== undefined || isReleased || known.hasGrants(name);
+    const granted = mayHaveGrants ? await writer.read(name, signal) : { objects: [], rules: mergeRequiredRules([]) };
     if (isReleased) {
       await this.#revoke(permissions, granted, extension === undefined, signal);
       log.info("permissions revoked");
@@ -236,7 +238,8 @@ export class PermissionReconciler {
       // The ServiceAccount is in the namespace.
       const isFirst = !granted.objects.some(({ kind, metadata }) => kind === "ServiceAccount" && metadata.namespace === namespace.name);
       const found = isFirst ? await this.#services.namespaces.find(namespace.name, policy) : undefined;
-      recorded = await this.#record(subject, outcome.plan, namespace.name);
+      const created = isFirst && !found ? namespace.name : undefined;
+      recorded = await this.#record(subject, outcome.plan.approvedDigest, created);
       if (isFirst) await this.#ensureNamespace(extension, found, namespace, policy);
       const grant: GrantedAccess =
         outcome.access === "ReadOnly"
@@ -252,20 +255,20 @@ export class PermissionReconciler {
   }
 
   /**
-   * Writes the namespace and the approval to the status before anything is granted. If this process is killed before it reports the grant, the next
-   * process needs them: without the namespace, it would not delete it after an uninstall; without the approval, it would not notice that the approval
-   * was removed; without any status, it would not remove rules that another bundle does not need.
+   * Writes a new approval and the namespace to create to the status before anything is granted. If this process is killed before it reports the grant,
+   * the next process needs them: without the namespace, it would not delete it after an uninstall; without the approval, it would not notice that the
+   * approval was removed.
    * @throws UpdateError
    */
-  async #record(subject: Subject, { state, approvedDigest }: GrantPlan, namespace: string): Promise<Subject> {
+  async #record(subject: Subject, approvedDigest: string | undefined, namespace: string | undefined): Promise<Subject> {
     const { permissions, extension } = subject;
     const { status } = permissions;
-    const isRecorded = status?.namespace === namespace && (approvedDigest === undefined || status.approvedDigest === approvedDigest);
-    if (state !== "Granted" || isRecorded) return subject;
+    const hasApproval = approvedDigest === undefined || status?.approvedDigest === approvedDigest;
+    if (hasApproval && (namespace === undefined || status?.namespace === namespace)) return subject;
     const recorded: ExtensionPermissionsStatus = {
       ...status,
       policy: getPolicyName(extension),
-      namespace,
+      ...(namespace === undefined ? {} : { namespace }),
       ...(approvedDigest === undefined ? {} : { approvedDigest }),
     };
     let written: KubeObject | undefined;
