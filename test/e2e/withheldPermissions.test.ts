@@ -5,10 +5,11 @@ import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { findKnownResource } from "../../pkg/rbac/resources.ts";
 import { parseInventoryRef } from "../../pkg/rollout/inventory.ts";
+import { type AccessStep, isWrite, listAccessSteps } from "../support/accessTimeline.ts";
 import { AuditTail, type Request } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { readGrantedRoles } from "../support/extensionLife.ts";
-import { ManagedWorld } from "../support/managedWorld.ts";
+import { MANAGING_ACCOUNTS, ManagedWorld } from "../support/managedWorld.ts";
 import {
   buildRulesFrom,
   formatScopedPermission,
@@ -23,6 +24,7 @@ const RBAC = "rbac.authorization.k8s.io/v1";
 const REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const FORBIDDEN = 403;
 const PILOT = "pilot";
+const READS = ["get", "list", "watch"];
 const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
 
 describeWithPrivateCluster("permissions that are withheld from an extension", (cluster) => {
@@ -133,42 +135,73 @@ describeWithPrivateCluster("permissions that are withheld from an extension", (c
   });
 
   test.for(["hooks", "wide", "kinds"])(
-    "extension %s may write none of its objects while nothing changes, with a policy with standing WhileChanging",
+    "extension %s only writes between the restoration and the removal of its write permissions, with a policy with standing WhileChanging",
     async (name) => {
       const namespace = `${name}-system`;
-      const account = `olmv1-extension-${name}`;
       await world.setPolicy({ standing: "WhileChanging" }, "resting");
       await world.create(name, name, { install: { permissionPolicy: "resting" } }, { version: "1.0.0" });
       await world.ready(name, "1.0.0");
       await expectReadOnly(name);
 
-      const from = (await audit.requestsOf(namespace, account)).length;
-      const reads = async (): Promise<number> =>
-        (await audit.requestsOf(SYSTEM_NAMESPACE, "operator-controller-controller-manager")).filter(
-          ({ verb, ref }) => verb === "get" && ref.resource === "clusterextensions" && ref.name === name,
-        ).length;
+      const idle = await AccessPhase.start(audit, name);
       for (const round of ["1", "2", "3"]) {
-        const before = await reads();
+        const before = await countReads(name);
         await world.edit(name, { metadata: { labels: { round } } });
-        await eventually(async () => expect(await reads()).toBeGreaterThan(before));
+        await eventually(async () => expect(await countReads(name)).toBeGreaterThan(before));
       }
+      await cluster.setPodOutcome(namespace, "CrashLoop"); // operator-controller reads the Pods
+      await eventually(async () => expect((await idle.readOwn()).map(({ ref }) => ref.resource)).toContain("pods"));
+      await cluster.setPodOutcome(namespace, "Ready");
+      await world.ready(name, "1.0.0");
       await expectReadOnly(name);
-      const idle = (await audit.requestsOf(namespace, account)).slice(from);
-      expect(idle.filter(({ verb }) => WRITES.includes(verb)).map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);
+      await expectNoWritePermission(name);
+      const wrong = (await idle.readOwn()).filter((request) => isWrite(request) || request.code === FORBIDDEN);
+      expect(wrong.map(({ verb, uri, code }) => `${verb} ${uri} ${code}`)).toEqual([]);
+      expect(await idle.readSteps()).toEqual([]);
 
+      const drift = await AccessPhase.start(audit, name);
       const changed: ObjectRef = { apiVersion: "v1", kind: "ConfigMap", namespace, name: `${name}-settings` };
       await cluster.client.patch(changed, { data: { version: "changed" } }, { type: "merge" });
       await eventually(async () => expect((await cluster.client.get(changed))?.["data"]).toEqual({ version: "1.0.0" }));
       await expectReadOnly(name);
+      const written = (await drift.readOwn()).filter(isWrite).map(({ verb, ref }) => `${verb} ${ref.resource}/${ref.name}`);
+      expect(new Set(written)).toEqual(new Set([`patch configmaps/${name}-settings`]));
+      expect(await drift.readSteps()).toEqual(["restored", "written", "removed"]);
+
+      const start = await AccessPhase.start(audit, name);
+      await world.world.installation.restart("operator-controller"); // applies all objects again
+      await eventually(async () => expect(await start.readSteps()).toEqual(["restored", "written", "removed"]));
+      await expectReadOnly(name);
       await world.edit(name, { spec: { source: { catalog: { version: "2.0.0" } } } });
       await world.ready(name, "2.0.0");
       await expectReadOnly(name);
+      await expectNoWritePermission(name);
       await world.world.removed("ClusterExtension", name);
       await eventually(async () => expect(await world.listGranted(name)).toEqual([`Namespace ${namespace}`]));
-      const denied = (await audit.requestsOf(namespace, account)).filter(({ code }) => code === FORBIDDEN);
+      const life = new AccessPhase(audit, name);
+      const denied = (await life.readOwn()).filter(({ code }) => code === FORBIDDEN);
       expect(denied.map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);
+      expect((await life.readSteps()).join(" ")).toMatch(/^restored written removed( restored( written)? removed)+$/);
     },
   );
+
+  /** Counts how often operator-controller has read an extension. */
+  async function countReads(name: string): Promise<number> {
+    const requests = await audit.requestsOf(SYSTEM_NAMESPACE, MANAGING_ACCOUNTS[0]);
+    return requests.filter(({ verb, ref }) => verb === "get" && ref.resource === "clusterextensions" && ref.name === name).length;
+  }
+
+  /** Asserts that an extension has none of the write permissions in its roles. */
+  async function expectNoWritePermission(name: string): Promise<void> {
+    const permissions = splitPermissions(await readGrantedRoles(cluster.client, name)).filter(({ verb }) => !READS.includes(verb));
+    expect(permissions.length).toBeGreaterThan(0);
+    const allowed: ScopedPermission[] = [];
+    for (const permission of permissions) {
+      const { scope: namespace, group, resource, name: object, verb } = permission;
+      if (await review(`${name}-system`, name, { namespace, group, resource, verb, name: object })) allowed.push(permission);
+    }
+    expect(allowed.map(formatScopedPermission)).toEqual([]);
+  }
 
   /** Waits until an extension may only read its objects, and none of its bindings contains another verb. */
   async function expectReadOnly(name: string): Promise<void> {
@@ -210,6 +243,43 @@ describeWithPrivateCluster("permissions that are withheld from an extension", (c
     });
   }
 });
+
+/** The requests of an extension's ServiceAccount, and of permission-manager for it, from a moment on. */
+class AccessPhase {
+  readonly #audit: AuditTail;
+  readonly #name: string;
+  /** Numbers of earlier requests. */
+  readonly #from: { readonly own: number; readonly manager: number };
+
+  /** Starts with the first request. */
+  constructor(audit: AuditTail, name: string, from = { own: 0, manager: 0 }) {
+    this.#audit = audit;
+    this.#name = name;
+    this.#from = from;
+  }
+
+  /** Starts now. */
+  static async start(audit: AuditTail, name: string): Promise<AccessPhase> {
+    const all = new AccessPhase(audit, name);
+    return new AccessPhase(audit, name, { own: (await all.readOwn()).length, manager: (await all.#readManager()).length });
+  }
+
+  async readOwn(): Promise<readonly Request[]> {
+    return (await this.#audit.requestsOf(`${this.#name}-system`, this.#account)).slice(this.#from.own);
+  }
+
+  async readSteps(): Promise<AccessStep[]> {
+    return listAccessSteps(await this.readOwn(), await this.#readManager(), this.#account);
+  }
+
+  async #readManager(): Promise<readonly Request[]> {
+    return (await this.#audit.requestsOf(SYSTEM_NAMESPACE, MANAGING_ACCOUNTS[1])).slice(this.#from.manager);
+  }
+
+  get #account(): string {
+    return `olmv1-extension-${this.#name}`;
+  }
+}
 
 interface Binding extends KubeObject {
   readonly roleRef: { readonly kind: string; readonly name: string };

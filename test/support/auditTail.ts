@@ -11,6 +11,8 @@ export interface Request {
   reason: string;
   /** The requested resource or path; "" if there is none. */
   ref: { group: string; resource: string; namespace: string; name: string; subresource: string };
+  /** When the API server received the request and ended it, as texts in the order of time. */
+  time: { begin: string; end: string };
 }
 
 /** Reads the requests of ServiceAccounts from an API server's audit log; reads each line only once. */
@@ -44,11 +46,13 @@ export class AuditTail {
   }
 
   #take(line: string): void {
-    const { user, verb, requestURI: uri, objectRef, responseStatus, annotations } = JSON.parse(line) as AuditEvent;
+    const { user, verb, requestURI: uri, objectRef, responseStatus, annotations, ...times } = JSON.parse(line) as AuditEvent;
     const { apiGroup: group = "", resource = "", namespace = "", name = "", subresource = "" } = objectRef ?? {};
     const requests = this.#requests.get(user.username) ?? [];
     this.#requests.set(user.username, requests);
     const reason = annotations?.["authorization.k8s.io/reason"] ?? "";
-    requests.push({ verb, uri, code: responseStatus?.code ?? 0, reason, ref: { group, resource, namespace, name, subresource } });
+    const ref = { group, resource, namespace, name, subresource };
+    const time = { begin: times.requestReceivedTimestamp, end: times.stageTimestamp };
+    requests.push({ verb, uri, code: responseStatus?.code ?? 0, reason, ref, time });
   }
 }

@@ -113,6 +113,8 @@ export interface AuditEvent {
   /** Such as "authorization.k8s.io/reason", which names the binding that allowed the request. */
   annotations?: Record<string, string>;
   requestReceivedTimestamp: string;
+  /** When the request ended, or for a watch its current stage. */
+  stageTimestamp: string;
 }
 
 /** Whether this run has a control plane. */
