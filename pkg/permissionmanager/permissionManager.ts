@@ -69,7 +69,7 @@ export class PermissionManager {
   readonly #extensions: Informer<ClusterExtension>;
   readonly #policies: Informer<PermissionPolicy>;
   readonly #catalogs: Informer<ClusterCatalog>;
-  /** Report deleted roles, bindings and ServiceAccounts, which the next reconcile creates again. */
+  /** Report deleted roles, bindings and ServiceAccounts, which the next reconcile creates again, and those without request, which it deletes. */
   readonly #grants: readonly Informer[];
   readonly #controller: Controller;
   readonly #events: EventRecorder;
@@ -131,7 +131,8 @@ export class PermissionManager {
       const informer = new Informer(client, gvk, { labelSelector: LABEL_PERMISSIONS_FOR, metadataOnly: true, transform: withoutBulk }, log);
       informer.addIndex(BY_EXTENSION, (object) => [getExtension(object)]);
       informer.onEvent(({ type, object }) => {
-        if (type === "delete") queue.add(getExtension(object));
+        const name = getExtension(object);
+        if (type === "delete" || !this.#permissions.get(name)) queue.add(name);
       });
       return informer;
     });

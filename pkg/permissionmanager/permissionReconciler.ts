@@ -1,6 +1,13 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
-import { ANNOTATION_APPROVE, API_VERSION, CLUSTER_EXTENSION, ConditionType, FINALIZER_REVOKE_PERMISSIONS } from "../api/constants.ts";
+import {
+  ANNOTATION_APPROVE,
+  API_VERSION,
+  CLUSTER_EXTENSION,
+  ConditionType,
+  EXTENSION_PERMISSIONS,
+  FINALIZER_REVOKE_PERMISSIONS,
+} from "../api/constants.ts";
 import type { EventSink } from "../api/events.ts";
 import type { ExtensionPermissions, ExtensionPermissionsStatus, RequestedBundle } from "../api/extensionPermissions.ts";
 import { isOwnedBy, type KubeObject, toObjectRef } from "../api/k8s.ts";
@@ -99,6 +106,7 @@ export class PermissionReconciler {
     if (!permissions) {
       this.#awaitsHealth.delete(name);
       this.#approved.delete(name);
+      if (known.hasGrants(name)) await this.#revokeLeft(name, log, signal);
       return undefined;
     }
     // The informer may see the request before the extension.
@@ -144,6 +152,15 @@ export class PermissionReconciler {
     // A foreground deletion of the extension deletes the request first, but the uninstall needs the permissions.
     const isDeleted = permissions.metadata.deletionTimestamp !== undefined && extension.metadata.deletionTimestamp === undefined;
     return hasOwnAccount || isDeleted || !isOwnedBy(permissions, extension);
+  }
+
+  /** Revokes permissions without request: operator-controller may remove the finalizer of a request, so the request may be deleted before them. */
+  async #revokeLeft(name: string, log: Logger, signal: AbortSignal): Promise<void> {
+    const { api, writer } = this.#services;
+    // The informer may not know a new request yet.
+    if (await api.get({ ...EXTENSION_PERMISSIONS, name }, { signal })) return;
+    await writer.revoke(await writer.read(name, signal));
+    log.info("permissions without request revoked");
   }
 
   async #revoke(
