@@ -1,5 +1,6 @@
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import { LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
+import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
 import type { PermissionPolicySpec } from "../api/permissionPolicy.ts";
 import type { SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import { RetryableError } from "../errors/errors.ts";
@@ -20,14 +21,20 @@ export class NamespaceMissing extends RetryableError {
   override readonly name = "NamespaceMissing";
 }
 
+/** The objects that name the namespaces of extensions. */
+export interface NamespaceUsers {
+  readonly extensions: { list(): readonly ClusterExtension[] };
+  readonly permissions: { list(): readonly ExtensionPermissions[] };
+}
+
 /** Creates and deletes the namespaces of extensions. Namespaces that existed before stay unchanged and are never deleted. */
 export class CreatedNamespaces {
   readonly #client: Pick<Client, "get" | "create" | "delete">;
-  readonly #extensions: { list(): readonly ClusterExtension[] };
+  readonly #users: NamespaceUsers;
 
-  constructor(client: Pick<Client, "get" | "create" | "delete">, extensions: { list(): readonly ClusterExtension[] }) {
+  constructor(client: Pick<Client, "get" | "create" | "delete">, users: NamespaceUsers) {
     this.#client = client;
-    this.#extensions = extensions;
+    this.#users = users;
   }
 
   /** Returns a namespace; undefined if it does not exist and may be created. @throws NamespaceMissing if the policy does not allow to create it */
@@ -55,7 +62,11 @@ export class CreatedNamespaces {
   /** Deletes the namespace that was created for an uninstalled extension, unless another extension uses it. */
   async delete(extension: string, name: string): Promise<void> {
     const found = await this.#read(name);
-    const isUsed = this.#extensions.list().some((other) => other.metadata.name !== extension && getNamespace(other) === name);
+    const { extensions, permissions } = this.#users;
+    // An extension without namespace in its spec has one in its permissions before it is installed.
+    const isUsed =
+      extensions.list().some((other) => other.metadata.name !== extension && getNamespace(other) === name) ||
+      permissions.list().some((other) => other.metadata.name !== extension && other.status?.namespace === name);
     if (found?.createdFor === extension && !isUsed) await this.#client.delete({ apiVersion: "v1", kind: "Namespace", name });
   }
 

@@ -102,7 +102,7 @@ export class PermissionManager {
       systemNamespace,
       writer: new GrantWriter(client, getControllerSubject(systemNamespace)),
       statuses: new StatusWriter({ client, events: this.#events, describe: computePermissionEvents }),
-      namespaces: new CreatedNamespaces(client, this.#extensions),
+      namespaces: new CreatedNamespaces(client, { extensions: this.#extensions, permissions: this.#permissions }),
       defaultGrant: options.defaultGrant,
       ignoresServiceAccounts: options.ignoresServiceAccounts ?? false,
       admission: options.admission,
