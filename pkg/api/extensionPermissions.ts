@@ -109,6 +109,13 @@ const status = z
         "access is Full if the ServiceAccount has all granted rules, or ReadOnly if it only has their read permissions, because the policy has standing WhileChanging and nothing is changed.",
       ),
     bundle: requestedBundle.optional().describe("bundle is the bundle that the status is based on."),
+    certificateProvider: z
+      .string()
+      .max(63)
+      .optional()
+      .describe(
+        "certificateProvider is the provider of the certificates for the webhooks and API services of the bundle. It stays the same while the bundle has any.",
+      ),
     rules: rules(placedRule, "rules are the granted rules. The roles contain all of them."),
     ruleCount: z.int().min(0).optional().describe("ruleCount is the number of granted rules."),
     broadCount: z.int().min(0).optional().describe("broadCount is the number of granted rules with a risk class."),

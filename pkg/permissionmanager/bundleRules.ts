@@ -1,6 +1,6 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { isSameBundle, type RequestedBundle } from "../api/extensionPermissions.ts";
+import { type ExtensionPermissionsStatus, isSameBundle, type RequestedBundle } from "../api/extensionPermissions.ts";
 import { readSuggestedNamespace, type SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import { getErrorMessage, RetryableError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
@@ -24,7 +24,7 @@ export interface BundleRulesServices {
   readonly packages: Pick<CatalogPackages, "read">;
   readonly puller: Pick<Puller, "resolve" | "pull">;
   readonly bundles: Pick<BundleCache, "load">;
-  readonly providers: Pick<CertificateProviders, "choose">;
+  readonly providers: Pick<CertificateProviders, "chooseAfter">;
   readonly systemNamespace: string;
 }
 
@@ -32,6 +32,8 @@ export interface BundleRulesServices {
 export interface DerivedRules extends ContentRules {
   /** The catalog that contains the bundle; undefined without a bundle, or if the bundle was verified before and the catalog no longer exists. */
   readonly catalog: Readonly<ClusterCatalog> | undefined;
+  /** Name of the provider of certificates; undefined if the bundle needs none. */
+  readonly certificateProvider: string | undefined;
   /** The namespace of the extension, with the labels and annotations that the bundle suggests for its creation. */
   readonly namespace: SuggestedNamespace;
 }
@@ -54,6 +56,7 @@ export function deriveSourceRules(extension: Readonly<ClusterExtension>, namespa
     computeReadRules: () => rules,
     subject: buildRiskSubject({ installNamespace: namespace, systemNamespace }, []),
     catalog: undefined,
+    certificateProvider: undefined,
     namespace: { name: namespace, labels: {}, annotations: {} },
   };
 }
@@ -62,7 +65,7 @@ export function deriveSourceRules(extension: Readonly<ClusterExtension>, namespa
  * Derives the rules for a requested bundle from its image, after it verified that a catalog selected by the extension contains the bundle.
  * Uses nothing of the request but the names and the digest of the image.
  * @param known the namespace of the extension; default: the one that the bundle suggests
- * @param verified the last bundle that was verified for the extension; its image stays valid after the catalog changes
+ * @param before the last status. Its bundle was verified for the extension, so its image stays valid after the catalog changes.
  * @throws UnverifiedRequest if the catalogs do not contain the bundle with this version and image; RetryableError if a catalog or image cannot be read;
  * TerminalError if the bundle cannot be rendered
  */
@@ -71,10 +74,10 @@ export async function deriveBundleRules(
   given: Readonly<ClusterExtension>,
   known: string | undefined,
   requested: RequestedBundle,
-  verified: RequestedBundle | undefined,
+  before: ExtensionPermissionsStatus | undefined,
   signal: AbortSignal,
 ): Promise<DerivedRules> {
-  const catalog = await verifyRequest(services, given, requested, verified, signal);
+  const catalog = await verifyRequest(services, given, requested, before?.bundle, signal);
   const { puller, bundles, providers, client } = services;
   const { name } = given.metadata;
   const pulled = await puller.pull(name, requested.image, { signal, filter: findBundleRoot });
@@ -82,8 +85,10 @@ export async function deriveBundleRules(
   const suggested = readSuggestedNamespace(requested.packageName, content.annotations);
   const namespace = known === undefined ? suggested : { ...suggested, name: known };
   const extension = { ...given, spec: { ...given.spec, namespace: namespace.name } };
-  const place = { client, systemNamespace: services.systemNamespace, provider: await providers.choose([]) };
-  return { ...(await deriveContentRules(place, extension, content)), catalog, namespace };
+  // operator-controller keeps the provider of an installed bundle.
+  const provider = content.needsCertificates ? await providers.chooseAfter(before?.certificateProvider) : undefined;
+  const place = { client, systemNamespace: services.systemNamespace, provider };
+  return { ...(await deriveContentRules(place, extension, content)), catalog, certificateProvider: provider?.name, namespace };
 }
 
 /**

@@ -212,7 +212,7 @@ export class PermissionReconciler {
     if (!policy) return { outcome: reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)} does not exist: create it`) };
     try {
       const derived = requested
-        ? await deriveBundleRules(this.#services, extension, known, requested, permissions.status?.bundle, signal)
+        ? await deriveBundleRules(this.#services, extension, known, requested, permissions.status, signal)
         : deriveSourceRules(extension, known ?? "", this.#services.systemNamespace);
       const { rules, subject: riskSubject, catalog, namespace } = derived;
       const packageName = requested?.packageName ?? extension.spec.source.catalog?.packageName ?? "";
@@ -317,10 +317,13 @@ export class PermissionReconciler {
     const { status } = permissions;
     const namespace = derived?.namespace.name ?? status?.namespace;
     const isGranted = outcome.kind === "planned" && outcome.plan.state === "Granted";
+    // The installed bundle keeps its provider until another one may be applied.
+    const { certificateProvider } = (isGranted ? derived : status) ?? {};
     const scope: GrantScope = {
       policy: getPolicyName(extension),
       extensionGeneration: extension.metadata.generation ?? 0,
       ...(namespace === undefined ? {} : { namespace }),
+      ...(certificateProvider === undefined ? {} : { certificateProvider }),
       ...(isGranted || status?.serviceAccount !== undefined ? { serviceAccount: getGrantName(extension.metadata.name) } : {}),
     };
     await this.#services.statuses.write(

@@ -27,6 +27,8 @@ export interface GrantScope {
   readonly namespace?: string;
   /** Absent while it does not exist. */
   readonly serviceAccount?: string;
+  /** Absent if the bundle needs no certificates. */
+  readonly certificateProvider?: string;
 }
 
 /** The outcome of one reconcile. */

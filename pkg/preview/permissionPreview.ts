@@ -27,7 +27,7 @@ export interface PreviewRequest {
   readonly bundle: RegistryV1Bundle;
   /** The ClusterCatalog that contains the bundle; undefined if it is not on the cluster. */
   readonly catalog: ClusterCatalog | undefined;
-  readonly providers: Pick<CertificateProviders, "choose">;
+  readonly providers: Pick<CertificateProviders, "chooseAfter">;
   readonly systemNamespace: string;
 }
 
@@ -45,7 +45,7 @@ export async function previewPermissions(request: PreviewRequest): Promise<Permi
     (getNamespace(given) || permissions?.status?.namespace) ?? readSuggestedNamespace(bundle.packageName, content.annotations).name;
   const extension = { ...given, spec: { ...given.spec, namespace } };
   const policy = await readPermissionPolicy(client, getPolicyName(given));
-  const place = { client, systemNamespace, provider: await providers.choose([]) };
+  const place = { client, systemNamespace, provider: await providers.chooseAfter(permissions?.status?.certificateProvider) };
   const { rules, subject } = await deriveContentRules(place, extension, content);
   const decision = decidePermissions({
     policy: policy.spec,

@@ -4,6 +4,7 @@ import { covers, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { diffRules, formatRulesDiff, listUrlRules, mergeRequiredRules, toRule } from "../../pkg/rbac/ruleSets.ts";
 import { readProcessUse } from "../bench/processUse.ts";
 import { AuditTail, type Request } from "../support/auditTail.ts";
+import { installCertManagerKinds } from "../support/certManagerKind.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ExtensionLife } from "../support/extensionLife.ts";
 import { MANAGING_ACCOUNTS, ManagedWorld } from "../support/managedWorld.ts";
@@ -76,6 +77,24 @@ describeWithPrivateCluster("the permissions that extensions get", (cluster) => {
       const requests = await audit.requestsOf(SYSTEM_NAMESPACE, account);
       expect(requests.filter(({ code }) => code === FORBIDDEN).map(({ verb, uri }) => `${account}: ${verb} ${uri}`)).toEqual([]);
     }
+  });
+
+  test("an extension keeps the permissions for its certificates when cert-manager is installed later", async () => {
+    const readSecretRules = async (): Promise<unknown[]> => {
+      const { rules = [] } = (await world.permissions("hooks")).status ?? {};
+      expect(rules.filter(({ apiGroups }) => apiGroups?.includes("cert-manager.io"))).toEqual([]);
+      return rules.filter(({ resources }) => resources?.includes("secrets"));
+    };
+    await world.create("hooks", "hooks", {}, { version: "1.0.0" });
+    await world.world.installed("hooks", "1.0.0");
+    const before = await readSecretRules();
+    expect(before).not.toEqual([]);
+    await installCertManagerKinds(cluster.client);
+    await world.edit("hooks", { spec: { source: { catalog: { version: "2.0.0" } } } });
+    await world.world.installed("hooks", "2.0.0");
+    await world.until("hooks", ({ history: [last] = [] }) => expect(last?.reason).toBe("Narrowed"));
+    expect(await readSecretRules()).toEqual(before);
+    await world.world.removed("ClusterExtension", "hooks");
   });
 
   // Not limited, because it depends on the machine.

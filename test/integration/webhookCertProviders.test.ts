@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { WebhookCertProvider } from "../../pkg/api/flagValues.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import { installCertManagerKinds } from "../support/certManagerKind.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { webhookBundle } from "../support/webhookBundle.ts";
 
@@ -17,14 +17,6 @@ const WEBHOOK: ObjectRef = {
   kind: "ValidatingWebhookConfiguration",
   name: "check.tiny.example.com",
 };
-
-/** A definition of a kind of cert-manager, without its controller. */
-function certManagerKind(kind: "Certificate" | "Issuer"): KubeObject {
-  const crd = thingDefinition("cert-manager.io");
-  const plural = `${kind.toLowerCase()}s`;
-  const names = { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` };
-  return { ...crd, metadata: { name: `${plural}.cert-manager.io` }, spec: { ...(crd["spec"] as object), names } };
-}
 
 describeWithPrivateCluster("providers of webhook certificates", (cluster) => {
   /** Runs `work` with a controller that uses this provider, and a catalog with one bundle with a webhook. */
@@ -61,10 +53,7 @@ describeWithPrivateCluster("providers of webhook certificates", (cluster) => {
       await world.extension(NAME);
       await world.conditions(NAME, { Ready: "True/Succeeded" });
       expect(await hints()).toEqual([`olm.operatorframework.io/inject-ca-from-secret=${NAMESPACE}/${SECRET.name}`]);
-      for (const kind of ["Certificate", "Issuer"] as const) {
-        await cluster.client.create(certManagerKind(kind));
-        await eventually(() => cluster.client.list({ apiVersion: "cert-manager.io/v1", kind }));
-      }
+      await installCertManagerKinds(cluster.client);
       await passedAgain("1");
     });
     await withProvider("auto", async (world) => {

@@ -42,9 +42,19 @@ export class CertificateProviders {
    * @param installed objects of the deployed release, if there is one.
    * @throws KubeError if discovery fails.
    */
-  async choose(installed: readonly KubeObject[]): Promise<CertificateProvider | undefined> {
-    if (this.#flag !== "auto") return CERTIFICATE_PROVIDERS.find(({ name }) => name === this.#flag);
-    const known = findProvider(installed);
+  choose(installed: readonly KubeObject[]): Promise<CertificateProvider | undefined> {
+    return this.chooseAfter(findProvider(installed)?.name);
+  }
+
+  /**
+   * Chooses like `choose` for an installed bundle whose provider is known.
+   * @param current name of the provider; undefined for a bundle without webhooks and API services
+   * @throws KubeError if discovery fails.
+   */
+  async chooseAfter(current: string | undefined): Promise<CertificateProvider | undefined> {
+    const find = (wanted: string): CertificateProvider | undefined => CERTIFICATE_PROVIDERS.find(({ name }) => name === wanted);
+    if (this.#flag !== "auto") return find(this.#flag);
+    const known = current === undefined ? undefined : find(current);
     if (known) return known;
     if ((await this.#isServed(CERTIFICATE)) && (await this.#isServed(ISSUER))) return certManager;
     for (const kind of OPENSHIFT) if (await this.#isServed(kind)) return serviceCa;
