@@ -299,7 +299,7 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
       const { clusterRules: offered } = await readGrantedRoles(cluster.client, "car");
       const name = "olmv1-extension-car";
       const stop = new AbortController();
-      const { resourceVersion = "" } = await cluster.client.list({ apiVersion: RBAC, kind: "ClusterRole" });
+      const { resourceVersion } = await cluster.client.list({ apiVersion: RBAC, kind: "ClusterRole" });
       const seen: PolicyRule[][] = [];
       const watching = (async () => {
         const options = { resourceVersion, fieldSelector: `metadata.name=${name}`, signal: stop.signal };

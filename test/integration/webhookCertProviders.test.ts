@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { WebhookCertProvider } from "../../pkg/api/flagValues.ts";
-import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import type { ObjectRef } from "../../pkg/api/k8s.ts";
 import { installCertManagerKinds } from "../support/certManagerKind.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
