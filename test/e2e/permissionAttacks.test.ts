@@ -166,7 +166,7 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
       }),
       /cannot create resource "pods"/,
     ],
-  ])("cannot %s", async ([, attempt, refusal]) => {
+  ])("operator-controller cannot %s", async ([, attempt, refusal]) => {
     await expect(attempt(attacker)).rejects.toThrow(refusal);
   });
 
@@ -208,7 +208,7 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
       ["a package with another catalog", () => ({ packageName: "truck", catalog: "garage" }), /but the extension installs "car"/],
       ["a bundle name with another case", () => ({ name: "CAR.v1.0.0" }), /does not contain bundle "CAR.v1.0.0"/],
       ["a bundle name with a path", () => ({ name: "../car.v1.0.0" }), /does not contain bundle "..\/car.v1.0.0"/],
-    ])("gets nothing for %s, which the status and an Event report", async ([, forge, message]) => {
+    ])("operator-controller gets nothing for %s, which the status and an Event report", async ([, forge, message]) => {
       await request({ ...bundle, ...forge() });
       await world.until("car", ({ state, conditions }) => {
         expect(state).toBe("Failed");
@@ -223,12 +223,12 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
       ["an image that is too long", { bundle: { image: "i".repeat(1_001) } }],
       ["a bundle with missing fields", { bundle: { catalog: null } }],
       ["a digest that is too long", { rulesDigest: "d".repeat(81) }],
-    ])("cannot request %s", async ([, spec]) => {
+    ])("operator-controller cannot request %s", async ([, spec]) => {
       await request(bundle);
       await expect(attacker.patch(CAR_REQUEST, { spec }, MERGE)).rejects.toThrow(/is invalid/);
     });
 
-    test("gets no more permissions with a digest of rules, a change in progress, or no bundle", async () => {
+    test("operator-controller gets no more permissions with a digest of rules, a change in progress, or no bundle", async () => {
       await request(bundle);
       for (const spec of [{ rulesDigest: "sha256:0" }, { isChanging: true }, { bundle: null, isChanging: null, rulesDigest: null }]) {
         const { metadata } = await attacker.patch(CAR_REQUEST, { spec }, MERGE);
@@ -240,7 +240,7 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
       await expectRules("car", before);
     });
 
-    test("gets no permissions with a wrong status of the extension", async () => {
+    test("operator-controller gets no permissions with a wrong status of the extension", async () => {
       const { status } = (await cluster.client.get<ClusterExtension>(CAR)) ?? {};
       const setStatus = (install: unknown) => patchStatus(CAR, { install })(attacker);
       for (const install of [{ namespace: "kube-system" }, { bundle: { name: "truck.v1.0.0", version: "1.0.0" } }]) {
@@ -262,22 +262,25 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
       await attacker.create({ ...EXTENSION_PERMISSIONS, metadata: { name, ownerReferences }, spec: { bundle } });
     }
 
-    test.for(["kube-system", SYSTEM_NAMESPACE])("gets no permissions in namespace %s with a dependency there", async (namespace) => {
-      const name = `spy-${namespace}`;
-      await createDependency(name, namespace);
-      await world.until(name, ({ state, pending }) => {
-        expect(state).toBe("Pending");
-        expect(pending).toContainEqual(expect.objectContaining({ namespace, risk: "SystemWorkloads" }));
-      });
-      expect(await world.listGranted(name)).toEqual([]);
-      await eventually(async () =>
-        expect(await listEvents(name)).toContainEqual(["GrantPending", expect.stringMatching(/must be approved/)]),
-      );
-      await attacker.delete({ ...CAR, name });
-      await eventually(async () => expect(await cluster.client.get({ ...EXTENSION_PERMISSIONS, name })).toBeUndefined());
-    });
+    test.for(["kube-system", SYSTEM_NAMESPACE])(
+      "operator-controller gets no permissions in namespace %s with a dependency there",
+      async (namespace) => {
+        const name = `spy-${namespace}`;
+        await createDependency(name, namespace);
+        await world.until(name, ({ state, pending }) => {
+          expect(state).toBe("Pending");
+          expect(pending).toContainEqual(expect.objectContaining({ namespace, risk: "SystemWorkloads" }));
+        });
+        expect(await world.listGranted(name)).toEqual([]);
+        await eventually(async () =>
+          expect(await listEvents(name)).toContainEqual(["GrantPending", expect.stringMatching(/must be approved/)]),
+        );
+        await attacker.delete({ ...CAR, name });
+        await eventually(async () => expect(await cluster.client.get({ ...EXTENSION_PERMISSIONS, name })).toBeUndefined());
+      },
+    );
 
-    test("is reported if it uses the namespace of another extension, and keeps no permissions if it deletes its extension and request", async () => {
+    test("operator-controller is reported if it uses the namespace of another extension, and keeps no permissions if it deletes its extension and request", async () => {
       const ref = { ...EXTENSION_PERMISSIONS, name: "spy" };
       await createDependency("spy", "truck-system");
       await world.until("spy", ({ state }) => expect(state).toBe("Granted"));
@@ -291,7 +294,7 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
       await eventually(async () => expect(await world.listGranted("spy")).toEqual([]));
     });
 
-    test("at no moment gets permissions of a bundle that no catalog offers, if requests change while permission-manager decides", async () => {
+    test("operator-controller at no moment gets permissions of a bundle that no catalog offers, if requests change while permission-manager decides", async () => {
       for (const version of VERSIONS) {
         await request({ ...bundle, name: `car.v${version}`, version, image: images[`car.v${version}`] ?? "" });
         await world.until("car", ({ state, bundle: decided }) => expect([state, decided?.version]).toEqual(["Granted", version]));
