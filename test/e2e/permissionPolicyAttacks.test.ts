@@ -6,7 +6,6 @@ import {
   CLUSTER_CATALOG,
   CLUSTER_EXTENSION,
   EXTENSION_PERMISSIONS,
-  LABEL_PERMISSIONS_FOR,
   PERMISSION_POLICY,
 } from "../../pkg/api/constants.ts";
 import { PERMISSION_RULES_MAX } from "../../pkg/api/extensionPermissions.ts";
@@ -21,9 +20,7 @@ import { readGrantedRoles } from "../support/extensionLife.ts";
 import { ManagedWorld } from "../support/managedWorld.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
-const RBAC = "rbac.authorization.k8s.io/v1";
 const RBAC_GROUP = "rbac.authorization.k8s.io";
-const EVERYTHING: PolicyRule[] = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
 const MERGE = { type: "merge" } as const;
 const READ_NODES = { apiGroups: [""], resources: ["nodes"], verbs: ["get"] };
 const READ_SECRETS = { apiGroups: [""], resources: ["secrets"], verbs: ["list"] };
@@ -66,7 +63,6 @@ describeWithPrivateCluster("attacks on policies and approvals", (cluster) => {
     expect(world.world.unexpectedEnds).toEqual([]);
   });
 
-  const extensionRef = (name: string) => ({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
   const policyRef = (name: string) => ({ ...PERMISSION_POLICY, name });
   const withPolicy = (permissionPolicy: string): JsonObject => ({ spec: { install: { permissionPolicy } } });
 
