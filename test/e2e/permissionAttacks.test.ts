@@ -330,6 +330,21 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
     });
   });
 
+  test("changes a request only until operator-controller repairs it", async () => {
+    const { spec, status } = await world.permissions("car");
+    const image = foreignImages["car.v1.0.0"] ?? "";
+    for (let round = 0; round < 20; round++) {
+      await attacker.patch(CAR_REQUEST, { spec: { bundle: { image } } }, MERGE);
+      await attacker.patch(
+        CAR_REQUEST,
+        { spec: { bundle: { name: "car.v2.0.0", version: "2.0.0", image: images["car.v2.0.0"] ?? "" } } },
+        MERGE,
+      );
+    }
+    await attacker.patch(CAR_REQUEST, { spec: { bundle: { image } } }, MERGE);
+    await world.until("car", ({ state, rules }, now) => expect([state, now.spec, rules]).toEqual(["Granted", spec, status?.rules]));
+  });
+
   async function listEvents(name: string): Promise<[string, string][]> {
     const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Event" }, { namespace: "default" });
     return items
