@@ -330,7 +330,7 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
     });
   });
 
-  test("changes a request only until operator-controller repairs it", async () => {
+  test("a request that an attacker changes is repaired by operator-controller", async () => {
     const { spec, status } = await world.permissions("car");
     const image = foreignImages["car.v1.0.0"] ?? "";
     for (let round = 0; round < 20; round++) {
