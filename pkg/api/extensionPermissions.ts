@@ -37,13 +37,6 @@ const spec = z
       .describe(
         "isChanging is true while operator-controller writes or deletes objects of an installed bundle and needs write permissions.",
       ),
-    rulesDigest: z
-      .string()
-      .max(80)
-      .optional()
-      .describe(
-        "rulesDigest is the digest of the rules that operator-controller computed. permission-manager reports a difference and ignores it.",
-      ),
   })
   .describe("spec is the request of operator-controller.");
 export type ExtensionPermissionsSpec = z.input<typeof spec>;
