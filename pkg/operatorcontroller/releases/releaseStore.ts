@@ -172,12 +172,13 @@ export class ReleaseStore {
    * @throws RetryableError Retrying if the Secrets keep changing; KubeError if a request fails or is denied.
    */
   async history(owner: ReleaseOwner, { isConsistent = false, ...options }: HistoryOptions = {}): Promise<ReleaseHistory> {
+    if (isConsistent) this.#seen.delete(owner.name);
     for (let read = 1; ; read++) {
       try {
-        if (isConsistent) this.#seen.delete(owner.name);
         return await this.#history(owner, options);
       } catch (err) {
         if (!(err instanceof ChangedMeanwhile) || read === MAX_READS) throw err;
+        this.#seen.delete(owner.name); // the cache of the API server may be older than the Secret
       }
     }
   }
@@ -188,7 +189,7 @@ export class ReleaseStore {
    */
   async create(record: ReleaseRecord, owner: ReleaseOwner, options: CallOptions = {}): Promise<void> {
     const { index, chunks } = await this.#encode(record, owner);
-    this.#seen.delete(owner.name);
+    this.#seen.delete(record.name);
     const isLarge = chunks.length > 0;
     let stored: KubeObject;
     try {
@@ -225,7 +226,7 @@ export class ReleaseStore {
     const labels = { ...index.metadata.labels, createdAt, modifiedAt: index.metadata.labels?.["createdAt"] ?? "" };
     const ownerReferences = index.metadata.ownerReferences ?? [];
     const { metadata } = withoutIncompleteMark(live);
-    this.#seen.delete(owner.name);
+    this.#seen.delete(record.name);
     const stored = await this.#client.replace({ ...index, metadata: { ...metadata, labels, ownerReferences } }, options);
     this.#note(stored, record);
     const desired = new Set(chunks.map((chunk) => chunk.metadata.name));
