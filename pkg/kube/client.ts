@@ -109,21 +109,22 @@ export class Client {
   /** Lists all objects of a kind that match, page by page; watch from the returned resourceVersion. */
   async list<T extends KubeObject = KubeObject>(gvk: GroupVersionKind, options: ListOptions = {}): Promise<ListResult<T>> {
     const { namespace, labelSelector, fieldSelector, limit = PAGE, maxItems = Number.POSITIVE_INFINITY, signal } = options;
-    let minimum: Query =
-      options.notOlderThan === undefined ? {} : { resourceVersion: options.notOlderThan, resourceVersionMatch: "NotOlderThan" };
+    let { notOlderThan } = options;
     const headers = { accept: getAcceptHeader("list", options.metadataOnly) };
     const items: T[] = [];
     let token: string | undefined;
     let page: number | undefined = limit;
     for (;;) {
       // A continue token already contains the resourceVersion.
-      const query: Query = { labelSelector, fieldSelector, limit: page, continue: token, ...(token === undefined ? minimum : {}) };
+      const isOldAllowed = token === undefined && notOlderThan !== undefined;
+      const age: Query = isOldAllowed ? { resourceVersion: notOlderThan, resourceVersionMatch: "NotOlderThan" } : {};
+      const query: Query = { labelSelector, fieldSelector, limit: page, continue: token, ...age };
       let list: KubeList;
       try {
         list = (await this.#call("GET", gvk, { namespace }, query, { headers, signal })) as KubeList;
       } catch (err) {
-        if (token === undefined && minimum["resourceVersion"] !== undefined && isTooLargeVersion(err)) {
-          minimum = {}; // another API server, whose cache is older
+        if (isOldAllowed && isTooLargeVersion(err)) {
+          notOlderThan = undefined; // another API server, whose cache is older
           continue;
         }
         if (token === undefined || !isExpired(err)) throw err;
