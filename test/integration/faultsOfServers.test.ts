@@ -115,14 +115,14 @@ describeWithPrivateCluster("servers and identities that fail during an operation
     const since = Date.now();
     const changeUnseen = async (work: () => Promise<void>): Promise<number> => {
       const lift = Promise.withResolvers<void>();
-      world.proxy.before(({ verb }) => (verb === "watch" ? lift.promise : undefined));
+      const remove = world.proxy.addHooks({ before: ({ verb }) => (verb === "watch" ? lift.promise : undefined) });
       const from = world.proxy.requests.length;
       world.proxy.dropWatches();
       await work();
       await dev().compact();
       await dev().restart("kube-apiserver");
       await eventually(() => world.operator.get(name)); // before that, a watch of extensions would only report that none exist
-      world.proxy.before(undefined);
+      remove();
       lift.resolve();
       return from;
     };

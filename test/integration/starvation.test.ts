@@ -75,9 +75,11 @@ describeWithPrivateCluster("faults for more extensions than the controller has w
       {
         begin: (_world, proxy) => {
           const answered = Promise.withResolvers<void>();
-          proxy.before(({ verb, user }) => (verb === "apply" && /-affected-.-installer$/.test(user) ? answered.promise : undefined));
+          const remove = proxy.addHooks({
+            before: ({ verb, user }) => (verb === "apply" && /-affected-.-installer$/.test(user) ? answered.promise : undefined),
+          });
           return () => {
-            proxy.before(undefined);
+            remove();
             answered.resolve();
           };
         },
@@ -86,10 +88,7 @@ describeWithPrivateCluster("faults for more extensions than the controller has w
     [
       "the API server is slow with every request",
       {
-        begin: (_world, proxy) => {
-          proxy.before(() => sleep(DELAY_MS));
-          return () => proxy.before(undefined);
-        },
+        begin: (_world, proxy) => proxy.addHooks({ before: () => sleep(DELAY_MS) }),
         shows: { reason: "True/Succeeded", message: /^Desired state reached/ },
       },
     ],

@@ -28,9 +28,9 @@ export interface ProxiedRequest extends ApiRequest {
 /** Functions that the proxy calls with every request. */
 export interface RequestHooks {
   /** Called before the proxy forwards the request; the proxy waits for the promise. */
-  readonly before: (request: SentRequest) => Promise<void> | undefined;
+  readonly before?: (request: SentRequest) => Promise<void> | undefined;
   /** Called after the API server has responded, before the response is sent to the client. */
-  readonly after: (request: SentRequest) => void;
+  readonly after?: (request: SentRequest) => void;
 }
 
 /** A request with its body. */
@@ -60,7 +60,6 @@ export class FaultProxy implements AsyncDisposable {
   /** Breaks the connections that carry a watch. */
   readonly #watches = new Set<() => void>();
   #faults = new ArmedFaults();
-  #before: ((request: ApiRequest) => Promise<void> | undefined) | undefined;
   readonly #hooks = new Set<RequestHooks>();
 
   private constructor(server: Http2SecureServer, ca: string, upstream: { url: URL; agent: Agent }) {
@@ -103,15 +102,14 @@ export class FaultProxy implements AsyncDisposable {
     return this.#faults;
   }
 
-  /** Calls `hook` with every request and waits for its promise before it forwards the request; drops the request if its client disconnects meanwhile. */
-  before(hook: ((request: ApiRequest) => Promise<void> | undefined) | undefined): void {
-    this.#before = hook;
-  }
-
   /** Adds hooks; drops requests whose clients disconnect while a hook delays them. @returns a function that removes the hooks */
   addHooks(hooks: RequestHooks): () => void {
     this.#hooks.add(hooks);
     return () => this.#hooks.delete(hooks);
+  }
+
+  removeAllHooks(): void {
+    this.#hooks.clear();
   }
 
   /** Breaks the connections of all open watches. */
@@ -149,7 +147,7 @@ export class FaultProxy implements AsyncDisposable {
     }
     if (fault?.delayMs !== undefined) await sleep(fault.delayMs);
     const sent: SentRequest = { ...seen, body: Buffer.concat(chunks) };
-    await Promise.all([this.#before?.(seen), ...[...this.#hooks].map(({ before }) => before(sent))]);
+    await Promise.all([...this.#hooks].map(async ({ before }) => before?.(sent)));
     if (isClosed()) return breakConnection(request);
     let answered: IncomingMessage;
     try {
@@ -158,7 +156,7 @@ export class FaultProxy implements AsyncDisposable {
       return breakConnection(request); // as if the API server itself had disconnected
     }
     logged.reached = true;
-    for (const { after } of this.#hooks) after(sent);
+    for (const { after } of this.#hooks) after?.(sent);
     if (fault?.cut === "after") {
       answered.destroy();
       return breakConnection(request);

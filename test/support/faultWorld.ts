@@ -76,10 +76,10 @@ export class FaultWorld implements AsyncDisposable {
     await client.patch(settings, { data: { version: "other" } }, { type: "merge" });
   }
 
-  /** Clears the fault rules, and removes every extension. */
+  /** Removes the fault rules, the hooks of the proxy, and every extension. */
   async clear(): Promise<void> {
     this.proxy.arm([]);
-    this.proxy.before(undefined);
+    this.proxy.removeAllHooks();
     const { client } = this.#cluster;
     const { items } = await client.list({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION });
     await Promise.all(items.map(({ metadata }) => this.operator.remove(metadata.name)));
