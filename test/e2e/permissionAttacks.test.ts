@@ -17,6 +17,7 @@ import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { diffRules, findMissingPolicyRules, formatRulesDiff } from "../../pkg/rbac/ruleSets.ts";
+import { eventTexts } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { readGrantedRoles } from "../support/extensionLife.ts";
 import { ManagedWorld, type PublishedVersion } from "../support/managedWorld.ts";
@@ -215,7 +216,7 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
         expect(conditions?.[0]?.message).toMatch(message);
       });
       await expectRules("car", before);
-      await eventually(async () => expect(await listEvents("car")).toContainEqual(["GrantUnverified", expect.stringMatching(message)]));
+      await expectEvent("car", "GrantUnverified", message);
     });
 
     test.for<[what: string, spec: JsonObject]>([
@@ -272,9 +273,7 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
           expect(pending).toContainEqual(expect.objectContaining({ namespace, risk: "SystemWorkloads" }));
         });
         expect(await world.listGranted(name)).toEqual([]);
-        await eventually(async () =>
-          expect(await listEvents(name)).toContainEqual(["GrantPending", expect.stringMatching(/must be approved/)]),
-        );
+        await expectEvent(name, "GrantPending", /must be approved/);
         await attacker.delete({ ...CAR, name });
         await eventually(async () => expect(await cluster.client.get({ ...EXTENSION_PERMISSIONS, name })).toBeUndefined());
       },
@@ -284,7 +283,7 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
       const ref = { ...EXTENSION_PERMISSIONS, name: "spy" };
       await createDependency("spy", "truck-system");
       await world.until("spy", ({ state }) => expect(state).toBe("Granted"));
-      await eventually(async () => expect(await listEvents("spy")).toContainEqual(["NamespaceShared", expect.stringMatching(/"truck"/)]));
+      await expectEvent("spy", "NamespaceShared", /"truck"/);
       await world.world.installation.servers["permission-manager"].stop();
       await attacker.patch(ref, { metadata: { finalizers: null } }, MERGE);
       await attacker.delete({ ...CAR, name: "spy" });
@@ -345,10 +344,9 @@ describeWithPrivateCluster("an attacker with the token of operator-controller", 
     await world.until("car", ({ state, rules }, now) => expect([state, now.spec, rules]).toEqual(["Granted", spec, status?.rules]));
   });
 
-  async function listEvents(name: string): Promise<[string, string][]> {
-    const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Event" }, { namespace: "default" });
-    return items
-      .filter((event) => (event["involvedObject"] as { name: string }).name === name)
-      .map((event) => [String(event["reason"]), String(event["message"])]);
+  /** Waits for an Event about an object of that name. */
+  async function expectEvent(name: string, reason: string, message: RegExp): Promise<void> {
+    const text: unknown = expect.stringMatching(new RegExp(`^${reason}: [^]*${message.source}`));
+    await eventually(async () => expect(await eventTexts(cluster.client, name)).toContainEqual(text));
   }
 });

@@ -15,6 +15,7 @@ import { POD_OUTCOME_ANNOTATION } from "../../pkg/devcluster/podSimulation.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { intersects, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { diffRules, formatRulesDiff } from "../../pkg/rbac/ruleSets.ts";
+import { eventTexts } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { readGrantedRoles } from "../support/extensionLife.ts";
 import { ManagedWorld } from "../support/managedWorld.ts";
@@ -65,11 +66,6 @@ describeWithPrivateCluster("attacks on policies and approvals", (cluster) => {
 
   const policyRef = (name: string) => ({ ...PERMISSION_POLICY, name });
   const withPolicy = (permissionPolicy: string): JsonObject => ({ spec: { install: { permissionPolicy } } });
-
-  async function listEvents(name: string): Promise<unknown[]> {
-    const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Event" }, { namespace: "default" });
-    return items.filter((event) => (event["involvedObject"] as { name: string }).name === name).map((event) => event["reason"]);
-  }
 
   /** Reports whether the roles of an extension contain a part of `rule`. */
   async function hasRule(name: string, rule: PolicyRule): Promise<boolean> {
@@ -238,7 +234,9 @@ describeWithPrivateCluster("attacks on policies and approvals", (cluster) => {
       await world.until("middle", ({ state, denied }) => expect([state, denied?.[0]?.verbs]).toEqual(["Denied", ["escalate"]]));
       expect([await hasRule("middle", ESCALATE), await hasRule("middle", READ_NODES)]).toEqual([false, true]);
       await world.world.problems("middle", (text) => text.includes("PermissionsDenied"));
-      await eventually(async () => expect(await listEvents("middle")).toContain("GrantDenied"));
+      await eventually(async () =>
+        expect(await eventTexts(cluster.client, "middle")).toContainEqual(expect.stringMatching(/^GrantDenied: /)),
+      );
     });
 
     test.for<[name: string, change: string, spec: PermissionPolicySpec | undefined, message: RegExp]>([
@@ -339,7 +337,9 @@ describeWithPrivateCluster("attacks on policies and approvals", (cluster) => {
       expect(state).toBe("Failed");
       expect(conditions?.[0]?.message).toMatch(/ClusterCatalog "hangar" does not contain bundle "plane.v1.0.0"/);
     });
-    await eventually(async () => expect(await listEvents("plane")).toContain("GrantUnverified"));
+    await eventually(async () =>
+      expect(await eventTexts(cluster.client, "plane")).toContainEqual(expect.stringMatching(/^GrantUnverified: /)),
+    );
     await world.world.condition(
       "ClusterExtension",
       "plane",

@@ -5,7 +5,7 @@ import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { findKnownResource } from "../../pkg/rbac/resources.ts";
 import { parseInventoryRef } from "../../pkg/rollout/inventory.ts";
-import { type AccessStep, isWrite, listAccessSteps } from "../support/accessTimeline.ts";
+import { type AccessStep, isWrite, listAccessSteps, WRITE_VERBS } from "../support/accessTimeline.ts";
 import { AuditTail, type Request } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { readGrantedRoles } from "../support/extensionLife.ts";
@@ -25,7 +25,6 @@ const REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const FORBIDDEN = 403;
 const PILOT = "pilot";
 const READS = ["get", "list", "watch"];
-const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
 
 describeWithPrivateCluster("permissions that are withheld from an extension", (cluster) => {
   let world: ManagedWorld;
@@ -213,7 +212,7 @@ describeWithPrivateCluster("permissions that are withheld from an extension", (c
         const { group = "", resource } = findKnownResource(object) ?? {};
         const attributes = { group, resource, name: object.name, ...(object.namespace ? { namespace: object.namespace } : {}) };
         const allowed: string[] = [];
-        for (const verb of ["get", ...WRITES]) if (await review(namespace, name, { ...attributes, verb })) allowed.push(verb);
+        for (const verb of ["get", ...WRITE_VERBS]) if (await review(namespace, name, { ...attributes, verb })) allowed.push(verb);
         expect([object.kind, object.name, ...allowed]).toEqual([object.kind, object.name, "get"]);
       }
     });

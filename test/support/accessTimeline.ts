@@ -3,12 +3,12 @@ import type { Request } from "./auditTail.ts";
 /** What happens to the write permissions of an extension, from the audit log. */
 export type AccessStep = "restored" | "written" | "removed";
 
-const WRITES: ReadonlySet<string> = new Set(["create", "update", "patch", "delete", "deletecollection"]);
+export const WRITE_VERBS: readonly string[] = ["create", "update", "patch", "delete", "deletecollection"];
 const CREATED = 201;
 
 /** Reports whether a request writes, or would write if it were not a dry run. Reviews of own permissions write nothing. */
 export function isWrite({ verb, ref }: Request): boolean {
-  return WRITES.has(verb) && ref.group !== "authorization.k8s.io";
+  return WRITE_VERBS.includes(verb) && ref.group !== "authorization.k8s.io";
 }
 
 /**
