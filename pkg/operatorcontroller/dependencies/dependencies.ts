@@ -6,9 +6,10 @@ import { type BundleIndexReader, CatalogBundleIndexes } from "../catalogs/catalo
 import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import type { InstalledBundles } from "../releases/installedReleases.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
+import { CatalogIndexReader } from "./catalogIndexReader.ts";
 import type { ClusterApis } from "./clusterApis.ts";
 import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
-import { CatalogIndexReader, DependencyChoice } from "./dependencyChoice.ts";
+import { DependencyChoice } from "./dependencyChoice.ts";
 import { DependencyExtensions, type DependencyExtensionsOptions } from "./dependencyExtensions.ts";
 import { Dependents, InstallContextReader } from "./installContext.ts";
 

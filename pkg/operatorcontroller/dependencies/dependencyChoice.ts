@@ -1,9 +1,6 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { mapInParallel } from "../../async/concurrency.ts";
-import type { PackageContent } from "../../fbc/types.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
-import type { BundleConstraint } from "../../resolve/constraint/constraint.ts";
 import { isDependency, toProvider } from "../../resolve/constraint/parse.ts";
 import type { AvailableBundle } from "../../resolve/dependencies/bundleIndex.ts";
 import {
@@ -14,19 +11,16 @@ import {
 } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type DependencyCheck, filterByDependencies, findBestRejected } from "../../resolve/dependencies/dependencyFilter.ts";
 import { computeDependencyRange } from "../../resolve/dependencies/dependencyRange.ts";
-import { findReachablePackages, type IndexedCatalog } from "../../resolve/dependencies/reachablePackages.ts";
-import { findHint, formatHint, type ResolutionHint, type UnavailableCatalog } from "../../resolve/dependencies/resolutionHints.ts";
-import { type CatalogIndex, toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
+import { findHint, formatHint, type ResolutionHint } from "../../resolve/dependencies/resolutionHints.ts";
+import { toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import type { FilterResult } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution, SuccessfulResolution } from "../../resolve/resolution.ts";
 import { chooseBest } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
-import type { CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
-import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import type { UnblockCheck } from "../state/conditionPoller.ts";
 import type { DependencyNeed, PendingDependencies } from "../state/phases.ts";
+import type { CatalogIndexReader, ReachableIndex } from "./catalogIndexReader.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
-import { canBeNamed } from "./dependencyExtensions.ts";
 import type { InstallContextReader } from "./installContext.ts";
 
 /** Dependencies of DependencyChoice. */
@@ -266,71 +260,4 @@ function keepsInstalled({ bundle, edge, filtered: { query } }: SuccessfulResolut
 
 function filterAll(filtered: FilteredCatalogs, check: DependencyCheck): FilteredCatalogs {
   return { ...filtered, results: filtered.results.map((result) => filterByDependencies(result, filtered.query, check)) };
-}
-
-/** Dependencies of CatalogIndexReader. */
-export interface CatalogIndexReaderOptions {
-  indexes: Pick<CatalogBundleIndexes, "read">;
-  contents: Pick<CatalogPackages, "read">;
-  constraints: ConstraintCache;
-}
-
-/** Bundles in catalogs that may satisfy constraints. */
-interface ReachableIndex {
-  readonly index: CatalogIndex;
-  /** The packages that may be part of a solution. */
-  readonly packages: ReadonlySet<string>;
-  /** False if the search limit was reached. */
-  readonly isComplete: boolean;
-  readonly unavailable: readonly UnavailableCatalog[];
-}
-
-/** Number of packages to read concurrently. */
-const PARALLEL_PACKAGES = 8;
-
-/**
- * Reads the bundles that may satisfy constraints from catalogs, with the channels and deprecations of their packages.
- */
-export class CatalogIndexReader {
-  readonly #options: CatalogIndexReaderOptions;
-
-  constructor(options: CatalogIndexReaderOptions) {
-    this.#options = options;
-  }
-
-  /** @param settled packages that are not searched because their bundle is already determined. */
-  async read(
-    clusterCatalogs: readonly ClusterCatalog[],
-    unmet: readonly BundleConstraint[],
-    settled: ReadonlySet<string>,
-    signal: AbortSignal,
-  ): Promise<ReachableIndex> {
-    const { indexes, constraints } = this.#options;
-    const reads = await indexes.read(clusterCatalogs, signal);
-    const unavailable = reads.flatMap((one) => (one.unavailable === undefined ? [] : [{ name: one.name, unavailable: one.unavailable }]));
-    const catalogs = reads.flatMap(({ name, priority, index }): IndexedCatalog[] => (index ? [{ catalog: name, priority, index }] : []));
-    if (catalogs.some(({ index }) => index.mentionsCel)) await constraints.prepareCel();
-    const reached = await constraints.inTurns(findReachablePackages(unmet, catalogs, constraints.read, settled), signal);
-    const packages = new Set([...reached.packages].filter(canBeNamed));
-    const contents = await this.#contents(clusterCatalogs, [...packages], catalogs, signal);
-    const getPackage = (catalog: string, packageName: string): PackageContent | undefined => contents.get(`${catalog}/${packageName}`);
-    return { index: { catalogs, packageOf: getPackage, read: constraints.read }, packages, isComplete: reached.isComplete, unavailable };
-  }
-
-  async #contents(
-    clusterCatalogs: readonly ClusterCatalog[],
-    packages: readonly string[],
-    catalogs: readonly IndexedCatalog[],
-    signal: AbortSignal,
-  ): Promise<Map<string, PackageContent | undefined>> {
-    const pairs = packages.flatMap((packageName) =>
-      catalogs.filter(({ index }) => index.bundlesOf(packageName).length > 0).map(({ catalog }) => ({ catalog, packageName })),
-    );
-    const read = await mapInParallel(pairs, PARALLEL_PACKAGES, async ({ catalog, packageName }) => {
-      const selected = clusterCatalogs.filter(({ metadata }) => metadata.name === catalog);
-      const [result] = await this.#options.contents.read(selected, packageName, signal);
-      return [`${catalog}/${packageName}`, result?.content] as const;
-    });
-    return new Map(read);
-  }
 }

@@ -1,0 +1,78 @@
+import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
+import { mapInParallel } from "../../async/concurrency.ts";
+import type { PackageContent } from "../../fbc/types.ts";
+import type { BundleConstraint } from "../../resolve/constraint/constraint.ts";
+import { findReachablePackages, type IndexedCatalog } from "../../resolve/dependencies/reachablePackages.ts";
+import type { UnavailableCatalog } from "../../resolve/dependencies/resolutionHints.ts";
+import type { CatalogIndex } from "../../resolve/dependencies/solverProblem.ts";
+import type { CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
+import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
+import type { ConstraintCache } from "./constraintCache.ts";
+import { canBeNamed } from "./dependencyExtensions.ts";
+
+/** Dependencies of CatalogIndexReader. */
+export interface CatalogIndexReaderOptions {
+  indexes: Pick<CatalogBundleIndexes, "read">;
+  contents: Pick<CatalogPackages, "read">;
+  constraints: ConstraintCache;
+}
+
+/** Bundles in catalogs that may satisfy constraints. */
+export interface ReachableIndex {
+  readonly index: CatalogIndex;
+  /** The packages that may be part of a solution. */
+  readonly packages: ReadonlySet<string>;
+  /** False if the search limit was reached. */
+  readonly isComplete: boolean;
+  readonly unavailable: readonly UnavailableCatalog[];
+}
+
+/** Number of packages to read concurrently. */
+const PARALLEL_PACKAGES = 8;
+
+/**
+ * Reads the bundles that may satisfy constraints from catalogs, with the channels and deprecations of their packages.
+ */
+export class CatalogIndexReader {
+  readonly #options: CatalogIndexReaderOptions;
+
+  constructor(options: CatalogIndexReaderOptions) {
+    this.#options = options;
+  }
+
+  /** @param settled packages that are not searched because their bundle is already determined. */
+  async read(
+    clusterCatalogs: readonly ClusterCatalog[],
+    unmet: readonly BundleConstraint[],
+    settled: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<ReachableIndex> {
+    const { indexes, constraints } = this.#options;
+    const reads = await indexes.read(clusterCatalogs, signal);
+    const unavailable = reads.flatMap((one) => (one.unavailable === undefined ? [] : [{ name: one.name, unavailable: one.unavailable }]));
+    const catalogs = reads.flatMap(({ name, priority, index }): IndexedCatalog[] => (index ? [{ catalog: name, priority, index }] : []));
+    if (catalogs.some(({ index }) => index.mentionsCel)) await constraints.prepareCel();
+    const reached = await constraints.inTurns(findReachablePackages(unmet, catalogs, constraints.read, settled), signal);
+    const packages = new Set([...reached.packages].filter(canBeNamed));
+    const contents = await this.#contents(clusterCatalogs, [...packages], catalogs, signal);
+    const getPackage = (catalog: string, packageName: string): PackageContent | undefined => contents.get(`${catalog}/${packageName}`);
+    return { index: { catalogs, packageOf: getPackage, read: constraints.read }, packages, isComplete: reached.isComplete, unavailable };
+  }
+
+  async #contents(
+    clusterCatalogs: readonly ClusterCatalog[],
+    packages: readonly string[],
+    catalogs: readonly IndexedCatalog[],
+    signal: AbortSignal,
+  ): Promise<Map<string, PackageContent | undefined>> {
+    const pairs = packages.flatMap((packageName) =>
+      catalogs.filter(({ index }) => index.bundlesOf(packageName).length > 0).map(({ catalog }) => ({ catalog, packageName })),
+    );
+    const read = await mapInParallel(pairs, PARALLEL_PACKAGES, async ({ catalog, packageName }) => {
+      const selected = clusterCatalogs.filter(({ metadata }) => metadata.name === catalog);
+      const [result] = await this.#options.contents.read(selected, packageName, signal);
+      return [`${catalog}/${packageName}`, result?.content] as const;
+    });
+    return new Map(read);
+  }
+}
