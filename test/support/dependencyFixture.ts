@@ -1,10 +1,12 @@
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
+import { KeyedLock } from "../../pkg/async/keyedLock.ts";
 import type { PackageContent, Property } from "../../pkg/fbc/types.ts";
 import { CatalogBundleIndexes } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
 import { CatalogPackages } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { CatalogIndexReader } from "../../pkg/operatorcontroller/dependencies/catalogIndexReader.ts";
 import { ConstraintCache } from "../../pkg/operatorcontroller/dependencies/constraintCache.ts";
 import { DependencyChoice } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
+import { DependencyPlans } from "../../pkg/operatorcontroller/dependencies/dependencyPlans.ts";
 import { InstallContextReader } from "../../pkg/operatorcontroller/dependencies/installContext.ts";
 import type { InstalledProvider } from "../../pkg/operatorcontroller/releases/installedReleases.ts";
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
@@ -103,11 +105,12 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
     },
   };
   const constraints = new ConstraintCache(() => Promise.resolve(new CelRules()));
+  const releases = {
+    list: () => Object.entries(installed).map(([extension, fixture]) => installedFrom(extension, fixture)),
+    unread: () => unread,
+  };
   const installContext = new InstallContextReader({
-    installed: {
-      list: () => Object.entries(installed).map(([extension, fixture]) => installedFrom(extension, fixture)),
-      unread: () => unread,
-    },
+    installed: releases,
     apis: { served: () => Promise.resolve(served.map((kind) => ({ gvk: toApi(kind), owner: undefined, resource: "" }))) },
     constraints,
     extensions: { get: () => undefined },
@@ -116,7 +119,15 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
   const indexes = new CatalogBundleIndexes(reader, new FakeClock(), new AbortController().signal);
   const reachable = new CatalogIndexReader({ indexes, contents, constraints });
   return {
-    choice: new DependencyChoice({ installContext, indexes: reachable, constraints }),
+    choice: new DependencyChoice({
+      installContext,
+      indexes: reachable,
+      constraints,
+      plans: new DependencyPlans({ extensions: { get: () => undefined }, installed: releases }),
+      extensions: { list: () => [] },
+      lock: new KeyedLock(),
+      enqueue: () => undefined,
+    }),
     contents,
     catalogs: Object.entries(catalogs).map(([name, { priority = 0, unavailable = false }]) =>
       createCatalog(name, {

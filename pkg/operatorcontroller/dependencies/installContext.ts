@@ -118,13 +118,43 @@ export class Dependents {
    * @throws KubeError if the API server does not list its APIs, which is requested only if any constraint exists.
    */
   async of(extension: string): Promise<readonly Dependent[] | undefined> {
-    const { installed, apis, memory } = this.#options;
+    const { installed, apis } = this.#options;
     if (installed.unread().some((name) => name !== extension)) return undefined;
-    const bundles = installed.list().filter((bundle) => bundle.extension === extension || !memory.isUninstalling(bundle.extension));
-    const members = await readPeers(bundles, this.#options);
+    const members = await this.#readMembers(new Set([extension]));
     if (!members.some((member) => member.extension !== extension && member.declared.constraints.length > 0)) return [];
     const going = new Set(members.map((member) => member.extension).filter((name) => name !== extension && this.#isDeleted(name)));
     return findDependents({ leaving: extension, going, installed: members, served: await apis.resources() });
+  }
+
+  /**
+   * Returns those of these extensions that no other extension needs, directly or through others of them. Extensions without an installed bundle are
+   * not among them. Empty until all releases have been read once.
+   */
+  async listUnneeded(extensions: readonly string[]): Promise<ReadonlySet<string>> {
+    const { installed, apis } = this.#options;
+    if (installed.unread().length > 0) return new Set();
+    const unneeded = new Set(extensions);
+    const members = await this.#readMembers(unneeded);
+    const served = await apis.resources();
+    for (const name of unneeded) {
+      const going = new Set([...unneeded].filter((other) => other !== name));
+      const isInstalled = members.some((member) => member.extension === name);
+      if (isInstalled && findDependents({ leaving: name, going, installed: members, served }).length === 0) continue;
+      unneeded.delete(name);
+      // Bundles that this one needs are needed too, also those that were visited before.
+      for (const other of going) {
+        unneeded.delete(other);
+        unneeded.add(other);
+      }
+    }
+    return unneeded;
+  }
+
+  /** Reads the installed bundles, except those that are being uninstalled and not in `included`. */
+  #readMembers(included: ReadonlySet<string>): Promise<InstalledPeer[]> {
+    const { installed, memory } = this.#options;
+    const bundles = installed.list().filter((bundle) => included.has(bundle.extension) || !memory.isUninstalling(bundle.extension));
+    return readPeers(bundles, this.#options);
   }
 
   #isDeleted(extension: string): boolean {

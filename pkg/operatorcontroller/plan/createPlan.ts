@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import { getNamespace } from "../../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace, isApproved } from "../../api/clusterExtension.ts";
 import {
   ANNOTATION_ROLLBACK_TO,
   API_VERSION,
@@ -38,7 +38,6 @@ import type { Logger } from "../../telemetry/log.ts";
 import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import { Applier } from "../apply/applier.ts";
-import { isApproved } from "../apply/approval.ts";
 import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import { DryRun } from "../apply/dryRun.ts";
 import { preflight } from "../apply/preflight.ts";
