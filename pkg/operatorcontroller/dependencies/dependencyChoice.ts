@@ -227,29 +227,20 @@ export class DependencyChoice {
     candidate: Candidate,
     result: FilterResult,
     { context, conflicts }: ChoiceRequest,
-    { index, packages, isComplete }: ReachableIndex,
+    reachable: ReachableIndex,
   ): ResolutionHint | undefined {
-    if (conflicts.get(candidate)?.kind === "faulty") return undefined;
+    if (conflicts.get(candidate)?.faults.length) return undefined;
     const { catalog, priority, content } = result;
-    const source = { packageOf: () => content, read: index.read };
+    const source = { packageOf: () => content, read: reachable.index.read };
     const [bundle] = toSolverBundles(candidate.bundle.package, [candidate.bundle], { catalog, priority }, source);
-    const hint = bundle && findHint(bundle, context, packages, index);
-    if (isComplete || hint?.kind !== "none") return hint;
-    return { kind: "undecided", reason: "the dependencies involve more packages than can be searched" };
+    return bundle && findHint(bundle, context, reachable);
   }
 
-  /**
-   * Reads catalogs for the constraints of the candidates, and for those of installed bundles that a candidate would
-   * break.
-   */
-  #readIndex({ catalogs, filtered, context, conflicts, signal }: ChoiceRequest, candidates: readonly Candidate[]): Promise<ReachableIndex> {
+  /** Reads the catalogs that may help to install one of the candidates. */
+  #readIndex({ catalogs, filtered, context, signal }: ChoiceRequest, candidates: readonly Candidate[]): Promise<ReachableIndex> {
     const { constraints, indexes } = this.#options;
-    const breaks = candidates.some((candidate) => conflicts.get(candidate)?.kind === "breaks");
-    const constraintsToMeet = [
-      ...candidates.flatMap(({ bundle }) => constraints.read(bundle).constraints),
-      ...(breaks ? context.peers.flatMap(({ declared }) => declared.constraints) : []),
-    ];
-    return indexes.read(catalogs, constraintsToMeet, new Set([filtered.query.packageName]), signal);
+    const checked = candidates.map(({ bundle }) => ({ provider: toProvider(bundle), declared: constraints.read(bundle) }));
+    return indexes.read(catalogs, { packageName: filtered.query.packageName, candidates: checked, context }, signal);
   }
 }
 
