@@ -147,7 +147,7 @@ class DependencyChecker {
     const { results, query } = this.#filtered;
     const check = ({ bundle }: Candidate): string | undefined => {
       const { faults } = this.#constraints.read(bundle);
-      return faults.length > 0 ? formatDependencyConflict({ kind: "faulty", faults }) : undefined;
+      return faults.length > 0 ? formatDependencyConflict({ faults, requires: [], provided: [], dependents: [] }) : undefined;
     };
     const left = this.#constraints.bounded(() => results.map((result) => filterByDependencies(result, query, check)));
     return chooseBest({ ...this.#filtered, results: left });

@@ -1,8 +1,12 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
 import type { PackageContent } from "../../fbc/types.ts";
-import type { BundleConstraint } from "../../resolve/constraint/constraint.ts";
-import { findReachablePackages, type IndexedCatalog } from "../../resolve/dependencies/reachablePackages.ts";
+import {
+  findReachablePackages,
+  type IndexedCatalog,
+  type ReachabilityRequest,
+  type ReachablePackages,
+} from "../../resolve/dependencies/reachablePackages.ts";
 import type { UnavailableCatalog } from "../../resolve/dependencies/resolutionHints.ts";
 import type { CatalogIndex } from "../../resolve/dependencies/solverProblem.ts";
 import type { CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
@@ -20,10 +24,10 @@ export interface CatalogIndexReaderOptions {
 /** Bundles in catalogs that may satisfy constraints. */
 export interface ReachableIndex {
   readonly index: CatalogIndex;
-  /** The packages that may be part of a solution. */
-  readonly packages: ReadonlySet<string>;
-  /** False if the search limit was reached. */
-  readonly isComplete: boolean;
+  /** The packages that may be part of a solution if all installed bundles stay. */
+  readonly added: ReachablePackages;
+  /** The packages that may be part of a solution if higher versions may replace installed bundles. */
+  readonly moved: ReachablePackages;
   readonly unavailable: readonly UnavailableCatalog[];
 }
 
@@ -40,11 +44,10 @@ export class CatalogIndexReader {
     this.#options = options;
   }
 
-  /** @param settled packages that are not searched because their bundle is already determined. */
+  /** @param request the candidates of one package, and where they are installed. */
   async read(
     clusterCatalogs: readonly ClusterCatalog[],
-    unmet: readonly BundleConstraint[],
-    settled: ReadonlySet<string>,
+    request: Omit<ReachabilityRequest, "canMove">,
     signal: AbortSignal,
   ): Promise<ReachableIndex> {
     const { indexes, constraints } = this.#options;
@@ -52,11 +55,15 @@ export class CatalogIndexReader {
     const unavailable = reads.flatMap((one) => (one.unavailable === undefined ? [] : [{ name: one.name, unavailable: one.unavailable }]));
     const catalogs = reads.flatMap(({ name, priority, index }): IndexedCatalog[] => (index ? [{ catalog: name, priority, index }] : []));
     if (catalogs.some(({ index }) => index.mentionsCel)) await constraints.prepareCel();
-    const reached = await constraints.inTurns(findReachablePackages(unmet, catalogs, constraints.read, settled), signal);
-    const packages = new Set([...reached.packages].filter(canBeNamed));
-    const contents = await this.#contents(clusterCatalogs, [...packages], catalogs, signal);
+    const find = async (canMove: boolean): Promise<ReachablePackages> => {
+      const found = await constraints.inTurns(findReachablePackages({ ...request, canMove }, catalogs, constraints.read), signal);
+      return { ...found, packages: new Set([...found.packages].filter(canBeNamed)) };
+    };
+    const added = await find(false);
+    const moved = await find(true);
+    const contents = await this.#contents(clusterCatalogs, [...new Set([...added.packages, ...moved.packages])], catalogs, signal);
     const getPackage = (catalog: string, packageName: string): PackageContent | undefined => contents.get(`${catalog}/${packageName}`);
-    return { index: { catalogs, packageOf: getPackage, read: constraints.read }, packages, isComplete: reached.isComplete, unavailable };
+    return { index: { catalogs, packageOf: getPackage, read: constraints.read }, added, moved, unavailable };
   }
 
   async #contents(

@@ -149,7 +149,7 @@ export class DependencyChoice {
     const best = findBestRejected(resolution, installable.results);
     if (!best) return { resolution };
     const { candidate, result } = best;
-    const reachable = await this.#planner.readIndex(choice, [candidate]);
+    const reachable = await this.#planner.readIndex(choice, choice.context, [candidate]);
     const conflict = choice.conflicts.get(candidate);
     const hint = this.#options.constraints.bounded(() => findCandidateHint(candidate, result, choice, reachable));
     const clauses = conflict ? formatHint(conflict, hint, reachable.unavailable) : [best.clause];

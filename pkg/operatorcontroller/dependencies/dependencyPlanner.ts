@@ -4,6 +4,7 @@ import { PLAN_MEMBERS_MAX, Reason } from "../../api/constants.ts";
 import type { KeyedLock } from "../../async/keyedLock.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
+import { toProvider } from "../../resolve/constraint/parse.ts";
 import type { DependencyConflict, InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
 import { filterByDependencies, findBestRejected, type Rejection, rejectCandidates } from "../../resolve/dependencies/dependencyFilter.ts";
 import { findPlanFault, type PlanBundle, selectNeeded } from "../../resolve/dependencies/dependencyPlan.ts";
@@ -109,41 +110,36 @@ export class DependencyPlanner {
   }
 
   /** Compares a plan with the catalogs and the installed bundles. @returns why it must be made anew, as a clause */
-  async #check({ extension, filtered, catalogs, signal }: PlanSubject, plan: KnownPlan): Promise<string | undefined> {
-    const { constraints, indexes, installContext, plans } = this.#options;
-    const { name } = extension.metadata;
+  async #check(subject: PlanSubject, plan: KnownPlan): Promise<string | undefined> {
+    const { constraints, installContext, plans } = this.#options;
+    const { name } = subject.extension.metadata;
     const own = findPlanned(
-      filtered,
+      subject.filtered,
       plan.members.find((member) => member.extension === name),
     );
     if (!own) return `bundle ${goQuote(plan.status.bundle.name)} is no longer selected`;
     await constraints.prepare([own.candidate.bundle.properties]);
-    const settled = new Set([filtered.query.packageName]);
-    const declared = constraints.read(own.candidate.bundle).constraints;
-    const [{ index }, { peers, served }] = [await indexes.read(catalogs, declared, settled, signal), await installContext.read(name)];
+    const context = await installContext.read(name);
+    const { index } = await this.readIndex(subject, context, [own.candidate]);
     const bundles = new Map<string, SolverBundle>();
     for (const member of plan.members) {
-      const bundle = member.extension === name ? toOwnBundle(own.candidate, own.result, index) : findOffered(member, index);
+      const isOwn = member.extension === name;
+      const peer = isOwn ? context.own : context.peers.find((one) => one.extension === member.extension);
+      if (peer?.bundle === member.bundle.name) continue;
+      if (peer && !isOwn) return `ClusterExtension ${goQuote(member.extension)} has installed bundle ${goQuote(peer.bundle)}`;
+      const bundle = isOwn ? toOwnBundle(own.candidate, own.result, index) : findOffered(member, index);
       if (!bundle) return `bundle ${goQuote(member.bundle.name)} is no longer in catalog ${goQuote(member.catalog)}`;
-      const image = member.extension === name ? own.candidate.bundle.image : findImage(bundle, index);
-      if (image !== member.image) return `the image of bundle ${goQuote(member.bundle.name)} has changed`;
-      const peer = peers.find((one) => one.extension === member.extension);
-      if (peer && peer.bundle !== member.bundle.name)
-        return `ClusterExtension ${goQuote(member.extension)} has installed bundle ${goQuote(peer.bundle)}`;
+      const image = isOwn ? own.candidate.bundle.image : findImage(bundle, index);
+      if (image !== undefined && image !== member.image) return `the image of bundle ${goQuote(member.bundle.name)} has changed`;
       bundles.set(member.extension, bundle);
     }
-    const isOpen = (extensionName: string): boolean => !peers.some((peer) => peer.extension === extensionName);
-    const planned = [...bundles].flatMap(([extensionName, bundle]) => (isOpen(extensionName) ? [bundle] : []));
-    const world = { planned, installed: peers.map(toPlanBundle), served: served.map(({ gvk }) => gvk) };
+    const planned = [...bundles.values()];
+    const peers = context.own && !bundles.has(name) ? [...context.peers, context.own] : context.peers;
+    const world = { planned, installed: peers.map(toPlanBundle), served: context.served.map(({ gvk }) => gvk) };
     const fault = findPlanFault(world);
     if (fault !== undefined) return fault;
     const root = bundles.get(name);
-    const needed = new Set(
-      selectNeeded(
-        world,
-        planned.filter((bundle) => bundle === root),
-      ),
-    );
+    const needed = new Set(selectNeeded(world, root ? [root] : planned));
     const unneeded = planned.find((bundle) => !needed.has(bundle));
     if (unneeded) return `bundle ${goQuote(unneeded.name)} is no longer needed`;
     plans.set({ ...plan, bundles });
@@ -165,7 +161,7 @@ export class DependencyPlanner {
     const replaces = plans.getRejection(name);
     plans.remove(name);
     const installed = await installContext.read(name);
-    const reachable = await this.readIndex({ ...choice, context: installed }, [...conflicts.keys()]);
+    const reachable = await this.readIndex(choice, installed, [...conflicts.keys()]);
     const others = plans
       .listOfOthers(name, (member) => findOffered(member, reachable.index))
       .filter(({ bundle }) => bundle.packageName !== filtered.query.packageName);
@@ -221,18 +217,12 @@ export class DependencyPlanner {
     );
   }
 
-  /**
-   * Reads catalogs for the constraints of the candidates, and for those of installed bundles that a candidate would
-   * break.
-   */
-  readIndex({ catalogs, filtered, context, conflicts, signal }: ChoiceRequest, candidates: readonly Candidate[]): Promise<ReachableIndex> {
+  /** Reads the catalogs that may help to install one of the candidates. */
+  readIndex(subject: PlanSubject, context: InstallContext, candidates: readonly Candidate[]): Promise<ReachableIndex> {
     const { constraints, indexes } = this.#options;
-    const breaks = candidates.some((candidate) => conflicts.get(candidate)?.kind === "breaks");
-    const constraintsToMeet = [
-      ...candidates.flatMap(({ bundle }) => constraints.read(bundle).constraints),
-      ...(breaks ? context.peers.flatMap(({ declared }) => declared.constraints) : []),
-    ];
-    return indexes.read(catalogs, constraintsToMeet, new Set([filtered.query.packageName]), signal);
+    const { catalogs, filtered, signal } = subject;
+    const checked = candidates.map(({ bundle }) => ({ provider: toProvider(bundle), declared: constraints.read(bundle) }));
+    return indexes.read(catalogs, { packageName: filtered.query.packageName, candidates: checked, context }, signal);
   }
 }
 
@@ -250,13 +240,11 @@ export function findCandidateHint(
   candidate: Candidate,
   result: FilterResult,
   { context, conflicts }: Pick<ChoiceRequest, "context" | "conflicts">,
-  { index, packages, isComplete }: ReachableIndex,
+  reachable: ReachableIndex,
 ): ResolutionHint | undefined {
-  if (conflicts.get(candidate)?.kind === "faulty") return undefined;
-  const bundle = toOwnBundle(candidate, result, index);
-  const hint = bundle && findHint(bundle, context, packages, index);
-  if (isComplete || hint?.kind !== "none") return hint;
-  return { kind: "undecided", reason: "the dependencies involve more packages than can be searched" };
+  if (conflicts.get(candidate)?.faults.length) return undefined;
+  const bundle = toOwnBundle(candidate, result, reachable.index);
+  return bundle && findHint(bundle, context, reachable);
 }
 
 function toOwnBundle(

@@ -1,6 +1,12 @@
-import type { BundleConstraint, CelConstraint } from "../constraint/constraint.ts";
-import type { DeclaredConstraints } from "../constraint/parse.ts";
+import { compareText } from "../../text/compare.ts";
+import { compareVersionRelease } from "../../version/version.ts";
+import type { BundleConstraint, CelConstraint, LeafConstraint, Provider } from "../constraint/constraint.ts";
+import { meets } from "../constraint/evaluate.ts";
+import { type DeclaredConstraints, getGvkKey, toProvider } from "../constraint/parse.ts";
+import { getMemberCondition, type Side } from "../solver/conflictReasons.ts";
+import { getLeafKey } from "../solver/offer.ts";
 import type { AvailableBundle, BundleIndex } from "./bundleIndex.ts";
+import { type CheckedBundle, type InstallContext, type InstalledPeer, listMetConstraints } from "./dependencyCheck.ts";
 
 /** A catalog to search for missing dependencies. */
 export interface IndexedCatalog {
@@ -12,99 +18,304 @@ export interface IndexedCatalog {
 /** Parses the constraints of a bundle. */
 export type ReadConstraints = (bundle: AvailableBundle) => DeclaredConstraints;
 
+/** The bundles to install, and where. */
+export interface ReachabilityRequest {
+  readonly packageName: string;
+  /** The candidates of the package. */
+  readonly candidates: readonly CheckedBundle[];
+  readonly context: InstallContext;
+  /** Whether a higher version from a catalog may replace the installed bundle of another extension. */
+  readonly canMove: boolean;
+}
+
 /** The packages that may be part of a solution. */
 export interface ReachablePackages {
   readonly packages: ReadonlySet<string>;
-  /** False if a limit was reached. */
-  readonly isComplete: boolean;
+  /** The limit that ended the search; undefined if the search is complete. */
+  readonly exceeded: ReachabilityLimit | undefined;
 }
 
-/** Maximum number of packages, and of their bundles in total, in one search. In public catalogs, a search finds a few dozen packages. */
-const MAX_PACKAGES = 500;
-const MAX_BUNDLES = 20_000;
-/** Maximum number of evaluations of CEL rules on bundles in one search. */
-const MAX_TRIED = 100_000;
+/** Maximum numbers of one search, in total. In public catalogs, a search finds a few dozen packages. */
+export const REACHABILITY_LIMITS = {
+  packages: 500,
+  /** Bundles of these packages. */
+  bundles: 20_000,
+  /** Evaluations of CEL rules on bundles. */
+  evaluations: 100_000,
+} as const;
+
+/** A limit of a search. */
+export type ReachabilityLimit = keyof typeof REACHABILITY_LIMITS;
 
 /**
- * Finds the packages that could meet one of the constraints, and transitively the constraints of their bundles. Excludes packages in `settled`, whose
- * bundles are fixed. Searches breadth first, so that the nearest packages are included if there are too many; otherwise the order of constraints and
+ * Finds the packages that may be part of a solution, to a fixed point: packages with a bundle that meets a constraint of a candidate, of a bundle found
+ * so far, or of an installed bundle that a candidate or a found bundle could break. Only bundles that meet a constraint are followed, and only
+ * constraints that the cluster does not meet for good. Also includes packages that a constraint names but that have no bundle in its range; these do
+ * not count as packages of the search.
+ *
+ * Searches breadth first, so that the nearest packages are included if there are too many. The order of candidates, constraints, installed bundles and
  * catalogs does not matter. Yields before it evaluates a CEL rule on a bundle or parses the constraints of a bundle, each of which may take about ten
  * milliseconds.
  */
 export function* findReachablePackages(
-  constraints: readonly BundleConstraint[],
+  request: ReachabilityRequest,
   catalogs: readonly IndexedCatalog[],
   read: ReadConstraints,
-  settled: ReadonlySet<string>,
 ): Generator<void, ReachablePackages> {
-  const packages = new Set<string>();
-  const budget = { bundles: MAX_BUNDLES, tried: MAX_TRIED };
-  const seen = new Set<string>();
-  let isComplete = true;
-  let frontier = [...constraints];
-  while (frontier.length > 0) {
-    const names = new Set<string>();
-    for (const constraint of frontier) for (const name of yield* findPackages(constraint, { catalogs, seen, budget })) names.add(name);
-    frontier = [];
-    for (const name of [...names].sort()) {
-      if (packages.has(name) || settled.has(name)) continue;
-      const bundles = catalogs.flatMap(({ index }) => index.bundlesOf(name));
-      if (bundles.length === 0) continue;
-      budget.bundles -= bundles.length;
-      if (packages.size >= MAX_PACKAGES || budget.bundles < 0) return { packages, isComplete: false };
-      packages.add(name);
-      for (const bundle of bundles) {
+  return yield* new ReachabilitySearch(request, catalogs, read).run();
+}
+
+/** A bundle of a catalog. */
+interface FoundBundle {
+  readonly catalog: string;
+  readonly bundle: AvailableBundle;
+  readonly provider: Provider;
+}
+
+/** A constraint of an installed bundle that is met now and must stay met. */
+interface Guard {
+  readonly peer: InstalledPeer;
+  readonly constraint: BundleConstraint;
+}
+
+/** The guards with a certain leaf. */
+interface GuardedLeaf {
+  readonly leaf: LeafConstraint;
+  readonly guards: Guard[];
+}
+
+class ReachabilitySearch {
+  readonly #request: ReachabilityRequest;
+  readonly #catalogs: readonly IndexedCatalog[];
+  readonly #read: ReadConstraints;
+  /** Peers by package. */
+  readonly #peers: ReadonlyMap<string, readonly InstalledPeer[]>;
+  /** Installed bundles that stay in every solution. */
+  readonly #fixed: readonly Provider[];
+  readonly #served: ReadonlySet<string>;
+  readonly #guards = new GuardIndex();
+  readonly #packages = new Set<string>();
+  readonly #named = new Set<string>();
+  readonly #left: Record<ReachabilityLimit, number> = { ...REACHABILITY_LIMITS };
+  readonly #providers = new Map<AvailableBundle, Provider>();
+  readonly #reached = new Set<AvailableBundle>();
+  /** Keys of leaves whose bundles were found. */
+  readonly #seen = new Set<string>();
+  readonly #opened = new Set<InstalledPeer>();
+  /** Bundles found in this round. */
+  #found: FoundBundle[] = [];
+
+  constructor(request: ReachabilityRequest, catalogs: readonly IndexedCatalog[], read: ReadConstraints) {
+    const { peers, served } = request.context;
+    this.#request = request;
+    this.#catalogs = catalogs.toSorted((a, b) => compareText(a.catalog, b.catalog));
+    this.#read = read;
+    this.#peers = Map.groupBy(peers, ({ provider }) => provider.packageName);
+    this.#fixed = peers.filter((peer) => !this.#canMove(peer.provider.packageName)).map(({ provider }) => provider);
+    this.#served = new Set(served.map(({ gvk }) => getGvkKey(gvk)));
+  }
+
+  *run(): Generator<void, ReachablePackages> {
+    const { candidates, context } = this.#request;
+    for (const peer of context.peers) {
+      yield;
+      const met = listMetConstraints(peer.declared.constraints, context);
+      this.#guards.add(
+        peer,
+        met.filter((constraint) => !this.#isMetForGood(constraint, peer.provider)),
+      );
+    }
+    if (context.own) yield* this.#touch(context.own.provider);
+    for (const { provider, declared } of candidates) {
+      yield* this.#touch(provider);
+      for (const constraint of declared.constraints) yield* this.#follow(constraint, provider);
+    }
+    while (this.#found.length > 0 && this.#exceeded() === undefined) {
+      const round = this.#found.sort(compareFound);
+      this.#found = [];
+      for (const { bundle, provider } of round) {
+        if (!this.#enter(provider.packageName)) break;
         yield;
-        frontier.push(...read(bundle).constraints);
+        const { constraints, faults } = this.#read(bundle);
+        if (faults.length > 0 || provider.version === undefined) continue;
+        yield* this.#touch(provider);
+        for (const constraint of constraints) yield* this.#follow(constraint, provider);
       }
     }
-    if (budget.tried < 0) isComplete = false;
+    return { packages: new Set([...this.#packages, ...this.#named]), exceeded: this.#exceeded() };
   }
-  return { packages, isComplete };
-}
 
-/** The state of one search. */
-interface SearchState {
-  readonly catalogs: readonly IndexedCatalog[];
-  /** CEL rules that were already evaluated. */
-  readonly seen: Set<string>;
-  readonly budget: { tried: number };
-}
+  /** Adds a package. Returns false if it does not fit. */
+  #enter(packageName: string): boolean {
+    if (this.#packages.has(packageName)) return true;
+    this.#left.packages--;
+    for (const { index } of this.#catalogs) this.#left.bundles -= index.bundlesOf(packageName).length;
+    if (this.#exceeded() !== undefined) return false;
+    this.#packages.add(packageName);
+    return true;
+  }
 
-/** Yields the packages with a bundle that may meet a part of the constraint, except parts that a `not` excludes. */
-function* findPackages(constraint: BundleConstraint, asking: SearchState): Generator<void, string[]> {
-  if (constraint.kind === "package") return [constraint.packageName];
-  if (constraint.kind === "gvk") return asking.catalogs.flatMap(({ index }) => index.packagesProviding(constraint.gvk));
-  if (constraint.kind === "cel") return yield* findPackagesByRule(constraint, asking);
-  const found: string[] = [];
-  const members = constraint.kind === "not" ? findExcludingPackages : findPackages;
-  for (const member of constraint.constraints) found.push(...(yield* members(member, asking)));
-  return found;
-}
+  #exceeded(): ReachabilityLimit | undefined {
+    return (["packages", "bundles", "evaluations"] as const).find((limit) => this.#left[limit] < 0);
+  }
 
-/** Inside a `not`, only another `not` requires something. */
-function* findExcludingPackages(constraint: BundleConstraint, asking: SearchState): Generator<void, string[]> {
-  if (!("constraints" in constraint)) return [];
-  const found: string[] = [];
-  const members = constraint.kind === "not" ? findPackages : findExcludingPackages;
-  for (const member of constraint.constraints) found.push(...(yield* members(member, asking)));
-  return found;
-}
+  /** Reports whether bundles of the installed package may be replaced. */
+  #canMove(packageName: string): boolean {
+    return this.#request.canMove && this.#catalogs.some(({ index }) => index.bundlesOf(packageName).length > 0);
+  }
 
-function* findPackagesByRule({ rule, holds }: CelConstraint, { catalogs, seen, budget }: SearchState): Generator<void, string[]> {
-  if (seen.has(rule)) return [];
-  seen.add(rule);
-  const found: string[] = [];
-  for (const { index } of catalogs) {
-    for (const name of index.packages) {
-      for (const { properties } of index.bundlesOf(name)) {
-        if (--budget.tried < 0) return found;
-        yield;
-        if (!holds(properties)) continue;
-        found.push(name);
-        break;
-      }
+  /** Reports whether the constraint is met in every solution that contains `self`. */
+  #isMetForGood(constraint: BundleConstraint, self: Provider): boolean {
+    if ("constraints" in constraint) {
+      const { kind, constraints } = constraint;
+      if (kind === "all") return constraints.every((member) => this.#isMetForGood(member, self));
+      return kind === "any" && constraints.some((member) => this.#isMetForGood(member, self));
+    }
+    if (constraint.kind === "gvk" && this.#served.has(getGvkKey(constraint.gvk))) return true;
+    if (meets(self, constraint)) return true;
+    // Evaluating a rule on all installed bundles would take too long without a yield.
+    return constraint.kind !== "cel" && this.#fixed.some((provider) => meets(provider, constraint));
+  }
+
+  /** Finds the bundles that may help to make a constraint of `self` true or, inside a `not`, false. */
+  *#follow(constraint: BundleConstraint, self: Provider, side: Side = "holds"): Generator<void> {
+    if (side === "holds" && this.#isMetForGood(constraint, self)) return;
+    if ("constraints" in constraint) {
+      const members = getMemberCondition(constraint, side);
+      for (const member of constraint.constraints) yield* this.#follow(member, self, members.side);
+      return;
+    }
+    if (side === "fails") return;
+    const key = getLeafKey(constraint);
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
+    if (constraint.kind === "cel") yield* this.#findByRule(constraint);
+    else this.#find(constraint);
+  }
+
+  #find(leaf: Exclude<LeafConstraint, CelConstraint>): void {
+    for (const { catalog, index } of this.#catalogs) {
+      const packages = leaf.kind === "package" ? [leaf.packageName] : index.packagesProviding(leaf.gvk);
+      for (const name of packages)
+        for (const bundle of index.bundlesOf(name)) {
+          if (meets(this.#providerOf(bundle), leaf)) this.#reach(catalog, bundle);
+          else if (leaf.kind === "package" && this.#isFree(name)) this.#named.add(name);
+        }
     }
   }
-  return found;
+
+  *#findByRule({ holds }: CelConstraint): Generator<void> {
+    for (const { catalog, index } of this.#catalogs)
+      for (const name of [...index.packages].sort(compareText)) {
+        if (!this.#isFree(name)) continue;
+        for (const bundle of index.bundlesOf(name)) {
+          if (--this.#left.evaluations < 0) return;
+          yield;
+          if (holds(bundle.properties)) this.#reach(catalog, bundle);
+        }
+      }
+  }
+
+  #providerOf(bundle: AvailableBundle): Provider {
+    const known = this.#providers.get(bundle);
+    if (known) return known;
+    const provider = toProvider(bundle);
+    this.#providers.set(bundle, provider);
+    return provider;
+  }
+
+  /** Reports whether a solution may contain a catalog's bundle of the package. */
+  #isFree(packageName: string): boolean {
+    return packageName !== this.#request.packageName && (!this.#peers.has(packageName) || this.#canMove(packageName));
+  }
+
+  #reach(catalog: string, bundle: AvailableBundle): void {
+    if (this.#reached.has(bundle) || !this.#isFree(bundle.package)) return;
+    this.#reached.add(bundle);
+    this.#found.push({ catalog, bundle, provider: this.#providerOf(bundle) });
+  }
+
+  /** Follows the constraints of installed bundles that could be broken if a bundle is added or removed. */
+  *#touch(provider: Provider): Generator<void> {
+    for (const { leaf, guards } of this.#guards.concerning(provider)) {
+      if (leaf.kind === "cel") {
+        if (--this.#left.evaluations < 0) return;
+        yield;
+      }
+      if (!meets(provider, leaf)) continue;
+      for (const guard of guards.splice(0)) {
+        yield* this.#follow(guard.constraint, guard.peer.provider);
+        yield* this.#open(guard.peer);
+      }
+    }
+    for (const peer of this.#peers.get(provider.packageName) ?? []) yield* this.#open(peer);
+    if (!this.#request.canMove) return;
+    for (const gvk of provider.apis) for (const peer of this.#guards.providersOf(getGvkKey(gvk))) yield* this.#open(peer);
+  }
+
+  /** Finds the higher versions of an installed bundle, if it may be replaced. */
+  *#open(peer: InstalledPeer): Generator<void> {
+    const { packageName, version } = peer.provider;
+    if (this.#opened.has(peer) || !this.#isFree(packageName)) return;
+    this.#opened.add(peer);
+    for (const { catalog, index } of this.#catalogs)
+      for (const bundle of index.bundlesOf(packageName)) {
+        const other = this.#providerOf(bundle).version;
+        if (version && other && compareVersionRelease(other, version) > 0) this.#reach(catalog, bundle);
+      }
+    yield* this.#touch(peer.provider);
+  }
+}
+
+/** Indexes the constraints of installed bundles by the bundles that could break them. */
+class GuardIndex {
+  readonly #byPackage = new Map<string, GuardedLeaf[]>();
+  readonly #byApi = new Map<string, GuardedLeaf[]>();
+  readonly #rules: GuardedLeaf[] = [];
+  readonly #leaves = new Map<string, GuardedLeaf>();
+  /** Peers by the APIs that they provide. */
+  readonly #providers = new Map<string, InstalledPeer[]>();
+
+  add(peer: InstalledPeer, constraints: readonly BundleConstraint[]): void {
+    for (const gvk of peer.provider.apis) append(this.#providers, getGvkKey(gvk), peer);
+    for (const constraint of constraints) for (const leaf of listLeaves(constraint)) this.#add(leaf, { peer, constraint });
+  }
+
+  /** Returns the leaves that a bundle may meet. */
+  concerning({ packageName, apis }: Provider): readonly GuardedLeaf[] {
+    const ofApis = apis.flatMap((gvk) => this.#byApi.get(getGvkKey(gvk)) ?? []);
+    return [...(this.#byPackage.get(packageName) ?? []), ...ofApis, ...this.#rules].filter(({ guards }) => guards.length > 0);
+  }
+
+  providersOf(api: string): readonly InstalledPeer[] {
+    return this.#providers.get(api) ?? [];
+  }
+
+  #add(leaf: LeafConstraint, guard: Guard): void {
+    const key = getLeafKey(leaf);
+    const known = this.#leaves.get(key);
+    if (known) {
+      known.guards.push(guard);
+      return;
+    }
+    const guarded = { leaf, guards: [guard] };
+    this.#leaves.set(key, guarded);
+    if (leaf.kind === "package") append(this.#byPackage, leaf.packageName, guarded);
+    else if (leaf.kind === "gvk") append(this.#byApi, getGvkKey(leaf.gvk), guarded);
+    else this.#rules.push(guarded);
+  }
+}
+
+function append<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const known = lists.get(key);
+  if (known) known.push(item);
+  else lists.set(key, [item]);
+}
+
+function listLeaves(constraint: BundleConstraint): LeafConstraint[] {
+  return "constraints" in constraint ? constraint.constraints.flatMap(listLeaves) : [constraint];
+}
+
+function compareFound(a: FoundBundle, b: FoundBundle): number {
+  return compareText(a.bundle.package, b.bundle.package) || compareText(a.catalog, b.catalog) || compareText(a.bundle.name, b.bundle.name);
 }

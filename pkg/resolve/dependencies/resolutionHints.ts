@@ -1,9 +1,11 @@
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
-import type { Solution, SolverBundle, SolverProblem } from "../solver/problem.ts";
+import { formatExplanation } from "../solver/explanationFormat.ts";
+import type { Explanation, Solution, SolverBundle, SolverProblem } from "../solver/problem.ts";
 import { solve } from "../solver/solve.ts";
 import { formatEnumeration } from "../wording.ts";
 import { type DependencyConflict, findDependencyConflict, formatDependencyConflict, type InstallContext } from "./dependencyCheck.ts";
+import { REACHABILITY_LIMITS, type ReachabilityLimit, type ReachablePackages } from "./reachablePackages.ts";
 import { buildProblem, type CatalogIndex } from "./solverProblem.ts";
 
 /** A change that would allow installing a bundle whose dependencies are not met. */
@@ -12,8 +14,8 @@ export type ResolutionHint =
   | { readonly kind: "offered"; readonly bundles: readonly SolverBundle[] }
   /** Other extensions must be updated to these bundles. `first` contains the updates that are possible on their own. */
   | { readonly kind: "moves"; readonly moves: readonly Move[]; readonly first: readonly Move[] }
-  /** No bundles from the catalogs would suffice; one sentence for each reason. */
-  | { readonly kind: "none"; readonly sentences: readonly string[] }
+  /** No bundles from the catalogs would suffice, and why. */
+  | { readonly kind: "none"; readonly explanation: Explanation }
   /** The search did not finish. */
   | { readonly kind: "undecided"; readonly reason: string };
 
@@ -29,9 +31,6 @@ export interface UnavailableCatalog {
   readonly unavailable: string;
 }
 
-/** Maximum number of sentences of an explanation in a condition. */
-const MAX_SENTENCES = 5;
-
 /**
  * Formats the reason why a bundle cannot be installed, followed by a suggested change or the reason why none exists, as clauses.
  * @param hint undefined if there was no search, because only the catalog author can fix the problem
@@ -45,9 +44,10 @@ export function formatHint(
   const unasked = unavailable.map(({ name, unavailable }) => `catalog ${goQuote(name)} is unavailable (${unavailable})`);
   if (hint?.kind === "offered") return [why, offered(hint.bundles)];
   if (hint?.kind === "moves") return [why, moves(hint)];
-  if (!hint || conflict.kind !== "unmet") return [why];
-  if (hint.kind === "undecided") return [why, `cannot determine which bundles would satisfy the requirements: ${hint.reason}`, ...unasked];
-  return [...hint.sentences.slice(0, MAX_SENTENCES), ...unasked];
+  if (hint?.kind === "undecided") return [why, `cannot determine which bundles would satisfy the requirements: ${hint.reason}`, ...unasked];
+  // What other extensions lose proves the refusal, because no hint avoids it.
+  if (!hint || conflict.provided.length + conflict.dependents.length > 0) return [why];
+  return [...formatExplanation(hint.explanation), ...unasked];
 }
 
 function offered(bundles: readonly SolverBundle[]): string {
@@ -68,22 +68,26 @@ function moves({ moves: all, first }: ResolutionHint & { kind: "moves" }): strin
 /** Maximum number of steps of one search: about 30 ms, during which the thread is blocked. Real catalogs need several thousand steps. */
 const MAX_STEPS = 300_000;
 
+/** The bundles of catalogs, and the packages that may be part of a solution. */
+export interface ReachableBundles {
+  readonly index: CatalogIndex;
+  /** If all installed bundles stay. */
+  readonly added: ReachablePackages;
+  /** If higher versions may replace installed bundles. */
+  readonly moved: ReachablePackages;
+}
+
 /**
  * Finds a change that would allow installing a bundle in its context: additional bundles of the catalogs or, failing that, other versions of
  * installed extensions.
- * @param packages packages that may be part of a solution
  */
-export function findHint(
-  bundle: SolverBundle,
-  context: InstallContext,
-  packages: ReadonlySet<string>,
-  index: CatalogIndex,
-): ResolutionHint {
+export function findHint(bundle: SolverBundle, context: InstallContext, reachable: ReachableBundles): ResolutionHint {
+  const { index, added } = reachable;
   const desired = { packageName: bundle.packageName, candidates: [bundle] };
-  const problem = buildProblem(desired, context, packages, index);
+  const problem = buildProblem(desired, context, added.packages, index);
   const solution = solve(problem, { maxSteps: MAX_STEPS });
   if (solution.kind === "solved") return { kind: "offered", bundles: listAddedBundles(problem, solution.chosen) };
-  return movesFor(bundle, context, packages, index) ?? failed(solution);
+  return movesFor(bundle, context, reachable) ?? failed(solution, added.exceeded);
 }
 
 /** Returns the chosen bundles of packages that are neither wanted nor installed, by name of package. */
@@ -94,18 +98,21 @@ function listAddedBundles({ units }: SolverProblem, chosen: ReadonlyMap<string, 
     .sort((a, b) => compareText(a.packageName, b.packageName));
 }
 
-function failed(solution: Exclude<Solution, { kind: "solved" }>): ResolutionHint {
-  if (solution.kind === "unsolvable") return { kind: "none", sentences: solution.sentences };
-  return { kind: "undecided", reason: `the search exceeded ${solution.steps} steps` };
+function failed(solution: Exclude<Solution, { kind: "solved" }>, exceeded: ReachabilityLimit | undefined): ResolutionHint {
+  if (solution.kind === "undecided") return { kind: "undecided", reason: `the search exceeded ${solution.steps} steps` };
+  if (exceeded) return { kind: "undecided", reason: LIMIT_TEXTS[exceeded] };
+  return { kind: "none", explanation: solution.explanation };
 }
 
+const LIMIT_TEXTS: Readonly<Record<ReachabilityLimit, string>> = {
+  packages: `the dependencies involve more than ${REACHABILITY_LIMITS.packages} packages, which is the search limit`,
+  bundles: `the packages that the dependencies involve have more than ${REACHABILITY_LIMITS.bundles} bundles, which is the search limit`,
+  evaluations: `the dependencies need more than ${REACHABILITY_LIMITS.evaluations} evaluations of CEL rules, which is the search limit`,
+};
+
 /** Returns the other extensions that must be updated; undefined if updates would not help. */
-function movesFor(
-  bundle: SolverBundle,
-  context: InstallContext,
-  packages: ReadonlySet<string>,
-  index: CatalogIndex,
-): ResolutionHint | undefined {
+function movesFor(bundle: SolverBundle, context: InstallContext, { index, moved }: ReachableBundles): ResolutionHint | undefined {
+  const { packages } = moved;
   const { peers, own, served } = context;
   const movable = new Set(peers.map(({ provider }) => provider.packageName).filter((name) => packages.has(name)));
   if (movable.size === 0) return undefined;

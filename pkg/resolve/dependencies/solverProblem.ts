@@ -1,11 +1,11 @@
 import type { PackageContent } from "../../fbc/types.ts";
+import { compareText } from "../../text/compare.ts";
 import { listDeprecatedBundles } from "../candidates.ts";
 import type { Gvk } from "../constraint/constraint.ts";
-import { isSatisfied } from "../constraint/evaluate.ts";
 import { getGvkKey, toProvider } from "../constraint/parse.ts";
 import type { ServedApi, SolverBundle, SolverProblem, Unit } from "../solver/problem.ts";
 import type { AvailableBundle } from "./bundleIndex.ts";
-import type { InstallContext, InstalledPeer } from "./dependencyCheck.ts";
+import { type InstallContext, type InstalledPeer, listMetConstraints } from "./dependencyCheck.ts";
 import type { IndexedCatalog, ReadConstraints } from "./reachablePackages.ts";
 
 /** Returns a package of a catalog without its bundles; undefined if the catalog does not contain the package. */
@@ -27,7 +27,10 @@ export interface RequestedPackage {
 /**
  * Builds the problem of installing one of the candidates in a context, with the bundles of `packages` as available dependencies. Installed bundles
  * stay, unless their package is in `movable`: then a catalog's bundles may replace them. If several extensions install the same package, the first by
- * name represents it in the problem, and the APIs of the others count as owned. Constraints that are already unmet are omitted.
+ * name represents it in the problem, and the APIs of the others count as owned.
+ *
+ * What is already wrong is tolerated: unmet constraints of installed bundles are omitted, and APIs that two of them provide count as served. The
+ * preflight checks whether a candidate may take over an API that the cluster serves.
  */
 export function buildProblem(
   desired: RequestedPackage,
@@ -36,13 +39,18 @@ export function buildProblem(
   index: CatalogIndex,
   movable: ReadonlySet<string> = new Set(),
 ): SolverProblem {
-  const claimed = new Set<string>();
-  const served: ServedApi[] = [...context.served];
+  const shared = findSharedApis(context);
+  const before = new Set(context.own?.provider.apis.map(getGvkKey));
+  const candidateApis = new Set(desired.candidates.flatMap(({ apis }) => apis.map(getGvkKey)));
+  const served: ServedApi[] = [
+    ...context.served.map((api) => (candidateApis.has(getGvkKey(api.gvk)) ? { gvk: api.gvk, owner: undefined } : api)),
+    ...[...shared].map(([key, { gvk, owner }]) => ({ gvk, owner: before.has(key) && candidateApis.has(key) ? undefined : owner })),
+  ];
   const units: Unit[] = [{ kind: "wanted", ...desired }];
   const taken = new Set([desired.packageName]);
-  for (const peer of context.peers) {
+  for (const peer of context.peers.toSorted((a, b) => compareText(a.extension, b.extension))) {
     const { packageName } = peer.provider;
-    const apis = claimApis(peer.provider.apis, claimed);
+    const apis = peer.provider.apis.filter((gvk) => !shared.has(getGvkKey(gvk)));
     if (taken.has(packageName)) {
       served.push(...apis.map((gvk) => ({ gvk, owner: peer.extension })));
       continue;
@@ -59,6 +67,20 @@ export function buildProblem(
     if (candidates.length > 0) units.push({ kind: "offered", packageName, candidates });
   }
   return { units, served };
+}
+
+/** Returns the APIs that several installed bundles provide, including the extension's own, by key, each with the first other extension by name. */
+function findSharedApis({ peers, own }: InstallContext): ReadonlyMap<string, { readonly gvk: Gvk; readonly owner: string }> {
+  const count = new Map<string, number>();
+  for (const { provider } of [...peers, ...(own ? [own] : [])])
+    for (const key of new Set(provider.apis.map(getGvkKey))) count.set(key, (count.get(key) ?? 0) + 1);
+  const shared = new Map<string, { gvk: Gvk; owner: string }>();
+  for (const { extension, provider } of peers.toSorted((a, b) => compareText(a.extension, b.extension)))
+    for (const gvk of provider.apis) {
+      const key = getGvkKey(gvk);
+      if ((count.get(key) ?? 0) > 1 && !shared.has(key)) shared.set(key, { gvk, owner: extension });
+    }
+  return shared;
 }
 
 /** Returns the bundles of one package of one catalog for the solver, without those that have no version or an invalid constraint. */
@@ -109,9 +131,6 @@ function channelsByBundle(content: PackageContent | undefined): ReadonlyMap<stri
 }
 
 function installedBundle({ bundle, provider, declared }: InstalledPeer, apis: readonly Gvk[], context: InstallContext): SolverBundle {
-  const { peers, own, served } = context;
-  const all = [...peers.map((peer) => peer.provider), ...(own ? [own.provider] : [])];
-  const gvks = served.map(({ gvk }) => gvk);
   return {
     ...provider,
     apis,
@@ -121,16 +140,6 @@ function installedBundle({ bundle, provider, declared }: InstalledPeer, apis: re
     channels: [],
     inDefaultChannel: false,
     deprecated: false,
-    constraints: declared.constraints.filter((constraint) => isSatisfied(constraint, all, gvks)),
+    constraints: listMetConstraints(declared.constraints, context),
   };
-}
-
-/** Returns the entries of `apis` that no bundle has claimed yet, and claims them. */
-function claimApis(apis: readonly Gvk[], claimed: Set<string>): Gvk[] {
-  return apis.filter((gvk) => {
-    const key = getGvkKey(gvk);
-    if (claimed.has(key)) return false;
-    claimed.add(key);
-    return true;
-  });
 }
