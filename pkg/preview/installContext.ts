@@ -229,7 +229,7 @@ function made(
     extensions: byName,
     memory: { isUninstalling: (name) => all.get(name)?.metadata.deletionTimestamp !== undefined },
   });
-  const plans = new DependencyPlans({ extensions: byName, installed });
+  const plans = new DependencyPlans({ extensions: byName, installed, enqueue: () => undefined });
   for (const one of all.values()) plans.load(one);
   return { installContext, plans, extensions: byName };
 }

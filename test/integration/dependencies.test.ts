@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
 import { LABEL_DEPENDENCY } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { listDependencyNames } from "../../pkg/operatorcontroller/dependencies/dependencyExtensions.ts";
+import { listDependencyNames } from "../../pkg/operatorcontroller/dependencies/dependencyLabels.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { type CatalogWorld, packageFrom } from "../support/dependencyFixture.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";

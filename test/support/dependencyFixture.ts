@@ -123,7 +123,7 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
       installContext,
       indexes: reachable,
       constraints,
-      plans: new DependencyPlans({ extensions: { get: () => undefined }, installed: releases }),
+      plans: new DependencyPlans({ extensions: { get: () => undefined }, installed: releases, enqueue: () => undefined }),
       extensions: { list: () => [] },
       lock: new KeyedLock(),
       enqueue: () => undefined,

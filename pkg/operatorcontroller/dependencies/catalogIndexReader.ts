@@ -12,7 +12,7 @@ import type { CatalogIndex } from "../../resolve/dependencies/solverProblem.ts";
 import type { CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
 import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
-import { canBeNamed } from "./dependencyExtensions.ts";
+import { canBeNamed } from "./dependencyLabels.ts";
 
 /** Dependencies of CatalogIndexReader. */
 export interface CatalogIndexReaderOptions {

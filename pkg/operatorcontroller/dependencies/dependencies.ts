@@ -47,7 +47,7 @@ export class Dependencies {
     this.indexes = new CatalogBundleIndexes(reader, systemClock, this.#stop.signal);
     const installContext = new InstallContextReader({ installed, apis, constraints, extensions, memory });
     this.dependents = new Dependents({ extensions, installed, apis, constraints, memory });
-    this.plans = new DependencyPlans({ extensions, installed });
+    this.plans = new DependencyPlans({ extensions, installed, enqueue });
     this.choice = new DependencyChoice({
       installContext,
       indexes: new CatalogIndexReader({ indexes: this.indexes, contents, constraints }),

@@ -18,7 +18,7 @@ import { WaitingError } from "../state/conditionPoller.ts";
 import { buildPlan, type KnownPlan, type PlanEntry, type PlanMember } from "../state/knownPlan.ts";
 import type { CatalogIndexReader, ReachableIndex } from "./catalogIndexReader.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
-import { chooseExtensionName, findByPackage } from "./dependencyExtensions.ts";
+import { chooseExtensionName, findByPackage } from "./dependencyLabels.ts";
 import { type DependencyPlans, toPeer } from "./dependencyPlans.ts";
 import type { InstallContextReader } from "./installContext.ts";
 

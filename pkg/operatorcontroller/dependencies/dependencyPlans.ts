@@ -2,6 +2,7 @@ import { type ClusterExtension, isApproved } from "../../api/clusterExtension.ts
 import { findCondition } from "../../api/conditions.ts";
 import { ConditionType, LABEL_DEPENDENCY } from "../../api/constants.ts";
 import { goQuote } from "../../golang/quote.ts";
+import type { Gvk } from "../../resolve/constraint/constraint.ts";
 import type { InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import { compareText } from "../../text/compare.ts";
@@ -12,8 +13,18 @@ import { type KnownPlan, type PlanEntry, type PlanMember, readPlan } from "../st
 /** Maximum length of a message from another extension, in characters. */
 const MAX_MESSAGE = 300;
 
+/**
+ * The stages in which the bundles of a wave are installed. No bundle enters a stage before all have completed the one before.
+ * - `checked`: every check before the first write has succeeded.
+ * - `defined`: its CustomResourceDefinitions are applied.
+ */
+const WAVE_STAGES = ["checked", "defined"] as const;
+export type WaveStage = (typeof WAVE_STAGES)[number];
+
 /** Dependencies of DependencyPlans. */
 export interface DependencyPlansOptions {
+  /** Enqueues an extension. */
+  enqueue: (extension: string) => void;
   extensions: { get(name: string): ClusterExtension | undefined };
   installed: Pick<InstalledBundles, "list">;
 }
@@ -24,6 +35,8 @@ export class DependencyPlans {
   readonly #plans = new Map<string, KnownPlan>();
   /** Uids of the extensions whose plans are known, by name. Their status may still contain an earlier plan. */
   readonly #seen = new Map<string, string>();
+  /** The last stage that an extension has reached, by digest of the plan and name of the extension. */
+  readonly #stages = new Map<string, WaveStage>();
   /** Why a plan must be made anew, by root. */
   readonly #rejections = new Map<string, string>();
 
@@ -33,7 +46,7 @@ export class DependencyPlans {
 
   /** Returns the same plans. Changes of the copy do not affect this object. */
   copy(): DependencyPlans {
-    const copy = new DependencyPlans(this.#options);
+    const copy = new DependencyPlans({ ...this.#options, enqueue: () => undefined });
     for (const plan of this.#plans.values()) copy.set(plan);
     for (const [root, reason] of this.#rejections) copy.reject(root, reason);
     return copy;
@@ -56,6 +69,8 @@ export class DependencyPlans {
   }
 
   remove(root: string): void {
+    const digest = this.#plans.get(root)?.status.digest;
+    for (const key of this.#stages.keys()) if (digest !== undefined && key.startsWith(`${digest} `)) this.#stages.delete(key);
     this.#plans.delete(root);
     this.#rejections.delete(root);
   }
@@ -126,6 +141,36 @@ export class DependencyPlans {
   /** Returns the other extensions in the wave of an extension whose bundles are not installed yet. */
   listPartners(extension: string): PlanMember[] {
     return listWaveMembers(this.find(extension), extension).filter((member) => !this.#isInstalled(member));
+  }
+
+  /**
+   * Notes that an extension has reached a stage of the installation of its wave, and enqueues it and its partners.
+   * @returns the partners that have not reached it, one clause each; empty if the extension may go on
+   */
+  reach(extension: string, stage: WaveStage): string[] {
+    const plan = this.find(extension);
+    if (!plan) return [];
+    const partners = this.listPartners(extension);
+    const key = `${plan.status.digest} ${extension}`;
+    if (!this.hasReached(extension, stage)) {
+      this.#stages.set(key, stage);
+      for (const name of [extension, ...partners.map((partner) => partner.extension)]) this.#options.enqueue(name);
+    }
+    return partners.filter((partner) => !this.hasReached(partner.extension, stage)).map((partner) => this.formatMember(partner));
+  }
+
+  /** Reports whether an extension has reached a stage in the installation of its wave since the controller started. */
+  hasReached(extension: string, stage: WaveStage): boolean {
+    const plan = this.find(extension);
+    const reached = plan && this.#stages.get(`${plan.status.digest} ${extension}`);
+    return reached !== undefined && WAVE_STAGES.indexOf(reached) >= WAVE_STAGES.indexOf(stage);
+  }
+
+  /** Reports whether a bundle in the wave of an extension provides an API. */
+  isProvidedByPartner(extension: string, { group, version, kind }: Gvk): boolean {
+    return this.listGiven(extension).some(({ provider }) =>
+      provider.apis.some((api) => api.group === group && api.version === version && api.kind === kind),
+    );
   }
 
   /** Returns the extensions of earlier waves that an extension waits for, one clause each. */

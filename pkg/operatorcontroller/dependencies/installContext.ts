@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Informer } from "../../controller/informer.ts";
+import type { ServedResource } from "../../kube/servedResources.ts";
 import type { Provider } from "../../resolve/constraint/constraint.ts";
 import { getGvkKey } from "../../resolve/constraint/parse.ts";
 import type { InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
@@ -10,6 +11,7 @@ import { WaitingError } from "../state/conditionPoller.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import type { ClusterApi, ClusterApis } from "./clusterApis.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
+import { isDependencyExtension, parseDependents } from "./dependencyLabels.ts";
 
 const NO_CONSTRAINTS = { constraints: [], faults: [] };
 
@@ -94,6 +96,28 @@ function listUnprovidedApis(served: readonly ClusterApi[], providers: readonly P
   return served.filter(({ gvk }) => !provided.has(getGvkKey(gvk)));
 }
 
+/** Removes the extensions from `unneeded` that an installed bundle of another extension needs, directly or through others of them. */
+function removeNeeded(
+  unneeded: Set<string>,
+  leaving: ReadonlySet<string>,
+  members: readonly InstalledPeer[],
+  served: readonly ServedResource[],
+): ReadonlySet<string> {
+  for (const name of unneeded) {
+    const others = [...unneeded].filter((other) => other !== name);
+    const isInstalled = members.some((member) => member.extension === name);
+    const going = new Set([...leaving, ...others]);
+    if (isInstalled && findDependents({ leaving: name, going, installed: members, served }).length === 0) continue;
+    unneeded.delete(name);
+    // Bundles that this one needs are needed too, also those that were visited before: visit all again.
+    for (const other of others) {
+      unneeded.delete(other);
+      unneeded.add(other);
+    }
+  }
+  return unneeded;
+}
+
 /** Dependencies of Dependents. */
 export interface DependentsOptions {
   extensions: Pick<Informer<ClusterExtension>, "get">;
@@ -122,8 +146,12 @@ export class Dependents {
     if (installed.unread().some((name) => name !== extension)) return undefined;
     const members = await this.#readMembers(new Set([extension]));
     if (!members.some((member) => member.extension !== extension && member.declared.constraints.length > 0)) return [];
-    const going = new Set(members.map((member) => member.extension).filter((name) => name !== extension && this.#isDeleted(name)));
-    return findDependents({ leaving: extension, going, installed: members, served: await apis.resources() });
+    const served = await apis.resources();
+    const released = this.#listReleased(extension, members, served);
+    const going = new Set(
+      members.map((member) => member.extension).filter((name) => name !== extension && (released.has(name) || this.#isDeleted(name))),
+    );
+    return findDependents({ leaving: extension, going, installed: members, served });
   }
 
   /**
@@ -134,20 +162,23 @@ export class Dependents {
     const { installed, apis } = this.#options;
     if (installed.unread().length > 0) return new Set();
     const unneeded = new Set(extensions);
-    const members = await this.#readMembers(unneeded);
-    const served = await apis.resources();
-    for (const name of unneeded) {
-      const going = new Set([...unneeded].filter((other) => other !== name));
-      const isInstalled = members.some((member) => member.extension === name);
-      if (isInstalled && findDependents({ leaving: name, going, installed: members, served }).length === 0) continue;
-      unneeded.delete(name);
-      // Bundles that this one needs are needed too, also those that were visited before.
-      for (const other of going) {
-        unneeded.delete(other);
-        unneeded.add(other);
+    return removeNeeded(unneeded, new Set(), await this.#readMembers(unneeded), await apis.resources());
+  }
+
+  /** Returns the extensions that were created as dependencies of an extension, directly or through each other, and that nothing else needs. */
+  #listReleased(extension: string, members: readonly InstalledPeer[], served: readonly ServedResource[]): ReadonlySet<string> {
+    const released = new Set<string>();
+    const leave = new Set([extension]);
+    for (const owner of leave)
+      for (const { extension: name } of members) {
+        const found = this.#options.extensions.get(name);
+        if (!found || leave.has(name) || !isDependencyExtension(found)) continue;
+        const dependents = parseDependents(found).map((dependent) => dependent.name);
+        if (!dependents.includes(owner) || dependents.some((dependent) => !leave.has(dependent))) continue;
+        released.add(name);
+        leave.add(name);
       }
-    }
-    return unneeded;
+    return removeNeeded(released, new Set([extension]), members, served);
   }
 
   /** Reads the installed bundles, except those that are being uninstalled and not in `included`. */

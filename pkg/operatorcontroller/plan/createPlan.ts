@@ -325,7 +325,12 @@ async function buildPlan(request: PlanRequest, resolved: Resolved): Promise<Inst
 /** Finds unmet requirements that deny the bundle. If they do not deny it, the phase reports a problem instead. */
 async function findUnmetRequirements({ client, log, signal }: PlanRequest, phase: Unpacked): Promise<PlanFinding[]> {
   const apis = new ClusterApis({ client, extensions: { get: () => undefined, onEvent: () => undefined }, log });
-  const step = checkRequirements({ apis, events: { record: () => undefined }, memory: new ExtensionCache() });
+  const step = checkRequirements({
+    apis,
+    events: { record: () => undefined },
+    memory: new ExtensionCache(),
+    plans: { listPartners: () => [] },
+  });
   try {
     await step.run(phase, { log, signal });
     return [];

@@ -41,7 +41,7 @@ export interface Services extends ApplyServices {
   /** The ClusterExtensions that `spec.dependencies.policy: Install` creates. */
   created: Pick<DependencyExtensions, "carryOut" | "release" | "releaseUnneeded">;
   /** The plans in progress. */
-  plans: Pick<DependencyPlans, "isApproved" | "listWaiting">;
+  plans: Pick<DependencyPlans, "hasReached" | "isApproved" | "isProvidedByPartner" | "listPartners" | "listWaiting" | "reach">;
   /** Lists the extensions that depend on another extension. */
   dependents: Pick<Dependents, "of">;
   /** The APIs that the cluster serves. */
