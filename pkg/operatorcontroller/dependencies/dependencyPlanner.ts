@@ -7,7 +7,7 @@ import type { Candidate } from "../../resolve/candidates.ts";
 import { toProvider } from "../../resolve/constraint/parse.ts";
 import type { DependencyConflict, InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
 import { filterByDependencies, findBestRejected, type Rejection, rejectCandidates } from "../../resolve/dependencies/dependencyFilter.ts";
-import { findPlanFault, type PlanBundle, selectNeeded } from "../../resolve/dependencies/dependencyPlan.ts";
+import { findPlanFault, type PlanBundle, type PlanWorld, selectNeeded } from "../../resolve/dependencies/dependencyPlan.ts";
 import { findHint, formatHint, type ResolutionHint } from "../../resolve/dependencies/resolutionHints.ts";
 import { type CatalogIndex, toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import type { FilterResult } from "../../resolve/filters.ts";
@@ -134,8 +134,7 @@ export class DependencyPlanner {
       bundles.set(member.extension, bundle);
     }
     const planned = [...bundles.values()];
-    const peers = context.own && !bundles.has(name) ? [...context.peers, context.own] : context.peers;
-    const world = { planned, installed: peers.map(toPlanBundle), served: context.served.map(({ gvk }) => gvk) };
+    const world = { ...toWorld(context, !bundles.has(name)), planned };
     const fault = findPlanFault(world);
     if (fault !== undefined) return fault;
     const root = bundles.get(name);
@@ -206,7 +205,7 @@ export class DependencyPlanner {
       }),
       ...others,
     ];
-    const world = { installed: installed.peers.map(toPlanBundle), served: installed.served.map(({ gvk }) => gvk) };
+    const world = toWorld(installed);
     const planned = entries.map(({ bundle }) => bundle);
     const needed = new Set(selectNeeded({ ...world, planned }, [own, ...added]));
     return buildPlan(
@@ -267,6 +266,12 @@ function findImage({ catalog = "", packageName, name }: SolverBundle, index: Cat
 
 function toPlanBundle({ provider, bundle, declared }: InstalledPeer): PlanBundle {
   return { ...provider, name: bundle, constraints: declared.constraints };
+}
+
+/** @param stays whether the installed bundle of the extension itself stays */
+function toWorld({ peers, own, served }: InstallContext, stays = false): Omit<PlanWorld, "planned"> {
+  const installed = (own && stays ? [...peers, own] : peers).map(toPlanBundle);
+  return { installed, replaced: own && !stays ? toPlanBundle(own) : undefined, served: served.map(({ gvk }) => gvk) };
 }
 
 function findPlanned(

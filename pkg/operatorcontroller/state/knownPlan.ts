@@ -43,10 +43,9 @@ export function buildPlan(
   { metadata: { name, uid = "" } }: ClusterExtension,
   root: PlanEntry,
   entries: readonly PlanEntry[],
-  { installed, served }: Omit<PlanWorld, "planned">,
+  surroundings: Omit<PlanWorld, "planned">,
 ): KnownPlan {
-  const planned = entries.map(({ bundle }) => bundle);
-  const world = { planned, installed, served };
+  const world = { ...surroundings, planned: entries.map(({ bundle }) => bundle) };
   const waves = sortIntoWaves(world);
   const toMember = ({ bundle, extension, image, isCreated }: PlanEntry): PlanMember => {
     const reason = explainNeed(world, bundle);
