@@ -1,6 +1,7 @@
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
-import type { Solution, SolverBundle, SolverProblem } from "../solver/problem.ts";
+import { formatExplanation } from "../solver/explanationFormat.ts";
+import type { Explanation, Solution, SolverBundle, SolverProblem } from "../solver/problem.ts";
 import { solve } from "../solver/solve.ts";
 import { formatEnumeration } from "../wording.ts";
 import { type DependencyConflict, findDependencyConflict, formatDependencyConflict, type InstallContext } from "./dependencyCheck.ts";
@@ -13,8 +14,8 @@ export type ResolutionHint =
   | { readonly kind: "offered"; readonly bundles: readonly SolverBundle[] }
   /** Other extensions must be updated to these bundles. `first` contains the updates that are possible on their own. */
   | { readonly kind: "moves"; readonly moves: readonly Move[]; readonly first: readonly Move[] }
-  /** No bundles from the catalogs would suffice; one sentence for each reason. */
-  | { readonly kind: "none"; readonly sentences: readonly string[] }
+  /** No bundles from the catalogs would suffice, and why. */
+  | { readonly kind: "none"; readonly explanation: Explanation }
   /** The search did not finish. */
   | { readonly kind: "undecided"; readonly reason: string };
 
@@ -29,9 +30,6 @@ export interface UnavailableCatalog {
   readonly name: string;
   readonly unavailable: string;
 }
-
-/** Maximum number of sentences of an explanation in a condition. */
-const MAX_SENTENCES = 5;
 
 /**
  * Formats the reason why a bundle cannot be installed, followed by a suggested change or the reason why none exists, as clauses.
@@ -49,7 +47,7 @@ export function formatHint(
   if (hint?.kind === "undecided") return [why, `cannot determine which bundles would satisfy the requirements: ${hint.reason}`, ...unasked];
   // What other extensions lose proves the refusal, because no hint avoids it.
   if (!hint || conflict.provided.length + conflict.dependents.length > 0) return [why];
-  return [...hint.sentences.slice(0, MAX_SENTENCES), ...unasked];
+  return [...formatExplanation(hint.explanation), ...unasked];
 }
 
 function offered(bundles: readonly SolverBundle[]): string {
@@ -103,7 +101,7 @@ function listAddedBundles({ units }: SolverProblem, chosen: ReadonlyMap<string, 
 function failed(solution: Exclude<Solution, { kind: "solved" }>, exceeded: ReachabilityLimit | undefined): ResolutionHint {
   if (solution.kind === "undecided") return { kind: "undecided", reason: `the search exceeded ${solution.steps} steps` };
   if (exceeded) return { kind: "undecided", reason: LIMIT_TEXTS[exceeded] };
-  return { kind: "none", sentences: solution.sentences };
+  return { kind: "none", explanation: solution.explanation };
 }
 
 const LIMIT_TEXTS: Readonly<Record<ReachabilityLimit, string>> = {

@@ -4,7 +4,8 @@ import { range, smallProblems } from "../../../test/support/solverProblems.ts";
 import { canAllBe, listSolutions } from "../../../test/support/solverReference.ts";
 import { parseVersionRelease } from "../../version/version.ts";
 import { ClauseEncoding } from "./encode.ts";
-import { explain, formatSentences, type Sentence } from "./explain.ts";
+import { explain, type Sentence } from "./explain.ts";
+import { formatExplanation } from "./explanationFormat.ts";
 import { Offer } from "./offer.ts";
 import type { SolverProblem, Unit } from "./problem.ts";
 import { Search } from "./search.ts";
@@ -13,12 +14,12 @@ import { solve } from "./solve.ts";
 const STEPS = 1_000_000;
 
 /** Returns the explanation with the facts of each sentence; empty if there is a solution. */
-function explained(problem: SolverProblem): Sentence[] {
+function explained(problem: SolverProblem): readonly Sentence[] {
   const search = new Search(STEPS);
   const offer = new Offer(problem);
   const encoding = new ClauseEncoding(offer, search);
   encoding.requireUnits(problem.units);
-  return search.conflictOf([]) ? explain(problem, offer, encoding.written, STEPS) : [];
+  return search.conflictOf([]) ? explain(problem, offer, encoding.written, STEPS).sentences : [];
 }
 
 test("explain returns sentences that together exclude every solution, and no sentence is redundant", () => {
@@ -42,7 +43,8 @@ test("explain returns sentences that together exclude every solution, and no sen
       const texts = sentences.map(({ text }) => text);
       expect(new Set(texts).size).toBe(texts.length);
       expect(texts.filter((text) => text === "" || /undefined|\[object/.test(text))).toEqual([]);
-      expect(solve(problem)).toEqual({ kind: "unsolvable", sentences: formatSentences(sentences) });
+      const explanation = { sentences: sentences.map(({ facts: _, ...sentence }) => sentence), isMinimal: true };
+      expect(solve(problem)).toEqual({ kind: "unsolvable", explanation });
     }),
     { numRuns: 500 },
   );
@@ -61,16 +63,18 @@ function brokenChain(length: number): SolverProblem {
   return { units, served: [] };
 }
 
-test("formatSentences truncates a long explanation, and explain finishes for a chain of thousands of packages", () => {
+test("explain finishes for a chain of thousands of packages", () => {
   const solution = solve(brokenChain(20));
-  expect(solution).toMatchObject({ kind: "unsolvable" });
-  const sentences = solution.kind === "unsolvable" ? solution.sentences : [];
-  expect(sentences).toHaveLength(12);
-  expect(sentences.slice(0, 3)).toEqual([
-    'package0 1.0.0 requires package "package1" >=1.0.0',
-    'catalog "x" has only package1 1.0.0',
-    'package1 1.0.0 requires package "package2" >=1.0.0',
+  if (solution.kind !== "unsolvable") throw new Error(solution.kind);
+  const { sentences } = solution.explanation;
+  expect(sentences).toHaveLength(39);
+  const lines = formatExplanation(solution.explanation);
+  expect(lines).toEqual([
+    '19 packages each require one of 19 packages: package "package1" >=1.0.0, package "package2" >=1.0.0, package "package3" >=1.0.0, package "package4" >=1.0.0 and 15 more',
+    "the catalogs have only some bundles of 19 packages: package1, package2, package3, package4 and 15 more",
+    'package19 1.0.0 requires package "package20" >=1.0.0, which no selected catalog has',
+    "38 reasons are not shown in full; --all shows them",
   ]);
-  expect(sentences.at(-1)).toBe("there are 28 more reasons");
-  expect(solve(brokenChain(5_000)).kind).toBe("unsolvable");
+  const long = solve(brokenChain(5_000));
+  expect(long.kind === "unsolvable" && long.explanation.isMinimal).toBe(true);
 });

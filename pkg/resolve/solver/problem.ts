@@ -35,20 +35,76 @@ export interface ServedApi {
   readonly owner: string | undefined;
 }
 
+/** A bundle of a catalog that cannot be chosen, and why. Its package may have candidates too. */
+export interface RejectedSolverBundle extends Provider {
+  readonly name: string;
+  readonly catalog: string;
+  readonly why: /** A constraint is malformed; `fault` is the author's mistake, without the name of the bundle. */
+    | { readonly kind: "faulty"; readonly fault: string }
+    /** The name of the package is not a valid name of an extension. */
+    | { readonly kind: "unnamed" }
+    /** The version is missing or malformed. */
+    | { readonly kind: "unversioned" };
+}
+
 /** A problem to solve. Package names are unique among the units. */
 export interface SolverProblem {
   readonly units: readonly Unit[];
   readonly served: readonly ServedApi[];
+  /** Bundles that exist but cannot be chosen. They do not change the solution; an explanation names those that would meet a constraint. */
+  readonly rejected?: readonly RejectedSolverBundle[];
+}
+
+/** One reason of an explanation. */
+export interface ExplanationSentence {
+  readonly text: string;
+  /**
+   * - `wanted`, `installed`: the package must be present.
+   * - `requirement`: the bundles require the constraint. `missing`: they do, and no bundle that can be chosen meets it.
+   * - `offer`: only the bundles meet the constraint; for a constraint on a package, it has only these bundles.
+   * - `exclusive`: the bundles provide an API that can have only one provider. `owned`: they provide an API that has an owner.
+   */
+  readonly kind: "wanted" | "installed" | "requirement" | "missing" | "offer" | "exclusive" | "owned";
+  /** Names of the packages that the sentence is about, sorted. */
+  readonly packages: readonly string[];
+  /** Sorted by package, name and catalog. */
+  readonly bundles: readonly BundleReference[];
+  readonly constraints: readonly ConstraintReference[];
+}
+
+/** A constraint of an explanation. */
+interface ConstraintReference {
+  readonly kind: BundleConstraint["kind"];
+  /** Such as `package "b" >=2.0.0`. */
+  readonly text: string;
+}
+
+/** Identifies a bundle. */
+export interface BundleReference {
+  readonly packageName: string;
+  readonly name: string;
+  /** Undefined for an installed bundle that is not from a searched catalog. */
+  readonly catalog: string | undefined;
+}
+
+/** Why a problem has no solution: sentences from the wanted package to the missing dependency that together exclude every solution. */
+export interface Explanation {
+  readonly sentences: readonly ExplanationSentence[];
+  /** True if every sentence is needed. False if the step limit ended the search for redundant ones. */
+  readonly isMinimal: boolean;
 }
 
 /** The result of solving a problem. */
 export type Solution =
-  /** The chosen bundle of each package in the solution, including units `wanted` and `installed`. */
-  | { readonly kind: "solved"; readonly chosen: ReadonlyMap<string, SolverBundle> }
-  /** Why there is no solution, one sentence each; none is redundant. */
-  | { readonly kind: "unsolvable"; readonly sentences: readonly string[] }
-  /** The search exceeded its step limit. */
-  | { readonly kind: "undecided"; readonly steps: number };
+  /**
+   * The chosen bundle of each package in the solution, including units `wanted` and `installed`. `isBest` is false if the step limit ended the
+   * search for the best solution: the solution is valid, but a better one may exist.
+   */
+  | { readonly kind: "solved"; readonly chosen: ReadonlyMap<string, SolverBundle>; readonly isBest: boolean }
+  /** There is no solution. */
+  | { readonly kind: "unsolvable"; readonly explanation: Explanation }
+  /** The search exceeded its step limit before it found a solution. `proven` contains sentences that are true nevertheless. */
+  | { readonly kind: "undecided"; readonly steps: number; readonly proven: readonly string[] };
 
 /** Returns the bundle's first channel by name. */
 function firstChannel({ channels }: SolverBundle): string {

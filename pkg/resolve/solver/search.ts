@@ -153,11 +153,17 @@ export class Search {
     const [first, second] = literals;
     const isDecided = first !== undefined && (trail.isFalse(first) || (second === undefined && trail.isTrue(first)));
     if (first === undefined || rank(first) === 0) this.#impossible = true;
-    else this.#require(literals, isDecided ? Math.max(0, trail.levelOf(first) - 1) : trail.level);
+    else this.#addWatched(literals, isDecided ? Math.max(0, trail.levelOf(first) - 1) : trail.level);
+  }
+
+  /** Makes the literals true in all further searches. Cheaper than as many unit clauses, because it undoes all assignments first. */
+  require(literals: readonly Literal[]): void {
+    this.#backTo(0);
+    for (const literal of literals) this.addClause([literal]);
   }
 
   /** Backtracks to `level`, at which the first literal is not false, and makes it true if all others are false. */
-  #require(literals: Literal[], level: number): Clause {
+  #addWatched(literals: Literal[], level: number): Clause {
     const trail = this.#trail;
     const [first = 0, second] = literals;
     const clause = { literals, dropped: false };
@@ -266,7 +272,7 @@ export class Search {
     this.#backTo(latest);
     const literals = learnClause(conflict, trail);
     this.spend(literals.length);
-    this.#learned.push(this.#require(literals, latest - 1));
+    this.#learned.push(this.#addWatched(literals, latest - 1));
     if (this.#learned.length > this.#mostLearned) this.#forget();
   }
 

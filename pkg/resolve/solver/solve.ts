@@ -1,9 +1,9 @@
 import type { BundleConstraint, LeafConstraint } from "../constraint/constraint.ts";
 import { getMemberCondition, isCompound, isOnSide, type Side } from "./conflictReasons.ts";
 import { ClauseEncoding } from "./encode.ts";
-import { explain, formatSentences } from "./explain.ts";
+import { explain } from "./explain.ts";
 import { Offer } from "./offer.ts";
-import { type Solution, type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
+import { type Explanation, type Solution, type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
 import { OutOfSteps, Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
 
@@ -132,11 +132,16 @@ export function solve(problem: SolverProblem, { maxSteps = MAX_STEPS }: SolveOpt
     const encoding = new ClauseEncoding(offer, search);
     encoding.requireUnits(problem.units);
     const chosen = new CandidateChoice(offer, encoding, search).make(problem);
-    if (!chosen) return { kind: "unsolvable", sentences: formatSentences(explain(problem, offer, encoding.written, maxSteps)) };
+    if (!chosen) return { kind: "unsolvable", explanation: explainWithoutFacts(problem, offer, encoding.written, maxSteps) };
     const needed = pruneChosen(problem, chosen, maxSteps);
-    return { kind: "solved", chosen: new Map(needed.map((bundle) => [bundle.packageName, bundle])) };
+    return { kind: "solved", chosen: new Map(needed.map((bundle) => [bundle.packageName, bundle])), isBest: true };
   } catch (err) {
-    if (err instanceof OutOfSteps) return { kind: "undecided", steps: err.steps };
+    if (err instanceof OutOfSteps) return { kind: "undecided", steps: err.steps, proven: [] };
     throw err;
   }
+}
+
+function explainWithoutFacts(...args: Parameters<typeof explain>): Explanation {
+  const { sentences, isMinimal } = explain(...args);
+  return { sentences: sentences.map(({ facts: _, ...sentence }) => sentence), isMinimal };
 }

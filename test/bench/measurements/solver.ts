@@ -48,7 +48,7 @@ async function measureFigure(id: Figure["id"], runs: number, problemOf: (seed: n
 
 function describeSolution(solution: Solution): string {
   if (solution.kind === "solved") return `${solution.chosen.size} chosen`;
-  return solution.kind === "unsolvable" ? `${solution.sentences.length} sentences` : `undecided after ${solution.steps} steps`;
+  return solution.kind === "unsolvable" ? `${solution.explanation.sentences.length} sentences` : `undecided after ${solution.steps} steps`;
 }
 
 /** Makes every bundle of the first wanted package depend on these packages. */
