@@ -2,8 +2,9 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createExtension } from "../../../test/support/extensions.ts";
 import { ClusterExtension } from "../../api/clusterExtension.ts";
+import { canBeNamed } from "../../resolve/dependencies/rejectedBundles.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
-import { buildDependencyExtension, canBeNamed, listDependencyNames, parseDependents } from "./dependencyExtensions.ts";
+import { buildDependencyExtension, listDependencyNames, parseDependents } from "./dependencyExtensions.ts";
 
 const bundle = (packageName: string): SolverBundle => ({
   packageName,

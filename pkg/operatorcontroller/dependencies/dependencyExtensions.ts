@@ -11,7 +11,6 @@ import {
   LABEL_METADATA_NAME,
 } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
-import { isSubdomain } from "../../api/names.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
@@ -31,11 +30,6 @@ export function listDependencyNames(packageName: string): string[] {
   const hash = createHash("sha256").update(packageName).digest("hex").slice(0, HASH_LENGTH);
   const short = packageName.slice(0, EXTENSION_NAME_MAX - HASH_LENGTH - 1).replace(/[-.]+$/, "");
   return [...(packageName.length <= EXTENSION_NAME_MAX ? [packageName] : []), `${short}-${hash}`];
-}
-
-/** Reports whether the package name is valid in an extension. Catalogs may contain any name. */
-export function canBeNamed(packageName: string): boolean {
-  return isSubdomain(packageName);
 }
 
 /**

@@ -4,9 +4,10 @@ import { formatExplanation } from "../solver/explanationFormat.ts";
 import type { Explanation, Solution, SolverBundle, SolverProblem } from "../solver/problem.ts";
 import { solve } from "../solver/solve.ts";
 import { formatEnumeration } from "../wording.ts";
+import type { CatalogIndex } from "./catalogIndex.ts";
 import { type DependencyConflict, findDependencyConflict, formatDependencyConflict, type InstallContext } from "./dependencyCheck.ts";
 import { REACHABILITY_LIMITS, type ReachabilityLimit, type ReachablePackages } from "./reachablePackages.ts";
-import { buildProblem, type CatalogIndex } from "./solverProblem.ts";
+import { buildProblem } from "./solverProblem.ts";
 
 /** A change that would allow installing a bundle whose dependencies are not met. */
 export type ResolutionHint =

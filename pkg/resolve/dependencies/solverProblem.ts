@@ -3,20 +3,11 @@ import { compareText } from "../../text/compare.ts";
 import { listDeprecatedBundles } from "../candidates.ts";
 import type { Gvk } from "../constraint/constraint.ts";
 import { getGvkKey, toProvider } from "../constraint/parse.ts";
-import type { ServedApi, SolverBundle, SolverProblem, Unit } from "../solver/problem.ts";
+import type { RejectedSolverBundle, ServedApi, SolverBundle, SolverProblem, Unit } from "../solver/problem.ts";
 import type { AvailableBundle } from "./bundleIndex.ts";
+import type { CatalogIndex, IndexedCatalog } from "./catalogIndex.ts";
 import { type InstallContext, type InstalledPeer, listMetConstraints } from "./dependencyCheck.ts";
-import type { IndexedCatalog, ReadConstraints } from "./reachablePackages.ts";
-
-/** Returns a package of a catalog without its bundles; undefined if the catalog does not contain the package. */
-type FindPackage = (catalog: string, packageName: string) => PackageContent | undefined;
-
-/** The catalogs and how to read them. */
-export interface CatalogIndex {
-  readonly catalogs: readonly IndexedCatalog[];
-  readonly packageOf: FindPackage;
-  readonly read: ReadConstraints;
-}
+import { canBeNamed, listRejectedBundles } from "./rejectedBundles.ts";
 
 /** A request for the first of these bundles of the package that can be installed. */
 export interface RequestedPackage {
@@ -60,13 +51,15 @@ export function buildProblem(
     const candidates = [installedBundle(peer, apis, context), ...moves.filter(({ name }) => name !== peer.bundle)];
     units.push({ kind: "installed", packageName, candidates });
   }
+  const rejected: RejectedSolverBundle[] = [];
   for (const packageName of packages) {
     if (taken.has(packageName)) continue;
     taken.add(packageName);
-    const candidates = listSolverBundles(packageName, index);
+    rejected.push(...listRejectedBundles(packageName, index));
+    const candidates = canBeNamed(packageName) ? listSolverBundles(packageName, index) : [];
     if (candidates.length > 0) units.push({ kind: "offered", packageName, candidates });
   }
-  return { units, served };
+  return { units, served, rejected };
 }
 
 /** Returns the APIs that several installed bundles provide, including the extension's own, by key, each with the first other extension by name. */

@@ -1,0 +1,23 @@
+import type { PackageContent } from "../../fbc/types.ts";
+import type { DeclaredConstraints } from "../constraint/parse.ts";
+import type { AvailableBundle, BundleIndex } from "./bundleIndex.ts";
+
+/** A catalog to search for missing dependencies. */
+export interface IndexedCatalog {
+  readonly catalog: string;
+  readonly priority: number;
+  readonly index: BundleIndex;
+}
+
+/** Parses the constraints of a bundle. */
+export type ReadConstraints = (bundle: AvailableBundle) => DeclaredConstraints;
+
+/** Returns a package of a catalog without its bundles; undefined if the catalog does not contain the package. */
+type FindPackage = (catalog: string, packageName: string) => PackageContent | undefined;
+
+/** The catalogs and how to read them. */
+export interface CatalogIndex {
+  readonly catalogs: readonly IndexedCatalog[];
+  readonly packageOf: FindPackage;
+  readonly read: ReadConstraints;
+}
