@@ -85,6 +85,9 @@ export function packageFrom(fixture: CatalogWorld["packages"][string], packageNa
 export function dependencyWorld({ catalogs = {}, installed = {}, served = [], unread = [] }: DependencyWorld = {}): {
   choice: DependencyChoice;
   contents: CatalogPackages;
+  installContext: InstallContextReader;
+  reachable: CatalogIndexReader;
+  constraints: ConstraintCache;
   catalogs: ClusterCatalog[];
   reads: string[];
 } {
@@ -118,6 +121,9 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
   return {
     choice: new DependencyChoice({ installContext, indexes: reachable, constraints }),
     contents,
+    installContext,
+    reachable,
+    constraints,
     catalogs: Object.entries(catalogs).map(([name, { priority = 0, unavailable = false }]) =>
       createCatalog(name, {
         digest: `quay.io/${name}@sha256:1`,

@@ -4,6 +4,7 @@ import type { Provider } from "../../resolve/constraint/constraint.ts";
 import { getGvkKey } from "../../resolve/constraint/parse.ts";
 import type { InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type Dependent, findDependents } from "../../resolve/dependencies/dependents.ts";
+import { compareText } from "../../text/compare.ts";
 import { formatCount } from "../../text/lists.ts";
 import type { InstalledBundles } from "../releases/installedReleases.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
@@ -13,13 +14,14 @@ import type { ConstraintCache } from "./constraintCache.ts";
 
 const NO_CONSTRAINTS = { constraints: [], faults: [] };
 
-/** Returns installed bundles with their constraints; none if `spec.dependencies.policy` is Ignore. */
+/** Returns installed bundles by name of extension, with their constraints; none if `spec.dependencies.policy` is Ignore. */
 async function readPeers(
   bundles: ReturnType<InstalledBundles["list"]>,
   { constraints, extensions }: { constraints: ConstraintCache; extensions: Pick<Informer<ClusterExtension>, "get"> },
 ): Promise<InstalledPeer[]> {
   await constraints.prepare(bundles.map(({ properties }) => properties));
-  return bundles.map((provider) => {
+  const inOrder = bundles.toSorted((a, b) => compareText(a.extension, b.extension));
+  return inOrder.map((provider) => {
     const isBound = extensions.get(provider.extension)?.spec?.dependencies?.policy !== "Ignore";
     return {
       extension: provider.extension,

@@ -1,5 +1,4 @@
 import type { PackageContent } from "../../fbc/types.ts";
-import { compareText } from "../../text/compare.ts";
 import { listDeprecatedBundles } from "../candidates.ts";
 import type { Gvk } from "../constraint/constraint.ts";
 import { getGvkKey, toProvider } from "../constraint/parse.ts";
@@ -39,7 +38,7 @@ export function buildProblem(
   ];
   const units: Unit[] = [{ kind: "wanted", ...desired }];
   const taken = new Set([desired.packageName]);
-  for (const peer of context.peers.toSorted((a, b) => compareText(a.extension, b.extension))) {
+  for (const peer of context.peers) {
     const { packageName } = peer.provider;
     const apis = peer.provider.apis.filter((gvk) => !shared.has(getGvkKey(gvk)));
     if (taken.has(packageName)) {
@@ -68,7 +67,7 @@ function findSharedApis({ peers, own }: InstallContext): ReadonlyMap<string, { r
   for (const { provider } of [...peers, ...(own ? [own] : [])])
     for (const key of new Set(provider.apis.map(getGvkKey))) count.set(key, (count.get(key) ?? 0) + 1);
   const shared = new Map<string, { gvk: Gvk; owner: string }>();
-  for (const { extension, provider } of peers.toSorted((a, b) => compareText(a.extension, b.extension)))
+  for (const { extension, provider } of peers)
     for (const gvk of provider.apis) {
       const key = getGvkKey(gvk);
       if ((count.get(key) ?? 0) > 1 && !shared.has(key)) shared.set(key, { gvk, owner: extension });
