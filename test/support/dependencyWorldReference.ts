@@ -1,4 +1,4 @@
-import { type GeneratedWorld, ROOT, type StatedConstraint, type WorldBundle } from "./dependencyWorlds.ts";
+import type { GeneratedWorld, StatedConstraint, WorldBundle } from "./dependencyWorlds.ts";
 
 // An independent implementation of dependency resolution that tries all sets of bundles of a generated world.
 
@@ -24,20 +24,15 @@ export function bundlesOf({ catalogs }: GeneratedWorld, packageName: string): Pl
 
 /** Returns the installed bundle of each extension. */
 export function listInstalled({ installed }: GeneratedWorld): { extension: string; bundle: PlacedBundle }[] {
-  return Object.entries(installed).map(([extension, { bundle: name, ...rest }]) => ({
+  return Object.entries(installed).map(([extension, { bundle: name, catalog: _catalog, ...rest }]) => ({
     extension,
     bundle: { ...rest, name, packageName: name.slice(0, name.indexOf(".v")), catalog: undefined },
   }));
 }
 
-/**
- * Returns all sets of bundles that can be added together with the candidate: installed bundles of other packages stay, every constraint of a new bundle
- * is met, nothing that installed bundles require now is lost, and each API has one provider.
- */
+/** Returns all sets of bundles that can be installed together with the candidate, see `canInstall`. */
 export function listAdditions(world: GeneratedWorld, candidate: PlacedBundle): PlacedBundle[][] {
-  const installed = listInstalled(world).map(({ bundle }) => bundle);
-  const peers = installed.filter(({ packageName }) => packageName !== ROOT);
-  const fixed = new Set([ROOT, ...peers.map(({ packageName }) => packageName)]);
+  const fixed = new Set([candidate.packageName, ...listInstalled(world).map(({ bundle }) => bundle.packageName)]);
   const names = new Set(Object.values(world.catalogs).flatMap(({ packages }) => Object.keys(packages)));
   let sets: PlacedBundle[][] = [[]];
   for (const name of names) {
@@ -45,17 +40,54 @@ export function listAdditions(world: GeneratedWorld, candidate: PlacedBundle): P
     const options = bundlesOf(world, name);
     sets = sets.flatMap((set) => [set, ...options.map((option) => [...set, option])]);
   }
+  return sets.filter((added) => canInstall(world, [candidate, ...added]));
+}
+
+/**
+ * Reports whether the bundles can be installed in place of the installed bundles of their packages: every constraint of a new bundle is met, nothing that
+ * the other installed bundles require now is lost, and each API has one provider.
+ */
+export function canInstall(world: GeneratedWorld, added: readonly PlacedBundle[]): boolean {
+  const installed = listInstalled(world).map(({ bundle }) => bundle);
+  const replaced = new Set(added.map(({ packageName }) => packageName));
+  const peers = installed.filter(({ packageName }) => !replaced.has(packageName));
   const promises = peers.flatMap(({ requires }) =>
     requires.flatMap(splitConstraint).filter((part) => isTrue(part, { bundles: installed, served: world.served })),
   );
-  return sets.filter((added) => {
-    const after = { bundles: [...peers, candidate, ...added], served: world.served };
-    const provided = after.bundles.flatMap(({ provides }) => provides);
-    return (
-      new Set(provided).size === provided.length &&
-      [candidate, ...added].every(({ requires }) => requires.every((one) => isTrue(one, after))) &&
-      promises.every((one) => isTrue(one, after))
+  const after = { bundles: [...peers, ...added], served: world.served };
+  const provided = after.bundles.flatMap(({ provides }) => provides);
+  return (
+    new Set(provided).size === provided.length &&
+    added.every(({ requires }) => requires.every((one) => isTrue(one, after))) &&
+    promises.every((one) => isTrue(one, after))
+  );
+}
+
+/** Returns the world in which the bundles are installed, by extensions with the names of their packages. */
+export function install(world: GeneratedWorld, added: readonly PlacedBundle[]): GeneratedWorld {
+  const entries = added.map(({ name, packageName, provides, requires, properties }) => {
+    const catalog = world.installed[packageName]?.catalog ?? {};
+    return [packageName, { bundle: name, provides, requires, properties, catalog }] as const;
+  });
+  return { ...world, installed: { ...world.installed, ...Object.fromEntries(entries) } };
+}
+
+/** Returns the bundles of a higher version to which an extension can be upgraded directly; without `isLimited`, regardless of its version range. */
+export function listUpgrades({ catalogs, installed }: GeneratedWorld, extension: string, isLimited: boolean): PlacedBundle[] {
+  const { bundle: from = "", catalog: { version: range } = {} } = installed[extension] ?? {};
+  const packageName = from.slice(0, from.indexOf(".v"));
+  return Object.entries(catalogs).flatMap(([catalog, { packages }]) => {
+    const { bundles = [], channels = {} } = packages[packageName] ?? {};
+    const entries = Object.values(channels).flat();
+    const targets = entries.filter(
+      (entry) =>
+        typeof entry !== "string" &&
+        (entry.replaces === from || (entry.skipRange !== undefined && isIn(toNumber(from), entry.skipRange))) &&
+        toNumber(entry.name) > toNumber(from) &&
+        (!isLimited || range === undefined || isIn(toNumber(entry.name), range)),
     );
+    const names = new Set(targets.map((entry) => (typeof entry === "string" ? entry : entry.name)));
+    return bundles.filter(({ name }) => names.has(name)).map((bundle) => ({ ...bundle, packageName, catalog }));
   });
 }
 

@@ -8,6 +8,16 @@ const VERSIONS = ["1.0.0", "1.5.0", "2.0.0", "3.0.0"];
 const KINDS = ["K", "L", "M"];
 const COLORS = ["red", "blue"];
 
+/** The complexity of generated worlds. */
+export interface WorldShape {
+  /** Maximum depth of a constraint. */
+  readonly depth: number;
+  /** Maximum number of constraints of a bundle; bundles of the root may have one more. */
+  readonly maxConstraints: number;
+  /** One of this many packages is installed, on average half as many. */
+  readonly oneInstalledOf: number;
+}
+
 /** The value of an olm.constraint. */
 export type StatedConstraint = {
   readonly [Kind in "all" | "any" | "not"]?: { readonly constraints: readonly StatedConstraint[] };
@@ -30,7 +40,7 @@ type GeneratedPackage = Omit<CatalogWorld["packages"][string], "bundles"> & { bu
 /** A generated world, in the form of cases. Every bundle has all members. */
 export interface GeneratedWorld extends DependencyWorld {
   readonly catalogs: Record<string, Omit<CatalogWorld, "packages"> & { packages: Record<string, GeneratedPackage> }>;
-  readonly installed: Record<string, Omit<WorldBundle, "name"> & { bundle: string }>;
+  readonly installed: Record<string, Omit<WorldBundle, "name"> & { bundle: string; catalog: { version?: string } }>;
   readonly served: string[];
 }
 
@@ -67,12 +77,12 @@ function allowNot(constraint: StatedConstraint): StatedConstraint {
   return constraint.not ? { all: { constraints: [constraint] } } : constraint;
 }
 
-function bundles(packageName: string): Arbitrary<WorldBundle[]> {
+function bundles(packageName: string, { depth, maxConstraints }: WorldShape): Arbitrary<WorldBundle[]> {
   const bundle = record({
     version: constantFrom(...VERSIONS),
     provides: uniqueArray(constantFrom(...KINDS), { maxLength: 1 }),
     colors: uniqueArray(constantFrom(...COLORS), { maxLength: 1 }),
-    requires: array(constraint(2), { maxLength: packageName === ROOT ? 3 : 2 }),
+    requires: array(constraint(depth), { maxLength: packageName === ROOT ? maxConstraints + 1 : maxConstraints }),
   });
   return uniqueArray(bundle, { minLength: 1, maxLength: 3, selector: ({ version }) => version }).map((all) =>
     all.map(({ version, colors, ...rest }) => ({
@@ -83,62 +93,68 @@ function bundles(packageName: string): Arbitrary<WorldBundle[]> {
   );
 }
 
-function catalogPackage(packageName: string): Arbitrary<GeneratedPackage> {
-  return record({ bundles: bundles(packageName), edges: constantFrom("replaces", "skipRange", "gap") }).map(({ bundles: all, edges }) => {
-    const names = all.map(({ name }) => name).sort();
-    const entries = names.map((name, at) => ({
-      name,
-      ...(edges === "replaces" && at > 0 ? { replaces: names[at - 1] ?? "" } : {}),
-      ...(edges === "skipRange" ? { skipRange: `<${name.slice(name.indexOf(".v") + 2)}` } : {}),
-    }));
-    return { bundles: all, channels: { stable: entries } };
+function catalogPackage(packageName: string, shape: WorldShape): Arbitrary<GeneratedPackage> {
+  return record({ bundles: bundles(packageName, shape), edges: constantFrom("replaces", "skipRange", "skipRange", "gap") }).map(
+    ({ bundles: all, edges }) => {
+      const names = all.map(({ name }) => name).sort();
+      const entries = names.map((name, at) => ({
+        name,
+        ...(edges === "replaces" && at > 0 ? { replaces: names[at - 1] ?? "" } : {}),
+        ...(edges === "skipRange" ? { skipRange: `<${name.slice(name.indexOf(".v") + 2)}` } : {}),
+      }));
+      return { bundles: all, channels: { stable: entries } };
+    },
+  );
+}
+
+function catalogOf(shape: WorldShape): Arbitrary<GeneratedWorld["catalogs"][string]> {
+  const others = uniqueArray(constantFrom(...OTHERS), { maxLength: OTHERS.length }).chain((names) =>
+    tuple(...names.map((name) => catalogPackage(name, shape))).map((packages) =>
+      Object.fromEntries(packages.map((one, at) => [names[at] ?? "", one])),
+    ),
+  );
+  return record({
+    priority: constantFrom(0, 0, 5),
+    packages: tuple(catalogPackage(ROOT, shape), others).map(([root, more]) => ({ [ROOT]: root, ...more })),
   });
 }
-
-const catalog = record({
-  priority: constantFrom(0, 0, 5),
-  packages: tuple(catalogPackage(ROOT), uniqueArray(constantFrom(...OTHERS), { maxLength: OTHERS.length }).chain(packagesOf)).map(
-    ([root, others]) => ({ [ROOT]: root, ...others }),
-  ),
-});
-
-function packagesOf(names: readonly string[]): Arbitrary<Record<string, GeneratedPackage>> {
-  return tuple(...names.map(catalogPackage)).map((packages) => Object.fromEntries(packages.map((one, at) => [names[at] ?? "", one])));
-}
-
-/** An installed bundle: a bundle of a catalog, or one of a package that no catalog has. */
-const foreign = bundles("x");
 
 /**
  * Generates worlds of one or two catalogs with up to five packages, with installed bundles, small enough to try all sets of bundles. The extension of a
  * package has the name of the package. No two installed bundles provide the same API.
  */
-export const generatedWorlds: Arbitrary<GeneratedWorld> = record({
-  first: catalog,
-  second: option(catalog, { freq: 2, nil: undefined }),
-  picks: array(record({ at: integer({ min: 0, max: 999 }), isUsed: boolean() }), {
-    minLength: OTHERS.length + 1,
-    maxLength: OTHERS.length + 1,
-  }),
-  foreign: option(foreign, { nil: undefined }),
-  served: oneof({ weight: 3, arbitrary: constant<string[]>([]) }, { weight: 1, arbitrary: constantFrom(...KINDS).map((kind) => [kind]) }),
-}).map(({ first, second, picks, foreign: other, served }) => {
-  const catalogs: GeneratedWorld["catalogs"] = second ? { s: first, t: second } : { s: first };
-  const installed: GeneratedWorld["installed"] = {};
-  const taken = new Set(served);
-  const install = (extension: string, all: readonly WorldBundle[], at: number): void => {
-    const bundle = all[at % Math.max(all.length, 1)];
-    if (!bundle || bundle.provides.some((kind) => taken.has(kind))) return;
-    for (const kind of bundle.provides) taken.add(kind);
-    const { name, ...rest } = bundle;
-    installed[extension] = { bundle: name, ...rest };
-  };
-  for (const [index, name] of [ROOT, ...OTHERS].entries()) {
-    const { at, isUsed } = picks[index] ?? { at: 0, isUsed: false };
-    if (!isUsed || at % 2 === 0) continue;
-    const all = Object.values(catalogs).flatMap(({ packages }) => packages[name]?.bundles ?? []);
-    install(name, all, at);
-  }
-  if (other) install("x", other, 0);
-  return { catalogs, installed, served };
-});
+export function generateWorlds(shape: WorldShape): Arbitrary<GeneratedWorld> {
+  return record({
+    first: catalogOf(shape),
+    second: option(catalogOf(shape), { freq: 2, nil: undefined }),
+    picks: array(
+      record({ at: integer({ min: 0, max: 999 }), isUsed: boolean(), version: constantFrom(undefined, undefined, "<2.0.0", "<3.0.0") }),
+      {
+        minLength: OTHERS.length + 1,
+        maxLength: OTHERS.length + 1,
+      },
+    ),
+    foreign: option(bundles("x", shape), { nil: undefined }),
+    served: oneof({ weight: 3, arbitrary: constant<string[]>([]) }, { weight: 1, arbitrary: constantFrom(...KINDS).map((kind) => [kind]) }),
+  }).map(({ first, second, picks, foreign: other, served }) => {
+    const catalogs: GeneratedWorld["catalogs"] = second ? { s: first, t: second } : { s: first };
+    const installed: GeneratedWorld["installed"] = {};
+    const taken = new Set(served);
+    const install = (extension: string, all: readonly WorldBundle[], at: number, version?: string): void => {
+      // Low versions are installed more often, so that there are updates.
+      const bundle = all.toSorted((a, b) => (a.name < b.name ? -1 : 1))[at % Math.max(Math.ceil(all.length / 2), 1)];
+      if (!bundle || bundle.provides.some((kind) => taken.has(kind))) return;
+      for (const kind of bundle.provides) taken.add(kind);
+      const { name, ...rest } = bundle;
+      installed[extension] = { bundle: name, catalog: version === undefined ? {} : { version }, ...rest };
+    };
+    for (const [index, name] of [ROOT, ...OTHERS].entries()) {
+      const { at, isUsed, version } = picks[index] ?? { at: 0, isUsed: false, version: undefined };
+      if (!isUsed || at % shape.oneInstalledOf !== 0) continue;
+      const all = Object.values(catalogs).flatMap(({ packages }) => packages[name]?.bundles ?? []);
+      install(name, all, at, version);
+    }
+    if (other) install("x", other, 0);
+    return { catalogs, installed, served };
+  });
+}

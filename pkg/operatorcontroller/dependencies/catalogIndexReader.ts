@@ -47,7 +47,10 @@ export class CatalogIndexReader {
     const { indexes, constraints } = this.#options;
     const reads = await indexes.read(clusterCatalogs, signal);
     const unavailable = reads.flatMap((one) => (one.unavailable === undefined ? [] : [{ name: one.name, unavailable: one.unavailable }]));
-    const catalogs = reads.flatMap(({ name, priority, index }): IndexedCatalog[] => (index ? [{ catalog: name, priority, index }] : []));
+    const labels = new Map(clusterCatalogs.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+    const catalogs = reads.flatMap(({ name, priority, index }): IndexedCatalog[] =>
+      index ? [{ catalog: name, priority, index, labels: labels.get(name) ?? {} }] : [],
+    );
     if (catalogs.some(({ index }) => index.mentionsCel)) await constraints.prepareCel();
     const find = (canMove: boolean): Promise<ReachablePackages> =>
       constraints.inTurns(findReachablePackages({ ...request, canMove }, catalogs, constraints.read), signal);

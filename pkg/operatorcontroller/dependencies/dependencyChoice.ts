@@ -11,7 +11,8 @@ import {
 } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type DependencyCheck, filterByDependencies, findBestRejected } from "../../resolve/dependencies/dependencyFilter.ts";
 import { computeDependencyRange } from "../../resolve/dependencies/dependencyRange.ts";
-import { findHint, formatHint, type ResolutionHint } from "../../resolve/dependencies/resolutionHints.ts";
+import { findHint, type ResolutionHint } from "../../resolve/dependencies/remedySearch.ts";
+import { formatHint } from "../../resolve/dependencies/resolutionHints.ts";
 import { toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import type { FilterResult } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution, SuccessfulResolution } from "../../resolve/resolution.ts";
@@ -52,6 +53,9 @@ export interface RejectedBundle {
  * Number of undecided dependency searches after which the remaining candidates are skipped. Each search takes a second.
  */
 const MAX_UNDECIDED = 2;
+
+/** Number of rejected candidates for which updates of other extensions are searched; only the best one is reported. */
+const MAX_SUGGESTED = 3;
 
 /** A choice in progress. */
 interface ChoiceRequest {
@@ -169,11 +173,13 @@ export class DependencyChoice {
     const reachable = await this.#readIndex(choice, [...conflicts.keys()]);
     const needs = new Map<Candidate, readonly SolverBundle[]>();
     let undecided = 0;
+    let refused = 0;
     const check: DependencyCheck = (candidate, result) => {
       const conflict = conflicts.get(candidate);
       if (!conflict) return undefined;
       if (undecided >= MAX_UNDECIDED) return "skipped: search limit reached";
-      const hint = this.#findHint(candidate, result, choice, reachable);
+      const hint = this.#findHint(candidate, result, choice, reachable, refused < MAX_SUGGESTED);
+      if (hint?.kind !== "offered") refused++;
       if (hint?.kind === "undecided") undecided++;
       if (hint?.kind !== "offered") return formatHint(conflict, hint, reachable.unavailable).join("; ");
       needs.set(candidate, hint.bundles);
@@ -228,12 +234,13 @@ export class DependencyChoice {
     result: FilterResult,
     { context, conflicts }: ChoiceRequest,
     reachable: ReachableIndex,
+    canUpdate = true,
   ): ResolutionHint | undefined {
     if (conflicts.get(candidate)?.faults.length) return undefined;
     const { catalog, priority, content } = result;
     const source = { packageOf: () => content, read: reachable.index.read };
     const [bundle] = toSolverBundles(candidate.bundle.package, [candidate.bundle], { catalog, priority }, source);
-    return bundle && findHint(bundle, context, reachable);
+    return bundle && findHint(bundle, context, reachable, { canUpdate });
   }
 
   /** Reads the catalogs that may help to install one of the candidates. */

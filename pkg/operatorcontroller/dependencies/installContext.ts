@@ -22,12 +22,15 @@ async function readPeers(
   await constraints.prepare(bundles.map(({ properties }) => properties));
   const inOrder = bundles.toSorted((a, b) => compareText(a.extension, b.extension));
   return inOrder.map((provider) => {
-    const isBound = extensions.get(provider.extension)?.spec?.dependencies?.policy !== "Ignore";
+    const spec = extensions.get(provider.extension)?.spec;
+    const isBound = spec?.dependencies?.policy !== "Ignore";
     return {
       extension: provider.extension,
       bundle: provider.name,
       provider,
       declared: isBound ? constraints.read(provider) : NO_CONSTRAINTS,
+      source: spec?.source.catalog,
+      checksDependencies: isBound,
     };
   });
 }

@@ -7,6 +7,8 @@ export interface IndexedCatalog {
   readonly catalog: string;
   readonly priority: number;
   readonly index: BundleIndex;
+  /** Labels of the catalog, which selectors match; if absent, every selector matches. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** Parses the constraints of a bundle. */

@@ -16,7 +16,7 @@ export interface RequestedPackage {
 
 /**
  * Builds the problem of installing one of the candidates in a context, with the bundles of `packages` as available dependencies. Installed bundles
- * stay, unless their package is in `movable`: then a catalog's bundles may replace them. If several extensions install the same package, the first by
+ * stay, unless `moves` contains bundles of their package that may replace them, in the order of preference. If several extensions install the same package, the first by
  * name represents it in the problem, and the APIs of the others count as owned.
  *
  * What is already wrong is tolerated: unmet constraints of installed bundles are omitted, and APIs that two of them provide count as served. The
@@ -27,7 +27,7 @@ export function buildProblem(
   context: InstallContext,
   packages: Iterable<string>,
   index: CatalogIndex,
-  movable: ReadonlySet<string> = new Set(),
+  moves: ReadonlyMap<string, readonly SolverBundle[]> = new Map(),
 ): SolverProblem {
   const shared = findSharedApis(context);
   const before = new Set(context.own?.provider.apis.map(getGvkKey));
@@ -46,8 +46,7 @@ export function buildProblem(
       continue;
     }
     taken.add(packageName);
-    const moves = movable.has(packageName) ? listSolverBundles(packageName, index) : [];
-    const candidates = [installedBundle(peer, apis, context), ...moves.filter(({ name }) => name !== peer.bundle)];
+    const candidates = [installedBundle(peer, apis, context), ...(moves.get(packageName) ?? [])];
     units.push({ kind: "installed", packageName, candidates });
   }
   const rejected: RejectedSolverBundle[] = [];
