@@ -1,4 +1,5 @@
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
+import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { KeyedLock } from "../../pkg/async/keyedLock.ts";
 import type { PackageContent, Property } from "../../pkg/fbc/types.ts";
 import { CatalogBundleIndexes } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
@@ -14,6 +15,7 @@ import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
 import { toProvider } from "../../pkg/resolve/constraint/parse.ts";
 import { type BundleFixture, type CatalogFixture, contentFrom, indexPackages } from "./catalogFixture.ts";
 import { createCatalog } from "./catalogs.ts";
+import { createExtension } from "./extensions.ts";
 import { FakeClock } from "./fakeClock.ts";
 
 /**
@@ -29,6 +31,10 @@ export interface DependentFixture {
 /** A bundle called "PACKAGE.vVERSION" that an extension has installed. */
 interface InstalledFixture extends DependentFixture {
   bundle: string;
+  /** The extension's spec.source.catalog, without the package; by default without limits. */
+  catalog?: Partial<CatalogSource>;
+  /** The extension's spec.dependencies.policy. */
+  policy?: "Require" | "Install" | "Ignore";
 }
 
 /** A catalog with its packages; bundles can have provided APIs and requirements. */
@@ -87,6 +93,9 @@ export function packageFrom(fixture: CatalogWorld["packages"][string], packageNa
 export function dependencyWorld({ catalogs = {}, installed = {}, served = [], unread = [] }: DependencyWorld = {}): {
   choice: DependencyChoice;
   contents: CatalogPackages;
+  installContext: InstallContextReader;
+  reachable: CatalogIndexReader;
+  constraints: ConstraintCache;
   catalogs: ClusterCatalog[];
   reads: string[];
 } {
@@ -113,7 +122,7 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
     installed: releases,
     apis: { served: () => Promise.resolve(served.map((kind) => ({ gvk: toApi(kind), owner: undefined, resource: "" }))) },
     constraints,
-    extensions: { get: () => undefined },
+    extensions: { get: (name) => extensionFrom(name, installed[name]) },
     memory: { isUninstalling: () => false },
   });
   const indexes = new CatalogBundleIndexes(reader, new FakeClock(), new AbortController().signal);
@@ -129,6 +138,9 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
       enqueue: () => undefined,
     }),
     contents,
+    installContext,
+    reachable,
+    constraints,
     catalogs: Object.entries(catalogs).map(([name, { priority = 0, unavailable = false }]) =>
       createCatalog(name, {
         digest: `quay.io/${name}@sha256:1`,
@@ -139,6 +151,13 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
     ),
     reads,
   };
+}
+
+function extensionFrom(name: string, fixture: InstalledFixture | undefined): ClusterExtension | undefined {
+  if (!fixture) return undefined;
+  const { bundle, catalog = {}, policy } = fixture;
+  const extension = createExtension(name, { packageName: bundle.slice(0, bundle.indexOf(".v")), ...catalog });
+  return policy ? { ...extension, spec: { ...extension.spec, dependencies: { policy } } } : extension;
 }
 
 function installedFrom(extension: string, fixture: InstalledFixture): InstalledProvider {

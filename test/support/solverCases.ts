@@ -2,7 +2,7 @@ import type { Property } from "../../pkg/fbc/types.ts";
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
 import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
 import { parseConstraints } from "../../pkg/resolve/constraint/parse.ts";
-import type { SolverBundle, SolverProblem, Unit } from "../../pkg/resolve/solver/problem.ts";
+import type { RejectedSolverBundle, SolverBundle, SolverProblem, Unit } from "../../pkg/resolve/solver/problem.ts";
 import { parseVersionRelease } from "../../pkg/version/version.ts";
 import type { CaseHead } from "./caseFiles.ts";
 
@@ -24,6 +24,16 @@ interface StatedBundle {
   requires?: (Record<string, unknown> | Property)[];
 }
 
+/** A bundle in a case that cannot be chosen. */
+interface StatedRejection extends Omit<StatedBundle, "version" | "requires" | "catalog"> {
+  /** Undefined for a bundle without a valid version. */
+  version?: string;
+  catalog?: string;
+  /** The author's mistake, or another reason. */
+  faulty?: string;
+  why?: "unnamed" | "unversioned" | "fixed";
+}
+
 /** The candidates of each package in a case. */
 type StatedUnits = Record<string, StatedBundle[]>;
 
@@ -33,15 +43,17 @@ export interface SolverCase extends CaseHead {
   offered?: StatedUnits;
   /** APIs that the cluster serves, as group/version/kind, each with its owner; null for no owner. */
   served?: Record<string, string | null>;
+  rejected?: Record<string, StatedRejection[]>;
 }
 
 const cel = new CelRules();
 
 /** Creates the problem of a case. @throws Error for a constraint that cannot be parsed. */
-export function buildSolverProblem({ wanted = {}, installed = {}, offered = {}, served = {} }: SolverCase): SolverProblem {
+export function buildSolverProblem({ wanted = {}, installed = {}, offered = {}, served = {}, rejected = {} }: SolverCase): SolverProblem {
   return {
     units: [...toUnits("wanted", wanted), ...toUnits("installed", installed), ...toUnits("offered", offered)],
     served: Object.entries(served).map(([api, owner]) => ({ gvk: parseGvk(api), owner: owner ?? undefined })),
+    rejected: Object.entries(rejected).flatMap(([packageName, bundles]) => bundles.map((bundle) => toRejected(packageName, bundle))),
   };
 }
 
@@ -70,6 +82,19 @@ function bundleOf(packageName: string, stated: StatedBundle): SolverBundle {
     apis: apis.map(parseGvk),
     properties,
     constraints,
+  };
+}
+
+function toRejected(packageName: string, stated: StatedRejection): RejectedSolverBundle {
+  const { version, name = `${packageName}.v${version}`, catalog = "x", apis = [], properties = [], faulty, why = "fixed" } = stated;
+  return {
+    packageName,
+    name,
+    version: version === undefined ? undefined : parseVersionRelease(version),
+    catalog,
+    apis: apis.map(parseGvk),
+    properties,
+    why: faulty === undefined ? { kind: why } : { kind: "faulty", fault: faulty },
   };
 }
 

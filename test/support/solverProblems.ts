@@ -1,6 +1,6 @@
 import { type Arbitrary, array, boolean, constant, constantFrom, oneof, record, tuple, uniqueArray } from "fast-check";
 import type { BundleConstraint, Gvk } from "../../pkg/resolve/constraint/constraint.ts";
-import type { SolverBundle, SolverProblem, Unit } from "../../pkg/resolve/solver/problem.ts";
+import type { RejectedSolverBundle, SolverBundle, SolverProblem, Unit } from "../../pkg/resolve/solver/problem.ts";
 import { parseRange } from "../../pkg/version/blang.ts";
 import { parseVersionRelease } from "../../pkg/version/version.ts";
 
@@ -52,13 +52,14 @@ function bundle(packageName: string): Arbitrary<SolverBundle> {
     channels: uniqueArray(constantFrom("alpha", "beta", "stable"), { minLength: 1 }),
     inDefaultChannel: boolean(),
     deprecated: constantFrom(false, false, false, true),
+    revision: constantFrom("", "", "", "", "", "-2"),
     apis: uniqueArray(constantFrom("K", "L", "M"), { maxLength: 1 }),
     colors: uniqueArray(constantFrom("red", "blue"), { maxLength: 2 }),
     constraints: array(compound(2), { maxLength: 3 }),
-  }).map(({ version, apis, colors, ...rest }) => ({
+  }).map(({ version, revision, apis, colors, ...rest }) => ({
     ...rest,
     packageName,
-    name: `${packageName}.v${version}`,
+    name: `${packageName}.v${version}${revision}`,
     version: parseVersionRelease(version),
     apis: apis.map(api),
     properties: colors.map((type) => ({ type, value: true })),
@@ -73,6 +74,28 @@ function unit(packageName: string): Arbitrary<Unit> {
   });
 }
 
+/** A bundle that cannot be chosen, whose version a candidate may have too. */
+const rejectedBundle: Arbitrary<RejectedSolverBundle> = record({
+  packageName: constantFrom(...PACKAGES, "missing"),
+  version: constantFrom("1.0.0", "1.7.0", "2.0.0", "4.0.0", undefined),
+  api: constantFrom("K", "L", "M"),
+  color: constantFrom("red", "blue"),
+  why: constantFrom<RejectedSolverBundle["why"]>(
+    { kind: "faulty", fault: 'properties[0] of type "olm.constraint": must be set' },
+    { kind: "faulty", fault: 'properties[1] of type "olm.gvk.required", at group: must be set' },
+    { kind: "unnamed" },
+    { kind: "fixed" },
+  ),
+}).map(({ packageName, version, api: kind, color, why }) => ({
+  packageName,
+  name: version === undefined ? `${packageName}.bad` : `${packageName}.v${version}`,
+  version: version === undefined ? undefined : parseVersionRelease(version),
+  catalog: "z",
+  apis: [api(kind)],
+  properties: [{ type: color, value: true }],
+  why: version === undefined ? { kind: "unversioned" } : why,
+}));
+
 /** Generates problems of up to five packages, small enough to try all sets of their bundles. */
 export const smallProblems: Arbitrary<SolverProblem> = record({
   units: tuple(...PACKAGES.map(unit)).map((units) => units.flat()),
@@ -80,4 +103,8 @@ export const smallProblems: Arbitrary<SolverProblem> = record({
     maxLength: 1,
     selector: ({ gvk }) => gvk.kind,
   }),
+  rejected: oneof(
+    { weight: 2, arbitrary: constant([]) },
+    { weight: 1, arbitrary: uniqueArray(rejectedBundle, { maxLength: 3, selector: ({ name }) => name }) },
+  ),
 }).filter(({ units }) => units.reduce((sets, { candidates }) => sets * (candidates.length + 1), 1) <= MAX_SETS);

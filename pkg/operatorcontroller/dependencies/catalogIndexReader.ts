@@ -1,18 +1,12 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
 import type { PackageContent } from "../../fbc/types.ts";
-import {
-  findReachablePackages,
-  type IndexedCatalog,
-  type ReachabilityRequest,
-  type ReachablePackages,
-} from "../../resolve/dependencies/reachablePackages.ts";
+import type { CatalogIndex, IndexedCatalog } from "../../resolve/dependencies/catalogIndex.ts";
+import { findReachablePackages, type ReachabilityRequest, type ReachablePackages } from "../../resolve/dependencies/reachablePackages.ts";
 import type { UnavailableCatalog } from "../../resolve/dependencies/resolutionHints.ts";
-import type { CatalogIndex } from "../../resolve/dependencies/solverProblem.ts";
 import type { CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
 import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
-import { canBeNamed } from "./dependencyLabels.ts";
 
 /** Dependencies of CatalogIndexReader. */
 export interface CatalogIndexReaderOptions {
@@ -53,12 +47,13 @@ export class CatalogIndexReader {
     const { indexes, constraints } = this.#options;
     const reads = await indexes.read(clusterCatalogs, signal);
     const unavailable = reads.flatMap((one) => (one.unavailable === undefined ? [] : [{ name: one.name, unavailable: one.unavailable }]));
-    const catalogs = reads.flatMap(({ name, priority, index }): IndexedCatalog[] => (index ? [{ catalog: name, priority, index }] : []));
+    const labels = new Map(clusterCatalogs.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+    const catalogs = reads.flatMap(({ name, priority, index }): IndexedCatalog[] =>
+      index ? [{ catalog: name, priority, index, labels: labels.get(name) ?? {} }] : [],
+    );
     if (catalogs.some(({ index }) => index.mentionsCel)) await constraints.prepareCel();
-    const find = async (canMove: boolean): Promise<ReachablePackages> => {
-      const found = await constraints.inTurns(findReachablePackages({ ...request, canMove }, catalogs, constraints.read), signal);
-      return { ...found, packages: new Set([...found.packages].filter(canBeNamed)) };
-    };
+    const find = (canMove: boolean): Promise<ReachablePackages> =>
+      constraints.inTurns(findReachablePackages({ ...request, canMove }, catalogs, constraints.read), signal);
     const added = await find(false);
     const moved = await find(true);
     const contents = await this.#contents(clusterCatalogs, [...new Set([...added.packages, ...moved.packages])], catalogs, signal);

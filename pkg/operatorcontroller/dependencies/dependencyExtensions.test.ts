@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createExtension } from "../../../test/support/extensions.ts";
 import { ClusterExtension } from "../../api/clusterExtension.ts";
-import { buildDependencyExtension, canBeNamed, listDependencyNames, parseDependents } from "./dependencyLabels.ts";
+import { canBeNamed } from "../../resolve/dependencies/rejectedBundles.ts";
+import { buildDependencyExtension, listDependencyNames, parseDependents } from "./dependencyLabels.ts";
 
 const parent = { ...createExtension("parent", { packageName: "p" }), metadata: { name: "parent", uid: "uid-of-parent" } };
 const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?$/);

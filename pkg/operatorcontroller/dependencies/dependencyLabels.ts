@@ -8,7 +8,6 @@ import {
   LABEL_DEPENDENT_PREFIX,
   LABEL_METADATA_NAME,
 } from "../../api/constants.ts";
-import { isSubdomain } from "../../api/names.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
@@ -24,11 +23,6 @@ export function listDependencyNames(packageName: string): string[] {
   const hash = createHash("sha256").update(packageName).digest("hex").slice(0, HASH_LENGTH);
   const short = packageName.slice(0, EXTENSION_NAME_MAX - HASH_LENGTH - 1).replace(/[-.]+$/, "");
   return [...(packageName.length <= EXTENSION_NAME_MAX ? [packageName] : []), `${short}-${hash}`];
-}
-
-/** Reports whether the package name is valid in an extension. Catalogs may contain any name. */
-export function canBeNamed(packageName: string): boolean {
-  return isSubdomain(packageName);
 }
 
 /** Returns the extension that installs a package: the first by name; undefined if there is none. */
@@ -57,7 +51,7 @@ export function buildDependencyExtension(
   { extension: name, packageName, catalog }: Pick<PlanMember, "extension" | "packageName" | "catalog">,
 ): ClusterExtension {
   const { serviceAccount, dependencies, approval } = parent.spec;
-  const template = dependencies?.template;
+  const { template, unneeded } = dependencies ?? {};
   const namespace = template?.namespace ?? parent.spec.namespace;
   const account = template?.serviceAccount ?? serviceAccount;
   return {
@@ -71,13 +65,18 @@ export function buildDependencyExtension(
         sourceType: "Catalog",
         catalog: {
           packageName,
-          selector: { matchLabels: { [LABEL_METADATA_NAME]: catalog } },
+          selector: buildCatalogSelector(catalog),
         },
       },
-      dependencies: { policy: "Install", ...(template ? { template } : {}) },
+      dependencies: { policy: "Install", ...(template ? { template } : {}), ...(unneeded ? { unneeded } : {}) },
       ...(approval ? { approval } : {}),
     },
   };
+}
+
+/** Returns a selector for one catalog. */
+export function buildCatalogSelector(catalog: string): { matchLabels: Record<string, string> } {
+  return { matchLabels: { [LABEL_METADATA_NAME]: catalog } };
 }
 
 /** Returns the label that an extension sets on its dependencies to keep them while it exists. */

@@ -5,20 +5,29 @@ import type { KeyedLock } from "../../async/keyedLock.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
 import { toProvider } from "../../resolve/constraint/parse.ts";
-import type { DependencyConflict, InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
+import { type CatalogIndex, getBundleKey, type PackageLimit } from "../../resolve/dependencies/catalogIndex.ts";
+import {
+  type DependencyConflict,
+  formatDependencyConflict,
+  type InstallContext,
+  type InstalledPeer,
+} from "../../resolve/dependencies/dependencyCheck.ts";
 import { filterByDependencies, findBestRejected, type Rejection, rejectCandidates } from "../../resolve/dependencies/dependencyFilter.ts";
 import { findPlanFault, type PlanBundle, type PlanWorld, selectNeeded } from "../../resolve/dependencies/dependencyPlan.ts";
-import { findHint, formatHint, type ResolutionHint } from "../../resolve/dependencies/resolutionHints.ts";
-import { type CatalogIndex, toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
+import { findHint, type ResolutionHint } from "../../resolve/dependencies/remedySearch.ts";
+import { formatHint } from "../../resolve/dependencies/resolutionHints.ts";
+import { toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import type { FilterResult } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution } from "../../resolve/resolution.ts";
-import { chooseBest } from "../../resolve/resolve.ts";
+import { chooseBest, filterCandidates } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
+import { compareText } from "../../text/compare.ts";
+import { selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
 import { buildPlan, type KnownPlan, type PlanEntry, type PlanMember } from "../state/knownPlan.ts";
 import type { CatalogIndexReader, ReachableIndex } from "./catalogIndexReader.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
-import { chooseExtensionName, findByPackage } from "./dependencyLabels.ts";
+import { chooseExtensionName, findByPackage, isDependencyExtension } from "./dependencyLabels.ts";
 import { type DependencyPlans, toPeer } from "./dependencyPlans.ts";
 import type { InstallContextReader } from "./installContext.ts";
 
@@ -64,6 +73,9 @@ const LOCK = "plan";
 /** Number of undecided dependency searches after which the remaining candidates are skipped. */
 const MAX_UNDECIDED = 2;
 
+/** Number of rejected candidates for which updates of other extensions are searched; only the best one is reported. */
+const MAX_SUGGESTED = 3;
+
 /** Makes the plans of policy Install, and lets each extension of a plan resolve to its planned bundle. */
 export class DependencyPlanner {
   readonly #options: DependencyPlannerOptions;
@@ -89,7 +101,7 @@ export class DependencyPlanner {
     }
     const reason = plans.getRejection(name) ?? (await this.#check(subject, plan));
     if (reason === undefined) return choosePlanned(subject, plan);
-    plans.reject(name, reason);
+    plans.drop(name, reason);
     return undefined;
   }
 
@@ -157,8 +169,6 @@ export class DependencyPlanner {
     const { constraints, installContext, plans } = this.#options;
     const { filtered, conflicts, extension } = choice;
     const { name } = extension.metadata;
-    const replaces = plans.getRejection(name);
-    plans.remove(name);
     const installed = await installContext.read(name);
     const reachable = await this.readIndex(choice, installed, [...conflicts.keys()]);
     const others = plans
@@ -167,11 +177,15 @@ export class DependencyPlanner {
     const context = { ...installed, peers: [...installed.peers, ...others.map((entry) => toPeer(entry.extension, entry.bundle))] };
     const needs = new Map<Candidate, readonly SolverBundle[]>();
     let undecided = 0;
+    let refused = 0;
     const check = (candidate: Candidate, result: FilterResult): string | undefined => {
       const conflict = conflicts.get(candidate);
       if (!conflict) return undefined;
       if (undecided >= MAX_UNDECIDED) return "skipped: search limit reached";
-      const hint = findCandidateHint(candidate, result, { ...choice, context }, reachable);
+      // Otherwise two dependencies could provide an API in turns, each to allow an upgrade of the other.
+      if (isDependencyExtension(extension) && conflict.dependents.length > 0) return formatDependencyConflict(conflict);
+      const hint = findCandidateHint(candidate, result, { ...choice, context }, reachable, refused < MAX_SUGGESTED);
+      if (hint?.kind !== "offered") refused++;
       if (hint?.kind === "undecided") undecided++;
       if (hint?.kind !== "offered") return formatHint(conflict, hint, reachable.unavailable).join("; ");
       if (hint.bundles.length + others.length > PLAN_MEMBERS_MAX)
@@ -185,8 +199,10 @@ export class DependencyPlanner {
     const rejected = best && { candidate: best.candidate, clauses: [best.clause] };
     const chosen = [...needs].find(([{ bundle }]) => resolution.kind === "resolved" && bundle === resolution.bundle);
     if (!chosen) return { resolution, ...(rejected ? { rejected } : {}) };
-    const plan = this.#build(choice, { chosen, others, installed, index: reachable.index, results });
-    plans.set(replaces === undefined ? plan : { ...plan, replaces });
+    const replaces = plans.getDropReason(name);
+    const built = this.#build(choice, { chosen, others, installed, index: reachable.index, results });
+    const plan = replaces === undefined ? built : { ...built, replaces };
+    plans.set(plan);
     return { resolution, plan, ...(rejected ? { rejected } : {}) };
   }
 
@@ -217,12 +233,48 @@ export class DependencyPlanner {
   }
 
   /** Reads the catalogs that may help to install one of the candidates. */
-  readIndex(subject: PlanSubject, context: InstallContext, candidates: readonly Candidate[]): Promise<ReachableIndex> {
-    const { constraints, indexes } = this.#options;
-    const { catalogs, filtered, signal } = subject;
+  async readIndex(subject: PlanSubject, context: InstallContext, candidates: readonly Candidate[]): Promise<ReachableIndex> {
+    const { constraints, extensions, indexes } = this.#options;
+    const { catalogs, extension, filtered, signal } = subject;
     const checked = candidates.map(({ bundle }) => ({ provider: toProvider(bundle), declared: constraints.read(bundle) }));
-    return indexes.read(catalogs, { packageName: filtered.query.packageName, candidates: checked, context }, signal);
+    const reachable = await indexes.read(catalogs, { packageName: filtered.query.packageName, candidates: checked, context }, signal);
+    const isInstalled = (name: string): boolean => context.peers.some((peer) => peer.extension === name);
+    const others = extensions.list().filter(({ metadata: { name } }) => name !== extension.metadata.name && !isInstalled(name));
+    return { ...reachable, index: { ...reachable.index, limits: computeLimits(others, catalogs, reachable.index) } };
   }
+}
+
+/**
+ * Returns which bundles the existing extensions may install that have installed none. The catalog of an extension that was created as a dependency is no
+ * limit, because the controller changes it with the plan.
+ */
+function computeLimits(
+  extensions: readonly ClusterExtension[],
+  catalogs: readonly ClusterCatalog[],
+  index: CatalogIndex,
+): ReadonlyMap<string, PackageLimit> {
+  const limits = new Map<string, PackageLimit>();
+  for (const extension of extensions.toSorted((a, b) => compareText(a.metadata.name, b.metadata.name))) {
+    const { name } = extension.metadata;
+    const source = extension.spec?.source?.catalog;
+    if (!source || limits.has(source.packageName)) continue;
+    const { selector: _any, ...unselected } = source;
+    const selection = selectClusterCatalogs({ list: () => catalogs }, isDependencyExtension(extension) ? unselected : source);
+    const selected = selection.kind === "catalogs" ? selection.catalogs : [];
+    const packages = selected.map(({ metadata, spec }) => ({
+      name: metadata.name,
+      priority: spec.priority ?? 0,
+      content: index.packageOf(metadata.name, source.packageName),
+    }));
+    if (packages.every(({ content }) => content === undefined) && selected.length > 0) continue;
+    const filtered = filterCandidates({ source, catalogs: packages });
+    const results = filtered.kind === "unresolved" ? [] : filtered.results;
+    const allowed = results.flatMap(({ catalog, allowed: candidates }) =>
+      candidates.map(({ bundle }) => getBundleKey(catalog, bundle.name)),
+    );
+    limits.set(source.packageName, { extension: name, allowed: new Set(allowed) });
+  }
+  return limits;
 }
 
 /** The parts of a new plan. */
@@ -234,16 +286,20 @@ interface PlanParts {
   readonly results: readonly FilterResult[];
 }
 
-/** Returns a remedy for a candidate; undefined if only the catalog author can provide one. */
+/**
+ * Returns a remedy for a candidate; undefined if only the catalog author can provide one.
+ * @param canUpdate whether to search for updates of other extensions
+ */
 export function findCandidateHint(
   candidate: Candidate,
   result: FilterResult,
   { context, conflicts }: Pick<ChoiceRequest, "context" | "conflicts">,
   reachable: ReachableIndex,
+  canUpdate = true,
 ): ResolutionHint | undefined {
   if (conflicts.get(candidate)?.faults.length) return undefined;
   const bundle = toOwnBundle(candidate, result, reachable.index);
-  return bundle && findHint(bundle, context, reachable);
+  return bundle && findHint(bundle, context, reachable, { canUpdate });
 }
 
 function toOwnBundle(

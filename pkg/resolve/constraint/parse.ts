@@ -48,9 +48,14 @@ export interface ConstraintFault {
 }
 
 /** Formats the error as one sentence, including who must correct it. At most about 1,000 characters. */
-export function formatError({ bundle, property, type, path, reason }: ConstraintFault): string {
-  const where = `properties[${property}] of type ${goQuote(truncateExcerpt(type))}${path === "" ? "" : `, at ${truncateExcerpt(path)}`}`;
-  return `bundle ${goQuote(truncateExcerpt(bundle))} declares an invalid constraint, which the catalog author must correct: ${where}: ${truncateExcerpt(reason)}`;
+export function formatError(fault: ConstraintFault): string {
+  return `bundle ${goQuote(truncateExcerpt(fault.bundle))} declares an invalid constraint, which the catalog author must correct: ${formatFault(fault)}`;
+}
+
+/** Formats the place and the reason, without the bundle: `properties[1] of type "olm.constraint", at all: …`. */
+export function formatFault({ property, type, path, reason }: ConstraintFault): string {
+  const at = path === "" ? "" : `, at ${truncateExcerpt(path)}`;
+  return `properties[${property}] of type ${goQuote(truncateExcerpt(type))}${at}: ${truncateExcerpt(reason)}`;
 }
 
 /** The members of a constraint object by lower-case name, without null values, which Go's decoder ignores. */

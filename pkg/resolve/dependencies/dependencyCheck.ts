@@ -1,3 +1,4 @@
+import type { CatalogSource } from "../../api/clusterExtension.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.ts";
 import { findUnmet, formatGvk, formatUnmetConstraint, isSatisfied, meets } from "../constraint/evaluate.ts";
@@ -13,7 +14,12 @@ export interface InstalledPeer {
   /** Name of the bundle. */
   readonly bundle: string;
   readonly provider: Provider;
+  /** Empty if the extension does not check its dependencies. */
   readonly declared: DeclaredConstraints;
+  /** The extension's `spec.source.catalog`; if absent, any version of the package may be installed along upgrade edges. */
+  readonly source?: CatalogSource | undefined;
+  /** False if the extension's `spec.dependencies.policy` is Ignore. Default: true. */
+  readonly checksDependencies?: boolean;
 }
 
 /** The installed bundles and served APIs on the cluster where a bundle is installed. */

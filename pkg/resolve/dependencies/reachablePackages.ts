@@ -2,21 +2,13 @@ import { compareText } from "../../text/compare.ts";
 import { compareVersionRelease } from "../../version/version.ts";
 import type { BundleConstraint, CelConstraint, LeafConstraint, Provider } from "../constraint/constraint.ts";
 import { meets } from "../constraint/evaluate.ts";
-import { type DeclaredConstraints, getGvkKey, toProvider } from "../constraint/parse.ts";
+import { getGvkKey, toProvider } from "../constraint/parse.ts";
 import { getMemberCondition, type Side } from "../solver/conflictReasons.ts";
 import { getLeafKey } from "../solver/offer.ts";
-import type { AvailableBundle, BundleIndex } from "./bundleIndex.ts";
+import type { AvailableBundle } from "./bundleIndex.ts";
+import type { IndexedCatalog, ReadConstraints } from "./catalogIndex.ts";
 import { type CheckedBundle, type InstallContext, type InstalledPeer, listMetConstraints } from "./dependencyCheck.ts";
-
-/** A catalog to search for missing dependencies. */
-export interface IndexedCatalog {
-  readonly catalog: string;
-  readonly priority: number;
-  readonly index: BundleIndex;
-}
-
-/** Parses the constraints of a bundle. */
-export type ReadConstraints = (bundle: AvailableBundle) => DeclaredConstraints;
+import { findRejection } from "./rejectedBundles.ts";
 
 /** The bundles to install, and where. */
 export interface ReachabilityRequest {
@@ -50,8 +42,8 @@ export type ReachabilityLimit = keyof typeof REACHABILITY_LIMITS;
 /**
  * Finds the packages that may be part of a solution, to a fixed point: packages with a bundle that meets a constraint of a candidate, of a bundle found
  * so far, or of an installed bundle that a candidate or a found bundle could break. Only bundles that meet a constraint are followed, and only
- * constraints that the cluster does not meet for good. Also includes packages that a constraint names but that have no bundle in its range; these do
- * not count as packages of the search.
+ * constraints that the cluster does not meet for good. Also includes packages with only bundles that cannot be chosen or are not in the required range,
+ * so that an explanation can list them; these packages do not count.
  *
  * Searches breadth first, so that the nearest packages are included if there are too many. The order of candidates, constraints, installed bundles and
  * catalogs does not matter. Yields before it evaluates a CEL rule on a bundle or parses the constraints of a bundle, each of which may take about ten
@@ -134,12 +126,14 @@ class ReachabilitySearch {
       const round = this.#found.sort(compareFound);
       this.#found = [];
       for (const { bundle, provider } of round) {
-        if (!this.#enter(provider.packageName)) break;
         yield;
-        const { constraints, faults } = this.#read(bundle);
-        if (faults.length > 0 || provider.version === undefined) continue;
+        if (findRejection(bundle, provider, this.#read)) {
+          this.#named.add(bundle.package);
+          continue;
+        }
+        if (!this.#enter(bundle.package)) break;
         yield* this.#touch(provider);
-        for (const constraint of constraints) yield* this.#follow(constraint, provider);
+        for (const constraint of this.#read(bundle).constraints) yield* this.#follow(constraint, provider);
       }
     }
     return { packages: new Set([...this.#packages, ...this.#named]), exceeded: this.#exceeded() };

@@ -1,29 +1,12 @@
 import { goQuote } from "../../golang/quote.ts";
-import { compareText } from "../../text/compare.ts";
+import { formatVersionRelease } from "../../version/version.ts";
 import { formatExplanation } from "../solver/explanationFormat.ts";
-import type { Explanation, Solution, SolverBundle, SolverProblem } from "../solver/problem.ts";
-import { solve } from "../solver/solve.ts";
+import type { SolverBundle } from "../solver/problem.ts";
 import { formatEnumeration } from "../wording.ts";
-import { type DependencyConflict, findDependencyConflict, formatDependencyConflict, type InstallContext } from "./dependencyCheck.ts";
-import { REACHABILITY_LIMITS, type ReachabilityLimit, type ReachablePackages } from "./reachablePackages.ts";
-import { buildProblem, type CatalogIndex } from "./solverProblem.ts";
-
-/** A change that would allow installing a bundle whose dependencies are not met. */
-export type ResolutionHint =
-  /** It would suffice to install these bundles from the catalogs. */
-  | { readonly kind: "offered"; readonly bundles: readonly SolverBundle[] }
-  /** Other extensions must be updated to these bundles. `first` contains the updates that are possible on their own. */
-  | { readonly kind: "moves"; readonly moves: readonly Move[]; readonly first: readonly Move[] }
-  /** No bundles from the catalogs would suffice, and why. */
-  | { readonly kind: "none"; readonly explanation: Explanation }
-  /** The search did not finish. */
-  | { readonly kind: "undecided"; readonly reason: string };
-
-/** A different bundle for an installed extension. */
-interface Move {
-  readonly extension: string;
-  readonly bundle: string;
-}
+import { type DependencyConflict, formatDependencyConflict } from "./dependencyCheck.ts";
+import type { PeerUpdate } from "./peerUpdates.ts";
+import { REACHABILITY_LIMITS, type ReachabilityLimit } from "./reachablePackages.ts";
+import type { Remedy, RemedyStep, ResolutionHint, SearchLimit } from "./remedySearch.ts";
 
 /** A catalog that is unavailable, and why. */
 export interface UnavailableCatalog {
@@ -34,101 +17,70 @@ export interface UnavailableCatalog {
 /**
  * Formats the reason why a bundle cannot be installed, followed by a suggested change or the reason why none exists, as clauses.
  * @param hint undefined if there was no search, because only the catalog author can fix the problem
+ * @param options with `all`, includes the sentences that a long explanation summarizes
  */
 export function formatHint(
   conflict: DependencyConflict,
   hint: ResolutionHint | undefined,
   unavailable: readonly UnavailableCatalog[],
+  options: { readonly all?: boolean } = {},
 ): string[] {
   const why = formatDependencyConflict(conflict);
+  if (!hint) return [why];
   const unasked = unavailable.map(({ name, unavailable }) => `catalog ${goQuote(name)} is unavailable (${unavailable})`);
-  if (hint?.kind === "offered") return [why, offered(hint.bundles)];
-  if (hint?.kind === "moves") return [why, moves(hint)];
-  if (hint?.kind === "undecided") return [why, `cannot determine which bundles would satisfy the requirements: ${hint.reason}`, ...unasked];
-  // What other extensions lose proves the refusal, because no hint avoids it.
-  if (!hint || conflict.provided.length + conflict.dependents.length > 0) return [why];
-  return [...formatExplanation(hint.explanation), ...unasked];
+  if (hint.kind === "undecided")
+    return [why, `cannot determine which bundles would satisfy the requirements: ${formatLimit(hint.limit)}`, ...hint.proven, ...unasked];
+  if (hint.kind !== "none") return [why, formatRemedy(hint)];
+  // What other extensions lose proves the refusal, because no bundle avoids it.
+  if (conflict.provided.length + conflict.dependents.length > 0) return [why];
+  return [...formatExplanation(hint.explanation, options), ...unasked];
 }
 
-function offered(bundles: readonly SolverBundle[]): string {
-  const named = formatEnumeration(bundles.map(({ name, catalog = "" }) => `${goQuote(name)} (catalog ${goQuote(catalog)})`));
-  const packages = formatEnumeration(bundles.map(({ packageName }) => goQuote(packageName)));
-  const [bundle, extension, the] =
-    bundles.length === 1 ? ["bundle", "a ClusterExtension", "package"] : ["bundles", "ClusterExtensions", "packages"];
-  return `${bundle} ${named} would satisfy the requirements: create ${extension} for ${the} ${packages}, or set spec.dependencies.policy to Install`;
-}
-
-function moves({ moves: all, first }: ResolutionHint & { kind: "moves" }): string {
-  const text = (list: readonly Move[]): string =>
-    formatEnumeration(list.map(({ extension, bundle }) => `ClusterExtension ${goQuote(extension)} to bundle ${goQuote(bundle)}`));
-  if (first.length > 0) return `to allow the installation, first update ${text(first)}`;
-  return `version deadlock: it can only be installed together with an update of ${text(all)}, and each requires the other first; to update one of them first, set its spec.dependencies.policy to Ignore`;
-}
-
-/** Maximum number of steps of one search: about 30 ms, during which the thread is blocked. Real catalogs need several thousand steps. */
-const MAX_STEPS = 300_000;
-
-/** The bundles of catalogs, and the packages that may be part of a solution. */
-export interface ReachableBundles {
-  readonly index: CatalogIndex;
-  /** If all installed bundles stay. */
-  readonly added: ReachablePackages;
-  /** If higher versions may replace installed bundles. */
-  readonly moved: ReachablePackages;
-}
-
-/**
- * Finds a change that would allow installing a bundle in its context: additional bundles of the catalogs or, failing that, other versions of
- * installed extensions.
- */
-export function findHint(bundle: SolverBundle, context: InstallContext, reachable: ReachableBundles): ResolutionHint {
-  const { index, added } = reachable;
-  const desired = { packageName: bundle.packageName, candidates: [bundle] };
-  const problem = buildProblem(desired, context, added.packages, index);
-  const solution = solve(problem, { maxSteps: MAX_STEPS });
-  if (solution.kind === "solved") return { kind: "offered", bundles: listAddedBundles(problem, solution.chosen) };
-  return movesFor(bundle, context, reachable) ?? failed(solution, added.exceeded);
-}
-
-/** Returns the chosen bundles of packages that are neither wanted nor installed, by name of package. */
-function listAddedBundles({ units }: SolverProblem, chosen: ReadonlyMap<string, SolverBundle>): SolverBundle[] {
-  const offered = new Set(units.filter(({ kind }) => kind === "offered").map(({ packageName }) => packageName));
-  return [...chosen.values()]
-    .filter(({ packageName }) => offered.has(packageName))
-    .sort((a, b) => compareText(a.packageName, b.packageName));
-}
-
-function failed(solution: Exclude<Solution, { kind: "solved" }>, exceeded: ReachabilityLimit | undefined): ResolutionHint {
-  if (solution.kind === "undecided") return { kind: "undecided", reason: `the search exceeded ${solution.steps} steps` };
-  if (exceeded) return { kind: "undecided", reason: LIMIT_TEXTS[exceeded] };
-  return { kind: "none", explanation: solution.explanation };
-}
-
-const LIMIT_TEXTS: Readonly<Record<ReachabilityLimit, string>> = {
+const LIMITED: Readonly<Record<ReachabilityLimit, string>> = {
   packages: `the dependencies involve more than ${REACHABILITY_LIMITS.packages} packages, which is the search limit`,
   bundles: `the packages that the dependencies involve have more than ${REACHABILITY_LIMITS.bundles} bundles, which is the search limit`,
   evaluations: `the dependencies need more than ${REACHABILITY_LIMITS.evaluations} evaluations of CEL rules, which is the search limit`,
 };
 
-/** Returns the other extensions that must be updated; undefined if updates would not help. */
-function movesFor(bundle: SolverBundle, context: InstallContext, { index, moved }: ReachableBundles): ResolutionHint | undefined {
-  const { packages } = moved;
-  const { peers, own, served } = context;
-  const movable = new Set(peers.map(({ provider }) => provider.packageName).filter((name) => packages.has(name)));
-  if (movable.size === 0) return undefined;
-  const desired = { packageName: bundle.packageName, candidates: [bundle] };
-  const solution = solve(buildProblem(desired, context, packages, index, movable), { maxSteps: MAX_STEPS });
-  if (solution.kind !== "solved") return undefined;
-  const moves: Move[] = [];
-  const first: Move[] = [];
-  for (const peer of peers) {
-    const other = solution.chosen.get(peer.provider.packageName);
-    if (other?.catalog === undefined) continue;
-    const move = { extension: peer.extension, bundle: other.name };
-    moves.push(move);
-    const among = [...peers.filter((one) => one !== peer), ...(own ? [own] : [])];
-    const checked = { provider: other, declared: { constraints: other.constraints, faults: [] } };
-    if (findDependencyConflict(checked, { peers: among, own: peer, served }) === undefined) first.push(move);
-  }
-  return moves.length > 0 ? { kind: "moves", moves, first } : undefined;
+function formatLimit(limit: SearchLimit): string {
+  return limit.kind === "steps" ? `the search exceeded ${limit.steps} steps` : LIMITED[limit.limit];
+}
+
+/** Formats a remedy as one clause. */
+function formatRemedy(remedy: Remedy): string {
+  const { bundles } = remedy;
+  if (remedy.kind === "offered") return formatOffered(bundles, remedy.canPrecede);
+  if (remedy.kind === "selectCatalog")
+    return `${nameBundles(bundles)} would satisfy the requirements, but spec.source.catalog.selector does not select catalog ${goQuote(remedy.catalog)}: select the catalog and set spec.dependencies.policy to Install, or create ${nameExtensions(bundles)}`;
+  const then = bundles.length > 0 ? `; then ${formatOffered(bundles, true)}` : "";
+  if (remedy.kind === "steps") return `to allow the installation, first ${remedy.steps.map(formatStep).join(", then ")}${then}`;
+  return `version deadlock: it can only be installed together with an update of ${formatEnumeration(remedy.updates.map(formatUpdate))}, and each requires the other first; to update one of them first, set its spec.dependencies.policy to Ignore${then}`;
+}
+
+function formatOffered(bundles: readonly SolverBundle[], canPrecede: boolean): string {
+  const would = `${nameBundles(bundles)} would satisfy the requirements`;
+  if (canPrecede) return `${would}: create ${nameExtensions(bundles)}, or set spec.dependencies.policy to Install`;
+  return `${would}, but cannot be installed before this bundle: set spec.dependencies.policy to Install`;
+}
+
+function nameBundles(bundles: readonly SolverBundle[]): string {
+  const named = bundles.map(({ name, catalog = "" }) => `${goQuote(name)} (catalog ${goQuote(catalog)})`);
+  return `${bundles.length === 1 ? "bundle" : "bundles"} ${formatEnumeration(named)}`;
+}
+
+function nameExtensions(bundles: readonly SolverBundle[]): string {
+  const packages = formatEnumeration(bundles.map(({ packageName }) => goQuote(packageName)));
+  return bundles.length === 1 ? `a ClusterExtension for package ${packages}` : `ClusterExtensions for packages ${packages}`;
+}
+
+function formatStep(step: RemedyStep): string {
+  if (step.kind === "install") return `install ${nameBundles([step.bundle])} with ${nameExtensions([step.bundle])}`;
+  if (step.excludedBy === undefined) return `update ${formatUpdate(step)}`;
+  const { extension, bundle } = step;
+  const version = bundle.version ? formatVersionRelease(bundle.version) : bundle.name;
+  return `allow version ${version} in spec.source.catalog.version of ClusterExtension ${goQuote(extension)} (now limited to ${goQuote(step.excludedBy)}), and update it to bundle ${goQuote(bundle.name)}`;
+}
+
+function formatUpdate({ extension, bundle }: PeerUpdate): string {
+  return `ClusterExtension ${goQuote(extension)} to bundle ${goQuote(bundle.name)}`;
 }

@@ -1,22 +1,12 @@
 import type { PackageContent } from "../../fbc/types.ts";
-import { compareText } from "../../text/compare.ts";
 import { listDeprecatedBundles } from "../candidates.ts";
 import type { Gvk } from "../constraint/constraint.ts";
 import { getGvkKey, toProvider } from "../constraint/parse.ts";
-import type { ServedApi, SolverBundle, SolverProblem, Unit } from "../solver/problem.ts";
+import type { RejectedSolverBundle, ServedApi, SolverBundle, SolverProblem, Unit } from "../solver/problem.ts";
 import type { AvailableBundle } from "./bundleIndex.ts";
+import type { CatalogIndex, IndexedCatalog } from "./catalogIndex.ts";
 import { type InstallContext, type InstalledPeer, listMetConstraints } from "./dependencyCheck.ts";
-import type { IndexedCatalog, ReadConstraints } from "./reachablePackages.ts";
-
-/** Returns a package of a catalog without its bundles; undefined if the catalog does not contain the package. */
-type FindPackage = (catalog: string, packageName: string) => PackageContent | undefined;
-
-/** The catalogs and how to read them. */
-export interface CatalogIndex {
-  readonly catalogs: readonly IndexedCatalog[];
-  readonly packageOf: FindPackage;
-  readonly read: ReadConstraints;
-}
+import { canBeNamed, findLimit, listRejectedBundles } from "./rejectedBundles.ts";
 
 /** A request for the first of these bundles of the package that can be installed. */
 export interface RequestedPackage {
@@ -26,7 +16,7 @@ export interface RequestedPackage {
 
 /**
  * Builds the problem of installing one of the candidates in a context, with the bundles of `packages` as available dependencies. Installed bundles
- * stay, unless their package is in `movable`: then a catalog's bundles may replace them. If several extensions install the same package, the first by
+ * stay, unless `moves` contains bundles of their package that may replace them, in the order of preference. If several extensions install the same package, the first by
  * name represents it in the problem, and the APIs of the others count as owned.
  *
  * What is already wrong is tolerated: unmet constraints of installed bundles are omitted, and APIs that two of them provide count as served. The
@@ -37,7 +27,7 @@ export function buildProblem(
   context: InstallContext,
   packages: Iterable<string>,
   index: CatalogIndex,
-  movable: ReadonlySet<string> = new Set(),
+  moves: ReadonlyMap<string, readonly SolverBundle[]> = new Map(),
 ): SolverProblem {
   const shared = findSharedApis(context);
   const before = new Set(context.own?.provider.apis.map(getGvkKey));
@@ -48,7 +38,7 @@ export function buildProblem(
   ];
   const units: Unit[] = [{ kind: "wanted", ...desired }];
   const taken = new Set([desired.packageName]);
-  for (const peer of context.peers.toSorted((a, b) => compareText(a.extension, b.extension))) {
+  for (const peer of context.peers) {
     const { packageName } = peer.provider;
     const apis = peer.provider.apis.filter((gvk) => !shared.has(getGvkKey(gvk)));
     if (taken.has(packageName)) {
@@ -56,17 +46,18 @@ export function buildProblem(
       continue;
     }
     taken.add(packageName);
-    const moves = movable.has(packageName) ? listSolverBundles(packageName, index) : [];
-    const candidates = [installedBundle(peer, apis, context), ...moves.filter(({ name }) => name !== peer.bundle)];
+    const candidates = [installedBundle(peer, apis, context), ...(moves.get(packageName) ?? [])];
     units.push({ kind: "installed", packageName, candidates });
   }
+  const rejected: RejectedSolverBundle[] = [];
   for (const packageName of packages) {
     if (taken.has(packageName)) continue;
     taken.add(packageName);
-    const candidates = listSolverBundles(packageName, index);
+    rejected.push(...listRejectedBundles(packageName, index));
+    const candidates = canBeNamed(packageName) ? listSolverBundles(packageName, index) : [];
     if (candidates.length > 0) units.push({ kind: "offered", packageName, candidates });
   }
-  return { units, served };
+  return { units, served, rejected };
 }
 
 /** Returns the APIs that several installed bundles provide, including the extension's own, by key, each with the first other extension by name. */
@@ -75,7 +66,7 @@ function findSharedApis({ peers, own }: InstallContext): ReadonlyMap<string, { r
   for (const { provider } of [...peers, ...(own ? [own] : [])])
     for (const key of new Set(provider.apis.map(getGvkKey))) count.set(key, (count.get(key) ?? 0) + 1);
   const shared = new Map<string, { gvk: Gvk; owner: string }>();
-  for (const { extension, provider } of peers.toSorted((a, b) => compareText(a.extension, b.extension)))
+  for (const { extension, provider } of peers)
     for (const gvk of provider.apis) {
       const key = getGvkKey(gvk);
       if ((count.get(key) ?? 0) > 1 && !shared.has(key)) shared.set(key, { gvk, owner: extension });
@@ -116,7 +107,10 @@ export function toSolverBundles(
 }
 
 function listSolverBundles(packageName: string, index: CatalogIndex): SolverBundle[] {
-  return index.catalogs.flatMap((catalog) => toSolverBundles(packageName, catalog.index.bundlesOf(packageName), catalog, index));
+  return index.catalogs.flatMap((one) => {
+    const bundles = one.index.bundlesOf(packageName).filter(({ name }) => !findLimit({ packageName, catalog: one.catalog, name }, index));
+    return toSolverBundles(packageName, bundles, one, index);
+  });
 }
 
 function channelsByBundle(content: PackageContent | undefined): ReadonlyMap<string, readonly string[]> {

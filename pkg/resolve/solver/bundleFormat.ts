@@ -9,52 +9,88 @@ const MAX_NAME = 64;
 /** Maximum number of listed versions or version runs, packages, and catalogs. */
 const MAX_LISTED = 4;
 
+/** The parts of a bundle that a text shows. */
+export type NamedBundle = Pick<SolverBundle, "packageName" | "name" | "version" | "catalog">;
+
+/** All bundles that a text must tell apart. */
+export interface BundleDirectory {
+  /** Returns all bundles of a package, including those that cannot be chosen. */
+  bundlesOf(packageName: string): readonly NamedBundle[];
+  isInstalled(bundle: NamedBundle): boolean;
+}
+
 /** Formats a package name; quoted only if it contains unusual characters. */
 export function formatPackageName(name: string): string {
   const short = truncate(name.trim(), MAX_NAME);
   return /^[-.0-9A-Za-z]+\u2026?$/.test(short) ? short : goQuote(short);
 }
 
-/** Formats a list such as `a, b and c`: at most four items, followed by the number of omitted items. */
-export function formatConjunction(items: readonly string[], conjunction: "and" | "or" = "and"): string {
+/** Formats the name of a catalog. */
+export function formatSourceCatalog(name: string): string {
+  return `catalog ${goQuote(truncate(name.trim(), MAX_NAME))}`;
+}
+
+/** Formats a list such as `a, b and c`: at most four items, followed by the number of omitted ones, such as `and 2 more packages`. */
+export function formatConjunction(items: readonly string[], conjunction: "and" | "or" = "and", noun = ""): string {
   const more = items.length - MAX_LISTED;
-  const shownItems = more > 0 ? [...items.slice(0, MAX_LISTED), `${more} more`] : items;
+  const rest = `${more} more${noun === "" ? "" : ` ${noun}${more === 1 ? "" : "s"}`}`;
+  const shownItems = more > 0 ? [...items.slice(0, MAX_LISTED), rest] : items;
   return shownItems.length < 2 ? shownItems.join("") : `${shownItems.slice(0, -1).join(", ")} ${conjunction} ${shownItems.at(-1)}`;
 }
 
-function compareBundles(a: SolverBundle, b: SolverBundle): number {
+function compareBundles(a: NamedBundle, b: NamedBundle): number {
   const byVersion =
     a.version && b.version
       ? compareVersionRelease(a.version, b.version)
       : Number(a.version !== undefined) - Number(b.version !== undefined);
-  return byVersion || compareText(a.name, b.name);
+  return byVersion || compareText(a.name, b.name) || compareText(a.catalog ?? "", b.catalog ?? "");
 }
 
 /** Returns the bundle's version, or its name if it has none. */
-export function formatBundleVersion({ version, name }: SolverBundle): string {
+export function formatBundleVersion({ version, name }: NamedBundle): string {
   return truncate(version ? formatVersionRelease(version) : goQuote(name), MAX_NAME);
 }
 
-function sortVersions(bundles: readonly SolverBundle[]): string[] {
-  return [...new Set(bundles.toSorted(compareBundles).map(formatBundleVersion))];
+/** Formats a bundle whose version `others` have too: `1.0.0 (installed)`, `1.0.0 (catalog "x")` or `1.0.0 (bundle "b.v1.0.0")`. */
+function formatAmbiguous(bundle: NamedBundle, others: readonly NamedBundle[], directory: BundleDirectory): string {
+  const version = formatBundleVersion(bundle);
+  if (directory.isInstalled(bundle)) return `${version} (installed)`;
+  const from = bundle.catalog === undefined ? undefined : formatSourceCatalog(bundle.catalog);
+  if (from !== undefined && others.every(({ catalog }) => catalog !== bundle.catalog)) return `${version} (${from})`;
+  const isNamed = from === undefined || others.every(({ name }) => name !== bundle.name);
+  return `${version} (bundle ${goQuote(truncate(bundle.name, MAX_NAME))}${isNamed ? "" : ` of ${from}`})`;
 }
 
 /**
- * Formats the versions of bundles of one package: `1.0.0, 1.1.0 and 1.3.0`. Three or more that are consecutive in `all` become `1.0.0 to 1.2.0`.
+ * Lists the versions of bundles of one package, lowest first. Three or more that are consecutive in `all` become a run such as `1.0.0 to 1.2.0`. Tells
+ * apart bundles whose version other bundles in `all` have too.
  */
-export function formatBundleVersions(
-  bundles: readonly SolverBundle[],
-  all: readonly SolverBundle[],
-  conjunction: "and" | "or" = "and",
-): string {
-  const shownItems = new Set(sortVersions(bundles));
+function listVersions(bundles: Iterable<NamedBundle>, all: readonly NamedBundle[], directory: BundleDirectory): string[][] {
+  const shown = new Set(bundles);
   const runs: string[][] = [];
   let isOpen = false;
-  for (const version of sortVersions(all)) {
-    if (shownItems.has(version) && isOpen) runs.at(-1)?.push(version);
-    else if (shownItems.has(version)) runs.push([version]);
-    isOpen = shownItems.has(version);
+  for (const [version, same] of Map.groupBy(all.toSorted(compareBundles), formatBundleVersion)) {
+    const others = same.filter((bundle) => !shown.has(bundle));
+    const isWhole = others.length === 0;
+    if (isWhole && isOpen) runs.at(-1)?.push(version);
+    else if (isWhole) runs.push([version]);
+    else runs.push(...same.filter((bundle) => shown.has(bundle)).map((bundle) => [formatAmbiguous(bundle, others, directory)]));
+    isOpen = isWhole && same[0]?.version !== undefined;
   }
+  return runs;
+}
+
+/**
+ * Formats the versions of bundles of one package, such as `1.0.0, 1.2.0 to 1.4.0 and 1.6.0 (catalog "x")`.
+ * @param all bundles of the package that must be told apart
+ */
+export function formatBundleVersions(
+  bundles: Iterable<NamedBundle>,
+  all: readonly NamedBundle[],
+  directory: BundleDirectory,
+  conjunction: "and" | "or" = "and",
+): string {
+  const runs = listVersions(bundles, all, directory);
   return formatConjunction(
     runs.flatMap((run) => (run.length > 2 ? [`${run[0]} to ${run.at(-1)}`] : run)),
     conjunction,
@@ -62,16 +98,18 @@ export function formatBundleVersions(
 }
 
 /** Formats bundles of several packages: `b 1.0.0 to 1.5.0 and d 2.0.0`. */
-export function formatBundles(bundles: readonly SolverBundle[], candidatesOf: (packageName: string) => readonly SolverBundle[]): string {
+export function formatBundles(bundles: Iterable<NamedBundle>, directory: BundleDirectory): string {
   const byPackage = Map.groupBy(bundles, ({ packageName }) => packageName);
-  return formatConjunction(
-    [...byPackage.keys()]
-      .sort(compareText)
-      .map((name) => `${formatPackageName(name)} ${formatBundleVersions(byPackage.get(name) ?? [], candidatesOf(name))}`),
-  );
+  const items = [...byPackage.keys()].sort(compareText).map((name) => {
+    const versions = formatBundleVersions(byPackage.get(name) ?? [], directory.bundlesOf(name), directory);
+    return `${formatPackageName(name)} ${versions}`;
+  });
+  return formatConjunction(items, "and", "package");
 }
 
 /** Reports whether the formatted bundles are a single version. Several catalogs may offer the same version of a package. */
-export function isOneInText(bundles: readonly SolverBundle[]): boolean {
-  return new Set(bundles.map((bundle) => `${bundle.packageName} ${formatBundleVersion(bundle)}`)).size === 1;
+export function isOneInText(bundles: Iterable<NamedBundle>, directory: BundleDirectory): boolean {
+  const byPackage = Map.groupBy(bundles, ({ packageName }) => packageName);
+  const [name = ""] = byPackage.keys();
+  return byPackage.size === 1 && listVersions(byPackage.get(name) ?? [], directory.bundlesOf(name), directory).flat().length === 1;
 }

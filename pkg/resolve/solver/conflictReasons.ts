@@ -86,26 +86,21 @@ export function* listLeaves({ constraint, above }: Requirement, side: Side = "ho
 
 /** Returns the key of a fact. Facts with the same key are reported in one sentence, such as bundles of a package with the same requirement. */
 export function getSentenceKey(fact: Fact): string {
-  if (fact.kind === "unit") return getUnitKey(fact.unit.packageName);
+  if (fact.kind === "unit") return getPackageKey(fact.unit.packageName);
   if (fact.kind === "offer") return getOfferKey(fact.leaf);
   if (fact.kind !== "requirement") return `${fact.kind} ${getGvkKey(fact.gvk)}`;
   const { constraint, above } = fact.requirement;
   return `requirement ${JSON.stringify([fact.bundle.packageName, describeConstraint(constraint), addMessage(above, constraint)])}`;
 }
 
-/** Returns the key of the fact that a wanted or installed package must be present. */
-export function getUnitKey(packageName: string): string {
-  return `unit ${packageName}`;
+/** Returns the key of the facts that a wanted or installed package must be present and that a package has no bundles outside the problem. */
+export function getPackageKey(packageName: string): string {
+  return `package ${packageName}`;
 }
 
 /** Returns the key of the fact that no bundle outside the problem meets the leaf. */
 export function getOfferKey(leaf: LeafConstraint): string {
-  return leaf.kind === "package" ? getPackageOfferKey(leaf.packageName) : `offer of ${getLeafKey(leaf)}`;
-}
-
-/** Returns the key of the fact that a package has no bundles outside the problem. */
-export function getPackageOfferKey(packageName: string): string {
-  return `package offered ${packageName}`;
+  return leaf.kind === "package" ? getPackageKey(leaf.packageName) : `offer of ${getLeafKey(leaf)}`;
 }
 
 /** Yields all facts about wanted and installed units, then about `bundles`. */

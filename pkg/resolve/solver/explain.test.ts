@@ -1,20 +1,25 @@
 import { assert, property } from "fast-check";
 import { expect, test } from "vitest";
+import { checkExplanation } from "../../../test/support/explanationClaims.ts";
+import { buildSolverProblem, type SolverCase } from "../../../test/support/solverCases.ts";
 import { range, smallProblems } from "../../../test/support/solverProblems.ts";
 import { canAllBe, listSolutions } from "../../../test/support/solverReference.ts";
 import { parseVersionRelease } from "../../version/version.ts";
+import type { Fact } from "./conflictReasons.ts";
 import { ClauseEncoding } from "./encode.ts";
-import { explain, type Sentence } from "./explain.ts";
+import { explain } from "./explain.ts";
 import { formatExplanation } from "./explanationFormat.ts";
 import { Offer } from "./offer.ts";
-import type { SolverProblem, Unit } from "./problem.ts";
+import type { Explanation, SolverProblem, Unit } from "./problem.ts";
 import { Search } from "./search.ts";
 import { solve } from "./solve.ts";
 
 const STEPS = 1_000_000;
 
+type Explained = ReturnType<typeof explain>["sentences"];
+
 /** Returns the explanation with the facts of each sentence; empty if there is a solution. */
-function explained(problem: SolverProblem): readonly Sentence[] {
+function explained(problem: SolverProblem): Explained {
   const search = new Search(STEPS);
   const offer = new Offer(problem);
   const encoding = new ClauseEncoding(offer, search);
@@ -22,7 +27,7 @@ function explained(problem: SolverProblem): readonly Sentence[] {
   return search.conflictOf([]) ? explain(problem, offer, encoding.written, STEPS).sentences : [];
 }
 
-test("explain returns sentences that together exclude every solution, and no sentence is redundant", () => {
+test("the facts of an explanation exclude every solution, and those of no sentence are redundant", () => {
   let count = 0;
   assert(
     property(smallProblems, (problem) => {
@@ -30,25 +35,94 @@ test("explain returns sentences that together exclude every solution, and no sen
       expect(sentences.length > 0).toBe(listSolutions(problem).length === 0);
       if (sentences.length === 0) return;
       count++;
-      expect(
-        canAllBe(
-          sentences.flatMap(({ facts }) => facts),
-          problem,
-        ),
-      ).toBe(false);
-      for (const sentence of sentences) {
-        const others = sentences.filter((other) => other !== sentence).flatMap(({ facts }) => facts);
-        expect(canAllBe(others, problem), `without: ${sentence.text}`).toBe(true);
+      const factsOf = (some: Explained): Fact[] => some.flatMap(({ facts }) => facts);
+      expect(canAllBe(factsOf(sentences), problem)).toBe(false);
+      for (const one of sentences) {
+        const others = sentences.filter((other) => other !== one);
+        expect(canAllBe(factsOf(others), problem), `without: ${one.sentence.text}`).toBe(true);
       }
-      const texts = sentences.map(({ text }) => text);
+      const texts = sentences.map(({ sentence }) => sentence.text);
       expect(new Set(texts).size).toBe(texts.length);
-      expect(texts.filter((text) => text === "" || /undefined|\[object/.test(text))).toEqual([]);
-      const explanation = { sentences: sentences.map(({ facts: _, ...sentence }) => sentence), isMinimal: true };
+      const explanation = { sentences: sentences.map(({ sentence }) => sentence), isMinimal: true };
       expect(solve(problem)).toEqual({ kind: "unsolvable", explanation });
     }),
     { numRuns: 500 },
   );
   expect(count).toBeGreaterThan(100);
+});
+
+test("each sentence of an explanation is true, and together they exclude every solution without a redundant one", () => {
+  let count = 0;
+  assert(
+    property(smallProblems, (problem) => {
+      const solution = solve(problem);
+      if (solution.kind !== "unsolvable") return;
+      count++;
+      checkExplanation(formatExplanation(solution.explanation, { all: true }), problem);
+    }),
+    { numRuns: 3_000 },
+  );
+  expect(count).toBeGreaterThan(1_000);
+});
+
+/** A problem for sentences that are false or prove nothing. */
+const INSTALLED: SolverCase = {
+  name: "installed",
+  source: "",
+  wanted: { a: [{ version: "1.0.0", requires: [{ package: { name: "b", versionRange: ">=2.0.0" } }] }] },
+  installed: { b: [{ version: "1.0.0", apis: ["g.example.com/v1/K"] }] },
+  offered: { c: [{ version: "1.0.0" }] },
+};
+
+test.for([
+  ["b is wanted as 1.0.0", "another role"],
+  ["b 2.0.0 is installed", "another version"],
+  ["b 1.0.0 is installed and can only change to 2.0.0", "no b 2.0.0"],
+  ['a 1.0.0 requires package "c" >=2.0.0', "does not require"],
+  ['a 1.1.0 requires package "b" >=2.0.0', "no a 1.1.0"],
+  ['a 1.0.0 requires package "b" >=2.0.0, which no selected catalog has', "a bundle meets it"],
+  ['catalog "x" has only c 2.0.0', "no c 2.0.0"],
+  ['catalog "y" has only c 1.0.0', "does not have the version"],
+  ['no selected catalog has package "c"', "the package exists"],
+  ["a 1.0.0 provides API g.example.com/v1 K, which can have only one provider", "does not provide"],
+  ['API g.example.com/v1 K is provided by b 1.0.0, but already belongs to "x"', "does not belong"],
+  ["c 1.0.0 is nice", "unknown form"],
+  ['a 1.0.0 requires package "b" >=2.0.0', "do not exclude every solution"],
+] as const)("checkExplanation rejects the sentence %j", ([sentence, why]) => {
+  expect(() => checkExplanation([sentence], buildSolverProblem(INSTALLED))).toThrow(why);
+});
+
+test("checkExplanation rejects a redundant sentence", () => {
+  const needed = ['a 1.0.0 requires package "b" >=2.0.0', "b 1.0.0 is installed"];
+  const problem = buildSolverProblem(INSTALLED);
+  expect(formatExplanation(explanationOf(problem))).toEqual(needed);
+  checkExplanation(needed, problem);
+  expect(() => checkExplanation([...needed, 'catalog "x" has only c 1.0.0'], problem)).toThrow("redundant");
+});
+
+function explanationOf(problem: SolverProblem): Explanation {
+  const solution = solve(problem);
+  if (solution.kind !== "unsolvable") throw new Error(solution.kind);
+  return solution.explanation;
+}
+
+test("an explanation lists the packages, bundles and constraints of each sentence", () => {
+  expect(explanationOf(buildSolverProblem(INSTALLED)).sentences).toEqual([
+    {
+      text: 'a 1.0.0 requires package "b" >=2.0.0',
+      kind: "requirement",
+      packages: ["a", "b"],
+      bundles: [{ packageName: "a", name: "a.v1.0.0", catalog: "x" }],
+      constraints: [{ kind: "package", text: 'package "b" >=2.0.0' }],
+    },
+    {
+      text: "b 1.0.0 is installed",
+      kind: "installed",
+      packages: ["b"],
+      bundles: [{ packageName: "b", name: "b.v1.0.0", catalog: "x" }],
+      constraints: [],
+    },
+  ]);
 });
 
 /** Returns packages that each require the next; the last requires a missing one. */
@@ -64,17 +138,28 @@ function brokenChain(length: number): SolverProblem {
 }
 
 test("explain finishes for a chain of thousands of packages", () => {
-  const solution = solve(brokenChain(20));
-  if (solution.kind !== "unsolvable") throw new Error(solution.kind);
-  const { sentences } = solution.explanation;
+  const explanation = explanationOf(brokenChain(20));
+  const { sentences } = explanation;
   expect(sentences).toHaveLength(39);
-  const lines = formatExplanation(solution.explanation);
+  const lines = formatExplanation(explanation);
   expect(lines).toEqual([
     '19 packages each require one of 19 packages: package "package1" >=1.0.0, package "package2" >=1.0.0, package "package3" >=1.0.0, package "package4" >=1.0.0 and 15 more',
     "the catalogs have only some bundles of 19 packages: package1, package2, package3, package4 and 15 more",
     'package19 1.0.0 requires package "package20" >=1.0.0, which no selected catalog has',
-    "38 sentences are not shown in full; --all shows them",
+    "38 reasons are not shown in full; --all shows them",
   ]);
-  const long = solve(brokenChain(5_000));
-  expect(long.kind === "unsolvable" && long.explanation.isMinimal).toBe(true);
+  expect(formatExplanation(explanation, { all: true })).toEqual(sentences.map(({ text }) => text));
+  const long = explanationOf(brokenChain(2_000));
+  expect(long.isMinimal).toBe(true);
+  expect(long.sentences).toHaveLength(3_999);
+});
+
+test("an explanation states that it may not be minimal when the search for redundant sentences exceeds its limit", () => {
+  const { units, served } = brokenChain(20);
+  const solution = solve({ units, served }, { maxSteps: 900 });
+  if (solution.kind !== "unsolvable") throw new Error(solution.kind);
+  expect(solution.explanation.isMinimal).toBe(false);
+  expect(formatExplanation(solution.explanation).at(-1)).toBe(
+    "some of these reasons may be redundant, because the search for redundant ones exceeded its limit",
+  );
 });

@@ -1,6 +1,6 @@
 import type { LeafConstraint } from "../constraint/constraint.ts";
 import { type FactGroup, findConflictingFacts } from "./conflictingFacts.ts";
-import { type Fact, getOfferKey, getPackageOfferKey, getUnitKey, listLeaves } from "./conflictReasons.ts";
+import { type Fact, getOfferKey, getPackageKey, listLeaves } from "./conflictReasons.ts";
 import { FactText } from "./factText.ts";
 import type { Offer } from "./offer.ts";
 import { type ExplanationSentence, type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
@@ -12,7 +12,8 @@ function getRequiredLeaf(fact: Fact | undefined): LeafConstraint | undefined {
 }
 
 /** A sentence of an explanation and its facts. */
-export interface Sentence extends ExplanationSentence {
+interface ProvenSentence {
+  readonly sentence: ExplanationSentence;
   readonly facts: readonly Fact[];
 }
 
@@ -27,7 +28,7 @@ export function explain(
   offer: Offer,
   bundles: readonly SolverBundle[],
   maxSteps: number,
-): { readonly sentences: readonly Sentence[]; readonly isMinimal: boolean } {
+): { readonly sentences: readonly ProvenSentence[]; readonly isMinimal: boolean } {
   const { groups, isMinimal } = findConflictingFacts(problem, offer, bundles, maxSteps);
   offer.spend = () => {};
   return { sentences: new ExplanationOrder(problem, offer, groups).build(), isMinimal };
@@ -43,7 +44,7 @@ class ExplanationOrder {
   readonly #uses = new Map<string, number>();
   /** Requirement keys by package. */
   readonly #requirements: ReadonlyMap<string, readonly string[]>;
-  readonly #sentences: Sentence[] = [];
+  readonly #sentences: ProvenSentence[] = [];
 
   constructor(problem: SolverProblem, offer: Offer, groups: ReadonlyMap<string, FactGroup>) {
     this.#units = sortDecidedUnits(problem.units);
@@ -54,17 +55,17 @@ class ExplanationOrder {
     );
     const byPackage = Map.groupBy(required, ({ packageName }) => packageName);
     this.#requirements = new Map([...byPackage].map(([name, keys]) => [name, keys.map(({ key }) => key)]));
-    this.#text = new FactText(this.#offer, groups);
+    this.#text = new FactText(problem, this.#offer, groups);
     for (const [first] of groups.values())
       for (const key of first?.kind === "requirement"
-        ? new Set([...listLeaves(first.requirement)].map(({ leaf }) => getOfferKey(leaf)))
+        ? new Set([...listLeaves(first.requirement)].flatMap(({ leaf, side }) => (side === "holds" ? [getOfferKey(leaf)] : [])))
         : [])
         this.#uses.set(key, (this.#uses.get(key) ?? 0) + 1);
   }
 
-  build(): Sentence[] {
+  build(): ProvenSentence[] {
     // Packages that could meet a reported requirement are appended while iterating.
-    const next = new Set(this.#units.map(({ packageName }) => packageName).filter((name) => this.#left.has(getUnitKey(name))));
+    const next = new Set(this.#units.map(({ packageName }) => packageName).filter((name) => this.#left.has(getPackageKey(name))));
     for (const name of next) for (const other of this.#visit(name)) next.add(other);
     for (const name of this.#requirements.keys()) this.#visit(name);
     for (const facts of this.#left.values()) this.#addSentence(this.#text.of(facts), facts);
@@ -76,7 +77,7 @@ class ExplanationOrder {
     const [first] = facts;
     if (!first) return;
     const kind = first.kind === "unit" ? getPresence(first.unit) : isMissing ? "missing" : first.kind;
-    this.#sentences.push({ text, kind, ...this.#text.subjectOf(facts), facts });
+    this.#sentences.push({ sentence: { text, kind, ...this.#text.subjectOf(facts) }, facts });
   }
 
   #take(key: string): FactGroup {
@@ -85,15 +86,24 @@ class ExplanationOrder {
     return facts;
   }
 
-  /** Explains why a package is needed, unless a requirement shows it, and what it requires. @returns packages that could satisfy the requirements */
+  /**
+   * Explains why a package is present, unless a requirement of its bundles shows it, and what it requires.
+   * @returns packages that could satisfy the requirements
+   */
   #visit(packageName: string): string[] {
-    const standing = this.#take(getUnitKey(packageName));
-    const keys = this.#requirements.get(packageName)?.filter((key) => this.#left.has(key)) ?? [];
-    const carrier = keys.find((key) => coversUnit(this.#left.get(key) ?? [], this.#offer.units.get(packageName)));
-    const [first] = standing;
-    if (carrier === undefined && first?.kind === "unit")
-      this.#addSentence(this.#text.unit(first.unit), [...standing, ...this.#take(getPackageOfferKey(packageName))]);
-    return keys.flatMap((key) => this.#explainRequirement(this.#take(key), key === carrier ? standing : []));
+    const unit = this.#offer.units.get(packageName);
+    const key = getPackageKey(packageName);
+    const standing = unit && unit.kind !== "offered" ? this.#take(key) : [];
+    const keys = this.#requirements.get(packageName)?.filter((other) => this.#left.has(other)) ?? [];
+    const carrier = this.#findCarrier(packageName);
+    if (carrier === undefined) this.#addSentence(this.#text.of(standing), standing);
+    return keys.flatMap((other) => this.#explainRequirement(this.#take(other), other === carrier ? standing : []));
+  }
+
+  /** Returns the key of the first unreported requirement that shows that a wanted or installed package is present. */
+  #findCarrier(packageName: string): string | undefined {
+    const unit = this.#offer.units.get(packageName);
+    return this.#requirements.get(packageName)?.find((key) => coversUnit(this.#left.get(key) ?? [], unit));
   }
 
   /** Explains a requirement and lists the packages that could satisfy it. @returns those packages */
@@ -112,14 +122,11 @@ class ExplanationOrder {
     return [...meeting, ...leaves.flatMap((other) => (other.kind === "package" ? [other.packageName] : []))];
   }
 
-  /**
-   * Explains which bundles meet a leaf. For a wanted or installed package, the sentence lists its possible versions, which implies that it is
-   * present.
-   */
+  /** Explains which bundles meet a leaf. For a wanted or installed package, the sentence shows that it is present too. */
   #explainOffer(leaf: LeafConstraint): void {
+    if (leaf.kind === "package" && this.#findCarrier(leaf.packageName) !== undefined) return;
     const facts = this.#take(getOfferKey(leaf));
-    const standing = facts.length > 0 && leaf.kind === "package" ? this.#take(getUnitKey(leaf.packageName)) : [];
-    this.#addSentence(this.#text.of(facts), [...facts, ...standing]);
+    this.#addSentence(this.#text.of(facts), facts);
   }
 }
 
@@ -129,5 +136,7 @@ function getPresence({ kind }: Unit): "wanted" | "installed" {
 
 /** Reports whether the group is about all candidates of a wanted package, or about an installed package that cannot change. */
 function coversUnit(facts: FactGroup, unit: Unit | undefined): boolean {
-  return unit !== undefined && facts.length === unit.candidates.length && (unit.kind === "wanted" || facts.length === 1);
+  if (!unit || unit.kind === "offered") return false;
+  const bundles = new Set(facts.map((fact) => (fact.kind === "requirement" ? fact.bundle : undefined)));
+  return bundles.size === unit.candidates.length && (unit.kind === "wanted" || bundles.size === 1);
 }

@@ -14,12 +14,13 @@ const IS_PARTIAL = "some of these reasons may be redundant, because the search f
 /**
  * Formats an explanation, one line each. A large explanation is shortened to at most 12 lines: sentences of one kind become one line, such as `9
  * packages each require one of 8 APIs: …`, and a line states how many reasons are not shown. A line has at most 400 characters.
- * @param options with `all`, every sentence is a line
+ * @param options with `all`, every sentence is a line, in full
  */
 export function formatExplanation({ sentences, isMinimal }: Explanation, { all = false }: { readonly all?: boolean } = {}): string[] {
   const note = isMinimal ? [] : [IS_PARTIAL];
   const room = MAX_LINES - note.length;
-  if (all || sentences.length <= room) return [...sentences.map(({ text }) => truncate(text, MAX_LENGTH)), ...note];
+  if (all) return [...sentences.map(({ text }) => text), ...note];
+  if (sentences.length <= room) return [...sentences.map(({ text }) => truncate(text, MAX_LENGTH)), ...note];
   const grouped = summarize(sentences, room - 1);
   const shown = grouped.slice(0, room - 1);
   const hidden = sentences.length - shown.filter(({ isFull }) => isFull).length;

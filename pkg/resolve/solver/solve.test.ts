@@ -1,6 +1,7 @@
 import { assert, integer, property, tuple } from "fast-check";
 import { expect, test } from "vitest";
 import { loadCases } from "../../../test/support/caseFiles.ts";
+import { checkExplanation } from "../../../test/support/explanationClaims.ts";
 import { buildSolverProblem, type SolverCase, statedChoice } from "../../../test/support/solverCases.ts";
 import { api, smallProblems } from "../../../test/support/solverProblems.ts";
 import { findBestSolution, isConsistent, listSolutions } from "../../../test/support/solverReference.ts";
@@ -26,6 +27,7 @@ test.for(cases)("$name", (given) => {
   if (solution.kind !== "solved") {
     if (solution.kind === "undecided") throw new Error(`undecided after ${solution.steps} steps`);
     expect(formatExplanation(solution.explanation, { all: true })).toEqual(sentences);
+    checkExplanation(sentences ?? [], problem);
   } else {
     expect(statedChoice(solution.chosen)).toEqual(want);
     expect(isConsistent(new Set(solution.chosen.values()), problem.served)).toBe(true);
@@ -59,7 +61,7 @@ test("solve returns the solution that the preference rules select among all sets
 test("solve does not depend on the order of offered packages, their bundles and installed packages", () => {
   assert(
     property(smallProblems, integer(), (problem, seed) => {
-      const shuffled = { units: shuffledUnits(problem.units, seed), served: problem.served.toReversed() };
+      const shuffled = { ...problem, units: shuffledUnits(problem.units, seed), served: problem.served.toReversed() };
       expect(comparable(solve(shuffled))).toEqual(comparable(solve(problem)));
     }),
     { numRuns: 1_000 },

@@ -143,5 +143,5 @@ export function solve(problem: SolverProblem, { maxSteps = MAX_STEPS }: SolveOpt
 
 function explainWithoutFacts(...args: Parameters<typeof explain>): Explanation {
   const { sentences, isMinimal } = explain(...args);
-  return { sentences: sentences.map(({ facts: _, ...sentence }) => sentence), isMinimal };
+  return { sentences: sentences.map(({ sentence }) => sentence), isMinimal };
 }
