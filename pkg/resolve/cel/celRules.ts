@@ -5,7 +5,7 @@ import type { CelCompiler, CelRule } from "../constraint/constraint.ts";
 import { RuleCompiler } from "./evaluator.ts";
 import { Meter } from "./meter.ts";
 import { parseRule } from "./ruleText.ts";
-import { type Expr, TypeCheckError, TypeChecker } from "./typeChecker.ts";
+import { type Conversions, type Expr, TypeCheckError, TypeChecker } from "./typeChecker.ts";
 import { Failure, type Result } from "./values.ts";
 
 /** The result of a rule for the properties of one bundle. */
@@ -141,8 +141,8 @@ export class CelRules implements CelCompiler {
   #compileNew(text: string): CompiledOrFault {
     try {
       const { expr, locate } = parseRule(text);
-      checkTypes(expr, locate);
-      return { rule: new CompiledRule(this.#compiler.compile(expr), this.#meter, this.#allowance) };
+      const conversions = checkTypes(expr, locate);
+      return { rule: new CompiledRule(this.#compiler.compile(expr, conversions), this.#meter, this.#allowance) };
     } catch (err) {
       return { fault: `cannot compile the CEL rule: ${getErrorMessage(err).replace(/^<input>:(\d+):(\d+): /, "line $1, column $2: ")}` };
     }
@@ -150,9 +150,9 @@ export class CelRules implements CelCompiler {
 }
 
 /** @throws Error with the position of a type error */
-function checkTypes(expr: Expr, locate: (expression: bigint) => string): void {
+function checkTypes(expr: Expr, locate: (expression: bigint) => string): Conversions {
   try {
-    new TypeChecker().checkRule(expr);
+    return new TypeChecker().checkRule(expr);
   } catch (err) {
     if (!(err instanceof TypeCheckError)) throw err;
     throw new Error(`${locate(err.expression)}${err.message}`, { cause: err });

@@ -1,7 +1,7 @@
 import type { Property } from "../../fbc/types.ts";
 import { createFunctions, type RuleFunction } from "./functions.ts";
 import type { Meter } from "./meter.ts";
-import type { Call, Comprehension, Expr } from "./typeChecker.ts";
+import type { Call, Comprehension, Conversions, Expr } from "./typeChecker.ts";
 import { IDENTIFIERS } from "./types.ts";
 import { convertJson, Failure, getTypeName, isList, MapValue, type Result, TypeValue, Uint, type Value } from "./values.ts";
 
@@ -30,6 +30,7 @@ const PROPERTIES_SLOT = 0;
 export class RuleCompiler {
   readonly #functions = createFunctions();
   readonly #meter: Meter;
+  #conversions: Conversions = new Map();
   #nodes = 0;
   #slots = 0;
 
@@ -38,11 +39,12 @@ export class RuleCompiler {
   }
 
   /**
-   * Compiles a rule that a TypeChecker accepts. Its function returns a bool, or a failure.
+   * Compiles a rule that a TypeChecker accepts, with the conversions that it returns. The function returns a bool, or a failure.
    * @throws Error if the rule is too large
    */
-  compile(root: Expr): (properties: readonly Property[]) => Result {
+  compile(root: Expr, conversions: Conversions): (properties: readonly Property[]) => Result {
     this.#nodes = 0;
+    this.#conversions = conversions;
     this.#slots = PROPERTIES_SLOT + 1;
     const evaluate = this.#compile(root, new Map([["properties", PROPERTIES_SLOT]]), 0, 0);
     return (properties) => evaluate([this.#createProperties(properties)]);
@@ -78,7 +80,13 @@ export class RuleCompiler {
     };
   }
 
-  #compileKind({ exprKind }: Expr, inner: (part: Expr | undefined) => Evaluation, slots: Slots, depth: number, loops: number): Evaluation {
+  #compileKind(
+    { exprKind, id }: Expr,
+    inner: (part: Expr | undefined) => Evaluation,
+    slots: Slots,
+    depth: number,
+    loops: number,
+  ): Evaluation {
     switch (exprKind.case) {
       case "constExpr": {
         const value = toValue(exprKind.value);
@@ -96,7 +104,7 @@ export class RuleCompiler {
         };
       }
       case "callExpr":
-        return this.#compileCall(exprKind.value, inner);
+        return this.#compileCall(exprKind.value, id, inner);
       case "listExpr":
         return compileList(exprKind.value.elements.map(inner));
       case "structExpr":
@@ -109,7 +117,7 @@ export class RuleCompiler {
     }
   }
 
-  #compileCall({ function: name, target, args }: Call, inner: (part: Expr | undefined) => Evaluation): Evaluation {
+  #compileCall({ function: name, target, args }: Call, id: bigint, inner: (part: Expr | undefined) => Evaluation): Evaluation {
     const parts = (target ? [target, ...args] : args).map(inner);
     if (name === "_&&_") return compileLogic(parts, false);
     if (name === "_||_") return compileLogic(parts, true);
@@ -117,7 +125,8 @@ export class RuleCompiler {
     if (name === "@not_strictly_false") return (variables) => parts[0]?.(variables) !== false;
     const func = this.#functions.get(name);
     if (!func) throw new Error(`function '${name}' is not available`);
-    return this.#compileFunction(func, parts);
+    const accepted = this.#conversions.get(id);
+    return this.#compileFunction(accepted === undefined ? func : restrict(func, name, accepted), parts);
   }
 
   #compileFunction(func: RuleFunction, parts: readonly Evaluation[]): Evaluation {
@@ -180,6 +189,14 @@ export class RuleCompiler {
     (sum as Value[]).push(...added);
     return sum;
   }
+}
+
+/** Returns a conversion that accepts a value of one type. */
+function restrict(convert: RuleFunction, name: string, accepted: string): RuleFunction {
+  return (args, meter) => {
+    const type = getTypeName(args[0] ?? null);
+    return type === accepted ? convert(args, meter) : new Failure(`found no matching overload for '${name}' applied to '(${type})'`);
+  };
 }
 
 function compileName(name: string, slots: Slots): Evaluation {

@@ -100,7 +100,7 @@ function toUint(value: bigint): Result {
 }
 
 /** Reports whether two values are equal: numbers of different types by value, values of other different types never. */
-export function areEqual(left: Value, right: Value, meter: Meter): boolean {
+function areEqual(left: Value, right: Value, meter: Meter): boolean {
   if (left === null || right === null || typeof left === "boolean" || typeof right === "boolean") return left === right;
   if (isNumeric(left)) return isNumeric(right) && compareNumbers(left, right) === 0;
   if (typeof left === "string") {

@@ -43,8 +43,10 @@ function checkBrackets(text: string): void {
 /** Replaces comments with spaces, and moves spaces out of empty brackets, so that everything else keeps its position. @throws Error for an invalid escape */
 function adaptText(text: string): string {
   return text.replace(TOKEN, (token, ...rest) => {
-    const { comment, literal, empty } = rest.at(-1) as Partial<Record<string, string>>;
+    const { comment, raw, literal, empty } = rest.at(-1) as Partial<Record<string, string>>;
     if (literal !== undefined) checkEscapes(literal);
+    // The parser encodes the two halves of such a character separately.
+    if (/^[bB].*[\u{10000}-\u{10FFFF}]/su.test(raw ?? literal ?? "")) throw new Error("a bytes literal contains a character above U+FFFF");
     if (comment !== undefined) return " ".repeat(token.length);
     return empty === undefined ? token : `()${empty.slice(1, -1)}`;
   });

@@ -15,8 +15,16 @@ type Scope = ReadonlyMap<string, StaticType>;
 
 const { BOOL, BYTES, DOUBLE, DYN, INT, NULL, STRING, UINT } = SCALARS;
 const INT_BITS = 64;
+const CONVERSIONS: ReadonlySet<string> = new Set(["bool", "bytes", "double", "int", "string", "uint"]);
 /** Functions of times and durations. Properties contain neither, and time zones are expensive. */
 const TIME = /^(?:timestamp|duration|get(?:Date|Day|Full|Hours|Milli|Minutes|Month|Seconds)\w*)$/;
+
+/**
+ * The type of the value that a conversion accepts, by the id of its call; missing if it accepts every type. Where the type of a value is not known,
+ * such as that of `p.value["a"]`, cel-go binds it to that of the first conversion that is possible: `int(p.value["a"])` accepts an int only, while
+ * `int(p.value.a)` accepts a double.
+ */
+export type Conversions = ReadonlyMap<bigint, string>;
 
 /** A type error, with the id of the expression that causes it. */
 export class TypeCheckError extends Error {
@@ -36,12 +44,22 @@ export class TypeCheckError extends Error {
  */
 export class TypeChecker {
   readonly #unifier = new TypeUnifier();
+  readonly #conversions = new Map<bigint, string>();
+  /** Types of the variables that the rule uses, by the id of the use. */
+  readonly #variables = new Map<bigint, StaticType>();
   #hasLoop = false;
 
-  /** @throws TypeCheckError for undeclared names, unsuitable types and constants out of range. @throws Error if the result is not of type bool. */
-  checkRule(root: Expr): void {
+  /**
+   * Returns how the rule's conversions are evaluated.
+   * @throws TypeCheckError for undeclared names, unsuitable types and constants out of range. @throws Error if the result is not of type bool.
+   */
+  checkRule(root: Expr): Conversions {
     const type = this.#unifier.substitute(this.#check(root, IDENTIFIERS));
+    // cel-go takes such a variable for the name of a type.
+    for (const [id, variable] of this.#variables)
+      if (this.#unifier.substitute(variable).kind === "type") throw new TypeCheckError("a variable cannot be a type", id);
     if (type.kind !== "bool") throw new Error("the rule does not return a bool");
+    return this.#conversions;
   }
 
   #check(expr: Expr | undefined, scope: Scope): StaticType {
@@ -51,13 +69,13 @@ export class TypeChecker {
       case "constExpr":
         return getConstantType(exprKind.value, id);
       case "identExpr":
-        return lookUp(exprKind.value.name, scope, id);
+        return this.#lookUp(exprKind.value.name, scope, id);
       case "selectExpr":
         return this.#checkSelection(this.#check(exprKind.value.operand, scope), exprKind.value.testOnly, id);
       case "callExpr":
         return this.#checkCall(exprKind.value, scope, id);
       case "listExpr":
-        return createListType(this.#join(exprKind.value.elements.map((element) => this.#check(element, scope))));
+        return this.#checkList(exprKind.value.elements, scope);
       case "structExpr":
         return this.#checkMap(exprKind.value, scope, id);
       case "comprehensionExpr":
@@ -66,6 +84,14 @@ export class TypeChecker {
       default:
         throw new TypeCheckError("unknown kind of expression", id);
     }
+  }
+
+  #lookUp(name: string, scope: Scope, id: bigint): StaticType {
+    const plain = name.replace(/^\./, "");
+    const type = scope.get(plain);
+    if (!type) throw new TypeCheckError(formatUndeclared(name), id);
+    if (type !== IDENTIFIERS.get(plain)) this.#variables.set(id, type);
+    return type;
   }
 
   #checkSelection(operand: StaticType, isTest: boolean, id: bigint): StaticType {
@@ -79,22 +105,25 @@ export class TypeChecker {
 
   #checkMap(map: Extract<Expr["exprKind"], { case: "structExpr" }>["value"], scope: Scope, id: bigint): StaticType {
     if (map.messageName !== "") throw new TypeCheckError(formatUndeclared(map.messageName), id);
-    const [keys, values]: [StaticType[], StaticType[]] = [[], []];
+    let keys: StaticType | undefined;
+    let values: StaticType | undefined;
     for (const { keyKind, value } of map.entries) {
-      keys.push(this.#check(keyKind.case === "mapKey" ? keyKind.value : undefined, scope));
-      values.push(this.#check(value, scope));
+      keys = this.#join(keys, this.#check(keyKind.case === "mapKey" ? keyKind.value : undefined, scope));
+      values = this.#join(values, this.#check(value, scope));
     }
-    return createMapType(this.#join(keys), this.#join(values));
+    return createMapType(keys ?? this.#unifier.createVariable(), values ?? this.#unifier.createVariable());
   }
 
-  /** Returns the type of the members of a list or map; `dyn` if they have different types. */
-  #join(types: readonly StaticType[]): StaticType {
-    const [first, ...rest] = types;
-    if (!first) return this.#unifier.createVariable();
-    return rest.reduce(
-      (joined, type) => (this.#unifier.isAssignable([joined], [type]) ? this.#unifier.generalize(joined, type) : DYN),
-      first,
-    );
+  #checkList(elements: readonly Expr[], scope: Scope): StaticType {
+    let joined: StaticType | undefined;
+    for (const element of elements) joined = this.#join(joined, this.#check(element, scope));
+    return createListType(joined ?? this.#unifier.createVariable());
+  }
+
+  /** Returns the type of members of two types; `dyn` if they are different. */
+  #join(joined: StaticType | undefined, type: StaticType): StaticType {
+    if (!joined) return type;
+    return this.#unifier.isAssignable([joined], [type]) ? this.#unifier.generalize(joined, type) : DYN;
   }
 
   #checkCall({ function: name, target, args }: Call, scope: Scope, id: bigint): StaticType {
@@ -106,16 +135,19 @@ export class TypeChecker {
     // The parser joins `a && b && c` into one call.
     if ((name === "_&&_" || name === "_||_") && !target) return this.#checkOperands(types, args);
     let result: StaticType | undefined;
+    const accepted: StaticType[] = [];
     for (const overload of overloads) {
       if (overload.isMethod !== (target !== undefined) || (!this.#hasLoop && MIXED_COMPARISONS.has(overload))) continue;
       const [returned = DYN, ...parameters] = this.#unifier.instantiate([overload.result, ...overload.parameters]);
       if (!this.#unifier.isAssignable(types, parameters)) continue;
+      accepted.push(...overload.parameters);
       const found = this.#unifier.substitute(returned);
       if (!result) result = found;
       else if (!isDynamic(result) && !this.#unifier.isSame(found, result)) result = DYN;
     }
     if (result) {
       if (name === "_[_]") checkIndex(args[1], scope);
+      if (CONVERSIONS.has(name) && accepted.length === 1) this.#conversions.set(id, accepted[0]?.kind ?? "");
       return result;
     }
     const texts = types.map((type) => formatType(closeType(this.#unifier.substitute(type))));
@@ -188,12 +220,6 @@ function getConstantType({ constantKind }: Constant, id: bigint): StaticType {
     default:
       throw new TypeCheckError("unknown kind of constant", id);
   }
-}
-
-function lookUp(name: string, scope: Scope, id: bigint): StaticType {
-  const type = scope.get(name.replace(/^\./, ""));
-  if (!type) throw new TypeCheckError(formatUndeclared(name), id);
-  return type;
 }
 
 function formatUndeclared(name: string): string {
