@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
+import { type CelVerdict, judgeRule } from "../../../test/support/celVerdict.ts";
 import type { Property } from "../../fbc/types.ts";
 import { keepNumberTokens } from "../../golang/json.ts";
 import { CelRules } from "./celRules.ts";
@@ -8,22 +9,27 @@ import { Failure } from "./values.ts";
 
 interface RuleCase extends CaseHead {
   properties?: Property[];
-  rules: { rule: string; holds?: boolean; failure?: string; fault?: string }[];
+  /** A rule has the properties of its case, unless it has its own. */
+  rules: { rule: string; properties?: Property[]; holds?: boolean; failure?: string; fault?: string; verdict?: CelVerdict }[];
 }
 
 const MOST = 50_000;
 
 describe.for(loadCases<RuleCase>("cel"))("$name", ({ properties = [], rules }) => {
-  test.for(rules)("$rule", ({ rule, holds, failure, fault }) => {
+  test.for(rules)("$rule", ({ rule, properties: own = properties, holds, failure, fault, verdict }) => {
     const cel = new CelRules();
+    if (verdict !== undefined) {
+      expect(judgeRule(cel, rule, own)).toBe(verdict);
+      return;
+    }
     if (fault !== undefined) {
       expect(() => cel.compile(rule)).toThrow(`cannot compile the CEL rule: ${fault}`);
       return;
     }
-    const { steps, ...got } = cel.compiled(rule).evaluate(properties);
+    const { steps, ...got } = cel.compiled(rule).evaluate(own);
     expect(got).toEqual(failure === undefined ? { holds } : { holds, failure });
     expect(steps).toBeLessThan(1_000);
-    expect(cel.compile(rule)(properties)).toBe(holds);
+    expect(cel.compile(rule)(own)).toBe(holds);
   });
 });
 
