@@ -5,6 +5,7 @@ import type { PackageContent } from "../../fbc/types.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
 import type { BundleConstraint } from "../../resolve/constraint/constraint.ts";
 import { isDependency, toProvider } from "../../resolve/constraint/parse.ts";
+import { StepBudget } from "../../resolve/constraint/stepBudget.ts";
 import type { AvailableBundle } from "../../resolve/dependencies/bundleIndex.ts";
 import {
   type DependencyConflict,
@@ -68,6 +69,8 @@ interface ChoiceRequest {
   /** The conflicts of rejected candidates. */
   readonly conflicts: ReadonlyMap<Candidate, DependencyConflict>;
   readonly signal: AbortSignal;
+  /** The CEL rules of all steps of the choice together are limited. */
+  readonly budget: StepBudget;
 }
 
 /**
@@ -112,7 +115,8 @@ export class DependencyChoice {
 
   /**
    * Chooses the best candidate whose dependencies are satisfied.
-   * @param catalogs the catalogs that the extension selects. @throws as `InstallContextReader.read`.
+   * @param catalogs the catalogs that the extension selects. @throws as `InstallContextReader.read`. @throws StepLimitError if the
+   * CEL rules of the bundles take too many steps.
    */
   async choose(
     extension: ClusterExtension,
@@ -150,9 +154,10 @@ export class DependencyChoice {
       if (conflict) conflicts.set(candidate, conflict);
       return conflict && formatDependencyConflict(conflict);
     };
-    const installable = constraints.bounded(() => filterAll(filtered, check));
+    const budget = new StepBudget();
+    const installable = constraints.bounded(() => filterAll(filtered, check), budget);
     if (conflicts.size === 0) return { resolution: chooseBest(installable) };
-    const choice = { extension, filtered, catalogs, context, conflicts, signal };
+    const choice = { extension, filtered, catalogs, context, conflicts, signal, budget };
     return extension.spec.dependencies?.policy === "Install" ? this.#install(choice) : this.#require(choice, installable);
   }
 
@@ -164,7 +169,7 @@ export class DependencyChoice {
     const { candidate, result } = best;
     const reachable = await this.#readIndex(choice, [candidate]);
     const conflict = choice.conflicts.get(candidate);
-    const hint = this.#options.constraints.bounded(() => this.#findHint(candidate, result, choice, reachable));
+    const hint = this.#options.constraints.bounded(() => this.#findHint(candidate, result, choice, reachable), choice.budget);
     const clauses = conflict ? formatHint(conflict, hint, reachable.unavailable) : [best.clause];
     return { resolution, rejected: this.#rejectedBundle(candidate, clauses, choice) };
   }
@@ -185,7 +190,7 @@ export class DependencyChoice {
       needs.set(candidate, hint.bundles);
       return undefined;
     };
-    const installable = this.#options.constraints.bounded(() => filterAll(filtered, check));
+    const installable = this.#options.constraints.bounded(() => filterAll(filtered, check), choice.budget);
     const resolution = chooseBest(installable);
     const best = findBestRejected(resolution, installable.results);
     const chosen = [...needs].find(([{ bundle }]) => resolution.kind === "resolved" && bundle === resolution.bundle);
@@ -248,14 +253,17 @@ export class DependencyChoice {
    * Reads catalogs for the constraints of the candidates, and for those of installed bundles that a candidate would
    * break.
    */
-  #readIndex({ catalogs, filtered, context, conflicts, signal }: ChoiceRequest, candidates: readonly Candidate[]): Promise<ReachableIndex> {
+  #readIndex(
+    { catalogs, filtered, context, conflicts, signal, budget }: ChoiceRequest,
+    candidates: readonly Candidate[],
+  ): Promise<ReachableIndex> {
     const { constraints, indexes } = this.#options;
     const breaks = candidates.some((candidate) => conflicts.get(candidate)?.kind === "breaks");
     const constraintsToMeet = [
       ...candidates.flatMap(({ bundle }) => constraints.read(bundle).constraints),
       ...(breaks ? context.peers.flatMap(({ declared }) => declared.constraints) : []),
     ];
-    return indexes.read(catalogs, constraintsToMeet, new Set([filtered.query.packageName]), signal);
+    return indexes.read(catalogs, constraintsToMeet, new Set([filtered.query.packageName]), signal, budget);
   }
 }
 
@@ -298,19 +306,23 @@ export class CatalogIndexReader {
     this.#options = options;
   }
 
-  /** @param settled packages that are not searched because their bundle is already determined. */
+  /**
+   * @param settled packages that are not searched because their bundle is already determined.
+   * @throws StepLimitError if the CEL rules of the bundles exceed `budget`.
+   */
   async read(
     clusterCatalogs: readonly ClusterCatalog[],
     unmet: readonly BundleConstraint[],
     settled: ReadonlySet<string>,
     signal: AbortSignal,
+    budget: StepBudget,
   ): Promise<ReachableIndex> {
     const { indexes, constraints } = this.#options;
     const reads = await indexes.read(clusterCatalogs, signal);
     const unavailable = reads.flatMap((one) => (one.unavailable === undefined ? [] : [{ name: one.name, unavailable: one.unavailable }]));
     const catalogs = reads.flatMap(({ name, priority, index }): IndexedCatalog[] => (index ? [{ catalog: name, priority, index }] : []));
     if (catalogs.some(({ index }) => index.mentionsCel)) await constraints.prepareCel();
-    const reached = await constraints.inTurns(findReachablePackages(unmet, catalogs, constraints.read, settled), signal);
+    const reached = await constraints.inTurns(findReachablePackages(unmet, catalogs, constraints.read, settled), signal, budget);
     const packages = new Set([...reached.packages].filter(canBeNamed));
     const contents = await this.#contents(clusterCatalogs, [...packages], catalogs, signal);
     const getPackage = (catalog: string, packageName: string): PackageContent | undefined => contents.get(`${catalog}/${packageName}`);

@@ -3,6 +3,7 @@ import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { type CelVerdict, judgeRule } from "../../../test/support/celVerdict.ts";
 import type { Property } from "../../fbc/types.ts";
 import { keepNumberTokens } from "../../golang/json.ts";
+import { StepBudget } from "../constraint/stepBudget.ts";
 import { CelRules } from "./celRules.ts";
 import { estimatePatternSize } from "./functions.ts";
 import { Failure } from "./values.ts";
@@ -23,13 +24,13 @@ describe.for(loadCases<RuleCase>("cel"))("$name", ({ properties = [], rules }) =
       return;
     }
     if (fault !== undefined) {
-      expect(() => cel.compile(rule)).toThrow(`cannot compile the CEL rule: ${fault}`);
+      expect(() => cel.compile(rule, "b.v1")).toThrow(`cannot compile the CEL rule: ${fault}`);
       return;
     }
     const { steps, ...got } = cel.compiled(rule).evaluate(own);
     expect(got).toEqual(failure === undefined ? { holds } : { holds, failure });
     expect(steps).toBeLessThan(1_000);
-    expect(cel.compile(rule)(own)).toBe(holds);
+    expect(cel.compile(rule, "b.v1")(own)).toBe(holds);
   });
 });
 
@@ -97,7 +98,7 @@ describe("rules that would take too long are stopped", () => {
 
   test("CelRules evaluates later rules when earlier rules are rejected", () => {
     const cel = new CelRules();
-    expect(cel.compile("properties.all(p, properties.all(q, true))")(many)).toBe(false);
+    expect(cel.compile("properties.all(p, properties.all(q, true))", "b.v1")(many)).toBe(false);
     expect(cel.compiled("properties.exists(p, p.type == 't5' && p.value.a == 5)").evaluate(many)).toEqual({ holds: true, steps: 1_074 });
   });
 
@@ -123,7 +124,7 @@ describe("CelRules rejects rules that are too large", () => {
       "loops over lists are nested deeper than 3 levels",
     ],
   ] as [string, string][])("$0: $1", ([rule, reason]) => {
-    expect(() => new CelRules().compile(rule)).toThrow(reason);
+    expect(() => new CelRules().compile(rule, "b.v1")).toThrow(reason);
   });
 });
 
@@ -137,10 +138,10 @@ test("CelRules compiles a rule once and caches its result for the same propertie
   const rule = cel.compiled("properties.size() == 1");
   expect(cel.compiled("properties.size() == 1")).toBe(rule);
   const properties: Property[] = [{ type: "a", value: 1 }];
-  expect(rule.holds(properties)).toBe(true);
+  expect(rule.evaluateOnce(properties)).toMatchObject({ holds: true });
   properties.push({ type: "b", value: 1 });
-  expect(rule.holds(properties)).toBe(true);
-  expect(rule.holds([...properties])).toBe(false);
+  expect(rule.evaluateOnce(properties)).toMatchObject({ holds: true });
+  expect(rule.evaluateOnce([...properties])).toMatchObject({ holds: false });
 });
 
 test("CelRules removes the least recently used rule when more than 256 rules are cached", () => {
@@ -156,6 +157,19 @@ test("CelRules removes the least recently used rule when more than 256 rules are
 test("CelRules evaluates a number whose original text is preserved as a number", () => {
   const text = '{"properties": [{"type": "olm.maxOpenShiftVersion", "value": 4.10}]}';
   const { properties } = keepNumberTokens(JSON.parse(text), text) as { properties: Property[] };
-  expect(new CelRules().compile("properties[0].value == 4.1")(properties)).toBe(true);
-  expect(new CelRules().compile("properties[0].value == 7")([{ type: "a", value: 7n }])).toBe(true);
+  expect(new CelRules().compile("properties[0].value == 4.1", "b.v1")(properties)).toBe(true);
+  expect(new CelRules().compile("properties[0].value == 7", "b.v1")([{ type: "a", value: 7n }])).toBe(true);
+});
+
+test("CelRules charges the same steps when a result is known, and nothing outside of charged work", () => {
+  const cel = new CelRules();
+  const holds = cel.compile("properties.exists(p, p.type == 'a')", "b.v1");
+  const properties: Property[] = [{ type: "a", value: 1 }];
+  expect(holds(properties)).toBe(true);
+  const spent = [new StepBudget(), new StepBudget()].map((budget) => {
+    expect(cel.charge(budget, () => holds(properties))).toBe(true);
+    return budget.spent;
+  });
+  expect(spent[0]).toBeGreaterThan(0);
+  expect(spent[1]).toBe(spent[0]);
 });

@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import type { CelCompiler, CelRule } from "../constraint/constraint.ts";
+import type { StepBudget } from "../constraint/stepBudget.ts";
 import { RuleCompiler } from "./evaluator.ts";
 import { Meter } from "./meter.ts";
 import { parseRule } from "./ruleText.ts";
@@ -17,55 +18,25 @@ interface Evaluation {
   readonly failure?: string;
 }
 
-/** Steps that all further evaluations may take in total. */
-class Allowance {
-  #left = Number.POSITIVE_INFINITY;
-  #wasRefused = false;
-
-  get wasRefused(): boolean {
-    return this.#wasRefused;
-  }
-
-  grant(steps: number): void {
-    this.#left = steps;
-    this.#wasRefused = false;
-  }
-
-  admits(): boolean {
-    if (this.#left <= 0) this.#wasRefused = true;
-    return this.#left > 0;
-  }
-
-  settle(steps: number): void {
-    this.#left -= steps;
-  }
-}
-
 /** A compiled rule that can be evaluated any number of times. */
 class CompiledRule {
   readonly #evaluate: (properties: readonly Property[]) => Result;
   readonly #meter: Meter;
-  readonly #allowance: Allowance;
   /** Results for property lists that are still referenced. */
-  readonly #known = new WeakMap<readonly Property[], boolean>();
+  readonly #known = new WeakMap<readonly Property[], Pick<Evaluation, "holds" | "steps">>();
 
-  constructor(evaluate: (properties: readonly Property[]) => Result, meter: Meter, allowance: Allowance) {
+  constructor(evaluate: (properties: readonly Property[]) => Result, meter: Meter) {
     this.#evaluate = evaluate;
     this.#meter = meter;
-    this.#allowance = allowance;
   }
 
-  /**
-   * Reports whether the rule is true for `properties`, which must not change. False if there is no result, or if the meter rejects the evaluation.
-   */
-  holds(properties: readonly Property[]): boolean {
+  /** Evaluates the rule, or returns the cached result. The properties must not change. */
+  evaluateOnce(properties: readonly Property[]): Pick<Evaluation, "holds" | "steps"> {
     const known = this.#known.get(properties);
-    if (known !== undefined) return known;
-    if (!this.#allowance.admits()) return false;
+    if (known) return known;
     const { holds, steps } = this.evaluate(properties);
-    this.#allowance.settle(steps);
-    this.#known.set(properties, holds);
-    return holds;
+    this.#known.set(properties, { holds, steps });
+    return { holds, steps };
   }
 
   /** Evaluates the rule without the cache, and reports the steps. */
@@ -106,8 +77,8 @@ type CompiledOrFault = { readonly rule: CompiledRule } | { readonly fault: strin
  */
 export class CelRules implements CelCompiler {
   readonly #meter: Meter;
-  readonly #allowance = new Allowance();
   readonly #compiler: RuleCompiler;
+  #budget: StepBudget | undefined;
   readonly #kept = new LRUCache<string, CompiledOrFault>({ max: MAX_KEPT });
 
   /** @param most maximum number of steps of one evaluation */
@@ -116,17 +87,23 @@ export class CelRules implements CelCompiler {
     this.#compiler = new RuleCompiler(this.#meter);
   }
 
-  grant(steps: number): void {
-    this.#allowance.grant(steps);
+  charge<T>(budget: StepBudget, work: () => T): T {
+    const outer = this.#budget;
+    this.#budget = budget;
+    try {
+      return work();
+    } finally {
+      this.#budget = outer;
+    }
   }
 
-  get wasRefused(): boolean {
-    return this.#allowance.wasRefused;
-  }
-
-  compile(text: string): CelRule {
+  compile(text: string, bundle: string): CelRule {
     const rule = this.compiled(text);
-    return (properties) => rule.holds(properties);
+    return (properties) => {
+      const { holds, steps } = rule.evaluateOnce(properties);
+      this.#budget?.charge({ rule: text, bundle }, properties, steps);
+      return holds;
+    };
   }
 
   /** Compiles a rule, or returns the cached one. @throws Error as `compile` does */
@@ -142,7 +119,7 @@ export class CelRules implements CelCompiler {
     try {
       const { expr, locate } = parseRule(text);
       const conversions = checkTypes(expr, locate);
-      return { rule: new CompiledRule(this.#compiler.compile(expr, conversions), this.#meter, this.#allowance) };
+      return { rule: new CompiledRule(this.#compiler.compile(expr, conversions), this.#meter) };
     } catch (err) {
       return { fault: `cannot compile the CEL rule: ${getErrorMessage(err).replace(/^<input>:(\d+):(\d+): /, "line $1, column $2: ")}` };
     }
