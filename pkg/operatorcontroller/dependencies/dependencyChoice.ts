@@ -2,6 +2,7 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
 import { isDependency, toProvider } from "../../resolve/constraint/parse.ts";
+import { StepBudget } from "../../resolve/constraint/stepBudget.ts";
 import type { AvailableBundle } from "../../resolve/dependencies/bundleIndex.ts";
 import {
   type DependencyConflict,
@@ -100,7 +101,7 @@ export class DependencyChoice {
   /**
    * Chooses the best candidate whose dependencies are satisfied.
    * @param catalogs the catalogs that the extension selects.
-   * @throws as `InstallContextReader.read` and `DependencyPlanner`.
+   * @throws as `InstallContextReader.read` and `DependencyPlanner`; StepLimitError if the CEL rules of the bundles take too many steps.
    */
   async choose(
     extension: ClusterExtension,
@@ -110,7 +111,7 @@ export class DependencyChoice {
   ): Promise<DependencyResolution> {
     const { name } = extension.metadata;
     this.#waiting.add(name);
-    const chosen = await this.#choose({ extension, filtered, catalogs, signal });
+    const chosen = await this.#choose({ extension, filtered, catalogs, signal, budget: new StepBudget() });
     if (!chosen.rejected && !chosen.plan) this.#waiting.delete(name);
     return chosen;
   }
@@ -138,7 +139,7 @@ export class DependencyChoice {
       if (conflict) conflicts.set(candidate, conflict);
       return conflict && formatDependencyConflict(conflict);
     };
-    const installable = constraints.bounded(() => filterAll(filtered, check));
+    const installable = constraints.bounded(() => filterAll(filtered, check), subject.budget);
     if (conflicts.size === 0) return { resolution: chooseBest(installable) };
     const choice = { ...subject, context, conflicts };
     return mayPlan ? this.#toResolution(await this.#planner.plan(choice), choice) : this.#require(choice, installable);
@@ -152,7 +153,7 @@ export class DependencyChoice {
     const { candidate, result } = best;
     const reachable = await this.#planner.readIndex(choice, choice.context, [candidate]);
     const conflict = choice.conflicts.get(candidate);
-    const hint = this.#options.constraints.bounded(() => findCandidateHint(candidate, result, choice, reachable));
+    const hint = this.#options.constraints.bounded(() => findCandidateHint(candidate, result, choice, reachable), choice.budget);
     const clauses = conflict ? formatHint(conflict, hint, reachable.unavailable) : [best.clause];
     return { resolution, rejected: this.#toRejected(candidate, clauses, choice) };
   }
