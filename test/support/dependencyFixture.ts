@@ -4,6 +4,7 @@ import type { PackageContent, Property } from "../../pkg/fbc/types.ts";
 import { CatalogBundleIndexes } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
 import { CatalogPackages } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { CatalogIndexReader } from "../../pkg/operatorcontroller/dependencies/catalogIndexReader.ts";
+import type { ClusterApi } from "../../pkg/operatorcontroller/dependencies/clusterApis.ts";
 import { ConstraintCache } from "../../pkg/operatorcontroller/dependencies/constraintCache.ts";
 import { DependencyChoice } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
 import { InstallContextReader } from "../../pkg/operatorcontroller/dependencies/installContext.ts";
@@ -47,8 +48,8 @@ export interface DependencyWorld {
   catalogs?: Record<string, CatalogWorld>;
   /** By extension. */
   installed?: Record<string, InstalledFixture>;
-  /** Kinds that the cluster serves. */
-  served?: string[];
+  /** Kinds that the cluster serves, and the extensions that own them. */
+  served?: (string | { kind: string; extension: string })[];
   /** Extensions whose releases are still being read. */
   unread?: string[];
 }
@@ -117,7 +118,7 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
       list: () => Object.entries(installed).map(([extension, fixture]) => installedFrom(extension, fixture)),
       unread: () => unread,
     },
-    apis: { served: () => Promise.resolve(served.map((kind) => ({ gvk: toApi(kind), owner: undefined, resource: "" }))) },
+    apis: { served: () => Promise.resolve(served.map(servedFrom)) },
     constraints,
     extensions: { get: (name) => extensionFrom(name, installed[name]) },
     memory: { isUninstalling: () => false },
@@ -140,6 +141,12 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
     ),
     reads,
   };
+}
+
+function servedFrom(stated: string | { kind: string; extension: string }): ClusterApi {
+  if (typeof stated === "string") return { gvk: toApi(stated), owner: undefined, resource: "" };
+  const { kind, extension } = stated;
+  return { gvk: toApi(kind), owner: `ClusterExtension "${extension}"`, extension, resource: "" };
 }
 
 function extensionFrom(name: string, fixture: InstalledFixture | undefined): ClusterExtension | undefined {
