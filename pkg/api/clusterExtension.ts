@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { AvailableUpdates, BlockedUpdate, Inventory, KeptCrds, Plan, ProvidedApis } from "./clusterExtensionStatus.ts";
-import { CRD_UPGRADE_CHECKS, EXTENSION_NAME_MAX, MANAGED_ACCOUNT_PREFIX } from "./constants.ts";
+import { AvailableUpdates, BlockedUpdate, DependencyPlan, Inventory, KeptCrds, Plan, ProvidedApis } from "./clusterExtensionStatus.ts";
+import { ANNOTATION_APPROVE, CRD_UPGRADE_CHECKS, EXTENSION_NAME_MAX, MANAGED_ACCOUNT_PREFIX } from "./constants.ts";
 import { extensionConfig } from "./extensionConfig.ts";
 import { conditions, labelSelector } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
@@ -268,6 +268,12 @@ const dependencies = z
 Require and Install do not select versions that break a dependency of another installed bundle.`,
       ),
     template: template.optional(),
+    unneeded: z
+      .enum(["Keep", "Remove"])
+      .optional()
+      .describe(
+        "unneeded decides about ClusterExtensions that policy Install created, once no installed bundle needs them, for example after an upgrade: Keep (default) keeps them until this extension is deleted, Remove uninstalls them.",
+      ),
   })
   .describe("dependencies configures bundles that depend on other packages or APIs.");
 
@@ -374,6 +380,7 @@ Installed: a bundle is installed. Progressing: True if the desired state is reac
     availableUpdates: AvailableUpdates.optional(),
     blockedUpdate: BlockedUpdate.optional(),
     plan: Plan.optional(),
+    dependencyPlan: DependencyPlan.optional(),
     lastHandledReconcileAt: z
       .string()
       .max(64)
@@ -445,4 +452,9 @@ export function getNamespace({ spec, status }: Pick<ClusterExtension, "spec" | "
 export interface ClusterExtension extends KubeObject {
   spec: ClusterExtensionSpec;
   status?: ClusterExtensionStatus;
+}
+
+/** Reports whether the plan with this digest is approved. */
+export function isApproved({ metadata }: Readonly<ClusterExtension>, digest: string): boolean {
+  return metadata.annotations?.[ANNOTATION_APPROVE] === digest;
 }

@@ -1,5 +1,13 @@
 import * as z from "zod";
-import { AVAILABLE_UPDATES_MAX, INVENTORY_MAX, KEPT_CRDS_MAX, PLAN_FIELDS_MAX, PLAN_OBJECTS_MAX, PROVIDED_APIS_MAX } from "./constants.ts";
+import {
+  AVAILABLE_UPDATES_MAX,
+  INVENTORY_MAX,
+  KEPT_CRDS_MAX,
+  PLAN_FIELDS_MAX,
+  PLAN_MEMBERS_MAX,
+  PLAN_OBJECTS_MAX,
+  PROVIDED_APIS_MAX,
+} from "./constants.ts";
 
 const NAME_MAX = 256;
 const MESSAGE_MAX = 1_024;
@@ -141,3 +149,56 @@ export const Plan = z
   })
   .describe("plan is the installation or upgrade that waits for approval. Absent if nothing waits for approval.");
 export type Plan = z.input<typeof Plan>;
+
+const plannedBundle = {
+  bundle: z
+    .object({
+      name: z.string().max(NAME_MAX).describe("name is the name of the bundle."),
+      version: z.string().max(NAME_MAX).describe("version is the version of the bundle, including its release if it has one."),
+    })
+    .describe("bundle is the bundle to install."),
+  catalog: z.string().max(NAME_MAX).describe("catalog is the name of the ClusterCatalog."),
+  image: z.string().max(MESSAGE_MAX).optional().describe("image is the image reference of the bundle in the catalog."),
+  wave: z
+    .int()
+    .min(1)
+    .describe(
+      "wave is the position in the installation. The controller installs all bundles of a wave together, after those of earlier waves.",
+    ),
+};
+
+/** A plan to install a bundle and its dependencies, in a bounded form. */
+export const DependencyPlan = z
+  .object({
+    digest: z
+      .string()
+      .max(NAME_MAX)
+      .describe("digest identifies the plan. One approval of this digest approves the installation of all bundles of the plan."),
+    ...plannedBundle,
+    members: z
+      .array(
+        z
+          .object({
+            extension: z.string().max(NAME_MAX).describe("extension is the name of the ClusterExtension that installs the bundle."),
+            packageName: z.string().max(NAME_MAX).describe("packageName is the name of the package."),
+            ...plannedBundle,
+            created: z.boolean().optional().describe("created is true if policy Install creates the ClusterExtension for this plan."),
+            reason: z.string().max(MESSAGE_MAX).optional().describe("reason is the requirement that the bundle meets."),
+          })
+          .describe("One bundle."),
+      )
+      .max(PLAN_MEMBERS_MAX)
+      .describe(`members are the bundles to install with the bundle of this extension, at most ${PLAN_MEMBERS_MAX}.`),
+    failure: z
+      .object({
+        message: z.string().max(MESSAGE_MAX).describe("message explains what failed."),
+        attempts: z.int().min(1).describe("attempts is the number of failed attempts."),
+        retryAt: z.string().max(64).describe("retryAt is the time of the next attempt."),
+      })
+      .optional()
+      .describe("failure explains why the plan was rolled back."),
+  })
+  .describe(
+    "dependencyPlan is the installation or upgrade in progress of a bundle with missing dependencies. Until it is complete, each ClusterExtension in it resolves to the planned bundle. Absent if no dependencies are being installed.",
+  );
+export type DependencyPlan = z.input<typeof DependencyPlan>;

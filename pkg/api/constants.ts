@@ -175,6 +175,8 @@ export const PROVIDED_APIS_MAX = 100;
 export const AVAILABLE_UPDATES_MAX = 10;
 /** Maximum number of objects in status.plan. */
 export const PLAN_OBJECTS_MAX = 20;
+/** Maximum number of bundles in status.dependencyPlan, without that of the extension itself. */
+export const PLAN_MEMBERS_MAX = 100;
 /** Maximum number of fields per object in status.plan. */
 export const PLAN_FIELDS_MAX = 5;
 /** Maximum length of the name of a ClusterExtension: it is a label value (63) and the name of a Helm-like release (53). */

@@ -225,6 +225,11 @@ export const EVENTS = {
     on: EXTENSION,
     when: "No bundle can be installed: a dependency is missing, or a dependent would lose a dependency. The message lists bundles that provide it.",
   },
+  DependencyPlanned: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "Plan to install a bundle with its dependencies stored in the status. The message contains the bundles and, if the plan replaces an earlier one, the reason.",
+  },
   DependencyCreated: {
     type: "Normal",
     on: EXTENSION,
@@ -233,12 +238,12 @@ export const EVENTS = {
   DependencyRemoved: {
     type: "Normal",
     on: EXTENSION,
-    when: "Automatically created dependency of a deleted extension deleted too, because it has no other dependents.",
+    when: "Automatically created dependency uninstalled, because no extension needs it any longer.",
   },
   DependencyKept: {
     type: "Normal",
     on: EXTENSION,
-    when: "Automatically created dependency of a deleted extension kept, because another extension needs it.",
+    when: "Automatically created dependency kept, because another extension needs it.",
   },
   Retrying: {
     type: "Warning",

@@ -202,7 +202,7 @@ export class OperatorController {
    */
   async resolutionOf(name: string, signal: AbortSignal): Promise<ResolutionRecord | undefined> {
     const extension = this.#extensions.get(name);
-    const sources = { catalogs: this.#catalogs, contents: this.#contents, choice: this.#dependencies.choice };
+    const sources = { catalogs: this.#catalogs, contents: this.#contents, choice: this.#dependencies.choice.copy() };
     return extension && (await replayResolution(extension, sources, this.#options.clusterVersion.current(), signal));
   }
 
@@ -328,6 +328,7 @@ export class OperatorController {
       apis: this.#apis,
       choice: this.#dependencies.choice,
       created: this.#dependencies.created,
+      plans: this.#dependencies.plans,
       dependents: this.#dependencies.dependents,
       requeueAfter: (name, afterMs) => this.#queue.addAfter(name, afterMs),
       enqueueForCertificates: (name, inMs) => this.#certificateTimers.set(name, inMs),

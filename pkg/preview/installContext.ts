@@ -7,6 +7,7 @@ import type { Client } from "../kube/client.ts";
 import { getServedContent } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { type ClusterApi, ClusterApis } from "../operatorcontroller/dependencies/clusterApis.ts";
 import type { ConstraintCache } from "../operatorcontroller/dependencies/constraintCache.ts";
+import { DependencyPlans } from "../operatorcontroller/dependencies/dependencyPlans.ts";
 import { InstallContextReader } from "../operatorcontroller/dependencies/installContext.ts";
 import type { InstalledProvider } from "../operatorcontroller/releases/installedReleases.ts";
 import { mergeProvidedApis } from "../release/providedBundle.ts";
@@ -113,6 +114,10 @@ class InstalledLookup {
 export interface KnownInstallContext {
   /** The context of an empty cluster if `unknown` is set. */
   readonly installContext: InstallContextReader;
+  /** The plans in progress. */
+  readonly plans: DependencyPlans;
+  /** The extensions of the cluster, with the requested one. */
+  readonly extensions: { list(): readonly ClusterExtension[] };
   /** Why dependencies cannot be checked; absent if they can. */
   readonly unknown?: string;
   /** Missing parts of the context, one sentence each. */
@@ -154,7 +159,7 @@ export async function readInstallContext(sources: InstallContextSources): Promis
   const { client, options } = sources;
   if (client) return onCluster(sources, client);
   if (options.installedPackage.length === 0 && options.dependencyPolicy === undefined)
-    return { installContext: made(sources, NOTHING), unknown: NOT_SAID, gaps: [] };
+    return { ...made(sources, NOTHING), unknown: NOT_SAID, gaps: [] };
   const lookup = new InstalledLookup(sources);
   const found = await Promise.all(options.installedPackage.map((given) => lookup.stated(given)));
   return known(sources, { ...NOTHING, found });
@@ -199,27 +204,32 @@ async function known(sources: InstallContextSources, there: ClusterContents): Pr
   const missing = there.found.filter(({ isOffered }) => !isOffered).map(({ bundle }) => bundle);
   const named = missing.map(({ extension, name }) => `${goQuote(extension)} (bundle ${goQuote(name)})`);
   return {
-    installContext: made(sources, there, await new InstalledLookup(sources).own()),
+    ...made(sources, there, await new InstalledLookup(sources).own()),
     gaps: named.length > 0 ? [`dependencies of ClusterExtensions whose bundle no catalog contains: ${formatEnumeration(named)}`] : [],
   };
 }
 
 function unread(sources: InstallContextSources, reason: string): KnownInstallContext {
-  return { installContext: made(sources, NOTHING), unknown: NOT_READ, gaps: [reason] };
+  return { ...made(sources, NOTHING), unknown: NOT_READ, gaps: [reason] };
 }
 
 function made(
   { extension, constraints }: InstallContextSources,
   { extensions, found, served }: ClusterContents,
   own?: LookedUpBundle,
-): InstallContextReader {
+): Pick<KnownInstallContext, "installContext" | "plans" | "extensions"> {
   const all = new Map([...extensions, extension].map((one) => [one.metadata.name, one]));
   const bundles = [...(own ? [own] : []), ...found].map(({ bundle }) => bundle);
-  return new InstallContextReader({
-    installed: { list: () => bundles, unread: () => [] },
+  const installed = { list: () => bundles, unread: () => [] };
+  const byName = { list: () => [...all.values()], get: (name: string) => all.get(name) };
+  const installContext = new InstallContextReader({
+    installed,
     apis: { served: () => Promise.resolve(served) },
     constraints,
-    extensions: { get: (name) => all.get(name) },
+    extensions: byName,
     memory: { isUninstalling: (name) => all.get(name)?.metadata.deletionTimestamp !== undefined },
   });
+  const plans = new DependencyPlans({ extensions: byName, installed, enqueue: () => undefined });
+  for (const one of all.values()) plans.load(one);
+  return { installContext, plans, extensions: byName };
 }

@@ -1,6 +1,8 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
+import type { DependencyPlan } from "../api/clusterExtensionStatus.ts";
 import { systemClock } from "../async/clock.ts";
+import { KeyedLock } from "../async/keyedLock.ts";
 import { findSimilarNames } from "../fbc/summary/search.ts";
 import { goQuote } from "../golang/quote.ts";
 import { CatalogBundleIndexes } from "../operatorcontroller/catalogs/catalogBundleIndexes.ts";
@@ -98,7 +100,16 @@ class DependencyChecker {
     );
     const contents = new CatalogPackages({ packageContent: async (_base, ref, name) => (await whole.of(ref)).packageContent(name) });
     const reader = new CatalogIndexReader({ indexes, contents, constraints });
-    this.#choice = new DependencyChoice({ installContext: known.installContext, indexes: reader, constraints });
+    const { installContext, plans, extensions } = known;
+    this.#choice = new DependencyChoice({
+      installContext,
+      indexes: reader,
+      constraints,
+      plans,
+      extensions,
+      lock: new KeyedLock(),
+      enqueue: () => undefined,
+    });
   }
 
   async check(questioned: readonly CatalogCandidate[]): Promise<CheckedResolution> {
@@ -187,14 +198,20 @@ function ignoring(resolution: Resolution): CheckedResolution {
   return { resolution, notes, unjudged: [] };
 }
 
-function formatNotes({ resolution, pending, rejected }: DependencyResolution): string[] {
+/** Describes the bundles that are installed before a bundle and together with it, one sentence each. */
+function describePlan({ wave, members }: DependencyPlan): string[] {
+  const format = (list: DependencyPlan["members"]): string =>
+    formatEnumeration(list.map(({ packageName, bundle }) => `${goQuote(packageName)} (bundle ${goQuote(bundle.name)})`));
+  const [first, together] = [members.filter((member) => member.wave < wave), members.filter((member) => member.wave === wave)];
+  return [
+    ...(first.length > 0 ? [`its dependencies are installed first, with ClusterExtensions for packages ${format(first)}`] : []),
+    ...(together.length > 0 ? [`bundles that need it and that it needs are installed together with it: packages ${format(together)}`] : []),
+  ];
+}
+
+function formatNotes({ resolution, plan, rejected }: DependencyResolution): string[] {
   const notes: string[] = [];
-  if (pending) {
-    const needs = pending.needs.map(
-      ({ bundle, version }) => `${goQuote(bundle.packageName)}${version === "" ? "" : ` ${version}`} (bundle ${goQuote(bundle.name)})`,
-    );
-    notes.push(`its dependencies are installed first, with ClusterExtensions for packages ${formatEnumeration(needs)}`);
-  }
+  if (plan) notes.push(...describePlan(plan.status));
   if (rejected) {
     const cannot = resolution.kind === "resolved" ? "is not selected" : "cannot be installed";
     notes.push(`bundle ${goQuote(rejected.bundle)} ${cannot}: ${rejected.clauses.join("; ")}`);

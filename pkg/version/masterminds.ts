@@ -186,27 +186,3 @@ function caret(v: Version, { version: c, minorDirty, patchDirty }: Comparison): 
   if (c.minor > 0 || patchDirty) return v.minor === c.minor;
   return v.minor === 0 && v.patch === c.patch;
 }
-
-const COMPARATOR = /(>=|<=|==|!=|[<>=!])\s+/g;
-const BLANG_COMPARISON = /^(>=|<=|==|!=|[<>=!])?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)$/;
-const OPERATOR_OF_BLANG: Readonly<Record<string, string>> = { "==": "=", "!": "!=" };
-
-/**
- * Converts a range from blang's syntax, as in dependencies, to the syntax of `spec.source.catalog.version`; undefined if it cannot be expressed.
- * Prereleases differ: in the result, only a range with a prerelease contains prereleases.
- */
-export function toMastermindsRange(blangRange: string): string | undefined {
-  const groups = blangRange
-    .replace(COMPARATOR, "$1")
-    .split("||")
-    .map((group) => formatGroup(group.trim()));
-  return groups.some((group) => group === undefined) ? undefined : groups.join(" || ");
-}
-
-function formatGroup(group: string): string | undefined {
-  const comparisons = group.split(/\s+/).map((comparison) => {
-    const [, operator = "", version] = BLANG_COMPARISON.exec(comparison) ?? [];
-    return version === undefined ? undefined : `${OPERATOR_OF_BLANG[operator] ?? operator}${version}`;
-  });
-  return comparisons.some((comparison) => comparison === undefined) ? undefined : comparisons.join(", ");
-}

@@ -1,5 +1,6 @@
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { KeyedLock } from "../../pkg/async/keyedLock.ts";
 import type { PackageContent, Property } from "../../pkg/fbc/types.ts";
 import { CatalogBundleIndexes } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
 import { CatalogPackages } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
@@ -7,6 +8,7 @@ import { CatalogIndexReader } from "../../pkg/operatorcontroller/dependencies/ca
 import type { ClusterApi } from "../../pkg/operatorcontroller/dependencies/clusterApis.ts";
 import { ConstraintCache } from "../../pkg/operatorcontroller/dependencies/constraintCache.ts";
 import { DependencyChoice } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
+import { DependencyPlans } from "../../pkg/operatorcontroller/dependencies/dependencyPlans.ts";
 import { InstallContextReader } from "../../pkg/operatorcontroller/dependencies/installContext.ts";
 import type { InstalledProvider } from "../../pkg/operatorcontroller/releases/installedReleases.ts";
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
@@ -113,11 +115,12 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
     },
   };
   const constraints = new ConstraintCache(() => Promise.resolve(new CelRules()));
+  const releases = {
+    list: () => Object.entries(installed).map(([extension, fixture]) => installedFrom(extension, fixture)),
+    unread: () => unread,
+  };
   const installContext = new InstallContextReader({
-    installed: {
-      list: () => Object.entries(installed).map(([extension, fixture]) => installedFrom(extension, fixture)),
-      unread: () => unread,
-    },
+    installed: releases,
     apis: { served: () => Promise.resolve(served.map(servedFrom)) },
     constraints,
     extensions: { get: (name) => extensionFrom(name, installed[name]) },
@@ -126,7 +129,15 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
   const indexes = new CatalogBundleIndexes(reader, new FakeClock(), new AbortController().signal);
   const reachable = new CatalogIndexReader({ indexes, contents, constraints });
   return {
-    choice: new DependencyChoice({ installContext, indexes: reachable, constraints }),
+    choice: new DependencyChoice({
+      installContext,
+      indexes: reachable,
+      constraints,
+      plans: new DependencyPlans({ extensions: { get: () => undefined }, installed: releases, enqueue: () => undefined }),
+      extensions: { list: () => [] },
+      lock: new KeyedLock(),
+      enqueue: () => undefined,
+    }),
     contents,
     installContext,
     reachable,

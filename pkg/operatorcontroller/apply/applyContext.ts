@@ -12,6 +12,7 @@ import { getCrdPolicy } from "../../release/plan.ts";
 import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { ObjectChecker } from "../crds/existingObjects.ts";
 import { type LostConversionRequest, newConversionRequest } from "../crds/lostConversions.ts";
+import type { DependencyPlans } from "../dependencies/dependencyPlans.ts";
 import type { JournalOptions } from "../releases/releaseJournal.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import type { ExtensionMetrics } from "../state/extensionMetrics.ts";
@@ -140,6 +141,8 @@ export interface ApplyServices {
   /** Checks custom resources. Default: each check starts its own thread. */
   objectChecker?: ObjectChecker;
   handovers: Handovers;
+  /** The plans in progress. Default: none. */
+  plans?: Pick<DependencyPlans, "hasReached" | "isApproved" | "isProvidedByPartner" | "listPartners" | "reach">;
   /** Provides serving certificates. Default: none are provided. */
   certificates?: CertificateServices;
   metrics?: Pick<ExtensionMetrics, "countCorrections">;

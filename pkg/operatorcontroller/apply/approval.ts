@@ -1,11 +1,15 @@
-import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { type ClusterExtension, isApproved } from "../../api/clusterExtension.ts";
 import type { Plan } from "../../api/clusterExtensionStatus.ts";
-import { ANNOTATION_APPROVE, PLAN_FIELDS_MAX, PLAN_OBJECTS_MAX, Reason } from "../../api/constants.ts";
+import { ANNOTATION_APPROVE, API_VERSION, CLUSTER_EXTENSION, PLAN_FIELDS_MAX, PLAN_OBJECTS_MAX, Reason } from "../../api/constants.ts";
 import { getGroup } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { TerminalError } from "../../errors/errors.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { widensPermissions } from "../../rbac/ruleSets.ts";
 import { type ChangePlan, computeChangePlan, countActions, digestPlan, type PlannedObject } from "../../release/changePlan.ts";
+import { formatEnumeration } from "../../resolve/wording.ts";
+import type { KnownPlan } from "../state/knownPlan.ts";
+import type { Unpacked } from "../state/phases.ts";
 import type { ApplyContext } from "./applyContext.ts";
 import type { NextRelease, RenderedBundle } from "./nextRelease.ts";
 import type { Checked } from "./preflightRequest.ts";
@@ -13,11 +17,6 @@ import { listLeavingObjects } from "./prune.ts";
 import type { ReleaseEvents } from "./releaseEvents.ts";
 
 const MAX_PATH = 256;
-
-/** Reports whether the plan with this digest is approved. */
-export function isApproved({ metadata }: Readonly<ClusterExtension>, digest: string): boolean {
-  return metadata.annotations?.[ANNOTATION_APPROVE] === digest;
-}
 
 /**
  * Checks that the release is approved or requires no approval. Otherwise reports the plan of the release in status.
@@ -31,13 +30,30 @@ export async function requireApproval(
   { live, after }: Pick<Checked, "live" | "after">,
 ): Promise<void> {
   const { extension, hidden, report } = context.phase;
-  if (extension.spec.approval !== "Manual") return;
+  if (extension.spec.approval !== "Manual" || context.deps.plans?.isApproved(extension)) return;
   const digest = digestPlan({ inputDigest: content.inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
   if (isApproved(extension, digest)) return events.approved(bundle.name, digest);
   const leaving = await listLeavingObjects(context.applier, context.pruneRequest(desired));
   const plan = toPlanStatus(computeChangePlan({ digest, desired, live, after, leaving, widens: widensPermissions, hidden }), bundle);
   report.plan = plan;
   throw newApprovalError(extension, plan);
+}
+
+/**
+ * Checks that the plan to install a bundle with its dependencies is approved or requires no approval. One approval covers all bundles of the plan.
+ * Otherwise reports the plan in status.
+ * @throws TerminalError AwaitingApproval if you must approve the plan first.
+ */
+export function requirePlanApproval({ extension, report }: Unpacked, { status }: Pick<KnownPlan, "status">): void {
+  if (extension.spec.approval !== "Manual" || isApproved(extension, status.digest)) return;
+  const created = status.members.filter((member) => member.created);
+  const group = getGroup(API_VERSION);
+  const objects = created
+    .slice(0, PLAN_OBJECTS_MAX)
+    .map((member) => ({ action: "Create" as const, group, kind: CLUSTER_EXTENSION, name: member.extension }));
+  report.plan = { digest: status.digest, bundle: status.bundle, create: created.length, update: 0, delete: 0, unchanged: 0, objects };
+  const bundles = [status.bundle, ...status.members.map(({ bundle }) => bundle)].map(({ name }) => goQuote(name));
+  throw newApprovalError(extension, report.plan, `waiting for approval to install bundles ${formatEnumeration(bundles)}`);
 }
 
 /** Converts a plan to `status.plan`: the number of objects by action, and the first objects that would change. */
@@ -59,13 +75,16 @@ function toPlanStatus(plan: ChangePlan, bundle: { name: string; version: string 
  * Returns the error that requests approval. It contains the number of objects by action and the command that approves
  * the plan.
  */
-function newApprovalError({ metadata: { name } }: Readonly<ClusterExtension>, plan: Plan): TerminalError {
-  const { create, update, unchanged, digest } = plan;
+function newApprovalError({ metadata: { name } }: Readonly<ClusterExtension>, plan: Plan, message = describeChanges(plan)): TerminalError {
+  const next = `kubectl annotate clusterextension ${name} --overwrite ${ANNOTATION_APPROVE}=${plan.digest}`;
+  return new TerminalError(Reason.AwaitingApproval, message, { problems: [newProblem("AwaitingApproval", { message, next })] });
+}
+
+function describeChanges(plan: Plan): string {
+  const { create, update, unchanged } = plan;
   const widening = (plan.objects ?? []).filter(({ widens }) => widens).length;
   const widens = widening > 0 ? `; ${widening} objects would grant more permissions` : "";
-  const message = `waiting for approval to create ${create}, update ${update} and delete ${plan.delete} objects; ${unchanged} objects stay unchanged${widens}`;
-  const next = `kubectl annotate clusterextension ${name} --overwrite ${ANNOTATION_APPROVE}=${digest}`;
-  return new TerminalError(Reason.AwaitingApproval, message, { problems: [newProblem("AwaitingApproval", { message, next })] });
+  return `waiting for approval to create ${create}, update ${update} and delete ${plan.delete} objects; ${unchanged} objects stay unchanged${widens}`;
 }
 
 function toObjectStatus({ action, ref, changes, widens }: PlannedObject): NonNullable<Plan["objects"]>[number] {

@@ -18,7 +18,10 @@ interface UnservedKind extends GroupVersionKind {
 /** Denies a release with kinds that the cluster does not serve. */
 export const kindsCheck: PreflightCheck = {
   name: "kindNotServed",
-  run: ({ desired, kinds, discovery }) => Promise.resolve(denyUnservedKinds(desired, kinds, discovery)),
+  run: ({ desired, kinds, discovery, isAwaited }) => {
+    const unserved = kinds.unserved.filter((object) => !isAwaited?.(object));
+    return Promise.resolve(denyUnservedKinds(desired, { unserved }, discovery));
+  },
 };
 
 /**

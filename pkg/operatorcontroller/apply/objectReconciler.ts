@@ -1,18 +1,25 @@
 import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, Reason } from "../../api/constants.ts";
+import { type GroupVersionKind, getGroup, getVersion } from "../../api/k8s.ts";
 import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../api/migration.ts";
+import { newProblem } from "../../api/problems.ts";
 import { findProvider } from "../../certificates/providers.ts";
 import type { StepContext } from "../../controller/stepSequence.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { preserveDrift } from "../../release/drift.ts";
-import { describeObject } from "../../release/identity.ts";
+import { describeObject, isCrd } from "../../release/identity.ts";
 import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
 import { findLastDeployed, isOfAnotherWriter, type LeftObject, listActiveReleases, type ReleaseRecord } from "../../release/record.ts";
+import type { Gvk } from "../../resolve/constraint/constraint.ts";
+import { truncateForCondition } from "../../resolve/wording.ts";
 import { dropConversions } from "../crds/lostConversions.ts";
+import type { WaveStage } from "../dependencies/dependencyPlans.ts";
 import { findWatchPermissions } from "../permissions/ownRules.ts";
 import { formatRbacCommand } from "../permissions/permissions.ts";
 import { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { replaceCurrent } from "../releases/releaseStore.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
 import { getConfiguration } from "../state/extensionSpec.ts";
 import { formatFirst, selectChanges, summarizeActions } from "../state/objectActions.ts";
 import type { ActingPhase } from "../state/phases.ts";
@@ -73,6 +80,10 @@ async function writeRelease(
   await certificates.keep(objects);
   events.applied(bundle.name, applier.actions, live, owner, deps.extensionExists);
   return { isDriftLeft: written.length < applied.length || written.some((object) => !applied.includes(object)), left };
+}
+
+function toApi({ apiVersion, kind }: GroupVersionKind): Gvk {
+  return { group: getGroup(apiVersion), version: getVersion(apiVersion), kind };
 }
 
 function formatHandover({ object, owner }: Need): string {
@@ -167,6 +178,7 @@ export class ObjectReconciler {
    * @throws RetryableError with the failures of the objects; TerminalError for a bundle that cannot be applied, and AwaitingApproval.
    */
   async release(rendered: RenderedBundle): Promise<void> {
+    if (!rendered.rollback) await this.#joinWave(rendered);
     const prepared = await this.#context.prepare(rendered.objects, rendered.bundle);
     const request = this.#preflightRequest(prepared, rendered.bundle.image);
     const checked = newChecked();
@@ -211,6 +223,53 @@ export class ObjectReconciler {
     await this.#follow(next);
     this.#recordEvents(next);
     if (written?.isDriftLeft) await this.#reportDrift();
+  }
+
+  /**
+   * Installs a bundle together with the other bundles of its wave, if a plan contains others that are not installed: checks everything before the
+   * first write, waits until all bundles of the wave are checked, applies the CustomResourceDefinitions, and waits until those of all are applied.
+   * @throws WaitingError Retrying while it waits for others. The release stays pending meanwhile.
+   */
+  async #joinWave(rendered: RenderedBundle): Promise<void> {
+    const { plans } = this.#deps;
+    const { name } = this.#phase.extension.metadata;
+    if (!plans || plans.listPartners(name).length === 0) return;
+    if (!plans.hasReached(name, "defined")) {
+      const prepared = await this.#context.prepare(rendered.objects, rendered.bundle);
+      const isAwaited = (gvk: GroupVersionKind): boolean => plans.isProvidedByPartner(name, toApi(gvk));
+      const served = prepared.objects.filter((object) => prepared.kinds.resourceOf(object) !== undefined);
+      const request = { ...this.#preflightRequest({ ...prepared, objects: served }, rendered.bundle.image), isAwaited };
+      const checked = newChecked();
+      await preflight(request, { mode: "stop", checks: [...KIND_CHECKS, ...PERMISSION_CHECKS], checked });
+      const next = buildNextRelease(this.#phase, rendered, prepared);
+      await this.#context.withLocks(served, async () => {
+        await preflight(request, { mode: "stop", checks: OBJECT_CHECKS, checked });
+        await requireApproval(this.#context, this.#events, rendered, next, checked);
+        this.#awaitPartners(rendered, "checked", "are ready to be installed together with it");
+        const definitions = next.objects.filter(isCrd);
+        if (definitions.length === 0) return;
+        await this.#begin(next);
+        await this.#context.applier.apply(this.#context.toApply(definitions, checked.live, false), checked.live);
+        plans.reach(name, "defined");
+        const text = `applied the CustomResourceDefinitions of bundle ${goQuote(rendered.bundle.name)}; its other objects are next`;
+        throw new WaitingError(Reason.Retrying, text, { isOver: () => Promise.resolve(true) }); // the next reconcile continues the release
+      });
+    }
+    this.#awaitPartners(rendered, "defined", "have applied their CustomResourceDefinitions");
+  }
+
+  /** @throws WaitingError Retrying until all bundles of the wave have reached a stage */
+  #awaitPartners({ bundle }: RenderedBundle, stage: WaveStage, condition: string): void {
+    const { plans } = this.#deps;
+    const { name } = this.#phase.extension.metadata;
+    const missing = plans?.reach(name, stage) ?? [];
+    if (missing.length === 0) return;
+    const before = missing.join("; ");
+    const text = truncateForCondition(`waiting until the bundles that need bundle ${goQuote(bundle.name)} ${condition}: ${before}`, name);
+    throw new WaitingError(Reason.Retrying, text, {
+      isOver: () => Promise.resolve((plans?.reach(name, stage) ?? []).join("; ") !== before),
+      problems: [newProblem("DependenciesInstalling", { message: text, details: missing.map((message) => ({ message })) })],
+    });
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import type { KubeObject } from "../../api/k8s.ts";
+import type { GroupVersionKind, KubeObject } from "../../api/k8s.ts";
 import type { Problem } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
@@ -72,6 +72,8 @@ export interface PreflightRequest {
   /** Prepared objects. */
   desired: readonly KubeObject[];
   kinds: ServedKinds;
+  /** Reports whether another bundle, which is installed at the same time, defines a kind. Default: none does. */
+  isAwaited?: ((gvk: GroupVersionKind) => boolean) | undefined;
   /** The last deployed release. Its objects count as owned by the extension even without owner labels. */
   base: ReleaseRecord | undefined;
   owner: Owner;

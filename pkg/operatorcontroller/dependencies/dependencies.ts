@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { systemClock } from "../../async/clock.ts";
+import { KeyedLock } from "../../async/keyedLock.ts";
 import type { Informer } from "../../controller/informer.ts";
 import { KeyedTimers } from "../../controller/workQueue.ts";
 import { type BundleIndexReader, CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
@@ -11,6 +12,7 @@ import type { ClusterApis } from "./clusterApis.ts";
 import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
 import { DependencyChoice } from "./dependencyChoice.ts";
 import { DependencyExtensions, type DependencyExtensionsOptions } from "./dependencyExtensions.ts";
+import { DependencyPlans } from "./dependencyPlans.ts";
 import { Dependents, InstallContextReader } from "./installContext.ts";
 
 /** What the dependency services need. */
@@ -35,6 +37,7 @@ const SERVED_MS = 2_000;
 export class Dependencies {
   readonly choice: DependencyChoice;
   readonly created: DependencyExtensions;
+  readonly plans: DependencyPlans;
   readonly dependents: Dependents;
   readonly indexes: CatalogBundleIndexes;
   readonly #stop = new AbortController();
@@ -44,12 +47,17 @@ export class Dependencies {
     this.indexes = new CatalogBundleIndexes(reader, systemClock, this.#stop.signal);
     const installContext = new InstallContextReader({ installed, apis, constraints, extensions, memory });
     this.dependents = new Dependents({ extensions, installed, apis, constraints, memory });
+    this.plans = new DependencyPlans({ extensions, installed, enqueue });
     this.choice = new DependencyChoice({
       installContext,
       indexes: new CatalogIndexReader({ indexes: this.indexes, contents, constraints }),
       constraints,
+      plans: this.plans,
+      extensions,
+      lock: new KeyedLock(),
+      enqueue,
     });
-    this.created = new DependencyExtensions({ client, extensions, dependents: this.dependents, events });
+    this.created = new DependencyExtensions({ client, extensions, dependents: this.dependents, plans: this.plans, events });
     const soon = new KeyedTimers(systemClock, () => {
       for (const name of this.choice.waiting) enqueue(name);
     });
@@ -57,6 +65,8 @@ export class Dependencies {
     apis.onChange(() => soon.set("served", SERVED_MS));
     extensions.onEvent(({ type, object }) => {
       if (type === "delete") this.choice.forget(object.metadata.name);
+      else if (object.spec?.dependencies?.policy === "Install") this.plans.load(object);
+      else this.plans.remove(object.metadata.name);
     });
   }
 

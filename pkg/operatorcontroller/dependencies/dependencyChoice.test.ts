@@ -12,7 +12,7 @@ interface Row extends DependencyWorld {
   want: {
     /** The chosen bundle; absent if no bundle can be installed. */
     bundle?: string;
-    /** Version ranges of dependencies to install first, by package. */
+    /** Versions of dependencies to install first, by package. */
     needs?: Record<string, string>;
     /** Text about the best rejected bundle. */
     unfit?: string;
@@ -47,8 +47,8 @@ async function chosen({ extension, policy, catalog, ...fixture }: Omit<Row, "id"
 }
 
 /** Returns the outcome of a choice in the form of the cases. */
-function outcomeOf({ resolution, pending, rejected }: Awaited<ReturnType<typeof chosen>>): Omit<Row["want"], "asks"> {
-  const needs = pending && Object.fromEntries(pending.needs.map(({ bundle, version }) => [bundle.packageName, version]));
+function outcomeOf({ resolution, plan, rejected }: Awaited<ReturnType<typeof chosen>>): Omit<Row["want"], "asks"> {
+  const needs = plan && Object.fromEntries(plan.status.members.map(({ packageName, bundle }) => [packageName, bundle.version]));
   const text = rejected && `${rejected.bundle}: ${rejected.clauses.join("; ")}`;
   return {
     ...(resolution.kind === "resolved" ? { bundle: resolution.bundle.name } : {}),
@@ -62,7 +62,7 @@ test.for(rows)("$title", async ({ title: _title, id: _id, want, ...given }) => {
   const { asks, ...outcome } = want;
   expect(outcomeOf(actual)).toEqual(outcome);
   if (asks !== undefined) expect(actual.reads.length > 0).toBe(asks);
-  expect(actual.choice.waiting.has(given.extension)).toBe(actual.rejected !== undefined || actual.pending !== undefined);
+  expect(actual.choice.waiting.has(given.extension)).toBe(actual.rejected !== undefined || actual.plan !== undefined);
 });
 
 const reversed = <T>(record: Record<string, T> = {}): Record<string, T> => Object.fromEntries(Object.entries(record).toReversed());

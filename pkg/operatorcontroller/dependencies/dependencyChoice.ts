@@ -10,32 +10,31 @@ import {
   type InstallContext,
 } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type DependencyCheck, filterByDependencies, findBestRejected } from "../../resolve/dependencies/dependencyFilter.ts";
-import { computeDependencyRange } from "../../resolve/dependencies/dependencyRange.ts";
-import { findHint, type ResolutionHint } from "../../resolve/dependencies/remedySearch.ts";
 import { formatHint } from "../../resolve/dependencies/resolutionHints.ts";
-import { toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
-import type { FilterResult } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution, SuccessfulResolution } from "../../resolve/resolution.ts";
 import { chooseBest } from "../../resolve/resolve.ts";
-import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import type { UnblockCheck } from "../state/conditionPoller.ts";
-import type { DependencyNeed, PendingDependencies } from "../state/phases.ts";
-import type { CatalogIndexReader, ReachableIndex } from "./catalogIndexReader.ts";
-import type { ConstraintCache } from "./constraintCache.ts";
+import type { KnownPlan } from "../state/knownPlan.ts";
+import {
+  type ChoiceRequest,
+  DependencyPlanner,
+  type DependencyPlannerOptions,
+  findCandidateHint,
+  type PlannedResolution,
+  type PlanSubject,
+} from "./dependencyPlanner.ts";
 import type { InstallContextReader } from "./installContext.ts";
 
 /** Dependencies of DependencyChoice. */
-export interface DependencyChoiceOptions {
+export interface DependencyChoiceOptions extends DependencyPlannerOptions {
   installContext: Pick<InstallContextReader, "read" | "hasConstraints" | "isKnown">;
-  indexes: Pick<CatalogIndexReader, "read">;
-  constraints: ConstraintCache;
 }
 
 /** A resolution with checked dependencies. */
 export interface DependencyResolution {
   readonly resolution: Resolution;
-  /** With policy Install: bundles to install before the chosen one. */
-  readonly pending?: PendingDependencies | undefined;
+  /** The plan that installs the bundle with its dependencies. */
+  readonly plan?: KnownPlan | undefined;
   /** The best bundle that was rejected because of its dependencies. */
   readonly rejected?: RejectedBundle | undefined;
 }
@@ -50,34 +49,18 @@ export interface RejectedBundle {
 }
 
 /**
- * Number of undecided dependency searches after which the remaining candidates are skipped. Each search takes a second.
- */
-const MAX_UNDECIDED = 2;
-
-/** Number of rejected candidates for which updates of other extensions are searched; only the best one is reported. */
-const MAX_SUGGESTED = 3;
-
-/** A choice in progress. */
-interface ChoiceRequest {
-  readonly extension: ClusterExtension;
-  readonly filtered: FilteredCatalogs;
-  readonly catalogs: readonly ClusterCatalog[];
-  readonly context: InstallContext;
-  /** The conflicts of rejected candidates. */
-  readonly conflicts: ReadonlyMap<Candidate, DependencyConflict>;
-  readonly signal: AbortSignal;
-}
-
-/**
  * Chooses the best candidate whose dependencies are satisfied and that breaks no installed bundle. With policy Install,
- * chooses the best candidate whose dependencies can be installed. Reads catalogs only if dependencies are missing.
+ * chooses the best candidate whose dependencies can be installed. An extension in a plan in progress resolves to its
+ * planned bundle. Reads catalogs only if dependencies are missing.
  */
 export class DependencyChoice {
   readonly #options: DependencyChoiceOptions;
+  readonly #planner: DependencyPlanner;
   readonly #waiting = new Set<string>();
 
   constructor(options: DependencyChoiceOptions) {
     this.#options = options;
+    this.#planner = new DependencyPlanner(options);
   }
 
   /** Names of extensions whose last resolution rejected a better bundle or waits for dependencies. */
@@ -88,6 +71,12 @@ export class DependencyChoice {
   /** Removes the state of a deleted extension. */
   forget(extension: string): void {
     this.#waiting.delete(extension);
+    this.#options.plans.remove(extension);
+  }
+
+  /** Returns a choice that makes the same decisions from now on and changes nothing. */
+  copy(): DependencyChoice {
+    return new DependencyChoice({ ...this.#options, plans: this.#options.plans.copy(), enqueue: () => undefined });
   }
 
   /** Returns the conflict of a bundle with the installed ones, regardless of catalogs; undefined if there is none. */
@@ -95,10 +84,10 @@ export class DependencyChoice {
     { metadata: { name } }: ClusterExtension,
     bundle: AvailableBundle,
   ): Promise<{ readonly text: string; readonly isOver: UnblockCheck } | undefined> {
-    const { constraints, installContext } = this.#options;
+    const { constraints } = this.#options;
     await constraints.prepare([bundle.properties]);
     const findNow = async (): Promise<string | undefined> => {
-      const context = await installContext.read(name);
+      const context = await this.#readContext(name);
       const conflict = constraints.bounded(() => this.#findConflict(bundle, context));
       return conflict && formatDependencyConflict(conflict);
     };
@@ -110,7 +99,8 @@ export class DependencyChoice {
 
   /**
    * Chooses the best candidate whose dependencies are satisfied.
-   * @param catalogs the catalogs that the extension selects. @throws as `InstallContextReader.read`.
+   * @param catalogs the catalogs that the extension selects.
+   * @throws as `InstallContextReader.read` and `DependencyPlanner`.
    */
   async choose(
     extension: ClusterExtension,
@@ -120,19 +110,18 @@ export class DependencyChoice {
   ): Promise<DependencyResolution> {
     const { name } = extension.metadata;
     this.#waiting.add(name);
-    const chosen = await this.#choose(extension, filtered, catalogs, signal);
-    if (!chosen.rejected && !chosen.pending) this.#waiting.delete(name);
+    const chosen = await this.#choose({ extension, filtered, catalogs, signal });
+    if (!chosen.rejected && !chosen.plan) this.#waiting.delete(name);
     return chosen;
   }
 
-  async #choose(
-    extension: ClusterExtension,
-    filtered: FilteredCatalogs,
-    catalogs: readonly ClusterCatalog[],
-    signal: AbortSignal,
-  ): Promise<DependencyResolution> {
+  async #choose(subject: PlanSubject): Promise<DependencyResolution> {
     const { constraints, installContext } = this.#options;
+    const { extension, filtered } = subject;
     const { name } = extension.metadata;
+    const mayPlan = extension.spec.dependencies?.policy === "Install";
+    const followed = await this.#planner.follow(subject);
+    if (followed) return this.#toResolution(followed, subject);
     const resolution = chooseBest(filtered);
     if (resolution.kind === "resolved" && keepsInstalled(resolution)) return { resolution };
     const candidates = filtered.results.flatMap(({ allowed }) => allowed);
@@ -141,7 +130,7 @@ export class DependencyChoice {
     const isKnown = installContext.isKnown || filtered.query.installedName === undefined;
     if (!declares && isKnown && !(await installContext.hasConstraints(name))) return { resolution };
     await constraints.prepare(candidates.map(({ bundle }) => bundle.properties));
-    const context = await installContext.read(name);
+    const context = await this.#readContext(name);
     const conflicts = new Map<Candidate, DependencyConflict>();
     const check: DependencyCheck = (candidate) => {
       const conflict = this.#findConflict(candidate.bundle, context);
@@ -150,8 +139,8 @@ export class DependencyChoice {
     };
     const installable = constraints.bounded(() => filterAll(filtered, check));
     if (conflicts.size === 0) return { resolution: chooseBest(installable) };
-    const choice = { extension, filtered, catalogs, context, conflicts, signal };
-    return extension.spec.dependencies?.policy === "Install" ? this.#install(choice) : this.#require(choice, installable);
+    const choice = { ...subject, context, conflicts };
+    return mayPlan ? this.#toResolution(await this.#planner.plan(choice), choice) : this.#require(choice, installable);
   }
 
   /** Chooses a bundle whose dependencies are already satisfied, and finds a remedy for the best rejected bundle. */
@@ -160,94 +149,47 @@ export class DependencyChoice {
     const best = findBestRejected(resolution, installable.results);
     if (!best) return { resolution };
     const { candidate, result } = best;
-    const reachable = await this.#readIndex(choice, [candidate]);
+    const reachable = await this.#planner.readIndex(choice, choice.context, [candidate]);
     const conflict = choice.conflicts.get(candidate);
-    const hint = this.#options.constraints.bounded(() => this.#findHint(candidate, result, choice, reachable));
+    const hint = this.#options.constraints.bounded(() => findCandidateHint(candidate, result, choice, reachable));
     const clauses = conflict ? formatHint(conflict, hint, reachable.unavailable) : [best.clause];
-    return { resolution, rejected: this.#rejectedBundle(candidate, clauses, choice) };
+    return { resolution, rejected: this.#toRejected(candidate, clauses, choice) };
   }
 
-  /** Checks whether bundles in catalogs satisfy the dependencies of the rejected candidates, and chooses again. */
-  async #install(choice: ChoiceRequest): Promise<DependencyResolution> {
-    const { filtered, conflicts } = choice;
-    const reachable = await this.#readIndex(choice, [...conflicts.keys()]);
-    const needs = new Map<Candidate, readonly SolverBundle[]>();
-    let undecided = 0;
-    let refused = 0;
-    const check: DependencyCheck = (candidate, result) => {
-      const conflict = conflicts.get(candidate);
-      if (!conflict) return undefined;
-      if (undecided >= MAX_UNDECIDED) return "skipped: search limit reached";
-      const hint = this.#findHint(candidate, result, choice, reachable, refused < MAX_SUGGESTED);
-      if (hint?.kind !== "offered") refused++;
-      if (hint?.kind === "undecided") undecided++;
-      if (hint?.kind !== "offered") return formatHint(conflict, hint, reachable.unavailable).join("; ");
-      needs.set(candidate, hint.bundles);
-      return undefined;
+  #toResolution({ resolution, plan, rejected }: PlannedResolution, subject: PlanSubject | ChoiceRequest): DependencyResolution {
+    const own = resolution.kind === "resolved" ? resolution.bundle : undefined;
+    return {
+      resolution,
+      ...(plan ? { plan } : {}),
+      ...(rejected ? { rejected: this.#toRejected(rejected.candidate, rejected.clauses, subject) } : {}),
     };
-    const installable = this.#options.constraints.bounded(() => filterAll(filtered, check));
-    const resolution = chooseBest(installable);
-    const best = findBestRejected(resolution, installable.results);
-    const chosen = [...needs].find(([{ bundle }]) => resolution.kind === "resolved" && bundle === resolution.bundle);
-    const pending = chosen && {
-      needs: this.#needs(chosen[0], chosen[1], choice, reachable),
-      isOver: this.#isOver(chosen[0], choice),
-    };
-    return { resolution, pending, rejected: best && this.#rejectedBundle(best.candidate, [best.clause], choice) };
   }
 
-  #needs({ bundle }: Candidate, added: readonly SolverBundle[], { context }: ChoiceRequest, { index }: ReachableIndex): DependencyNeed[] {
-    const dependent = { ...toProvider(bundle), constraints: index.read(bundle).constraints };
-    return added.map((one) => {
-      const others = [dependent, ...added.filter((other) => other !== one)];
-      const version = computeDependencyRange({
-        bundle: one,
-        others: [...others, ...context.peers.map(({ provider }) => provider)],
-        served: context.served.map(({ gvk }) => gvk),
-        constraints: [...others, one].flatMap(({ constraints }) => constraints),
-        content: index.packageOf(one.catalog ?? "", one.packageName),
-      });
-      return { bundle: one, version };
-    });
+  #toRejected(candidate: Candidate, clauses: readonly string[], subject: PlanSubject | ChoiceRequest): RejectedBundle {
+    const before = "conflicts" in subject ? subject.conflicts.get(candidate) : undefined;
+    return { bundle: candidate.bundle.name, clauses, isOver: this.#isOver(candidate.bundle, subject, before) };
   }
 
-  #rejectedBundle(candidate: Candidate, clauses: readonly string[], choice: ChoiceRequest): RejectedBundle {
-    return { bundle: candidate.bundle.name, clauses, isOver: this.#isOver(candidate, choice) };
-  }
-
-  #isOver(candidate: Candidate, { extension, conflicts }: ChoiceRequest): UnblockCheck {
-    const before = conflicts.get(candidate);
+  /** Returns a check whether the conflict of a bundle with the installed ones has changed. */
+  #isOver(bundle: AvailableBundle, { extension }: PlanSubject, before: DependencyConflict | undefined): UnblockCheck {
     return async () => {
-      const context = await this.#options.installContext.read(extension.metadata.name);
-      const now = this.#options.constraints.bounded(() => this.#findConflict(candidate.bundle, context));
+      const context = await this.#readContext(extension.metadata.name);
+      const now = this.#options.constraints.bounded(() => this.#findConflict(bundle, context));
       return (now && formatDependencyConflict(now)) !== (before && formatDependencyConflict(before));
     };
   }
 
+  /** Reads the install context of an extension. The bundles that its plan installs together with it count as installed. */
+  async #readContext(extension: string): Promise<InstallContext> {
+    const { installContext, plans } = this.#options;
+    const context = await installContext.read(extension);
+    const given = plans.listGiven(extension);
+    const isReplaced = (name: string): boolean => given.some((peer) => peer.extension === name);
+    return { ...context, peers: [...context.peers.filter((peer) => !isReplaced(peer.extension)), ...given] };
+  }
+
   #findConflict(bundle: AvailableBundle, context: InstallContext): DependencyConflict | undefined {
     return findDependencyConflict({ provider: toProvider(bundle), declared: this.#options.constraints.read(bundle) }, context);
-  }
-
-  /** Returns a remedy; undefined if only the catalog author can provide one. */
-  #findHint(
-    candidate: Candidate,
-    result: FilterResult,
-    { context, conflicts }: ChoiceRequest,
-    reachable: ReachableIndex,
-    canUpdate = true,
-  ): ResolutionHint | undefined {
-    if (conflicts.get(candidate)?.faults.length) return undefined;
-    const { catalog, priority, content } = result;
-    const source = { packageOf: () => content, read: reachable.index.read };
-    const [bundle] = toSolverBundles(candidate.bundle.package, [candidate.bundle], { catalog, priority }, source);
-    return bundle && findHint(bundle, context, reachable, { canUpdate });
-  }
-
-  /** Reads the catalogs that may help to install one of the candidates. */
-  #readIndex({ catalogs, filtered, context, signal }: ChoiceRequest, candidates: readonly Candidate[]): Promise<ReachableIndex> {
-    const { constraints, indexes } = this.#options;
-    const checked = candidates.map(({ bundle }) => ({ provider: toProvider(bundle), declared: constraints.read(bundle) }));
-    return indexes.read(catalogs, { packageName: filtered.query.packageName, candidates: checked, context }, signal);
   }
 }
 

@@ -3,22 +3,8 @@ import { expect, test } from "vitest";
 import { createExtension } from "../../../test/support/extensions.ts";
 import { ClusterExtension } from "../../api/clusterExtension.ts";
 import { canBeNamed } from "../../resolve/dependencies/rejectedBundles.ts";
-import type { SolverBundle } from "../../resolve/solver/problem.ts";
-import { buildDependencyExtension, listDependencyNames, parseDependents } from "./dependencyExtensions.ts";
+import { buildDependencyExtension, listDependencyNames, parseDependents } from "./dependencyLabels.ts";
 
-const bundle = (packageName: string): SolverBundle => ({
-  packageName,
-  name: `${packageName}.v1.0.0`,
-  version: undefined,
-  apis: [],
-  properties: [],
-  constraints: [],
-  catalog: "c",
-  priority: 0,
-  channels: [],
-  inDefaultChannel: false,
-  deprecated: false,
-});
 const parent = { ...createExtension("parent", { packageName: "p" }), metadata: { name: "parent", uid: "uid-of-parent" } };
 const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?$/);
 
@@ -28,7 +14,7 @@ test("buildDependencyExtension returns a valid ClusterExtension for every valid 
     fc.property(names, (packageName) => {
       fc.pre(canBeNamed(packageName));
       for (const name of listDependencyNames(packageName)) {
-        const created = buildDependencyExtension(parent, { bundle: bundle(packageName), version: "" }, name);
+        const created = buildDependencyExtension(parent, { extension: name, packageName, catalog: "c" });
         expect(ClusterExtension.safeParse(created).error).toBeUndefined();
         expect(name).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
       }
@@ -50,13 +36,13 @@ test.for(["", "Upper", "-a", "a".repeat(254), "a b"])("canBeNamed is false for p
 test("buildDependencyExtension labels the extension with its dependent, and uses namespace and ServiceAccount of the template", () => {
   const template = { namespace: "shared", serviceAccount: { name: "installer" } };
   const spec = { ...parent.spec, approval: "Manual" as const, dependencies: { policy: "Install" as const, template } };
-  const created = buildDependencyExtension({ ...parent, spec }, { bundle: bundle("q"), version: "1.0.0" }, "q");
+  const created = buildDependencyExtension({ ...parent, spec }, { extension: "q", packageName: "q", catalog: "c" });
   expect(created.spec).toEqual({
     namespace: "shared",
     serviceAccount: { name: "installer" },
     source: {
       sourceType: "Catalog",
-      catalog: { packageName: "q", version: "1.0.0", selector: { matchLabels: { "olm.operatorframework.io/metadata.name": "c" } } },
+      catalog: { packageName: "q", selector: { matchLabels: { "olm.operatorframework.io/metadata.name": "c" } } },
     },
     dependencies: { policy: "Install", template },
     approval: "Manual",

@@ -1,99 +1,26 @@
-import { createHash } from "node:crypto";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { findCondition } from "../../api/conditions.ts";
-import {
-  API_VERSION,
-  CLUSTER_EXTENSION,
-  ConditionType,
-  EXTENSION_NAME_MAX,
-  LABEL_DEPENDENCY,
-  LABEL_DEPENDENT_PREFIX,
-  LABEL_METADATA_NAME,
-} from "../../api/constants.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
+import { replaceStatus } from "../../controller/statusWriter.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
-import { compareText } from "../../text/compare.ts";
-import { truncate } from "../../text/truncate.ts";
-import type { DependencyNeed } from "../state/phases.ts";
+import { formatEnumeration } from "../../resolve/wording.ts";
+import type { KnownPlan, PlanMember } from "../state/knownPlan.ts";
+import { buildDependencyExtension, dependentLabel, isDependencyExtension, parseDependents } from "./dependencyLabels.ts";
+import type { DependencyPlans } from "./dependencyPlans.ts";
 import type { Dependents } from "./installContext.ts";
-
-const HASH_LENGTH = 8;
-
-/**
- * Returns candidate names for the extension of a package, of which the first free name is used: the package name, then
- * a shortened name with a hash.
- */
-export function listDependencyNames(packageName: string): string[] {
-  const hash = createHash("sha256").update(packageName).digest("hex").slice(0, HASH_LENGTH);
-  const short = packageName.slice(0, EXTENSION_NAME_MAX - HASH_LENGTH - 1).replace(/[-.]+$/, "");
-  return [...(packageName.length <= EXTENSION_NAME_MAX ? [packageName] : []), `${short}-${hash}`];
-}
-
-/**
- * Returns the extension to create for a dependency of `parent`. It has the namespace and ServiceAccount in the spec of `parent`, unless the template
- * of `parent` overrides them. Without both, permission-manager chooses the namespace for its own bundle.
- */
-export function buildDependencyExtension(parent: ClusterExtension, { bundle, version }: DependencyNeed, name: string): ClusterExtension {
-  const { serviceAccount, dependencies, approval } = parent.spec;
-  const template = dependencies?.template;
-  const namespace = template?.namespace ?? parent.spec.namespace;
-  const account = template?.serviceAccount ?? serviceAccount;
-  const catalog = bundle.catalog ?? "";
-  return {
-    apiVersion: API_VERSION,
-    kind: CLUSTER_EXTENSION,
-    metadata: { name, labels: { [LABEL_DEPENDENCY]: "true", [dependentLabel(parent)]: parent.metadata.uid ?? "" } },
-    spec: {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(account ? { serviceAccount: account } : {}),
-      source: {
-        sourceType: "Catalog",
-        catalog: {
-          packageName: bundle.packageName,
-          ...(version === "" ? {} : { version }),
-          selector: { matchLabels: { [LABEL_METADATA_NAME]: catalog } },
-        },
-      },
-      dependencies: { policy: "Install", ...(template ? { template } : {}) },
-      ...(approval ? { approval } : {}),
-    },
-  };
-}
-
-/** Returns the label that an extension sets on its dependencies to keep them while it exists. */
-function dependentLabel({ metadata }: Pick<ClusterExtension, "metadata">): string {
-  return `${LABEL_DEPENDENT_PREFIX}${metadata.name}`;
-}
-
-/** Returns names and uids of the extensions that need `dependency` according to its labels. */
-export function parseDependents({ metadata }: Pick<ClusterExtension, "metadata">): { name: string; uid: string }[] {
-  const labels = Object.entries(metadata.labels ?? {});
-  return labels.flatMap(([label, uid]) =>
-    label.startsWith(LABEL_DEPENDENT_PREFIX) ? [{ name: label.slice(LABEL_DEPENDENT_PREFIX.length), uid }] : [],
-  );
-}
-
-/**
- * Reports whether policy Install created the extension and the label still exists. Users remove the label to keep the
- * extension.
- */
-function isDependencyExtension({ metadata }: Pick<ClusterExtension, "metadata">): boolean {
-  return metadata.labels?.[LABEL_DEPENDENCY] === "true";
-}
 
 /** Dependencies of DependencyExtensions. */
 export interface DependencyExtensionsOptions {
   client: Pick<Client, "create" | "patch" | "delete" | "get">;
   extensions: { list(): readonly ClusterExtension[]; get(name: string): ClusterExtension | undefined };
-  dependents: Pick<Dependents, "of">;
+  dependents: Pick<Dependents, "of" | "listUnneeded">;
+  plans: Pick<DependencyPlans, "find" | "reject">;
   events: EventSink;
 }
 
-/** Maximum length of a message quoted from another extension, in characters. */
-const MAX_MESSAGE = 300;
 const FIELD_MANAGER = "operator-controller";
 
 /** Creates ClusterExtensions for policy Install, and deletes them after their last dependent was uninstalled. */
@@ -105,26 +32,54 @@ export class DependencyExtensions {
   }
 
   /**
-   * Creates an extension for each dependency if none exists. Labels existing extensions that were created as
-   * dependencies, which keeps them while `parent` exists.
-   * @returns what the extension waits for, one clause each.
-   * @throws KubeError if the API server denies a request. @throws RetryableError if no name is free.
+   * Stores the plan in the status of its root, then creates the extensions that it needs. Labels existing extensions that were created as
+   * dependencies, which keeps them while the root exists.
+   * @throws KubeError if the API server denies a request. @throws RetryableError if another extension has taken a name since the plan was made.
    */
-  async ensure(given: ClusterExtension, needs: readonly DependencyNeed[], signal: AbortSignal): Promise<string[]> {
-    // In the reconciled extension, the namespace is set even if permission-manager chose it for the parent only.
-    const parent = this.#options.extensions.get(given.metadata.name) ?? given;
-    const waiting: string[] = [];
-    for (const need of needs) {
-      const known = this.#findByPackage(need.bundle.packageName);
-      if (known) await this.#keepFor(parent, known, signal);
-      waiting.push(waitingText(known ?? (await this.#create(parent, need, signal)), need, known !== undefined));
+  async carryOut(given: ClusterExtension, plan: KnownPlan, signal: AbortSignal): Promise<void> {
+    const { client, events, extensions } = this.#options;
+    if (given.status?.dependencyPlan?.digest !== plan.status.digest) {
+      const others = plan.status.members.map(({ bundle }) => goQuote(bundle.name));
+      const why = plan.replaces === undefined ? "" : `, because the earlier plan is no longer possible: ${plan.replaces}`;
+      const written = await replaceStatus(client, given, { ...given.status, dependencyPlan: plan.status });
+      if (!written) throw new RetryableError("Retrying", "the extension was deleted or recreated");
+      events.record(
+        given,
+        "Normal",
+        "DependencyPlanned",
+        `bundle ${goQuote(plan.status.bundle.name)} is installed with ${formatEnumeration(others)}${why}`,
+      );
     }
-    return waiting;
+    // In the reconciled extension, the namespace is set even if permission-manager chose it for the parent only.
+    const parent = extensions.get(given.metadata.name) ?? given;
+    for (const member of plan.status.members) {
+      const known = extensions.get(member.extension);
+      if (known) await this.#keepFor(parent, known, signal);
+      else await this.#create(parent, member, signal);
+    }
+    await this.#releaseAbandoned(parent, plan, signal);
   }
 
-  /** Returns the current text of `ensure` without changing anything. */
-  waitingFor(needs: readonly DependencyNeed[]): string {
-    return needs.map((need) => waitingText(this.#findByPackage(need.bundle.packageName), need, true)).join("; ");
+  /** Releases the extensions that an earlier plan of `parent` created and that have installed nothing. */
+  async #releaseAbandoned(parent: ClusterExtension, plan: KnownPlan, signal: AbortSignal): Promise<void> {
+    const isAbandoned = (one: ClusterExtension): boolean =>
+      one.status?.install === undefined && !plan.members.some(({ extension }) => extension === one.metadata.name);
+    for (const one of this.#listDependencies(parent).filter(isAbandoned))
+      if (this.#options.plans.find(one.metadata.name) === undefined) await this.#releaseOne(parent, one, signal);
+  }
+
+  /** Releases the extensions that were created for `parent` and that no installed bundle needs any longer. */
+  async releaseUnneeded(parent: ClusterExtension, signal: AbortSignal): Promise<void> {
+    const dependencies = this.#listDependencies(parent).filter(({ metadata }) => this.#options.plans.find(metadata.name) === undefined);
+    if (dependencies.length === 0) return;
+    const unneeded = await this.#options.dependents.listUnneeded(dependencies.map(({ metadata }) => metadata.name));
+    for (const one of dependencies) if (unneeded.has(one.metadata.name)) await this.#releaseOne(parent, one, signal);
+  }
+
+  /** Returns the extensions that were created as dependencies of `parent`. */
+  #listDependencies(parent: ClusterExtension): ClusterExtension[] {
+    const label = dependentLabel(parent);
+    return this.#options.extensions.list().filter((one) => isDependencyExtension(one) && one.metadata.labels?.[label] !== undefined);
   }
 
   /**
@@ -133,11 +88,7 @@ export class DependencyExtensions {
    * extension. Otherwise it is deleted.
    */
   async release(parent: ClusterExtension, signal: AbortSignal): Promise<void> {
-    const label = dependentLabel(parent);
-    const dependencies = this.#options.extensions
-      .list()
-      .filter((one) => isDependencyExtension(one) && one.metadata.labels?.[label] !== undefined);
-    for (const dependency of dependencies) await this.#releaseOne(parent, dependency, signal);
+    for (const dependency of this.#listDependencies(parent)) await this.#releaseOne(parent, dependency, signal);
   }
 
   async #releaseOne(parent: ClusterExtension, dependency: ClusterExtension, signal: AbortSignal): Promise<void> {
@@ -212,50 +163,22 @@ export class DependencyExtensions {
     }
   }
 
-  async #create(parent: ClusterExtension, need: DependencyNeed, signal: AbortSignal): Promise<ClusterExtension> {
-    const { packageName, catalog = "" } = need.bundle;
-    const names = listDependencyNames(packageName);
-    for (const name of names) {
-      if (this.#options.extensions.get(name)) continue;
-      try {
-        const created = await this.#options.client.create(buildDependencyExtension(parent, need, name), {
-          fieldManager: FIELD_MANAGER,
-          signal,
-        });
-        const text = `created ClusterExtension ${goQuote(name)} for package ${goQuote(packageName)} from catalog ${goQuote(catalog)}`;
-        this.#options.events.record(parent, "Normal", "DependencyCreated", text);
-        return created;
-      } catch (err) {
-        if (!isAlreadyExists(err)) throw err;
-        const found = await this.#options.client.get<ClusterExtension>(
-          { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name },
-          { signal },
-        );
-        if (found?.spec?.source?.catalog?.packageName !== packageName) continue;
-        await this.#keepFor(parent, found, signal);
-        return found;
-      }
+  async #create(parent: ClusterExtension, member: PlanMember, signal: AbortSignal): Promise<void> {
+    const { client, events, plans } = this.#options;
+    const { extension: name, packageName, catalog } = member;
+    try {
+      await client.create(buildDependencyExtension(parent, member), { fieldManager: FIELD_MANAGER, signal });
+      const text = `created ClusterExtension ${goQuote(name)} for package ${goQuote(packageName)} from catalog ${goQuote(catalog)}`;
+      events.record(parent, "Normal", "DependencyCreated", text);
+    } catch (err) {
+      if (!isAlreadyExists(err)) throw err;
+      const found = await client.get<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, { signal });
+      if (found?.spec?.source?.catalog?.packageName === packageName) return this.#keepFor(parent, found, signal);
+      const reason = `an extension of another package uses the name ${goQuote(name)}`;
+      plans.reject(parent.metadata.name, reason);
+      throw new RetryableError("Retrying", reason, { cause: err });
     }
-    throw new RetryableError(
-      "Retrying",
-      `cannot create a ClusterExtension for package ${goQuote(packageName)}: extensions of other packages use the names ${names.map(goQuote).join(" and ")}. Create a ClusterExtension for package ${goQuote(packageName)} with another name`,
-    );
   }
-
-  #findByPackage(packageName: string): ClusterExtension | undefined {
-    const found = this.#options.extensions.list().filter(({ spec }) => spec?.source?.catalog?.packageName === packageName);
-    return found.sort((a, b) => compareText(a.metadata.name, b.metadata.name))[0];
-  }
-}
-
-function waitingText(extension: ClusterExtension | undefined, { bundle }: DependencyNeed, existed: boolean): string {
-  const name = goQuote(extension?.metadata.name ?? "");
-  const packageName = goQuote(bundle.packageName);
-  if (!extension || !existed) return `ClusterExtension ${name} (package ${packageName}), created as a dependency`;
-  const progressing = findCondition(extension.status?.conditions, ConditionType.Progressing);
-  const why =
-    progressing && progressing.reason !== "Succeeded" ? `: ${progressing.reason}: ${truncate(progressing.message, MAX_MESSAGE)}` : "";
-  return `ClusterExtension ${name} (package ${packageName})${why}`;
 }
 
 function toDependencyRef({ metadata: { name } }: ClusterExtension): { apiVersion: string; kind: string; name: string } {

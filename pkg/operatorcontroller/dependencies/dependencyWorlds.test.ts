@@ -135,10 +135,10 @@ async function choose(world: GeneratedWorld): Promise<unknown> {
     installed: installed === undefined ? undefined : { name: installed, version: installed.slice(installed.indexOf(".v") + 2) },
   });
   if (filtered.kind === "unresolved") throw new Error(filtered.message);
-  const { resolution, pending, rejected } = await choice.choose(extension, filtered, catalogs, SIGNAL);
+  const { resolution, plan, rejected } = await choice.choose(extension, filtered, catalogs, SIGNAL);
   return {
     resolution: resolution.kind === "resolved" ? format({ name: resolution.bundle.name, catalog: resolution.catalog }) : resolution.message,
-    needs: pending?.needs.map(({ bundle, version }) => `${format(bundle)} ${version}`),
+    needs: plan?.status.members.map(({ catalog, bundle }) => `${bundle.name} ${catalog}`),
     rejected: rejected && [rejected.bundle, ...rejected.clauses],
   };
 }

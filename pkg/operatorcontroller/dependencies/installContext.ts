@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Informer } from "../../controller/informer.ts";
+import type { ServedResource } from "../../kube/servedResources.ts";
 import { getGvkKey } from "../../resolve/constraint/parse.ts";
 import type { InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type Dependent, findDependents } from "../../resolve/dependencies/dependents.ts";
@@ -11,6 +12,7 @@ import { WaitingError } from "../state/conditionPoller.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import type { ClusterApi, ClusterApis } from "./clusterApis.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
+import { isDependencyExtension, parseDependents } from "./dependencyLabels.ts";
 
 const NO_CONSTRAINTS = { constraints: [], faults: [] };
 
@@ -105,6 +107,28 @@ function listUnprovidedApis(served: readonly ClusterApi[], installed: readonly I
     .map(({ gvk, owner, extension }) => ({ gvk, owner: extension === undefined || extensions.has(extension) ? owner : undefined }));
 }
 
+/** Removes the extensions from `unneeded` that an installed bundle of another extension needs, directly or through others of them. */
+function removeNeeded(
+  unneeded: Set<string>,
+  leaving: ReadonlySet<string>,
+  members: readonly InstalledPeer[],
+  served: readonly ServedResource[],
+): ReadonlySet<string> {
+  for (const name of unneeded) {
+    const others = [...unneeded].filter((other) => other !== name);
+    const isInstalled = members.some((member) => member.extension === name);
+    const going = new Set([...leaving, ...others]);
+    if (isInstalled && findDependents({ leaving: name, going, installed: members, served }).length === 0) continue;
+    unneeded.delete(name);
+    // Bundles that this one needs are needed too, also those that were visited before: visit all again.
+    for (const other of others) {
+      unneeded.delete(other);
+      unneeded.add(other);
+    }
+  }
+  return unneeded;
+}
+
 /** Dependencies of Dependents. */
 export interface DependentsOptions {
   extensions: Pick<Informer<ClusterExtension>, "get">;
@@ -129,13 +153,50 @@ export class Dependents {
    * @throws KubeError if the API server does not list its APIs, which is requested only if any constraint exists.
    */
   async of(extension: string): Promise<readonly Dependent[] | undefined> {
-    const { installed, apis, memory } = this.#options;
+    const { installed, apis } = this.#options;
     if (installed.unread().some((name) => name !== extension)) return undefined;
-    const bundles = installed.list().filter((bundle) => bundle.extension === extension || !memory.isUninstalling(bundle.extension));
-    const members = await readPeers(bundles, this.#options);
+    const members = await this.#readMembers(new Set([extension]));
     if (!members.some((member) => member.extension !== extension && member.declared.constraints.length > 0)) return [];
-    const going = new Set(members.map((member) => member.extension).filter((name) => name !== extension && this.#isDeleted(name)));
-    return findDependents({ leaving: extension, going, installed: members, served: await apis.resources() });
+    const served = await apis.resources();
+    const released = this.#listReleased(extension, members, served);
+    const going = new Set(
+      members.map((member) => member.extension).filter((name) => name !== extension && (released.has(name) || this.#isDeleted(name))),
+    );
+    return findDependents({ leaving: extension, going, installed: members, served });
+  }
+
+  /**
+   * Returns those of these extensions that no other extension needs, directly or through others of them. Extensions without an installed bundle are
+   * not among them. Empty until all releases have been read once.
+   */
+  async listUnneeded(extensions: readonly string[]): Promise<ReadonlySet<string>> {
+    const { installed, apis } = this.#options;
+    if (installed.unread().length > 0) return new Set();
+    const unneeded = new Set(extensions);
+    return removeNeeded(unneeded, new Set(), await this.#readMembers(unneeded), await apis.resources());
+  }
+
+  /** Returns the extensions that were created as dependencies of an extension, directly or through each other, and that nothing else needs. */
+  #listReleased(extension: string, members: readonly InstalledPeer[], served: readonly ServedResource[]): ReadonlySet<string> {
+    const released = new Set<string>();
+    const leave = new Set([extension]);
+    for (const owner of leave)
+      for (const { extension: name } of members) {
+        const found = this.#options.extensions.get(name);
+        if (!found || leave.has(name) || !isDependencyExtension(found)) continue;
+        const dependents = parseDependents(found).map((dependent) => dependent.name);
+        if (!dependents.includes(owner) || dependents.some((dependent) => !leave.has(dependent))) continue;
+        released.add(name);
+        leave.add(name);
+      }
+    return removeNeeded(released, new Set([extension]), members, served);
+  }
+
+  /** Reads the installed bundles, except those that are being uninstalled and not in `included`. */
+  #readMembers(included: ReadonlySet<string>): Promise<InstalledPeer[]> {
+    const { installed, memory } = this.#options;
+    const bundles = installed.list().filter((bundle) => included.has(bundle.extension) || !memory.isUninstalling(bundle.extension));
+    return readPeers(bundles, this.#options);
   }
 
   #isDeleted(extension: string): boolean {

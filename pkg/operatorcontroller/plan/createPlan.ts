@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import { getNamespace } from "../../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace, isApproved } from "../../api/clusterExtension.ts";
 import {
   ANNOTATION_ROLLBACK_TO,
   API_VERSION,
@@ -38,7 +38,6 @@ import type { Logger } from "../../telemetry/log.ts";
 import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import { Applier } from "../apply/applier.ts";
-import { isApproved } from "../apply/approval.ts";
 import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import { DryRun } from "../apply/dryRun.ts";
 import { preflight } from "../apply/preflight.ts";
@@ -326,7 +325,12 @@ async function buildPlan(request: PlanRequest, resolved: Resolved): Promise<Inst
 /** Finds unmet requirements that deny the bundle. If they do not deny it, the phase reports a problem instead. */
 async function findUnmetRequirements({ client, log, signal }: PlanRequest, phase: Unpacked): Promise<PlanFinding[]> {
   const apis = new ClusterApis({ client, extensions: { get: () => undefined, onEvent: () => undefined }, log });
-  const step = checkRequirements({ apis, events: { record: () => undefined }, memory: new ExtensionCache() });
+  const step = checkRequirements({
+    apis,
+    events: { record: () => undefined },
+    memory: new ExtensionCache(),
+    plans: { listPartners: () => [] },
+  });
   try {
     await step.run(phase, { log, signal });
     return [];

@@ -178,7 +178,12 @@ const MAX_UNMET = 20;
  *
  * If the API server does not respond, only an extension whose bundle could be rejected waits.
  */
-export function checkRequirements({ apis, events, memory }: Pick<Services, "apis" | "events" | "memory">): ReconcileStep<Unpacked> {
+export function checkRequirements({
+  apis,
+  events,
+  memory,
+  plans,
+}: Pick<Services, "apis" | "events" | "memory"> & { plans: Pick<Services["plans"], "listPartners"> }): ReconcileStep<Unpacked> {
   return {
     name: "CheckRequirements",
     async run(phase, { signal, log }) {
@@ -186,7 +191,9 @@ export function checkRequirements({ apis, events, memory }: Pick<Services, "apis
       const remembered = memory.of(extension);
       if (keepsEarlierRelease(phase)) return phase;
       const requirements = readRequirements(phase);
-      const isEnforced = extension.spec.install?.requirements === "Enforce" && !isInstalled(phase);
+      // The bundles of a wave may require each other's APIs.
+      const hasPartners = plans.listPartners(extension.metadata.name).length > 0;
+      const isEnforced = extension.spec.install?.requirements === "Enforce" && !isInstalled(phase) && !hasPartners;
       let unmet: readonly string[];
       try {
         unmet = requirements ? await listUnmet(requirements, apis) : [];

@@ -4,29 +4,43 @@ import { TerminalError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { truncateForCondition } from "../../resolve/wording.ts";
-import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
-import { isInstalled, keepsEarlierRelease, type ReconcileStep, type Unpacked } from "../state/phases.ts";
+import { requirePlanApproval } from "../apply/approval.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
+import { type Applied, isInstalled, keepsEarlierRelease, type ReconcileStep, type Unpacked } from "../state/phases.ts";
 import type { Services } from "./services.ts";
 
-/** With policy Install: creates extensions for missing dependencies of the resolved bundle, and waits for them. */
-export function installDependencies({ created }: Pick<Services, "created">): ReconcileStep<Unpacked> {
+/** Carries out the plan of an extension with policy Install, and waits for the bundles of earlier waves of the plan that contains the extension. */
+export function installDependencies({ created, plans }: Pick<Services, "created" | "plans">): ReconcileStep<Unpacked> {
   return {
     name: "InstallDependencies",
     async run(phase, { signal }) {
-      const { extension, bundle, pending } = phase;
-      if (!pending || keepsEarlierRelease(phase)) return phase;
-      const waiting = await created.ensure(extension, pending.needs, signal);
-      const text = truncateForCondition(
-        `waiting for the dependencies of bundle ${goQuote(bundle.name)}: ${waiting.join("; ")}`,
-        extension.metadata.name,
-      );
-      const before = created.waitingFor(pending.needs);
-      const isOver: UnblockCheck = async (stopped) => created.waitingFor(pending.needs) !== before || (await pending.isOver(stopped));
-      const details = waiting.map((message) => ({ message }));
+      const { extension, bundle, plan } = phase;
+      const { name } = extension.metadata;
+      if (!plan || keepsEarlierRelease(phase)) return phase;
+      if (plan.root === name) {
+        requirePlanApproval(phase, plan);
+        await created.carryOut(extension, plan, signal);
+      }
+      const waiting = plans.listWaiting(name);
+      if (waiting.length === 0) return phase;
+      const before = waiting.join("; ");
+      const text = truncateForCondition(`waiting for the dependencies of bundle ${goQuote(bundle.name)}: ${before}`, name);
       throw new WaitingError(Reason.Retrying, text, {
-        isOver,
-        problems: [newProblem("DependenciesInstalling", { message: text, details })],
+        isOver: () => Promise.resolve(plans.listWaiting(name).join("; ") !== before),
+        problems: [newProblem("DependenciesInstalling", { message: text, details: waiting.map((message) => ({ message })) })],
       });
+    },
+  };
+}
+
+/** Uninstalls the dependencies that no installed bundle needs any longer, if `spec.dependencies.unneeded` is Remove. */
+export function removeUnneeded({ created }: Pick<Services, "created">): ReconcileStep<Applied> {
+  return {
+    name: "RemoveUnneeded",
+    async run(phase, { signal }) {
+      const { extension, plan } = phase;
+      if (!plan && extension.spec.dependencies?.unneeded === "Remove") await created.releaseUnneeded(extension, signal);
+      return phase;
     },
   };
 }

@@ -4,7 +4,7 @@ import { applyBundle, correctDrift } from "./apply.ts";
 import { checkBundle, checkClusterVersion, checkRequirements, reportProxy, requireSpec, skipSuspended, validate } from "./check.ts";
 import { readConfiguration } from "./configuration.ts";
 import { handleDeletion } from "./delete.ts";
-import { checkDependencies, installDependencies } from "./dependencies.ts";
+import { checkDependencies, installDependencies, removeUnneeded } from "./dependencies.ts";
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
 import { requestPermissions, requestSources } from "./permissions.ts";
 import { pinInstalledImage } from "./pinInstalledImage.ts";
@@ -40,5 +40,6 @@ export function reconcileSteps(services: Services): StepSequence<Started, Applie
     .step(installDependencies(services))
     .step(checkDependencies(services))
     .step(requestPermissions(services))
-    .step(applyBundle(services));
+    .step(applyBundle(services))
+    .step(removeUnneeded(services));
 }

@@ -25,11 +25,11 @@ import { selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
 import type { DependencyResolution, RejectedBundle } from "../dependencies/dependencyChoice.ts";
 import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 import { findInstalledCatalog } from "../state/extensionSpec.ts";
+import type { KnownPlan } from "../state/knownPlan.ts";
 import {
   type Authenticated,
   hasBundle,
   hasClient,
-  type PendingDependencies,
   type Phase,
   type ReconcileStep,
   type Resolved,
@@ -110,12 +110,12 @@ export function resolveBundle(services: ResolveServices): ReconcileStep<Authenti
         }
         return { ...phase, phase: "resolved", bundle: pinned.bundle };
       }
-      const { bundle, pending, problems, isKept } = await findBundle(services, phase, signal);
+      const { bundle, plan, problems, isKept } = await findBundle(services, phase, signal);
       report.problems.push(...problems);
       const { name, version, catalog, edge, explanation } = bundle;
       const isChanged = !isKept && name !== releases.installed?.name;
       log[isChanged ? "info" : "debug"]({ bundle: name, version, catalog, edge, explanation }, "bundle resolved");
-      return { ...phase, phase: "resolved", bundle, ...(pending ? { pending } : {}) };
+      return { ...phase, phase: "resolved", bundle, ...(plan ? { plan } : {}) };
     },
   };
 }
@@ -123,7 +123,7 @@ export function resolveBundle(services: ResolveServices): ReconcileStep<Authenti
 /** The resolved bundle. */
 interface FoundBundle {
   readonly bundle: ResolvedBundle;
-  readonly pending?: PendingDependencies;
+  readonly plan?: KnownPlan;
   /** Problems with the choice of the bundle. */
   readonly problems: readonly Problem[];
   /** Whether the installed bundle is kept because no other bundle can be resolved. */
@@ -142,7 +142,8 @@ async function findBundle(services: ResolveServices, phase: Authenticated, signa
   const request = { source, installed, installedFrom: findInstalledCatalog(phase), cluster: phase.clusterVersion };
   const { selected, packages, filtered } = await readCandidates(services, request, signal);
   report.catalogs.packages = packages;
-  const { resolution, pending, rejected } = await chooseInstallable(services.choice, extension, filtered, selected, signal);
+  const { resolution, plan, rejected } = await chooseInstallable(services.choice, extension, filtered, selected, signal);
+  report.dependencyPlan = plan?.root === extension.metadata.name ? { kind: "plan", plan: plan.status } : { kind: "none" };
   if (resolution.filtered) report.catalogs.filtered = resolution.filtered;
   if (resolution.kind === "unresolved") {
     if (rejected && resolution.reason === "NoMatchingBundle") throw listUnsatisfiedDependencies(resolution, rejected, phase);
@@ -155,7 +156,7 @@ async function findBundle(services: ResolveServices, phase: Authenticated, signa
   if (resolution.newest) report.catalogs.newest = resolution.newest;
   if (rejected) report.awaits = rejected.isOver;
   const problems = listResolutionProblems(resolution, rejected, extension);
-  return { bundle: resolvedFrom(resolution, source), ...(pending ? { pending } : {}), problems };
+  return { bundle: resolvedFrom(resolution, source), ...(plan ? { plan } : {}), problems };
 }
 
 /** The selected catalogs and their remaining candidates. */

@@ -11,6 +11,7 @@ import type { CatalogLister, CatalogPackages } from "../catalogs/catalogPackages
 import type { ClusterApis } from "../dependencies/clusterApis.ts";
 import type { DependencyChoice } from "../dependencies/dependencyChoice.ts";
 import type { DependencyExtensions } from "../dependencies/dependencyExtensions.ts";
+import type { DependencyPlans } from "../dependencies/dependencyPlans.ts";
 import type { Dependents } from "../dependencies/installContext.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
 import type { Identities } from "../permissions/identity.ts";
@@ -38,7 +39,9 @@ export interface Services extends ApplyServices {
   /** Chooses bundles whose dependencies are satisfied. */
   choice: Pick<DependencyChoice, "choose" | "findConflict">;
   /** The ClusterExtensions that `spec.dependencies.policy: Install` creates. */
-  created: Pick<DependencyExtensions, "ensure" | "waitingFor" | "release">;
+  created: Pick<DependencyExtensions, "carryOut" | "release" | "releaseUnneeded">;
+  /** The plans in progress. */
+  plans: Pick<DependencyPlans, "hasReached" | "isApproved" | "isProvidedByPartner" | "listPartners" | "listWaiting" | "reach">;
   /** Lists the extensions that depend on another extension. */
   dependents: Pick<Dependents, "of">;
   /** The APIs that the cluster serves. */

@@ -150,9 +150,22 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
   const upgradeProblems = active ? (upgrade?.problems ?? []) : filterProblems(extension.status, "ClusterUpgradeBlocked");
   const problems = [...collectProblems(phase, error, available), ...upgradeProblems];
   const reported = boundProblems(problems, (text) => hidden.hide(text));
-  const status = { conditions, ...reported, ...(report.plan ? { plan: report.plan } : {}), ...handledRequest(phase) };
+  const status = {
+    conditions,
+    ...reported,
+    ...(report.plan ? { plan: report.plan } : {}),
+    ...dependencyPlanStatus(phase),
+    ...handledRequest(phase),
+  };
   if (!installed && unreadable.length > 0) return { ...status, ...installBefore(extension) };
   return installed ? { ...status, install: installStatus(installed, phase), ...contentStatus(phase), ...updateStatus(phase) } : status;
+}
+
+/** Returns the plan in progress. A reconcile that did not find out keeps the known plan. */
+function dependencyPlanStatus({ extension, report }: Phase): Pick<ClusterExtensionStatus, "dependencyPlan"> {
+  const known = extension.status?.dependencyPlan;
+  const found = report.dependencyPlan ?? (known ? { kind: "plan", plan: known } : { kind: "none" });
+  return found.kind === "plan" ? { dependencyPlan: found.plan } : {};
 }
 
 /**

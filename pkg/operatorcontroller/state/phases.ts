@@ -6,12 +6,11 @@ import type { Client } from "../../kube/client.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { HiddenTexts } from "../../render/redaction.ts";
-import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import type { RenderableBundle } from "../bundles/bundleCache.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
 import { type BundleHold, type ClusterChanges, createUnknownReleases, type KnownReleases } from "./clusterChanges.ts";
-import type { UnblockCheck } from "./conditionPoller.ts";
+import type { KnownPlan } from "./knownPlan.ts";
 import { newReport, type Report } from "./report.ts";
 
 /** Data of a reconcile from its start. */
@@ -49,8 +48,8 @@ export interface WithClient extends WithReleases {
 /** Data of a reconcile that has resolved a bundle. */
 export interface WithBundle extends WithClient {
   readonly bundle: ResolvedBundle;
-  /** Dependencies to install before the bundle; absent if all are installed. */
-  readonly pending?: PendingDependencies;
+  /** The plan in progress that installs the bundle with its dependencies; absent if there is none. */
+  readonly plan?: KnownPlan;
   /** `spec.config` merged with its sources; absent if there are none, or they were not read. */
   readonly sourcedConfig?: SourcedConfig;
   /** Set while the bundle is on hold because it was rolled back. */
@@ -199,19 +198,4 @@ export interface SourcedConfig {
   readonly config: JsonObject;
   /** The uids of the objects. */
   readonly identities: readonly string[];
-}
-
-/** A dependency that must be installed for an extension. */
-export interface DependencyNeed {
-  readonly bundle: SolverBundle;
-  /** Range for `spec.source.catalog.version`; empty for any version. */
-  readonly version: string;
-}
-
-/** Dependencies to install before the resolved bundle, with policy Install. */
-export interface PendingDependencies {
-  /** At least one, sorted by package name. */
-  readonly needs: readonly DependencyNeed[];
-  /** Returns whether the missing dependencies have changed. */
-  readonly isOver: UnblockCheck;
 }

@@ -1,4 +1,4 @@
-import type { Plan } from "../../api/clusterExtensionStatus.ts";
+import type { DependencyPlan, Plan } from "../../api/clusterExtensionStatus.ts";
 import type { Problem } from "../../api/problems.ts";
 import type { FbcDeprecations } from "../../fbc/types.ts";
 import type { Availability } from "../../release/health/availability.ts";
@@ -32,6 +32,8 @@ export interface Report {
   lacking?: Problem;
   /** The changes that await approval. */
   plan?: Plan;
+  /** The plan in progress that the extension has made. Absent if the reconcile did not find out; the status keeps the known plan then. */
+  dependencyPlan?: { readonly kind: "none" } | { readonly kind: "plan"; readonly plan: DependencyPlan };
   /** Whether the installed objects work; absent if they could not be read. */
   availability?: Availability;
   /** Text of condition Progressing if the rollout exceeds `spec.progressDeadlineMinutes`. */

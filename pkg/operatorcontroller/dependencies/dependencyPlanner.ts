@@ -1,0 +1,305 @@
+import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { PLAN_MEMBERS_MAX, Reason } from "../../api/constants.ts";
+import type { KeyedLock } from "../../async/keyedLock.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { Candidate } from "../../resolve/candidates.ts";
+import { toProvider } from "../../resolve/constraint/parse.ts";
+import type { CatalogIndex } from "../../resolve/dependencies/catalogIndex.ts";
+import type { DependencyConflict, InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
+import { filterByDependencies, findBestRejected, type Rejection, rejectCandidates } from "../../resolve/dependencies/dependencyFilter.ts";
+import { findPlanFault, type PlanBundle, type PlanWorld, selectNeeded } from "../../resolve/dependencies/dependencyPlan.ts";
+import { findHint, type ResolutionHint } from "../../resolve/dependencies/remedySearch.ts";
+import { formatHint } from "../../resolve/dependencies/resolutionHints.ts";
+import { toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
+import type { FilterResult } from "../../resolve/filters.ts";
+import type { FilteredCatalogs, Resolution } from "../../resolve/resolution.ts";
+import { chooseBest } from "../../resolve/resolve.ts";
+import type { SolverBundle } from "../../resolve/solver/problem.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
+import { buildPlan, type KnownPlan, type PlanEntry, type PlanMember } from "../state/knownPlan.ts";
+import type { CatalogIndexReader, ReachableIndex } from "./catalogIndexReader.ts";
+import type { ConstraintCache } from "./constraintCache.ts";
+import { chooseExtensionName, findByPackage } from "./dependencyLabels.ts";
+import { type DependencyPlans, toPeer } from "./dependencyPlans.ts";
+import type { InstallContextReader } from "./installContext.ts";
+
+/** Dependencies of DependencyPlanner. */
+export interface DependencyPlannerOptions {
+  installContext: Pick<InstallContextReader, "read">;
+  indexes: Pick<CatalogIndexReader, "read">;
+  constraints: ConstraintCache;
+  plans: DependencyPlans;
+  extensions: { list(): readonly ClusterExtension[] };
+  /** Lets one extension make a plan at a time, because each plan must respect the others. */
+  lock: Pick<KeyedLock, "run">;
+  /** Enqueues an extension. */
+  enqueue: (extension: string) => void;
+}
+
+/** What an extension may resolve to. */
+export interface PlanSubject {
+  readonly extension: ClusterExtension;
+  readonly filtered: FilteredCatalogs;
+  /** The catalogs to search for dependencies. */
+  readonly catalogs: readonly ClusterCatalog[];
+  readonly signal: AbortSignal;
+}
+
+/** A subject whose candidates have been compared with the installed bundles. */
+export interface ChoiceRequest extends PlanSubject {
+  readonly context: InstallContext;
+  /** The conflicts of rejected candidates. */
+  readonly conflicts: ReadonlyMap<Candidate, DependencyConflict>;
+}
+
+/** The choice of a planner. */
+export interface PlannedResolution {
+  readonly resolution: Resolution;
+  /** The plan that the extension follows. Absent if no plan is possible. */
+  readonly plan?: KnownPlan;
+  /** The best rejected candidate, and why. */
+  readonly rejected?: { readonly candidate: Candidate; readonly clauses: readonly string[] };
+}
+
+const LOCK = "plan";
+/** Number of undecided dependency searches after which the remaining candidates are skipped. */
+const MAX_UNDECIDED = 2;
+/** Number of rejected candidates for which updates of other extensions are searched; only the best one is reported. */
+const MAX_SUGGESTED = 3;
+
+/** Makes the plans of policy Install, and lets each extension of a plan resolve to its planned bundle. */
+export class DependencyPlanner {
+  readonly #options: DependencyPlannerOptions;
+
+  constructor(options: DependencyPlannerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Chooses the bundle that the plan in progress of an extension contains.
+   * @returns undefined if the extension is in no plan, or its own plan is complete or must be made anew
+   * @throws WaitingError if the extension is in the plan of another one that is not ready or no longer possible
+   */
+  async follow(subject: PlanSubject): Promise<PlannedResolution | undefined> {
+    const { plans } = this.#options;
+    const { name } = subject.extension.metadata;
+    const plan = plans.find(name);
+    if (!plan) return undefined;
+    if (plan.root !== name) return this.#followOther(subject, plan);
+    if (plans.isComplete(plan)) {
+      plans.remove(name);
+      return undefined;
+    }
+    const reason = plans.getRejection(name) ?? (await this.#check(subject, plan));
+    if (reason === undefined) return choosePlanned(subject, plan);
+    plans.reject(name, reason);
+    return undefined;
+  }
+
+  #followOther(subject: PlanSubject, plan: KnownPlan): PlannedResolution {
+    const { plans, enqueue } = this.#options;
+    const { name } = subject.extension.metadata;
+    const found = plan.bundles && choosePlanned(subject, plan);
+    if (found?.resolution.kind === "resolved" && plans.getRejection(plan.root) === undefined) return found;
+    const root = `ClusterExtension ${goQuote(plan.root)}`;
+    if (found && plans.getRejection(plan.root) === undefined) {
+      const bundle = plan.members.find(({ extension }) => extension === name)?.bundle.name ?? "";
+      plans.reject(plan.root, `ClusterExtension ${goQuote(name)} cannot resolve to bundle ${goQuote(bundle)}`);
+    }
+    enqueue(plan.root);
+    throw new WaitingError(Reason.Retrying, `waiting until ${root} has checked its plan`, {
+      isOver: () => Promise.resolve(plans.find(name) !== plan),
+    });
+  }
+
+  /** Compares a plan with the catalogs and the installed bundles. @returns why it must be made anew, as a clause */
+  async #check(subject: PlanSubject, plan: KnownPlan): Promise<string | undefined> {
+    const { constraints, installContext, plans } = this.#options;
+    const { name } = subject.extension.metadata;
+    const own = findPlanned(
+      subject.filtered,
+      plan.members.find((member) => member.extension === name),
+    );
+    if (!own) return `bundle ${goQuote(plan.status.bundle.name)} is no longer selected`;
+    await constraints.prepare([own.candidate.bundle.properties]);
+    const context = await installContext.read(name);
+    const { index } = await this.readIndex(subject, context, [own.candidate]);
+    const bundles = new Map<string, SolverBundle>();
+    for (const member of plan.members) {
+      const isOwn = member.extension === name;
+      const peer = isOwn ? context.own : context.peers.find((one) => one.extension === member.extension);
+      if (peer?.bundle === member.bundle.name) continue;
+      if (peer && !isOwn) return `ClusterExtension ${goQuote(member.extension)} has installed bundle ${goQuote(peer.bundle)}`;
+      const bundle = isOwn ? toOwnBundle(own.candidate, own.result, index) : findOffered(member, index);
+      if (!bundle) return `bundle ${goQuote(member.bundle.name)} is no longer in catalog ${goQuote(member.catalog)}`;
+      const image = isOwn ? own.candidate.bundle.image : findImage(bundle, index);
+      if (image !== undefined && image !== member.image) return `the image of bundle ${goQuote(member.bundle.name)} has changed`;
+      bundles.set(member.extension, bundle);
+    }
+    const planned = [...bundles.values()];
+    const world = { ...toWorld(context, !bundles.has(name)), planned };
+    const fault = findPlanFault(world);
+    if (fault !== undefined) return fault;
+    const root = bundles.get(name);
+    const needed = new Set(selectNeeded(world, root ? [root] : planned));
+    const unneeded = planned.find((bundle) => !needed.has(bundle));
+    if (unneeded) return `bundle ${goQuote(unneeded.name)} is no longer needed`;
+    plans.set({ ...plan, bundles });
+    return undefined;
+  }
+
+  /**
+   * Chooses the best candidate whose dependencies are installed, or can be, and makes the plan to install them.
+   * @throws RetryableError if a new extension has no free name
+   */
+  plan(choice: ChoiceRequest): Promise<PlannedResolution> {
+    return this.#options.lock.run(LOCK, choice.signal, () => this.#plan(choice));
+  }
+
+  async #plan(choice: ChoiceRequest): Promise<PlannedResolution> {
+    const { constraints, installContext, plans } = this.#options;
+    const { filtered, conflicts, extension } = choice;
+    const { name } = extension.metadata;
+    const replaces = plans.getRejection(name);
+    plans.remove(name);
+    const installed = await installContext.read(name);
+    const reachable = await this.readIndex(choice, installed, [...conflicts.keys()]);
+    const others = plans
+      .listOfOthers(name, (member) => findOffered(member, reachable.index))
+      .filter(({ bundle }) => bundle.packageName !== filtered.query.packageName);
+    const context = { ...installed, peers: [...installed.peers, ...others.map((entry) => toPeer(entry.extension, entry.bundle))] };
+    const needs = new Map<Candidate, readonly SolverBundle[]>();
+    let undecided = 0;
+    let refused = 0;
+    const check = (candidate: Candidate, result: FilterResult): string | undefined => {
+      const conflict = conflicts.get(candidate);
+      if (!conflict) return undefined;
+      if (undecided >= MAX_UNDECIDED) return "skipped: search limit reached";
+      const hint = findCandidateHint(candidate, result, { ...choice, context }, reachable, refused < MAX_SUGGESTED);
+      if (hint?.kind !== "offered") refused++;
+      if (hint?.kind === "undecided") undecided++;
+      if (hint?.kind !== "offered") return formatHint(conflict, hint, reachable.unavailable).join("; ");
+      if (hint.bundles.length + others.length > PLAN_MEMBERS_MAX)
+        return `it needs ${hint.bundles.length + others.length} other bundles, more than a plan can contain (${PLAN_MEMBERS_MAX})`;
+      needs.set(candidate, hint.bundles);
+      return undefined;
+    };
+    const results = constraints.bounded(() => filtered.results.map((result) => filterByDependencies(result, filtered.query, check)));
+    const resolution = chooseBest({ ...filtered, results });
+    const best = findBestRejected(resolution, results);
+    const rejected = best && { candidate: best.candidate, clauses: [best.clause] };
+    const chosen = [...needs].find(([{ bundle }]) => resolution.kind === "resolved" && bundle === resolution.bundle);
+    if (!chosen) return { resolution, ...(rejected ? { rejected } : {}) };
+    const plan = this.#build(choice, { chosen, others, installed, index: reachable.index, results });
+    plans.set(replaces === undefined ? plan : { ...plan, replaces });
+    return { resolution, plan, ...(rejected ? { rejected } : {}) };
+  }
+
+  #build({ extension }: ChoiceRequest, { chosen: [candidate, added], others, installed, index, results }: PlanParts): KnownPlan {
+    const result = results.find(({ all }) => all.includes(candidate));
+    const own = result && toOwnBundle(candidate, result, index);
+    if (!own) throw new Error(`bundle ${candidate.bundle.name} has invalid constraints`);
+    const extensions = this.#options.extensions.list();
+    const root: PlanEntry = { bundle: own, extension: extension.metadata.name, image: candidate.bundle.image, isCreated: false };
+    const entries = [
+      root,
+      ...added.map((bundle): PlanEntry => {
+        const known = findByPackage(extensions, bundle.packageName)?.metadata.name;
+        const name = known ?? chooseExtensionName(extensions, bundle.packageName);
+        return { bundle, extension: name, image: findImage(bundle, index), isCreated: known === undefined };
+      }),
+      ...others,
+    ];
+    const world = toWorld(installed);
+    const planned = entries.map(({ bundle }) => bundle);
+    const needed = new Set(selectNeeded({ ...world, planned }, [own, ...added]));
+    return buildPlan(
+      extension,
+      root,
+      entries.filter(({ bundle }) => needed.has(bundle)),
+      world,
+    );
+  }
+
+  /** Reads the catalogs that may help to install one of the candidates. */
+  readIndex(subject: PlanSubject, context: InstallContext, candidates: readonly Candidate[]): Promise<ReachableIndex> {
+    const { constraints, indexes } = this.#options;
+    const { catalogs, filtered, signal } = subject;
+    const checked = candidates.map(({ bundle }) => ({ provider: toProvider(bundle), declared: constraints.read(bundle) }));
+    return indexes.read(catalogs, { packageName: filtered.query.packageName, candidates: checked, context }, signal);
+  }
+}
+
+/** The parts of a new plan. */
+interface PlanParts {
+  readonly chosen: readonly [Candidate, readonly SolverBundle[]];
+  readonly others: readonly PlanEntry[];
+  readonly installed: InstallContext;
+  readonly index: CatalogIndex;
+  readonly results: readonly FilterResult[];
+}
+
+/** Returns a remedy for a candidate; undefined if only the catalog author can provide one. */
+export function findCandidateHint(
+  candidate: Candidate,
+  result: FilterResult,
+  { context, conflicts }: Pick<ChoiceRequest, "context" | "conflicts">,
+  reachable: ReachableIndex,
+  canUpdate = true,
+): ResolutionHint | undefined {
+  if (conflicts.get(candidate)?.faults.length) return undefined;
+  const bundle = toOwnBundle(candidate, result, reachable.index);
+  return bundle && findHint(bundle, context, reachable, { canUpdate });
+}
+
+function toOwnBundle(
+  { bundle }: Candidate,
+  { catalog, priority, content }: FilterResult,
+  { read }: CatalogIndex,
+): SolverBundle | undefined {
+  return toSolverBundles(bundle.package, [bundle], { catalog, priority }, { packageOf: () => content, read })[0];
+}
+
+function findOffered({ catalog, packageName, bundle }: PlanMember, index: CatalogIndex): SolverBundle | undefined {
+  const found = index.catalogs.find((one) => one.catalog === catalog);
+  const bundles = found?.index.bundlesOf(packageName).filter(({ name }) => name === bundle.name) ?? [];
+  return found && toSolverBundles(packageName, bundles, found, index)[0];
+}
+
+function findImage({ catalog = "", packageName, name }: SolverBundle, index: CatalogIndex): string | undefined {
+  return index.packageOf(catalog, packageName)?.bundles.find((bundle) => bundle.name === name)?.image;
+}
+
+function toPlanBundle({ provider, bundle, declared }: InstalledPeer): PlanBundle {
+  return { ...provider, name: bundle, constraints: declared.constraints };
+}
+
+/** @param stays whether the installed bundle of the extension itself stays */
+function toWorld({ peers, own, served }: InstallContext, stays = false): Omit<PlanWorld, "planned"> {
+  const installed = (own && stays ? [...peers, own] : peers).map(toPlanBundle);
+  return { installed, replaced: own && !stays ? toPlanBundle(own) : undefined, served: served.map(({ gvk }) => gvk) };
+}
+
+function findPlanned(
+  { results }: FilteredCatalogs,
+  member: PlanMember | undefined,
+): { readonly candidate: Candidate; readonly result: FilterResult } | undefined {
+  const result = results.find(({ catalog }) => catalog === member?.catalog);
+  const candidate = result?.allowed.find(({ bundle }) => bundle.name === member?.bundle.name);
+  return result && candidate && { candidate, result };
+}
+
+/** Chooses the planned bundle of an extension: all other candidates are rejected. */
+function choosePlanned({ extension, filtered }: PlanSubject, plan: KnownPlan): PlannedResolution {
+  const { name } = extension.metadata;
+  const member = plan.members.find((one) => one.extension === name);
+  const text = `the plan of ClusterExtension ${goQuote(plan.root)} installs bundle ${goQuote(member?.bundle.name ?? "")}`;
+  const rejection: Rejection = { text, remedy: "wait until the plan is complete" };
+  const kept = findPlanned(filtered, member)?.candidate;
+  const rejections = new Map(
+    filtered.results.flatMap(({ allowed }) => allowed.flatMap((one) => (one === kept ? [] : [[one, rejection] as const]))),
+  );
+  const results = filtered.results.map((result) => rejectCandidates(result, rejections));
+  return { resolution: chooseBest({ ...filtered, results }), plan };
+}

@@ -1,0 +1,207 @@
+import { type ClusterExtension, isApproved } from "../../api/clusterExtension.ts";
+import { findCondition } from "../../api/conditions.ts";
+import { ConditionType, LABEL_DEPENDENCY } from "../../api/constants.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { Gvk } from "../../resolve/constraint/constraint.ts";
+import type { InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
+import type { SolverBundle } from "../../resolve/solver/problem.ts";
+import { compareText } from "../../text/compare.ts";
+import { truncate } from "../../text/truncate.ts";
+import type { InstalledBundles } from "../releases/installedReleases.ts";
+import { type KnownPlan, type PlanEntry, type PlanMember, readPlan } from "../state/knownPlan.ts";
+
+/** Maximum length of a message from another extension, in characters. */
+const MAX_MESSAGE = 300;
+
+/**
+ * The stages in which the bundles of a wave are installed. No bundle enters a stage before all have completed the one before.
+ * - `checked`: every check before the first write has succeeded.
+ * - `defined`: its CustomResourceDefinitions are applied.
+ */
+const WAVE_STAGES = ["checked", "defined"] as const;
+export type WaveStage = (typeof WAVE_STAGES)[number];
+
+/** Dependencies of DependencyPlans. */
+export interface DependencyPlansOptions {
+  /** Enqueues an extension. */
+  enqueue: (extension: string) => void;
+  extensions: { get(name: string): ClusterExtension | undefined };
+  installed: Pick<InstalledBundles, "list">;
+}
+
+/** The plans in progress. The status of each root stores its plan; a restarted controller loads it from there. */
+export class DependencyPlans {
+  readonly #options: DependencyPlansOptions;
+  readonly #plans = new Map<string, KnownPlan>();
+  /** Uids of the extensions whose plans are known, by name. Their status may still contain an earlier plan. */
+  readonly #seen = new Map<string, string>();
+  /** The last stage that an extension has reached, by digest of the plan and name of the extension. */
+  readonly #stages = new Map<string, WaveStage>();
+  /** Why a plan must be made anew, by root. */
+  readonly #rejections = new Map<string, string>();
+
+  constructor(options: DependencyPlansOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the same plans. Changes of the copy do not affect this object. */
+  copy(): DependencyPlans {
+    const copy = new DependencyPlans({ ...this.#options, enqueue: () => undefined });
+    for (const plan of this.#plans.values()) copy.set(plan);
+    for (const [root, reason] of this.#rejections) copy.reject(root, reason);
+    return copy;
+  }
+
+  /** Loads the plan of an extension that the controller sees for the first time. */
+  load(extension: ClusterExtension): void {
+    const { name, uid = "" } = extension.metadata;
+    if (this.#seen.get(name) === uid) return;
+    this.#seen.set(name, uid);
+    const plan = readPlan(extension);
+    if (plan) this.#plans.set(name, plan);
+    else this.#plans.delete(name);
+  }
+
+  set(plan: KnownPlan): void {
+    this.#seen.set(plan.root, plan.uid);
+    this.#plans.set(plan.root, plan);
+    this.#rejections.delete(plan.root);
+  }
+
+  remove(root: string): void {
+    const digest = this.#plans.get(root)?.status.digest;
+    for (const key of this.#stages.keys()) if (digest !== undefined && key.startsWith(`${digest} `)) this.#stages.delete(key);
+    this.#plans.delete(root);
+    this.#rejections.delete(root);
+  }
+
+  /** Returns the plan that an extension has made. */
+  of(root: string): KnownPlan | undefined {
+    return this.#plans.get(root);
+  }
+
+  /** Returns the plan that an extension must follow: its own, or else the first one by name of its root that contains the extension. */
+  find(extension: string): KnownPlan | undefined {
+    const own = this.#plans.get(extension);
+    if (own) return own;
+    const containing = [...this.#plans.values()].filter(({ members }) => members.some((member) => member.extension === extension));
+    return containing.sort((a, b) => compareText(a.root, b.root))[0];
+  }
+
+  /** Notes that the plan of `root` must be made anew. */
+  reject(root: string, reason: string): void {
+    if (this.#plans.has(root)) this.#rejections.set(root, reason);
+  }
+
+  /** Returns why the plan of `root` must be made anew; undefined if it is not rejected. */
+  getRejection(root: string): string | undefined {
+    return this.#rejections.get(root);
+  }
+
+  /**
+   * Reports whether the approval of a plan covers an extension: its root, or one that was created as a dependency. If the root requires no approval,
+   * neither do the others.
+   */
+  isApproved({ metadata: { name, labels } }: ClusterExtension): boolean {
+    const plan = this.find(name);
+    const root = plan && this.#options.extensions.get(plan.root);
+    if (!plan || !root || (plan.root !== name && labels?.[LABEL_DEPENDENCY] !== "true")) return false;
+    return plan.root !== name && root.spec.approval !== "Manual" ? true : isApproved(root, plan.status.digest);
+  }
+
+  /** Reports whether every bundle of a plan is installed. */
+  isComplete({ members }: KnownPlan): boolean {
+    return members.every((member) => this.#isInstalled(member));
+  }
+
+  /**
+   * Returns the bundles of other plans that are not installed yet, once per extension. Reads those that are not known since a restart with `find`;
+   * omits those that it does not find.
+   */
+  listOfOthers(root: string, find: (member: PlanMember) => SolverBundle | undefined): PlanEntry[] {
+    const entries = new Map<string, PlanEntry>();
+    for (const plan of this.#plans.values())
+      for (const member of plan.root === root ? [] : plan.members) {
+        if (member.extension === root || entries.has(member.extension) || this.#isInstalled(member)) continue;
+        const bundle = plan.bundles?.get(member.extension) ?? find(member);
+        if (bundle) entries.set(member.extension, { bundle, extension: member.extension, image: member.image, isCreated: false });
+      }
+    return [...entries.values()].sort((a, b) => compareText(a.extension, b.extension));
+  }
+
+  /** Returns the bundles that an extension may take as installed: those that its plan installs together with it. */
+  listGiven(extension: string): InstalledPeer[] {
+    const plan = this.find(extension);
+    return listWaveMembers(plan, extension).flatMap((member) => {
+      const bundle = plan?.bundles?.get(member.extension);
+      return bundle && !this.#isInstalled(member) ? [toPeer(member.extension, bundle)] : [];
+    });
+  }
+
+  /** Returns the other extensions in the wave of an extension whose bundles are not installed yet. */
+  listPartners(extension: string): PlanMember[] {
+    return listWaveMembers(this.find(extension), extension).filter((member) => !this.#isInstalled(member));
+  }
+
+  /**
+   * Notes that an extension has reached a stage of the installation of its wave, and enqueues it and its partners.
+   * @returns the partners that have not reached it, one clause each; empty if the extension may go on
+   */
+  reach(extension: string, stage: WaveStage): string[] {
+    const plan = this.find(extension);
+    if (!plan) return [];
+    const partners = this.listPartners(extension);
+    const key = `${plan.status.digest} ${extension}`;
+    if (!this.hasReached(extension, stage)) {
+      this.#stages.set(key, stage);
+      for (const name of [extension, ...partners.map((partner) => partner.extension)]) this.#options.enqueue(name);
+    }
+    return partners.filter((partner) => !this.hasReached(partner.extension, stage)).map((partner) => this.formatMember(partner));
+  }
+
+  /** Reports whether an extension has reached a stage in the installation of its wave since the controller started. */
+  hasReached(extension: string, stage: WaveStage): boolean {
+    const plan = this.find(extension);
+    const reached = plan && this.#stages.get(`${plan.status.digest} ${extension}`);
+    return reached !== undefined && WAVE_STAGES.indexOf(reached) >= WAVE_STAGES.indexOf(stage);
+  }
+
+  /** Reports whether a bundle in the wave of an extension provides an API. */
+  isProvidedByPartner(extension: string, { group, version, kind }: Gvk): boolean {
+    return this.listGiven(extension).some(({ provider }) =>
+      provider.apis.some((api) => api.group === group && api.version === version && api.kind === kind),
+    );
+  }
+
+  /** Returns the extensions of earlier waves that an extension waits for, one clause each. */
+  listWaiting(extension: string): string[] {
+    const plan = this.find(extension);
+    const own = plan?.members.find((member) => member.extension === extension);
+    if (!plan || !own) return [];
+    return plan.members.filter((member) => member.wave < own.wave && !this.#isInstalled(member)).map((member) => this.formatMember(member));
+  }
+
+  /** Formats an extension of a plan and what it waits for, such as `ClusterExtension "b" (package "b"): Retrying: …`. */
+  formatMember({ extension, packageName }: PlanMember): string {
+    const found = this.#options.extensions.get(extension);
+    const name = `ClusterExtension ${goQuote(extension)} (package ${goQuote(packageName)})`;
+    if (!found) return `${name}, created as a dependency`;
+    const progressing = findCondition(found.status?.conditions, ConditionType.Progressing);
+    if (!progressing || progressing.reason === "Succeeded") return name;
+    return `${name}: ${progressing.reason}: ${truncate(progressing.message, MAX_MESSAGE)}`;
+  }
+
+  #isInstalled({ extension, bundle }: PlanMember): boolean {
+    return this.#options.installed.list().some((one) => one.extension === extension && one.name === bundle.name);
+  }
+}
+
+function listWaveMembers(plan: KnownPlan | undefined, extension: string): PlanMember[] {
+  const own = plan?.members.find((member) => member.extension === extension);
+  return plan?.members.filter((member) => member !== own && member.wave === own?.wave) ?? [];
+}
+
+/** Returns a planned bundle as if the extension had installed it. */
+export function toPeer(extension: string, bundle: SolverBundle): InstalledPeer {
+  return { extension, bundle: bundle.name, provider: bundle, declared: { constraints: bundle.constraints, faults: [] } };
+}

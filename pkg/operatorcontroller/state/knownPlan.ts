@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { DependencyPlan } from "../../api/clusterExtensionStatus.ts";
+import { encodeCanonicalJson } from "../../golang/json.ts";
+import { explainNeed, type PlanWorld, sortIntoWaves } from "../../resolve/dependencies/dependencyPlan.ts";
+import { formatBundleVersion } from "../../resolve/solver/bundleFormat.ts";
+import type { SolverBundle } from "../../resolve/solver/problem.ts";
+import { compareText } from "../../text/compare.ts";
+import { truncate } from "../../text/truncate.ts";
+
+/** A bundle of a plan, and the extension that installs it. */
+export type PlanMember = DependencyPlan["members"][number];
+
+/** A plan in progress. */
+export interface KnownPlan {
+  /** Name and uid of the extension that made the plan. */
+  readonly root: string;
+  readonly uid: string;
+  /** As stored in the status of `root`. */
+  readonly status: DependencyPlan;
+  /** All bundles, including that of `root`. */
+  readonly members: readonly PlanMember[];
+  /** The bundles by extension. Undefined after a restart until `root` has compared the plan with the catalogs. */
+  readonly bundles?: ReadonlyMap<string, SolverBundle> | undefined;
+  /** Why an earlier plan of `root` was no longer possible. */
+  readonly replaces?: string;
+}
+
+/** A bundle to plan, and the extension that installs it. */
+export interface PlanEntry {
+  readonly bundle: SolverBundle;
+  readonly extension: string;
+  readonly image: string | undefined;
+  /** Whether the plan creates the extension. */
+  readonly isCreated: boolean;
+}
+
+/** Maximum length of a reason, in characters. */
+const MAX_REASON = 300;
+
+/** Builds the plan of an extension. @param root the entry of the extension itself; one of `entries` */
+export function buildPlan(
+  { metadata: { name, uid = "" } }: ClusterExtension,
+  root: PlanEntry,
+  entries: readonly PlanEntry[],
+  surroundings: Omit<PlanWorld, "planned">,
+): KnownPlan {
+  const world = { ...surroundings, planned: entries.map(({ bundle }) => bundle) };
+  const waves = sortIntoWaves(world);
+  const toMember = ({ bundle, extension, image, isCreated }: PlanEntry): PlanMember => {
+    const reason = explainNeed(world, bundle);
+    return {
+      extension,
+      packageName: bundle.packageName,
+      bundle: { name: bundle.name, version: formatBundleVersion(bundle) },
+      catalog: bundle.catalog ?? "",
+      ...(image === undefined ? {} : { image }),
+      wave: waves.findIndex((wave) => wave.includes(bundle)) + 1,
+      ...(isCreated ? { created: true } : {}),
+      ...(reason === undefined ? {} : { reason: truncate(reason, MAX_REASON) }),
+    };
+  };
+  const members = entries.map(toMember).sort((a, b) => a.wave - b.wave || compareText(a.extension, b.extension));
+  const { bundle, catalog, image, wave } = toMember(root);
+  const content = {
+    bundle,
+    catalog,
+    ...(image === undefined ? {} : { image }),
+    wave,
+    members: members.filter(({ extension }) => extension !== name),
+  };
+  const digest = createHash("sha256").update(encodeCanonicalJson(content)).digest("hex");
+  const bundles = new Map(entries.map((entry) => [entry.extension, entry.bundle]));
+  return { root: name, uid, status: { digest, ...content }, members, bundles };
+}
+
+/** Returns the plan in the status of an extension; undefined if there is none. */
+export function readPlan({ metadata: { name, uid = "" }, spec, status }: ClusterExtension): KnownPlan | undefined {
+  const plan = status?.dependencyPlan;
+  const packageName = spec?.source?.catalog?.packageName;
+  if (!plan || packageName === undefined) return undefined;
+  const { bundle, catalog, image, wave } = plan;
+  const root = { extension: name, packageName, bundle, catalog, ...(image === undefined ? {} : { image }), wave };
+  return { root: name, uid, status: plan, members: [...plan.members, root] };
+}
