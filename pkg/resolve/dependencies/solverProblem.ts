@@ -3,7 +3,7 @@ import { listDeprecatedBundles } from "../candidates.ts";
 import type { Gvk } from "../constraint/constraint.ts";
 import { isSatisfied } from "../constraint/evaluate.ts";
 import { getGvkKey, toProvider } from "../constraint/parse.ts";
-import type { ServedApi, SolverBundle, SolverProblem, Unit } from "../solver/problem.ts";
+import { comparePreference, type ServedApi, type SolverBundle, type SolverProblem, type Unit } from "../solver/problem.ts";
 import type { AvailableBundle } from "./bundleIndex.ts";
 import type { InstallContext, InstalledPeer } from "./dependencyCheck.ts";
 import type { IndexedCatalog, ReadConstraints } from "./reachablePackages.ts";
@@ -48,7 +48,8 @@ export function buildProblem(
       continue;
     }
     taken.add(packageName);
-    const moves = movable.has(packageName) ? listSolverBundles(packageName, index) : [];
+    // Sorted, because the order of an installed package's candidates decides which one is chosen.
+    const moves = movable.has(packageName) ? listSolverBundles(packageName, index).sort((a, b) => comparePreference(a, b, undefined)) : [];
     const candidates = [installedBundle(peer, apis, context), ...moves.filter(({ name }) => name !== peer.bundle)];
     units.push({ kind: "installed", packageName, candidates });
   }
