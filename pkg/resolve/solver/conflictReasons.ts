@@ -2,7 +2,7 @@ import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "
 import { describeConstraint } from "../constraint/evaluate.ts";
 import { getGvkKey } from "../constraint/parse.ts";
 import { getLeafKey } from "./offer.ts";
-import { type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
+import { listApis, type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
 
 /** Whether a constraint must be true or false. */
 export type Side = "holds" | "fails";
@@ -112,7 +112,7 @@ export function* listFacts({ units }: SolverProblem, bundles: readonly SolverBun
         yield { kind: "requirement", bundle, requirement };
         for (const { leaf, side } of listLeaves(requirement)) if (side === "holds") yield { kind: "offer", leaf };
       }
-    for (const gvk of bundle.apis) {
+    for (const gvk of listApis(bundle)) {
       yield { kind: "owned", gvk };
       yield { kind: "exclusive", gvk };
     }

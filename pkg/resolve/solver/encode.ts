@@ -2,7 +2,7 @@ import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "
 import { getGvkKey } from "../constraint/parse.ts";
 import { type Fact, getMemberCondition, isCompound, type Side, splitRequirements } from "./conflictReasons.ts";
 import { getLeafKey, type Offer } from "./offer.ts";
-import { comparePreference, type SolverBundle, sortDecidedUnits, type Unit } from "./problem.ts";
+import { comparePreference, listApis, type SolverBundle, sortDecidedUnits, type Unit } from "./problem.ts";
 import type { Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
 
@@ -79,7 +79,7 @@ export class ClauseEncoding {
   write(bundle: SolverBundle): void {
     this.#written.push(bundle);
     const not = negate(this.literalOf(bundle));
-    for (const gvk of bundle.apis) {
+    for (const gvk of listApis(bundle)) {
       const owner = this.#offer.servedAs(gvk)?.owner;
       if (owner !== undefined) this.#add({ kind: "owned", gvk }, [not]);
       this.#writeExclusive(gvk);
