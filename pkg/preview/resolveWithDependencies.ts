@@ -35,6 +35,8 @@ export interface ResolutionSubject {
   readonly extension: ClusterExtension;
   /** The selected catalogs. */
   readonly catalogs: readonly ClusterCatalog[];
+  /** Catalogs that are not selected. */
+  readonly others?: readonly ClusterCatalog[];
   readonly whole: WholeCatalogs;
   /** Reads the installed bundles and served APIs on demand. */
   readonly readContext: (constraints: ConstraintCache) => Promise<KnownInstallContext>;
@@ -92,14 +94,14 @@ class DependencyChecker {
     this.#filtered = filtered;
     this.#constraints = constraints;
     this.#known = known;
-    const { whole, signal } = question;
+    const { whole, catalogs, others = [], signal } = question;
     const indexes = new CatalogBundleIndexes(
       { bundleIndex: async (_base, ref) => ({ index: (await whole.of(ref)).index, tags: new Map() }) },
       systemClock,
       signal,
     );
     const contents = new CatalogPackages({ packageContent: async (_base, ref, name) => (await whole.of(ref)).packageContent(name) });
-    const reader = new CatalogIndexReader({ indexes, contents, constraints });
+    const reader = new CatalogIndexReader({ indexes, contents, constraints, catalogs: { list: () => [...catalogs, ...others] } });
     const { installContext, plans, extensions } = known;
     this.#choice = new DependencyChoice({
       installContext,

@@ -42,6 +42,8 @@ interface InstalledFixture extends DependentFixture {
 export interface CatalogWorld {
   priority?: number;
   unavailable?: boolean;
+  /** False if the extension does not select the catalog. */
+  selected?: boolean;
   packages: Record<string, Omit<CatalogFixture, "bundles"> & { bundles: (string | (Exclude<BundleFixture, string> & DependentFixture))[] }>;
 }
 
@@ -126,8 +128,16 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
     extensions: { get: (name) => extensionFrom(name, installed[name]) },
     memory: { isUninstalling: () => false },
   });
+  const all = Object.entries(catalogs).map(([name, { priority = 0, unavailable = false }]) =>
+    createCatalog(name, {
+      digest: `quay.io/${name}@sha256:1`,
+      priority,
+      serving: !unavailable,
+      labels: { "olm.operatorframework.io/metadata.name": name },
+    }),
+  );
   const indexes = new CatalogBundleIndexes(reader, new FakeClock(), new AbortController().signal);
-  const reachable = new CatalogIndexReader({ indexes, contents, constraints });
+  const reachable = new CatalogIndexReader({ indexes, contents, constraints, catalogs: { list: () => all } });
   return {
     choice: new DependencyChoice({
       installContext,
@@ -142,14 +152,7 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
     installContext,
     reachable,
     constraints,
-    catalogs: Object.entries(catalogs).map(([name, { priority = 0, unavailable = false }]) =>
-      createCatalog(name, {
-        digest: `quay.io/${name}@sha256:1`,
-        priority,
-        serving: !unavailable,
-        labels: { "olm.operatorframework.io/metadata.name": name },
-      }),
-    ),
+    catalogs: all.filter(({ metadata }) => catalogs[metadata.name]?.selected !== false),
     reads,
   };
 }
