@@ -10,7 +10,7 @@ import {
   type InstallContext,
 } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type DependencyCheck, filterByDependencies, findBestRejected } from "../../resolve/dependencies/dependencyFilter.ts";
-import type { Refusal } from "../../resolve/dependencies/resolutionHints.ts";
+import type { DependencyRefusal } from "../../resolve/dependencies/resolutionHints.ts";
 import type { FilteredCatalogs, Resolution, SuccessfulResolution } from "../../resolve/resolution.ts";
 import { chooseBest } from "../../resolve/resolve.ts";
 import type { UnblockCheck } from "../state/conditionPoller.ts";
@@ -46,7 +46,7 @@ export interface RejectedBundle {
   /** Reasons and remedies. */
   readonly clauses: readonly string[];
   /** The data of the clauses; absent if the bundle was not checked. */
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: DependencyRefusal | undefined;
   /** Returns whether the conflict has changed. */
   readonly isOver: UnblockCheck;
 }
@@ -160,7 +160,6 @@ export class DependencyChoice {
   }
 
   #toResolution({ resolution, plan, rejected }: PlannedResolution, subject: PlanSubject | ChoiceRequest): DependencyResolution {
-    const own = resolution.kind === "resolved" ? resolution.bundle : undefined;
     return {
       resolution,
       ...(plan ? { plan } : {}),

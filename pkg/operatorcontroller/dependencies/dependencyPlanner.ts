@@ -16,7 +16,7 @@ import {
 } from "../../resolve/dependencies/dependencyFilter.ts";
 import { findPlanFault, type PlanBundle, type PlanWorld, selectNeeded } from "../../resolve/dependencies/dependencyPlan.ts";
 import { findHint, type ResolutionHint } from "../../resolve/dependencies/remedySearch.ts";
-import { formatRefusal, type Refusal } from "../../resolve/dependencies/resolutionHints.ts";
+import { type DependencyRefusal, formatRefusal } from "../../resolve/dependencies/resolutionHints.ts";
 import { toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import type { FilterResult } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution } from "../../resolve/resolution.ts";
@@ -73,7 +73,7 @@ export interface RejectedPlan {
   readonly candidate: Candidate;
   readonly clauses: readonly string[];
   /** The data of the clauses; absent if the candidate was not checked. */
-  readonly refusal?: Refusal;
+  readonly refusal?: DependencyRefusal;
 }
 
 const LOCK = "plan";
@@ -184,7 +184,7 @@ export class DependencyPlanner {
       .filter(({ bundle }) => bundle.packageName !== filtered.query.packageName);
     const context = { ...installed, peers: [...installed.peers, ...others.map((entry) => toPeer(entry.extension, entry.bundle))] };
     const needs = new Map<Candidate, readonly SolverBundle[]>();
-    const refusals = new Map<Candidate, Refusal>();
+    const refusals = new Map<Candidate, DependencyRefusal>();
     let undecided = 0;
     let refused = 0;
     const check = (candidate: Candidate, result: FilterResult): string | undefined => {
@@ -220,7 +220,7 @@ export class DependencyPlanner {
     choice: ChoiceRequest,
     { added }: ReachableIndex,
     { candidate, result, clause }: RejectedCandidate,
-    refusal: Refusal | undefined,
+    refusal: DependencyRefusal | undefined,
   ): Promise<RejectedPlan> {
     const { indexes, constraints } = this.#options;
     const { catalogs, filtered, context, signal } = choice;

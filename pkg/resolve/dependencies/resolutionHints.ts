@@ -15,7 +15,7 @@ export interface UnavailableCatalog {
 }
 
 /** Why a bundle cannot be installed, and what would allow it. */
-export interface Refusal {
+export interface DependencyRefusal {
   readonly conflict: DependencyConflict;
   /** Undefined if there was no search, because only the catalog author can fix the problem. */
   readonly hint: ResolutionHint | undefined;
@@ -27,7 +27,7 @@ export interface Refusal {
  * only text about a refusal: conditions, `status.problems` and commands contain it.
  * @param options with `all`, includes the sentences that a long explanation summarizes
  */
-export function formatRefusal({ conflict, hint, unavailable }: Refusal, options: { readonly all?: boolean } = {}): string[] {
+export function formatRefusal({ conflict, hint, unavailable }: DependencyRefusal, options: { readonly all?: boolean } = {}): string[] {
   const why = formatDependencyConflict(conflict);
   if (!hint) return [why];
   const unasked = unavailable.map(({ name, unavailable: reason }) => `catalog ${goQuote(name)} is unavailable (${reason})`);
