@@ -143,8 +143,10 @@ export class ClauseEncoding {
     const key = getGvkKey(gvk);
     if (this.#exclusive.has(key)) return;
     this.#exclusive.add(key);
-    const byPackage = Map.groupBy(this.#offer.meeting({ kind: "gvk", gvk }), ({ packageName }) => packageName);
+    const providers = this.#offer.meeting({ kind: "gvk", gvk });
+    const byPackage = Map.groupBy(providers, ({ packageName }) => packageName);
     if (byPackage.size < 2) return;
+    this.#search.addSlot(this.#literalsOf(providers), this.#labelOf({ kind: "exclusive", gvk }));
     const provides = new Map([...byPackage.keys()].map((name) => [name, this.#search.newVariable()]));
     this.#search.addAtMostOne([...provides.values()]);
     for (const [name, provided] of provides)

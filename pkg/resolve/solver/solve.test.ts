@@ -4,10 +4,9 @@ import { loadCases } from "../../../test/support/caseFiles.ts";
 import { checkExplanation } from "../../../test/support/explanationClaims.ts";
 import { createRandom, type Random, shuffle } from "../../../test/support/random.ts";
 import { buildSolverProblem, type SolverCase, statedChoice } from "../../../test/support/solverCases.ts";
-import { api, problemsWithDuplicates, smallProblems } from "../../../test/support/solverProblems.ts";
+import { problemsWithDuplicates, smallProblems } from "../../../test/support/solverProblems.ts";
 import { findBestSolution, isConsistent, listSolutions } from "../../../test/support/solverReference.ts";
 import { compareText } from "../../text/compare.ts";
-import { parseVersionRelease } from "../../version/version.ts";
 import { formatExplanation } from "./explanationFormat.ts";
 import type { Solution, SolverBundle, SolverProblem, Unit } from "./problem.ts";
 import { solve } from "./solve.ts";
@@ -133,34 +132,3 @@ test("solve includes offered bundles only if the solution is invalid without the
     { numRuns: 500 },
   );
 });
-
-test("solve stops when the search exceeds its step limit", () => {
-  const problem = pigeons(9);
-  expect(solve(problem, { maxSteps: 100_000 })).toEqual({ kind: "undecided", steps: expect.any(Number) as number, proven: [] });
-  expect(solve(pigeons(4)).kind).toBe("unsolvable");
-});
-
-/** Returns packages that each need a different API, one more than there are APIs: hard for every solver of this kind. */
-function pigeons(holes: number): SolverProblem {
-  const units = Array.from({ length: holes + 1 }, (_, pigeon): Unit => {
-    const packageName = `pigeon${pigeon}`;
-    const candidates = Array.from(
-      { length: holes },
-      (__, hole): SolverBundle => ({
-        packageName,
-        name: `${packageName}.v${hole}.0.0`,
-        version: parseVersionRelease(`${hole}.0.0`),
-        catalog: "x",
-        priority: 0,
-        channels: ["stable"],
-        inDefaultChannel: true,
-        deprecated: false,
-        apis: [api(`Hole${hole}`)],
-        properties: [],
-        constraints: [],
-      }),
-    );
-    return { kind: "wanted", packageName, candidates };
-  });
-  return { units, served: [] };
-}
