@@ -1,4 +1,5 @@
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { LABEL_DEPENDENCY } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { KeyedLock } from "../../pkg/async/keyedLock.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
@@ -29,6 +30,11 @@ export interface ModelBundle {
 
 /** Packages by name, by name of the catalog. */
 export type ModelCatalogs = Record<string, Record<string, ModelBundle[]>>;
+
+/** A change of the selected catalog. */
+interface ModelPatch {
+  readonly source: { readonly catalog: { readonly selector: { readonly matchLabels: Record<string, string> } } };
+}
 
 /** What an extension did in its last reconcile. */
 export type ModelState =
@@ -159,6 +165,12 @@ export class PlanModel {
     if (extension) this.extensions.set(name, { ...extension, status: { ...extension.status, ...status } });
   }
 
+  /** Returns the extensions that were created as dependencies and that no installed bundle needs. */
+  async listUnneeded(): Promise<string[]> {
+    const created = this.#lookup.list().filter(({ metadata }) => metadata.labels?.[LABEL_DEPENDENCY] === "true");
+    return [...(await this.#dependents.listUnneeded(created.map(({ metadata }) => metadata.name)))];
+  }
+
   /** Reconciles one extension. @returns whether anything has changed. */
   async reconcile(name: string): Promise<boolean> {
     const extension = this.extensions.get(name);
@@ -270,7 +282,14 @@ export class PlanModel {
           const [, operation] = body as [unknown, { value: ClusterExtension["status"] }];
           this.extensions.set(name, { ...extension, status: operation.value ?? {} });
         } else {
-          const { metadata } = body as { metadata: { labels: Record<string, string | null> } };
+          const { metadata, spec } = body as { metadata: { labels?: Record<string, string | null> }; spec?: ModelPatch };
+          const { catalog } = extension.spec.source;
+          if (spec && catalog) {
+            const selector = { matchLabels: spec.source.catalog.selector.matchLabels };
+            const source = { ...extension.spec.source, catalog: { ...catalog, selector } };
+            this.extensions.set(name, { ...extension, spec: { ...extension.spec, source } });
+            return Promise.resolve(this.extensions.get(name) as KubeObject);
+          }
           const labels = Object.entries({ ...extension.metadata.labels, ...metadata.labels }).filter(([, value]) => value !== null);
           this.extensions.set(name, {
             ...extension,

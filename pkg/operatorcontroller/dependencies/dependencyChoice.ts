@@ -28,7 +28,7 @@ import type { InstallContextReader } from "./installContext.ts";
 
 /** Dependencies of DependencyChoice. */
 export interface DependencyChoiceOptions extends DependencyPlannerOptions {
-  installContext: Pick<InstallContextReader, "read" | "hasConstraints" | "isKnown">;
+  installContext: Pick<InstallContextReader, "read" | "concerns" | "isKnown">;
 }
 
 /** A resolution with checked dependencies. */
@@ -131,7 +131,8 @@ export class DependencyChoice {
     const declares = candidates.some(({ bundle }) => bundle.properties.some(({ type }) => isDependency(type)));
     // A first installation breaks no installed bundle, so it need not wait until all installed bundles are known.
     const isKnown = installContext.isKnown || filtered.query.installedName === undefined;
-    if (!declares && isKnown && !(await installContext.hasConstraints(name))) return { resolution };
+    const bundles = candidates.map(({ bundle }) => bundle);
+    if (!declares && isKnown && !(await installContext.concerns(name, bundles))) return { resolution };
     await constraints.prepare(candidates.map(({ bundle }) => bundle.properties));
     const context = await this.#readContext(name);
     const conflicts = new Map<Candidate, DependencyConflict>();

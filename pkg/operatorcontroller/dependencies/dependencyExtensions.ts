@@ -3,12 +3,19 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
 import { replaceStatus } from "../../controller/statusWriter.ts";
 import { RetryableError } from "../../errors/errors.ts";
+import { encodeCanonicalJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
 import { formatEnumeration } from "../../resolve/wording.ts";
 import type { KnownPlan, PlanMember } from "../state/knownPlan.ts";
-import { buildDependencyExtension, dependentLabel, isDependencyExtension, parseDependents } from "./dependencyLabels.ts";
+import {
+  buildCatalogSelector,
+  buildDependencyExtension,
+  dependentLabel,
+  isDependencyExtension,
+  parseDependents,
+} from "./dependencyLabels.ts";
 import type { DependencyPlans } from "./dependencyPlans.ts";
 import type { Dependents } from "./installContext.ts";
 
@@ -16,7 +23,7 @@ import type { Dependents } from "./installContext.ts";
 export interface DependencyExtensionsOptions {
   client: Pick<Client, "create" | "patch" | "delete" | "get">;
   extensions: { list(): readonly ClusterExtension[]; get(name: string): ClusterExtension | undefined };
-  dependents: Pick<Dependents, "of" | "listUnneeded">;
+  dependents: Pick<Dependents, "of" | "listReleased" | "listUnneeded">;
   plans: Pick<DependencyPlans, "find" | "reject">;
   events: EventSink;
 }
@@ -54,10 +61,28 @@ export class DependencyExtensions {
     const parent = extensions.get(given.metadata.name) ?? given;
     for (const member of plan.status.members) {
       const known = extensions.get(member.extension);
-      if (known) await this.#keepFor(parent, known, signal);
-      else await this.#create(parent, member, signal);
+      if (!known) await this.#create(parent, member, signal);
+      else {
+        await this.#keepFor(parent, known, signal);
+        await this.#selectCatalog(known, member, signal);
+      }
     }
     await this.#releaseAbandoned(parent, plan, signal);
+  }
+
+  /** Lets an extension that was created as a dependency and has installed nothing select the catalog of its planned bundle. */
+  async #selectCatalog(dependency: ClusterExtension, { catalog }: PlanMember, signal: AbortSignal): Promise<void> {
+    const { metadata, spec, status } = dependency;
+    const selector = buildCatalogSelector(catalog);
+    if (
+      !isDependencyExtension(dependency) ||
+      status?.install ||
+      encodeCanonicalJson(spec.source.catalog?.selector ?? {}) === encodeCanonicalJson(selector)
+    )
+      return;
+    // The merge removes everything else from the selector.
+    const body = { metadata: { uid: metadata.uid }, spec: { source: { catalog: { selector: { ...selector, matchExpressions: null } } } } };
+    await this.#options.client.patch(toDependencyRef(dependency), body, { type: "merge", fieldManager: FIELD_MANAGER, signal });
   }
 
   /** Releases the extensions that an earlier plan of `parent` created and that have installed nothing. */
@@ -70,10 +95,17 @@ export class DependencyExtensions {
 
   /** Releases the extensions that were created for `parent` and that no installed bundle needs any longer. */
   async releaseUnneeded(parent: ClusterExtension, signal: AbortSignal): Promise<void> {
-    const dependencies = this.#listDependencies(parent).filter(({ metadata }) => this.#options.plans.find(metadata.name) === undefined);
+    const { extensions, plans } = this.#options;
+    const mayRemove = ({ name, uid }: { name: string; uid: string }): boolean => {
+      const found = extensions.get(name);
+      return found?.metadata.uid !== uid || found.spec.dependencies?.unneeded === "Remove";
+    };
+    const dependencies = this.#listDependencies(parent).filter(
+      (one) => parseDependents(one).every(mayRemove) && plans.find(one.metadata.name) === undefined,
+    );
     if (dependencies.length === 0) return;
     const unneeded = await this.#options.dependents.listUnneeded(dependencies.map(({ metadata }) => metadata.name));
-    for (const one of dependencies) if (unneeded.has(one.metadata.name)) await this.#releaseOne(parent, one, signal);
+    for (const one of dependencies) if (unneeded.has(one.metadata.name)) await this.#releaseOne(parent, one, signal, true);
   }
 
   /** Returns the extensions that were created as dependencies of `parent`. */
@@ -88,14 +120,17 @@ export class DependencyExtensions {
    * extension. Otherwise it is deleted.
    */
   async release(parent: ClusterExtension, signal: AbortSignal): Promise<void> {
-    for (const dependency of this.#listDependencies(parent)) await this.#releaseOne(parent, dependency, signal);
+    const released = await this.#options.dependents.listReleased(parent.metadata.name);
+    for (const dependency of this.#listDependencies(parent))
+      await this.#releaseOne(parent, dependency, signal, released.has(dependency.metadata.name));
   }
 
-  async #releaseOne(parent: ClusterExtension, dependency: ClusterExtension, signal: AbortSignal): Promise<void> {
+  /** @param isUnneeded whether no extension that stays needs the dependency, even if others that are released with it do */
+  async #releaseOne(parent: ClusterExtension, dependency: ClusterExtension, signal: AbortSignal, isUnneeded = false): Promise<void> {
     const { name } = dependency.metadata;
     const left = await this.#label(dependency, { [dependentLabel(parent)]: null }, signal);
     if (!left || !isDependencyExtension(left) || left.metadata.deletionTimestamp !== undefined) return;
-    const keeper = this.#findKeeper(left, parent) ?? (await this.#findDependent(left, parent));
+    const keeper = isUnneeded ? undefined : (this.#findKeeper(left, parent) ?? (await this.#findDependent(left, parent)));
     if (keeper) {
       await this.#keepFor(keeper, left, signal);
       const text = `kept ClusterExtension ${goQuote(name)}, a dependency of this extension, because ClusterExtension ${goQuote(keeper.metadata.name)} needs it`;

@@ -51,7 +51,7 @@ export function buildDependencyExtension(
   { extension: name, packageName, catalog }: Pick<PlanMember, "extension" | "packageName" | "catalog">,
 ): ClusterExtension {
   const { serviceAccount, dependencies, approval } = parent.spec;
-  const template = dependencies?.template;
+  const { template, unneeded } = dependencies ?? {};
   const namespace = template?.namespace ?? parent.spec.namespace;
   const account = template?.serviceAccount ?? serviceAccount;
   return {
@@ -65,13 +65,18 @@ export function buildDependencyExtension(
         sourceType: "Catalog",
         catalog: {
           packageName,
-          selector: { matchLabels: { [LABEL_METADATA_NAME]: catalog } },
+          selector: buildCatalogSelector(catalog),
         },
       },
-      dependencies: { policy: "Install", ...(template ? { template } : {}) },
+      dependencies: { policy: "Install", ...(template ? { template } : {}), ...(unneeded ? { unneeded } : {}) },
       ...(approval ? { approval } : {}),
     },
   };
+}
+
+/** Returns a selector for one catalog. */
+export function buildCatalogSelector(catalog: string): { matchLabels: Record<string, string> } {
+  return { matchLabels: { [LABEL_METADATA_NAME]: catalog } };
 }
 
 /** Returns the label that an extension sets on its dependencies to keep them while it exists. */

@@ -5,8 +5,13 @@ import type { KeyedLock } from "../../async/keyedLock.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
 import { toProvider } from "../../resolve/constraint/parse.ts";
-import type { CatalogIndex } from "../../resolve/dependencies/catalogIndex.ts";
-import type { DependencyConflict, InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
+import { type CatalogIndex, getBundleKey, type PackageLimit } from "../../resolve/dependencies/catalogIndex.ts";
+import {
+  type DependencyConflict,
+  formatDependencyConflict,
+  type InstallContext,
+  type InstalledPeer,
+} from "../../resolve/dependencies/dependencyCheck.ts";
 import {
   filterByDependencies,
   findBestRejected,
@@ -20,13 +25,15 @@ import { type DependencyRefusal, formatRefusal } from "../../resolve/dependencie
 import { toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import type { FilterResult } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution } from "../../resolve/resolution.ts";
-import { chooseBest } from "../../resolve/resolve.ts";
+import { chooseBest, filterCandidates } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
+import { compareText } from "../../text/compare.ts";
+import { selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
 import { buildPlan, type KnownPlan, type PlanEntry, type PlanMember } from "../state/knownPlan.ts";
 import type { CatalogIndexReader, ReachableIndex } from "./catalogIndexReader.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
-import { chooseExtensionName, findByPackage } from "./dependencyLabels.ts";
+import { chooseExtensionName, findByPackage, isDependencyExtension } from "./dependencyLabels.ts";
 import { type DependencyPlans, toPeer } from "./dependencyPlans.ts";
 import type { InstallContextReader } from "./installContext.ts";
 
@@ -107,7 +114,7 @@ export class DependencyPlanner {
     }
     const reason = plans.getRejection(name) ?? (await this.#check(subject, plan));
     if (reason === undefined) return choosePlanned(subject, plan);
-    plans.reject(name, reason);
+    plans.drop(name, reason);
     return undefined;
   }
 
@@ -175,8 +182,6 @@ export class DependencyPlanner {
     const { constraints, installContext, plans } = this.#options;
     const { filtered, conflicts, extension } = choice;
     const { name } = extension.metadata;
-    const replaces = plans.getRejection(name);
-    plans.remove(name);
     const installed = await installContext.read(name);
     const reachable = await this.readIndex(choice, installed, [...conflicts.keys()]);
     const others = plans
@@ -191,6 +196,8 @@ export class DependencyPlanner {
       const conflict = conflicts.get(candidate);
       if (!conflict) return undefined;
       if (undecided >= MAX_UNDECIDED) return "skipped: search limit reached";
+      // Otherwise two dependencies could provide an API in turns, each to allow an upgrade of the other.
+      if (isDependencyExtension(extension) && conflict.dependents.length > 0) return formatDependencyConflict(conflict);
       const hint = findCandidateHint(candidate, result, { ...choice, context }, reachable, refused < MAX_SUGGESTED);
       if (hint?.kind !== "offered") refused++;
       if (hint?.kind === "undecided") undecided++;
@@ -210,8 +217,10 @@ export class DependencyPlanner {
     const rejected = best && (await this.toRejected({ ...choice, context }, reachable, best, refusals.get(best.candidate)));
     const chosen = [...needs].find(([{ bundle }]) => resolution.kind === "resolved" && bundle === resolution.bundle);
     if (!chosen) return { resolution, ...(rejected ? { rejected } : {}) };
-    const plan = this.#build(choice, { chosen, others, installed, index: reachable.index, results });
-    plans.set(replaces === undefined ? plan : { ...plan, replaces });
+    const replaces = plans.getDropReason(name);
+    const built = this.#build(choice, { chosen, others, installed, index: reachable.index, results });
+    const plan = replaces === undefined ? built : { ...built, replaces };
+    plans.set(plan);
     return { resolution, plan, ...(rejected ? { rejected } : {}) };
   }
 
@@ -265,12 +274,48 @@ export class DependencyPlanner {
   }
 
   /** Reads the catalogs that may help to install one of the candidates. */
-  readIndex(subject: PlanSubject, context: InstallContext, candidates: readonly Candidate[]): Promise<ReachableIndex> {
-    const { constraints, indexes } = this.#options;
-    const { catalogs, filtered, signal } = subject;
+  async readIndex(subject: PlanSubject, context: InstallContext, candidates: readonly Candidate[]): Promise<ReachableIndex> {
+    const { constraints, extensions, indexes } = this.#options;
+    const { catalogs, extension, filtered, signal } = subject;
     const checked = candidates.map(({ bundle }) => ({ provider: toProvider(bundle), declared: constraints.read(bundle) }));
-    return indexes.read(catalogs, { packageName: filtered.query.packageName, candidates: checked, context }, signal);
+    const reachable = await indexes.read(catalogs, { packageName: filtered.query.packageName, candidates: checked, context }, signal);
+    const isInstalled = (name: string): boolean => context.peers.some((peer) => peer.extension === name);
+    const others = extensions.list().filter(({ metadata: { name } }) => name !== extension.metadata.name && !isInstalled(name));
+    return { ...reachable, index: { ...reachable.index, limits: computeLimits(others, catalogs, reachable.index) } };
   }
+}
+
+/**
+ * Returns which bundles the existing extensions may install that have installed none. The catalog of an extension that was created as a dependency is no
+ * limit, because the controller changes it with the plan.
+ */
+function computeLimits(
+  extensions: readonly ClusterExtension[],
+  catalogs: readonly ClusterCatalog[],
+  index: CatalogIndex,
+): ReadonlyMap<string, PackageLimit> {
+  const limits = new Map<string, PackageLimit>();
+  for (const extension of extensions.toSorted((a, b) => compareText(a.metadata.name, b.metadata.name))) {
+    const { name } = extension.metadata;
+    const source = extension.spec?.source?.catalog;
+    if (!source || limits.has(source.packageName)) continue;
+    const { selector: _any, ...unselected } = source;
+    const selection = selectClusterCatalogs({ list: () => catalogs }, isDependencyExtension(extension) ? unselected : source);
+    const selected = selection.kind === "catalogs" ? selection.catalogs : [];
+    const packages = selected.map(({ metadata, spec }) => ({
+      name: metadata.name,
+      priority: spec.priority ?? 0,
+      content: index.packageOf(metadata.name, source.packageName),
+    }));
+    if (packages.every(({ content }) => content === undefined) && selected.length > 0) continue;
+    const filtered = filterCandidates({ source, catalogs: packages });
+    const results = filtered.kind === "unresolved" ? [] : filtered.results;
+    const allowed = results.flatMap(({ catalog, allowed: candidates }) =>
+      candidates.map(({ bundle }) => getBundleKey(catalog, bundle.name)),
+    );
+    limits.set(source.packageName, { extension: name, allowed: new Set(allowed) });
+  }
+  return limits;
 }
 
 /** The parts of a new plan. */
@@ -282,7 +327,10 @@ interface PlanParts {
   readonly results: readonly FilterResult[];
 }
 
-/** Returns a remedy for a candidate; undefined if only the catalog author can provide one. */
+/**
+ * Returns a remedy for a candidate; undefined if only the catalog author can provide one.
+ * @param canUpdate whether to search for updates of other extensions
+ */
 export function findCandidateHint(
   candidate: Candidate,
   result: FilterResult,

@@ -106,6 +106,7 @@ async function run(seed: number): Promise<void> {
       expect(blocked.length, `waits in a circle: ${JSON.stringify(states)}`).toBeGreaterThan(0);
     }
   }
+  if (states.every(([, { kind }]) => kind === "installed")) expect(await model.listUnneeded()).toEqual([]);
   // Everything is removed with the extensions of users.
   for (const name of [...model.extensions.keys()])
     if (model.extensions.get(name)?.metadata.labels?.["olm.operatorframework.io/dependency"] === undefined) model.delete(name);

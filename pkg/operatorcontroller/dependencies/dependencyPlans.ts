@@ -39,6 +39,8 @@ export class DependencyPlans {
   readonly #stages = new Map<string, WaveStage>();
   /** Why a plan must be made anew, by root. */
   readonly #rejections = new Map<string, string>();
+  /** Why the last plan was dropped, by root. */
+  readonly #dropped = new Map<string, string>();
 
   constructor(options: DependencyPlansOptions) {
     this.#options = options;
@@ -66,6 +68,7 @@ export class DependencyPlans {
     this.#seen.set(plan.root, plan.uid);
     this.#plans.set(plan.root, plan);
     this.#rejections.delete(plan.root);
+    this.#dropped.delete(plan.root);
   }
 
   remove(root: string): void {
@@ -73,6 +76,7 @@ export class DependencyPlans {
     for (const key of this.#stages.keys()) if (digest !== undefined && key.startsWith(`${digest} `)) this.#stages.delete(key);
     this.#plans.delete(root);
     this.#rejections.delete(root);
+    this.#dropped.delete(root);
   }
 
   /** Returns the plan that an extension has made. */
@@ -88,7 +92,7 @@ export class DependencyPlans {
     return containing.sort((a, b) => compareText(a.root, b.root))[0];
   }
 
-  /** Notes that the plan of `root` must be made anew. */
+  /** Notes why the plan of `root` must be made anew. Its extensions wait until `root` has done so. */
   reject(root: string, reason: string): void {
     if (this.#plans.has(root)) this.#rejections.set(root, reason);
   }
@@ -96,6 +100,17 @@ export class DependencyPlans {
   /** Returns why the plan of `root` must be made anew; undefined if it is not rejected. */
   getRejection(root: string): string | undefined {
     return this.#rejections.get(root);
+  }
+
+  /** Removes a plan that is no longer possible, and notes why. */
+  drop(root: string, reason: string): void {
+    this.remove(root);
+    this.#dropped.set(root, reason);
+  }
+
+  /** Returns why the last plan of `root` was dropped, if `root` has made none since. */
+  getDropReason(root: string): string | undefined {
+    return this.#dropped.get(root);
   }
 
   /**

@@ -138,7 +138,7 @@ async function choose(world: GeneratedWorld): Promise<unknown> {
   const { resolution, plan, rejected } = await choice.choose(extension, filtered, catalogs, SIGNAL);
   return {
     resolution: resolution.kind === "resolved" ? format({ name: resolution.bundle.name, catalog: resolution.catalog }) : resolution.message,
-    needs: plan?.status.members.map(({ catalog, bundle }) => `${bundle.name} ${catalog}`),
+    needs: plan?.status.members.map(({ bundle, catalog, wave }) => `${wave} ${format({ name: bundle.name, catalog })}`),
     rejected: rejected && [rejected.bundle, ...rejected.clauses],
   };
 }

@@ -1,7 +1,8 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Informer } from "../../controller/informer.ts";
 import type { ServedResource } from "../../kube/servedResources.ts";
-import { getGvkKey } from "../../resolve/constraint/parse.ts";
+import { getGvkKey, toProvider } from "../../resolve/constraint/parse.ts";
+import type { AvailableBundle } from "../../resolve/dependencies/bundleIndex.ts";
 import type { InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type Dependent, findDependents } from "../../resolve/dependencies/dependents.ts";
 import type { ServedApi } from "../../resolve/solver/problem.ts";
@@ -62,9 +63,12 @@ export class InstallContextReader {
     return this.#options.installed.unread().length === 0;
   }
 
-  /** Reports whether the installed bundle of another extension declares a constraint. */
-  async hasConstraints(extension: string): Promise<boolean> {
-    return (await this.#installed()).some((one) => one.extension !== extension && one.declared.constraints.length > 0);
+  /** Reports whether the installed bundle of another extension declares a constraint, or provides an API that one of these bundles provides. */
+  async concerns(extension: string, bundles: readonly AvailableBundle[]): Promise<boolean> {
+    const others = (await this.#installed()).filter((one) => one.extension !== extension);
+    if (others.some(({ declared }) => declared.constraints.length > 0)) return true;
+    const provided = new Set(others.flatMap(({ provider }) => provider.apis.map(getGvkKey)));
+    return provided.size > 0 && bundles.some((bundle) => toProvider(bundle).apis.some((gvk) => provided.has(getGvkKey(gvk))));
   }
 
   /**
@@ -158,7 +162,7 @@ export class Dependents {
     const members = await this.#readMembers(new Set([extension]));
     if (!members.some((member) => member.extension !== extension && member.declared.constraints.length > 0)) return [];
     const served = await apis.resources();
-    const released = this.#listReleased(extension, members, served);
+    const released = this.#findReleased(extension, members, served);
     const going = new Set(
       members.map((member) => member.extension).filter((name) => name !== extension && (released.has(name) || this.#isDeleted(name))),
     );
@@ -176,20 +180,38 @@ export class Dependents {
     return removeNeeded(unneeded, new Set(), await this.#readMembers(unneeded), await apis.resources());
   }
 
-  /** Returns the extensions that were created as dependencies of an extension, directly or through each other, and that nothing else needs. */
-  #listReleased(extension: string, members: readonly InstalledPeer[], served: readonly ServedResource[]): ReadonlySet<string> {
+  /**
+   * Returns the extensions that the uninstall of an extension releases: those that were created as its dependencies or as dependencies of these, have
+   * no other dependent that stays, and are not needed by another installed bundle. Empty until all releases have been read once.
+   */
+  async listReleased(extension: string): Promise<ReadonlySet<string>> {
+    const { installed, apis } = this.#options;
+    if (installed.unread().length > 0) return new Set();
+    return this.#findReleased(extension, await this.#readMembers(new Set()), await apis.resources());
+  }
+
+  #findReleased(extension: string, members: readonly InstalledPeer[], served: readonly ServedResource[]): ReadonlySet<string> {
     const released = new Set<string>();
-    const leave = new Set([extension]);
-    for (const owner of leave)
-      for (const { extension: name } of members) {
-        const found = this.#options.extensions.get(name);
-        if (!found || leave.has(name) || !isDependencyExtension(found)) continue;
-        const dependents = parseDependents(found).map((dependent) => dependent.name);
-        if (!dependents.includes(owner) || dependents.some((dependent) => !leave.has(dependent))) continue;
+    const leaving = new Set([extension, ...members.map((member) => member.extension).filter((name) => this.#isDeleted(name))]);
+    const stays = (name: string): boolean => !leaving.has(name) && !released.has(name) && this.#options.extensions.get(name) !== undefined;
+    // Extensions that were released meanwhile are appended while iterating.
+    const owners = new Set(leaving);
+    for (const owner of owners)
+      for (const name of this.#listOnlyNeededBy(owner, members, stays)) {
         released.add(name);
-        leave.add(name);
+        owners.add(name);
       }
-    return removeNeeded(released, new Set([extension]), members, served);
+    return removeNeeded(released, leaving, members, served);
+  }
+
+  /** Returns the extensions that were created as dependencies of `owner` and have no dependent that stays, according to their labels. */
+  #listOnlyNeededBy(owner: string, members: readonly InstalledPeer[], stays: (name: string) => boolean): string[] {
+    return members.flatMap(({ extension: name }) => {
+      const found = this.#options.extensions.get(name);
+      if (!found || !stays(name) || !isDependencyExtension(found)) return [];
+      const dependents = parseDependents(found).map((dependent) => dependent.name);
+      return dependents.includes(owner) && !dependents.some(stays) ? [name] : [];
+    });
   }
 
   /** Reads the installed bundles, except those that are being uninstalled and not in `included`. */

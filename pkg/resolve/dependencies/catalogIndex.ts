@@ -17,9 +17,24 @@ export type ReadConstraints = (bundle: AvailableBundle) => DeclaredConstraints;
 /** Returns a package of a catalog without its bundles; undefined if the catalog does not contain the package. */
 type FindPackage = (catalog: string, packageName: string) => PackageContent | undefined;
 
+/** The bundles of a package that an existing extension may install. */
+export interface PackageLimit {
+  /** Name of the ClusterExtension. */
+  readonly extension: string;
+  /** Keys of `getBundleKey`. */
+  readonly allowed: ReadonlySet<string>;
+}
+
+/** Returns a key for a bundle of a package in a catalog. */
+export function getBundleKey(catalog: string, bundle: string): string {
+  return JSON.stringify([catalog, bundle]);
+}
+
 /** The catalogs and how to read them. */
 export interface CatalogIndex {
   readonly catalogs: readonly IndexedCatalog[];
   readonly packageOf: FindPackage;
   readonly read: ReadConstraints;
+  /** By package. Any bundle of other packages may be installed. */
+  readonly limits?: ReadonlyMap<string, PackageLimit>;
 }

@@ -6,7 +6,7 @@ import type { RejectedSolverBundle, ServedApi, SolverBundle, SolverProblem, Unit
 import type { AvailableBundle } from "./bundleIndex.ts";
 import type { CatalogIndex, IndexedCatalog } from "./catalogIndex.ts";
 import { type InstallContext, type InstalledPeer, listMetConstraints } from "./dependencyCheck.ts";
-import { canBeNamed, listRejectedBundles } from "./rejectedBundles.ts";
+import { canBeNamed, findLimit, listRejectedBundles } from "./rejectedBundles.ts";
 
 /** A request for the first of these bundles of the package that can be installed. */
 export interface RequestedPackage {
@@ -107,7 +107,10 @@ export function toSolverBundles(
 }
 
 function listSolverBundles(packageName: string, index: CatalogIndex): SolverBundle[] {
-  return index.catalogs.flatMap((catalog) => toSolverBundles(packageName, catalog.index.bundlesOf(packageName), catalog, index));
+  return index.catalogs.flatMap((one) => {
+    const bundles = one.index.bundlesOf(packageName).filter(({ name }) => !findLimit({ packageName, catalog: one.catalog, name }, index));
+    return toSolverBundles(packageName, bundles, one, index);
+  });
 }
 
 function channelsByBundle(content: PackageContent | undefined): ReadonlyMap<string, readonly string[]> {

@@ -217,6 +217,8 @@ export class FactText implements BundleDirectory {
       const mistake = `${isOne ? "declares" : "declare"} an invalid constraint that ${isOne ? "its" : "their"} author must correct`;
       return `${mistake}: ${truncate(why.fault.replace(/\s+/g, " ").trim(), MAX_MESSAGE)}`;
     }
+    if (why.kind === "limited")
+      return `${isOne ? "is" : "are"} not allowed by spec.source.catalog of ClusterExtension ${goQuote(truncate(why.extension, MAX_MESSAGE))}`;
     if (why.kind === "unversioned") return `${isOne ? "has" : "have"} no valid version`;
     if (why.kind === "unnamed")
       return `cannot be installed, because ${goQuote(truncate(packageName.trim(), MAX_MESSAGE))} is not a valid name of a ClusterExtension`;

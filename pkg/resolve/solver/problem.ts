@@ -44,6 +44,8 @@ export interface RejectedSolverBundle extends Provider {
     | { readonly kind: "faulty"; readonly fault: string }
     /** The name of the package is not a valid name of an extension. */
     | { readonly kind: "unnamed" }
+    /** The spec of the ClusterExtension that installs the package excludes it. */
+    | { readonly kind: "limited"; readonly extension: string }
     /** The version is missing or malformed. */
     | { readonly kind: "unversioned" }
     /** The package is wanted or installed as other bundles only, which are the candidates of its unit. */
