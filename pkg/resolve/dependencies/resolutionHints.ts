@@ -94,7 +94,7 @@ function listAddedBundles({ units }: SolverProblem, chosen: ReadonlyMap<string, 
 
 function failed(solution: Exclude<Solution, { kind: "solved" }>): ResolutionHint {
   if (solution.kind === "unsolvable") return { kind: "none", explanation: solution.explanation };
-  return { kind: "undecided", reason: `the search exceeded ${solution.steps} steps` };
+  return { kind: "undecided", reason: [`the search exceeded ${solution.steps} steps`, ...solution.proven].join("; ") };
 }
 
 /** Returns the other extensions that must be updated; undefined if updates would not help. */
