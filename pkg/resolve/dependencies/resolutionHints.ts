@@ -57,9 +57,12 @@ function formatRemedy(remedy: Remedy): string {
   if (remedy.kind === "offered") return formatOffered(bundles, remedy.canPrecede);
   if (remedy.kind === "selectCatalog")
     return `${nameBundles(bundles)} would satisfy the requirements, but spec.source.catalog.selector does not select catalog ${goQuote(remedy.catalog)}: select the catalog and set spec.dependencies.policy to Install, or create ${nameExtensions(bundles)}`;
-  const then = bundles.length > 0 ? `; then ${formatOffered(bundles, true)}` : "";
-  if (remedy.kind === "steps") return `to allow the installation, first ${remedy.steps.map(formatStep).join(", then ")}${then}`;
-  return `version deadlock: it can only be installed together with an update of ${formatEnumeration(remedy.updates.map(formatUpdate))}, and each requires the other first; to update one of them first, set its spec.dependencies.policy to Ignore${then}`;
+  if (remedy.kind === "steps") {
+    const then = bundles.length > 0 ? `; then ${formatOffered(bundles, remedy.canPrecede)}` : "";
+    return `to allow the installation, first ${remedy.steps.map(formatStep).join(", then ")}${then}`;
+  }
+  const also = bundles.length > 0 ? `; ${nameBundles(bundles)} must be installed too` : "";
+  return `version deadlock: it can only be installed together with an update of ${formatEnumeration(remedy.updates.map(formatUpdate))}, and each requires the other first; to update one of them first, set its spec.dependencies.policy to Ignore${also}`;
 }
 
 function formatOffered(bundles: readonly SolverBundle[], canPrecede: boolean): string {
