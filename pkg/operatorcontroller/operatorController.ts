@@ -142,6 +142,7 @@ export class OperatorController {
       installed: this.#installed,
       apis: this.#apis,
       contents: this.#contents,
+      catalogs: this.#catalogs,
       reader: options.packages,
       enqueue: (name) => this.#queue.add(name),
     });

@@ -22,6 +22,8 @@ export interface Sources {
 export interface SelectedContents {
   readonly catalogs: readonly ClusterCatalog[];
   readonly contents: readonly CatalogPackage[];
+  /** The catalogs of the cluster that the selector does not select. */
+  readonly others: readonly ClusterCatalog[];
   /** The error if `spec.source.catalog.selector` is invalid; no catalog is selected in this case. */
   readonly invalidSelector?: Unresolved;
 }
@@ -44,13 +46,14 @@ export async function selectCatalogContents(
     const given = await Promise.all(options.catalogDir.map((one) => folderContent(folderFrom(one), source.packageName, reader)));
     const contents = named(given, ({ name }) => name, options.catalog);
     const folders = options.catalogDir.map(folderFrom).filter((folder) => contents.some(({ name }) => name === folder.name));
-    return { catalogs: folders.map(({ name, path }) => createClusterCatalog(name, path)), contents };
+    return { catalogs: folders.map(({ name, path }) => createClusterCatalog(name, path)), contents, others: [] };
   }
   const all = named(await listClusterCatalogs(client, signal), ({ metadata }) => metadata.name, options.catalog);
   const selection = selectClusterCatalogs({ list: () => all }, source);
-  if (selection.kind === "unresolved") return { catalogs: [], contents: [], invalidSelector: selection };
+  if (selection.kind === "unresolved") return { catalogs: [], contents: [], others: [], invalidSelector: selection };
   const { catalogs } = selection;
-  return { catalogs, contents: await createCatalogReader(reader).read(catalogs, source.packageName, signal) };
+  const others = all.filter((catalog) => !catalogs.includes(catalog));
+  return { catalogs, contents: await createCatalogReader(reader).read(catalogs, source.packageName, signal), others };
 }
 
 /** Returns the `catalogs` with these `names`, or all. @throws Error for an unknown name */

@@ -9,12 +9,14 @@ import { CatalogBundleIndexes } from "../operatorcontroller/catalogs/catalogBund
 import { CatalogPackages } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { CatalogIndexReader } from "../operatorcontroller/dependencies/catalogIndexReader.ts";
 import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
-import { DependencyChoice, type DependencyResolution } from "../operatorcontroller/dependencies/dependencyChoice.ts";
+import { DependencyChoice, type DependencyResolution, type RejectedBundle } from "../operatorcontroller/dependencies/dependencyChoice.ts";
 import type { Candidate } from "../resolve/candidates.ts";
 import { describeConstraint } from "../resolve/constraint/evaluate.ts";
 import { isDependency, listDependencyProperties } from "../resolve/constraint/parse.ts";
 import { formatDependencyConflict } from "../resolve/dependencies/dependencyCheck.ts";
 import { filterByDependencies, getRejections, type Rejection, rejectCandidates } from "../resolve/dependencies/dependencyFilter.ts";
+import { type RefusalRecord, recordRefusal } from "../resolve/dependencies/refusalRecord.ts";
+import { formatRefusal } from "../resolve/dependencies/resolutionHints.ts";
 import type { FilteredCatalogs, FilterRequest, Resolution, Unresolved } from "../resolve/resolution.ts";
 import { type CatalogCandidate, type ResolutionRecord, recordResolution } from "../resolve/resolutionRecord.ts";
 import { chooseBest, filterCandidates } from "../resolve/resolve.ts";
@@ -35,7 +37,11 @@ export interface ResolutionSubject {
   readonly extension: ClusterExtension;
   /** The selected catalogs. */
   readonly catalogs: readonly ClusterCatalog[];
+  /** Catalogs that are not selected. */
+  readonly others?: readonly ClusterCatalog[];
   readonly whole: WholeCatalogs;
+  /** Whether texts include the sentences that a long explanation summarizes. */
+  readonly explainsAll?: boolean;
   /** Reads the installed bundles and served APIs on demand. */
   readonly readContext: (constraints: ConstraintCache) => Promise<KnownInstallContext>;
   readonly signal: AbortSignal;
@@ -48,16 +54,21 @@ interface CheckedResolution {
   readonly notes: readonly string[];
   /** Dependencies that could not be checked, and why, one sentence each. */
   readonly unjudged: readonly string[];
+  /** The rejected bundles that the remarks and the exclusions are about. */
+  readonly refusals: readonly RefusalRecord[];
 }
 
 /** Why a bundle cannot be installed, and a suggested fix, if known. */
 interface InstallProblem {
   readonly text: string;
   readonly remedy?: string;
+  readonly refusal?: RefusalRecord | undefined;
 }
 
 /** Maximum number of bundles with the requested version to check. */
 const MAX_QUESTIONED = 32;
+/** Maximum length of a text that includes all sentences. */
+const MAX_TEXT = 200_000;
 const IGNORE = "spec.dependencies.policy Ignore allows it anyway";
 
 /**
@@ -68,12 +79,12 @@ const IGNORE = "spec.dependencies.policy Ignore allows it anyway";
  */
 export async function resolveWithDependencies(question: ResolutionSubject, version?: string): Promise<CheckedResolution> {
   const filtered = question.invalidSelector ?? filterCandidates(question.request);
-  if (filtered.kind === "unresolved") return { resolution: filtered, notes: [], unjudged: [] };
+  if (filtered.kind === "unresolved") return { resolution: filtered, notes: [], unjudged: [], refusals: [] };
   if (getPolicy(question) === "Ignore") return ignoring(chooseBest(filtered));
   const questioned = version === undefined ? [] : findQuestioned(filtered, version);
   const all = filtered.results.flatMap(({ allowed }) => [...allowed, ...questioned.map(({ candidate }) => candidate)]);
   const declares = all.some(({ bundle }) => bundle.properties.some(({ type }) => isDependency(type)));
-  if (!declares && filtered.installed === undefined) return { resolution: chooseBest(filtered), notes: [], unjudged: [] };
+  if (!declares && filtered.installed === undefined) return { resolution: chooseBest(filtered), notes: [], unjudged: [], refusals: [] };
   const constraints = new ConstraintCache(loadCelRules);
   await constraints.prepare(all.map(({ bundle }) => bundle.properties));
   return new DependencyChecker(question, filtered, constraints, await question.readContext(constraints)).check(questioned);
@@ -92,14 +103,14 @@ class DependencyChecker {
     this.#filtered = filtered;
     this.#constraints = constraints;
     this.#known = known;
-    const { whole, signal } = question;
+    const { whole, catalogs, others = [], signal } = question;
     const indexes = new CatalogBundleIndexes(
       { bundleIndex: async (_base, ref) => ({ index: (await whole.of(ref)).index, tags: new Map() }) },
       systemClock,
       signal,
     );
     const contents = new CatalogPackages({ packageContent: async (_base, ref, name) => (await whole.of(ref)).packageContent(name) });
-    const reader = new CatalogIndexReader({ indexes, contents, constraints });
+    const reader = new CatalogIndexReader({ indexes, contents, constraints, catalogs: { list: () => [...catalogs, ...others] } });
     const { installContext, plans, extensions } = known;
     this.#choice = new DependencyChoice({
       installContext,
@@ -115,7 +126,10 @@ class DependencyChecker {
   async check(questioned: readonly CatalogCandidate[]): Promise<CheckedResolution> {
     const { unknown, gaps } = this.#known;
     const { resolution, ...rest } = unknown === undefined ? await this.#chosen(this.#filtered) : { resolution: this.#withoutFaulty() };
-    const notes = formatNotes({ resolution, ...rest });
+    const notes = formatNotes({ resolution, ...rest }, this.#question);
+    const refusals = new Map<string, RefusalRecord>();
+    const refused = "rejected" in rest ? rest.rejected : undefined;
+    if (refused?.refusal) refusals.set(refused.bundle, recordRefusal(refused.bundle, refused.refusal));
     const winner = resolution.kind === "resolved" ? findWinners(resolution.filtered, resolution) : [];
     const others = questioned.filter(({ candidate }) => !winner.some((one) => one.candidate === candidate));
     const against = new Map<Candidate, Rejection>();
@@ -124,15 +138,21 @@ class DependencyChecker {
       const { candidate } = ranked;
       const found = await this.#against(ranked);
       if (!found) continue;
+      if (found.refusal) refusals.set(found.refusal.bundle, found.refusal);
       if (unknown === undefined || this.#constraints.read(candidate.bundle).faults.length > 0)
-        against.set(candidate, { text: short(found.text), remedy: short(found.remedy ?? IGNORE) });
+        against.set(candidate, { text: this.#bound(found.text), remedy: this.#bound(found.remedy ?? IGNORE) });
       else unjudged.push(this.#unjudged(candidate, unknown, found));
     }
     const left = resolution.filtered;
     const checked = left
       ? { ...resolution, filtered: { ...left, results: left.results.map((one) => rejectCandidates(one, against)) } }
       : resolution;
-    return { resolution: checked, notes: notes.map(short), unjudged: unjudged.map(short) };
+    const bound = (text: string): string => this.#bound(text);
+    return { resolution: checked, notes: notes.map(bound), unjudged: unjudged.map(bound), refusals: [...refusals.values()] };
+  }
+
+  #bound(text: string): string {
+    return truncate(text, this.#question.explainsAll ? MAX_TEXT : RESOLUTION_MESSAGE_MAX);
   }
 
   #chosen(filtered: FilteredCatalogs, policy: DependencyPolicy = getPolicy(this.#question)): Promise<DependencyResolution> {
@@ -160,9 +180,11 @@ class DependencyChecker {
     if (getPolicy(this.#question) === "Install" && !(await this.#chosen(alone)).rejected) return undefined;
     const { resolution, rejected } = await this.#chosen(alone, "Require");
     if (!rejected) return undefined;
-    const [why = "", ...rest] = rejected.clauses;
+    const clauses = listClauses(rejected, this.#question);
+    const refusal = rejected.refusal && recordRefusal(rejected.bundle, rejected.refusal);
+    const [why = "", ...rest] = clauses;
     const conflict = resolution.filtered?.results.map((one) => getRejections(one).get(candidate))[0];
-    return why === conflict && rest.length > 0 ? { text: why, remedy: rest.join("; ") } : { text: rejected.clauses.join("; ") };
+    return why === conflict && rest.length > 0 ? { text: why, remedy: rest.join("; "), refusal } : { text: clauses.join("; "), refusal };
   }
 
   #unjudged({ bundle }: Candidate, reason: string, { text, remedy }: InstallProblem): string {
@@ -172,8 +194,9 @@ class DependencyChecker {
   }
 }
 
-function short(text: string): string {
-  return truncate(text, RESOLUTION_MESSAGE_MAX);
+/** Returns why a bundle was rejected, as clauses. */
+function listClauses({ clauses, refusal }: RejectedBundle, { explainsAll = false }: ResolutionSubject): readonly string[] {
+  return refusal ? formatRefusal(refusal, { all: explainsAll }) : clauses;
 }
 
 function getPolicy({ extension }: ResolutionSubject): DependencyPolicy {
@@ -195,7 +218,7 @@ function ignoring(resolution: Resolution): CheckedResolution {
     resolution.kind === "resolved" && listDependencyProperties(resolution.bundle).length > 0
       ? [`the dependencies of bundle ${goQuote(resolution.bundle.name)} are not checked: spec.dependencies.policy is Ignore`]
       : [];
-  return { resolution, notes, unjudged: [] };
+  return { resolution, notes, unjudged: [], refusals: [] };
 }
 
 /** Describes the bundles that are installed before a bundle and together with it, one sentence each. */
@@ -209,18 +232,24 @@ function describePlan({ wave, members }: DependencyPlan): string[] {
   ];
 }
 
-function formatNotes({ resolution, plan, rejected }: DependencyResolution): string[] {
+function formatNotes({ resolution, plan, rejected }: DependencyResolution, question: ResolutionSubject): string[] {
   const notes: string[] = [];
   if (plan) notes.push(...describePlan(plan.status));
   if (rejected) {
     const cannot = resolution.kind === "resolved" ? "is not selected" : "cannot be installed";
-    notes.push(`bundle ${goQuote(rejected.bundle)} ${cannot}: ${rejected.clauses.join("; ")}`);
+    notes.push(`bundle ${goQuote(rejected.bundle)} ${cannot}: ${listClauses(rejected, question).join("; ")}`);
   }
   return notes;
 }
 
+/** The record of a resolution, with the bundles that were rejected because of their dependencies. */
+export interface CheckedRecord extends ResolutionRecord {
+  /** Absent if there are none. */
+  readonly refusals?: readonly RefusalRecord[];
+}
+
 /** Returns the record of a resolution, with the remarks about dependencies. */
-export function recordChecked(packageName: string, { resolution, notes, unjudged }: CheckedResolution): ResolutionRecord {
+export function recordChecked(packageName: string, { resolution, notes, unjudged, refusals }: CheckedResolution): CheckedRecord {
   const record = recordResolution(packageName, resolution);
   const { outcome } = record;
   const all = [...(outcome.notes ?? []), ...notes];
@@ -228,6 +257,7 @@ export function recordChecked(packageName: string, { resolution, notes, unjudged
     ...record,
     outcome: all.length > 0 ? { ...outcome, notes: all } : outcome,
     ...(unjudged.length > 0 ? { unjudged } : {}),
+    ...(refusals.length > 0 ? { refusals } : {}),
   };
 }
 

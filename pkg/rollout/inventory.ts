@@ -2,6 +2,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { Inventory } from "../api/clusterExtensionStatus.ts";
 import { findCondition } from "../api/conditions.ts";
 import { isOwnedBy, type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
+import { findProblem } from "../api/problems.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
@@ -38,13 +39,23 @@ const POD = { apiVersion: "v1", kind: "Pod" } as const;
 export async function readExtensionTree(client: TreeClient, name: string, now: number): Promise<TreeNode> {
   const extension = await readExtension(client, name);
   const { inventory } = extension.status ?? {};
-  if (!inventory) return { label: formatExtension(extension), children: [] };
+  const reasons = listDependencyReasons(extension);
+  if (!inventory) return { label: formatExtension(extension), children: reasons };
   const children = await mapInParallel(inventory.objects.map(parseInventoryRef), PARALLEL, (ref) => buildObjectNode(client, ref, now));
   const more = inventory.count - inventory.objects.length;
   return {
     label: formatExtension(extension),
-    children: more > 0 ? [...children, { label: `and ${more} more objects`, children: [] }] : children,
+    children: [...reasons, ...children, ...(more > 0 ? [{ label: `and ${more} more objects`, children: [] }] : [])],
   };
+}
+
+/** Returns one node for each bundle that cannot be installed because of its dependencies, with the reasons in the status as children. */
+function listDependencyReasons({ status }: ClusterExtension): TreeNode[] {
+  const details = findProblem(status, "UnsatisfiedDependencies")?.details?.dependencies ?? [];
+  return [...Map.groupBy(details, ({ bundle }) => bundle)].map(([bundle, reasons]) => ({
+    label: `bundle ${bundle} cannot be installed`,
+    children: reasons.map(({ message }) => ({ label: message, children: [] })),
+  }));
 }
 
 function formatExtension({ metadata: { name }, status }: ClusterExtension): string {

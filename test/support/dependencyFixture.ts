@@ -5,6 +5,7 @@ import type { PackageContent, Property } from "../../pkg/fbc/types.ts";
 import { CatalogBundleIndexes } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
 import { CatalogPackages } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { CatalogIndexReader } from "../../pkg/operatorcontroller/dependencies/catalogIndexReader.ts";
+import type { ClusterApi } from "../../pkg/operatorcontroller/dependencies/clusterApis.ts";
 import { ConstraintCache } from "../../pkg/operatorcontroller/dependencies/constraintCache.ts";
 import { DependencyChoice } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
 import { DependencyPlans } from "../../pkg/operatorcontroller/dependencies/dependencyPlans.ts";
@@ -41,6 +42,8 @@ interface InstalledFixture extends DependentFixture {
 export interface CatalogWorld {
   priority?: number;
   unavailable?: boolean;
+  /** False if the extension does not select the catalog. */
+  selected?: boolean;
   packages: Record<string, Omit<CatalogFixture, "bundles"> & { bundles: (string | (Exclude<BundleFixture, string> & DependentFixture))[] }>;
 }
 
@@ -49,8 +52,8 @@ export interface DependencyWorld {
   catalogs?: Record<string, CatalogWorld>;
   /** By extension. */
   installed?: Record<string, InstalledFixture>;
-  /** Kinds that the cluster serves. */
-  served?: string[];
+  /** Kinds that the cluster serves, and the extensions that own them. */
+  served?: (string | { kind: string; extension: string })[];
   /** Extensions whose releases are still being read. */
   unread?: string[];
 }
@@ -120,13 +123,21 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
   };
   const installContext = new InstallContextReader({
     installed: releases,
-    apis: { served: () => Promise.resolve(served.map((kind) => ({ gvk: toApi(kind), owner: undefined, resource: "" }))) },
+    apis: { served: () => Promise.resolve(served.map(servedFrom)) },
     constraints,
     extensions: { get: (name) => extensionFrom(name, installed[name]) },
     memory: { isUninstalling: () => false },
   });
+  const all = Object.entries(catalogs).map(([name, { priority = 0, unavailable = false }]) =>
+    createCatalog(name, {
+      digest: `quay.io/${name}@sha256:1`,
+      priority,
+      serving: !unavailable,
+      labels: { "olm.operatorframework.io/metadata.name": name },
+    }),
+  );
   const indexes = new CatalogBundleIndexes(reader, new FakeClock(), new AbortController().signal);
-  const reachable = new CatalogIndexReader({ indexes, contents, constraints });
+  const reachable = new CatalogIndexReader({ indexes, contents, constraints, catalogs: { list: () => all } });
   return {
     choice: new DependencyChoice({
       installContext,
@@ -141,16 +152,15 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
     installContext,
     reachable,
     constraints,
-    catalogs: Object.entries(catalogs).map(([name, { priority = 0, unavailable = false }]) =>
-      createCatalog(name, {
-        digest: `quay.io/${name}@sha256:1`,
-        priority,
-        serving: !unavailable,
-        labels: { "olm.operatorframework.io/metadata.name": name },
-      }),
-    ),
+    catalogs: all.filter(({ metadata }) => catalogs[metadata.name]?.selected !== false),
     reads,
   };
+}
+
+function servedFrom(stated: string | { kind: string; extension: string }): ClusterApi {
+  if (typeof stated === "string") return { gvk: toApi(stated), owner: undefined, resource: "" };
+  const { kind, extension } = stated;
+  return { gvk: toApi(kind), owner: `ClusterExtension "${extension}"`, extension, resource: "" };
 }
 
 function extensionFrom(name: string, fixture: InstalledFixture | undefined): ClusterExtension | undefined {

@@ -23,7 +23,7 @@ export function bundlesOf({ catalogs }: GeneratedWorld, packageName: string): Pl
 }
 
 /** Returns the installed bundle of each extension. */
-export function listInstalled({ installed }: GeneratedWorld): { extension: string; bundle: PlacedBundle }[] {
+function listInstalled({ installed }: GeneratedWorld): { extension: string; bundle: PlacedBundle }[] {
   return Object.entries(installed).map(([extension, { bundle: name, catalog: _catalog, ...rest }]) => ({
     extension,
     bundle: { ...rest, name, packageName: name.slice(0, name.indexOf(".v")), catalog: undefined },

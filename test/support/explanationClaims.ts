@@ -80,6 +80,11 @@ class ClaimReader {
     }
   }
 
+  /** @throws Error if a bundle of the list does not exist */
+  readBundles(list: string): ReadonlySet<AnyBundle> {
+    return this.#list(list).bundles;
+  }
+
   #unitOf(packageName: string): Unit | undefined {
     return this.#problem.units.find((unit) => unit.packageName === packageName);
   }
@@ -446,12 +451,21 @@ function canAllBeTrue(claims: readonly Claim[], { units, served }: SolverProblem
   return sets.some((set) => claims.every((claim) => agrees(claim, set)));
 }
 
-/** @throws Error if a sentence is false, the sentences do not exclude every solution, or one of them is redundant */
-export function checkExplanation(sentences: readonly string[], problem: SolverProblem): void {
+/** @throws Error if a sentence is false, the sentences do not exclude every solution, or one of them is redundant although `isMinimal` is true */
+export function checkExplanation(sentences: readonly string[], problem: SolverProblem, { isMinimal = true } = {}): void {
   const reader = new ClaimReader(problem);
   const claims = sentences.map((sentence) => reader.read(sentence));
   if (canAllBeTrue(claims.flat(), problem)) throw new Error(`these sentences do not exclude every solution:\n${sentences.join("\n")}`);
-  for (const index of sentences.keys())
+  for (const index of isMinimal ? sentences.keys() : [])
     if (!canAllBeTrue(claims.toSpliced(index, 1).flat(), problem))
       throw new Error(`redundant: ${sentences[index]}\namong:\n${sentences.join("\n")}`);
+}
+
+/** @param solutions all solutions of the problem @throws Error if the sentence is not `no solution contains …`, or a solution contains a bundle of it */
+export function checkImpossible(sentence: string, problem: SolverProblem, solutions: readonly ReadonlySet<SolverBundle>[]): void {
+  const [, list] = /^no solution contains (.*)$/.exec(sentence) ?? [];
+  if (list === undefined) throw new Error(`unknown form: ${sentence}`);
+  for (const bundle of new ClaimReader(problem).readBundles(list))
+    if ("constraints" in bundle && solutions.some((solution) => solution.has(bundle)))
+      throw new Error(`${bundle.name} is in a solution: ${sentence}`);
 }

@@ -125,7 +125,7 @@ export class PlanModel {
     const indexes = new CatalogBundleIndexes({ bundleIndex: index }, new FakeClock(), this.#signal);
     const choice = new DependencyChoice({
       installContext: this.#installContext,
-      indexes: new CatalogIndexReader({ indexes, contents, constraints: this.#constraints }),
+      indexes: new CatalogIndexReader({ indexes, contents, constraints: this.#constraints, catalogs: { list: () => [] } }),
       constraints: this.#constraints,
       plans,
       extensions: this.#lookup,

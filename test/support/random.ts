@@ -22,3 +22,13 @@ export function pick<T>(random: Random, items: readonly T[]): T {
   if (items.length === 0) throw new RangeError("no items to pick from");
   return items[upTo(random, items.length)] as T;
 }
+
+/** Returns the items in random order. */
+export function shuffle<T>(random: Random, items: readonly T[]): T[] {
+  const shuffled = [...items];
+  for (let i = shuffled.length - 1; i > 0; i--) {
+    const j = upTo(random, i + 1);
+    [shuffled[i], shuffled[j]] = [shuffled[j] as T, shuffled[i] as T];
+  }
+  return shuffled;
+}

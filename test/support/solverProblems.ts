@@ -53,7 +53,10 @@ function bundle(packageName: string): Arbitrary<SolverBundle> {
     inDefaultChannel: boolean(),
     deprecated: constantFrom(false, false, false, true),
     revision: constantFrom("", "", "", "", "", "-2"),
-    apis: uniqueArray(constantFrom("K", "L", "M"), { maxLength: 1 }),
+    apis: oneof(
+      { weight: 9, arbitrary: uniqueArray(constantFrom("K", "L", "M"), { maxLength: 1 }) },
+      { weight: 1, arbitrary: constant<("K" | "L" | "M")[]>(["K", "M"]) },
+    ),
     colors: uniqueArray(constantFrom("red", "blue"), { maxLength: 2 }),
     constraints: array(compound(2), { maxLength: 3 }),
   }).map(({ version, revision, apis, colors, ...rest }) => ({
@@ -66,11 +69,11 @@ function bundle(packageName: string): Arbitrary<SolverBundle> {
   }));
 }
 
-function unit(packageName: string): Arbitrary<Unit> {
+function unit(packageName: string, isSame: (bundle: SolverBundle) => unknown): Arbitrary<Unit> {
   return record({
     kind: constantFrom("wanted" as const, "installed" as const, "offered" as const, "offered" as const, "offered" as const),
     packageName: constant(packageName),
-    candidates: uniqueArray(bundle(packageName), { minLength: 1, maxLength: 4, selector: ({ name, catalog }) => `${name} ${catalog}` }),
+    candidates: uniqueArray(bundle(packageName), { minLength: 1, maxLength: 4, selector: isSame }),
   });
 }
 
@@ -97,14 +100,20 @@ const rejectedBundle: Arbitrary<RejectedSolverBundle> = record({
 }));
 
 /** Generates problems of up to five packages, small enough to try all sets of their bundles. */
-export const smallProblems: Arbitrary<SolverProblem> = record({
-  units: tuple(...PACKAGES.map(unit)).map((units) => units.flat()),
-  served: uniqueArray(record({ gvk: constantFrom("K", "L", "M").map(api), owner: constantFrom(undefined, "somebody") }), {
-    maxLength: 1,
-    selector: ({ gvk }) => gvk.kind,
-  }),
-  rejected: oneof(
-    { weight: 2, arbitrary: constant([]) },
-    { weight: 1, arbitrary: uniqueArray(rejectedBundle, { maxLength: 3, selector: ({ name }) => name }) },
-  ),
-}).filter(({ units }) => units.reduce((sets, { candidates }) => sets * (candidates.length + 1), 1) <= MAX_SETS);
+export const smallProblems: Arbitrary<SolverProblem> = problems(({ name, catalog }) => `${name} ${catalog}`);
+
+/** Generates such problems in which several bundles can have the same name and catalog, and an API can be served several times. */
+export const problemsWithDuplicates: Arbitrary<SolverProblem> = problems((bundle) => bundle, 3);
+
+function problems(isSame: (bundle: SolverBundle) => unknown, maxServed = 1): Arbitrary<SolverProblem> {
+  return record({
+    units: tuple(...PACKAGES.map((name) => unit(name, isSame))).map((units) => units.flat()),
+    served: array(record({ gvk: constantFrom("K", "L", "M").map(api), owner: constantFrom(undefined, "somebody", "else") }), {
+      maxLength: maxServed,
+    }),
+    rejected: oneof(
+      { weight: 2, arbitrary: constant([]) },
+      { weight: 1, arbitrary: uniqueArray(rejectedBundle, { maxLength: 3, selector: ({ name }) => name }) },
+    ),
+  }).filter(({ units }) => units.reduce((sets, { candidates }) => sets * (candidates.length + 1), 1) <= MAX_SETS);
+}

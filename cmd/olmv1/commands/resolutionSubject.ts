@@ -65,7 +65,7 @@ async function question(named: Named, options: ResolutionOptions, sources: Reque
   if (named.package !== undefined && packageName !== named.package)
     throw new Error(`the extension installs package ${goQuote(packageName)}, not ${goQuote(named.package)}`);
   const source = sourceFrom(packageName, extension, options);
-  const { catalogs, contents, invalidSelector } = await selectCatalogContents(source, options, sources);
+  const { catalogs, contents, others, invalidSelector } = await selectCatalogContents(source, options, sources);
   const request = {
     source,
     catalogs: contents.toSorted((a, b) => compareText(a.name, b.name)),
@@ -82,6 +82,7 @@ async function question(named: Named, options: ResolutionOptions, sources: Reque
     subject: extension ? `ClusterExtension ${extension.metadata.name}` : `package ${packageName}`,
     extension: requested,
     catalogs,
+    others,
     whole,
     readContext: (constraints) => readInstallContext({ ...among, constraints, client: sources.client, options }),
     signal: sources.signal,

@@ -125,6 +125,7 @@ export interface ResolveOptions extends ResolutionOptions {
   package?: string;
   extension?: string;
   explain?: boolean;
+  all?: boolean;
 }
 
 /** Runs `olmv1 resolve`. */
@@ -134,7 +135,7 @@ export async function showResolution(terminal: Terminal, name: string | undefine
     () =>
       withResolutionSubject(terminal, namedBy(name, options), options, async (question) => {
         const { request, subject } = question;
-        const checked = await resolveWithDependencies(question);
+        const checked = await resolveWithDependencies({ ...question, explainsAll: options.all ?? false });
         const record = recordChecked(request.source.packageName, checked);
         const text =
           formatResolution(record, subject, options.explain ?? false, terminal.width) + (await suggestPackages(question, record));

@@ -13,8 +13,9 @@ const requires = (packageName: string, versionRange: string): object => ({
   type: "olm.package.required",
   value: { packageName, versionRange },
 });
+const ALTERNATIVES = Array.from({ length: 20 }, (_, at) => `option-${at}`);
 const METAS = [
-  ...["needy", "giver", "lender", "odd"].map((name) => ({ schema: "olm.package", name })),
+  ...["needy", "giver", "lender", "odd", "wide"].map((name) => ({ schema: "olm.package", name })),
   bundle("needy.v1.0.0"),
   bundle("needy.v2.0.0", requires("giver", ">=2.0.0")),
   bundle("needy.v3.0.0", requires("missing", ">=1.0.0")),
@@ -22,6 +23,10 @@ const METAS = [
   bundle("giver.v3.0.0"),
   bundle("lender.v1.0.0", { type: "olm.gvk.required", value: api }),
   bundle("odd.v1.0.0"),
+  bundle("wide.v1.0.0", {
+    type: "olm.constraint",
+    value: { any: { constraints: ALTERNATIVES.map((packageName) => ({ package: { packageName, versionRange: "1.0.0" } })) } },
+  }),
   bundle("odd.v2.0.0", { type: "olm.gvk.required", value: "nonsense" }),
 ];
 let options: string[];
@@ -118,7 +123,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     [
       "bundle: needy.v2.0.0 (version 2.0.0) of catalog c",
       startsWith("why: "),
-      'note: its dependencies are installed first, with ClusterExtensions for packages "giver" >=2.0.0 (bundle "giver.v3.0.0")',
+      'note: its dependencies are installed first, with ClusterExtensions for packages "giver" (bundle "giver.v3.0.0")',
     ],
   ],
   [
@@ -193,4 +198,50 @@ test.for<[why: string, stated: string, err: string]>([
   const ended = await olmv1("resolve", "needy", ...options, "--installed-package", stated);
   expect([ended.out, ended.code]).toEqual(["", 2]);
   expect(ended.err).toContain(err);
+});
+
+/** A refusal in the output of `-o json`. */
+interface PrintedRefusal {
+  bundle: string;
+  reasons: string[];
+  conflictSet?: { sentences: { kind: string; text: string }[]; isMinimal: boolean };
+  remedy?: unknown;
+}
+
+const REQUIRE = ["--dependency-policy", "Require"];
+
+test.for([
+  ["resolve", "wide"],
+  ["why-not", "wide", "1.0.0"],
+])("%s --all shows the reasons that the short text only counts", async (args) => {
+  const short = await olmv1(...args, ...REQUIRE, ...options);
+  expect(short.out).toContain("--all shows them");
+  expect(short.out).not.toContain('no selected catalog has package "option-19"');
+  const all = await olmv1(...args, ...REQUIRE, ...options, "--all");
+  for (const name of ALTERNATIVES) expect(all.out).toContain(`no selected catalog has package "${name}"`);
+  expect(all.out).not.toContain("--all");
+});
+
+test.for([
+  ["resolve", "wide"],
+  ["why-not", "wide", "1.0.0"],
+])("%s -o json contains the conflict set and the full text", async (args) => {
+  const all = await olmv1(...args, ...REQUIRE, ...options, "--all");
+  const { refusals } = JSON.parse((await olmv1(...args, ...REQUIRE, ...options, "-o", "json")).out) as { refusals: PrintedRefusal[] };
+  expect(refusals).toHaveLength(1);
+  expect(refusals[0]).toMatchObject({ bundle: "wide.v1.0.0", conflictSet: { isMinimal: true, moreSentences: 0 } });
+  expect(refusals[0]?.conflictSet?.sentences.map(({ text }) => text)).toEqual(refusals[0]?.reasons);
+  for (const reason of refusals[0]?.reasons ?? []) expect(all.out).toContain(reason);
+});
+
+test("resolve -o json contains the remedy", async () => {
+  const ended = await olmv1("resolve", "needy", "--version", "2.0.0", ...REQUIRE, ...options, "-o", "json");
+  expect((JSON.parse(ended.out) as { refusals: PrintedRefusal[] }).refusals).toEqual([
+    {
+      bundle: "needy.v2.0.0",
+      reasons: ['it requires package "giver" >=2.0.0', SUPPLY],
+      requires: ['package "giver" >=2.0.0'],
+      remedy: { kind: "offered", bundles: [{ package: "giver", bundle: "giver.v3.0.0", catalog: "c" }] },
+    },
+  ]);
 });

@@ -57,6 +57,7 @@ function formatCatalogs(names: readonly string[]): string {
 /** Options of `olmv1 why-not`. */
 export interface WhyNotOptions extends ResolutionOptions {
   extension?: string;
+  all?: boolean;
 }
 
 /** Runs `olmv1 why-not`. */
@@ -64,10 +65,11 @@ export async function showWhyNot(terminal: Terminal, words: readonly string[], o
   const find = async (): Promise<{ data: unknown; text: string; isYes: boolean }> => {
     const { version, ...named } = parseWords(words, options);
     return withResolutionSubject(terminal, named, options, async (question) => {
-      const { resolution, unjudged } = await resolveWithDependencies(question, version);
+      const subject = { ...question, explainsAll: options.all ?? false };
+      const { resolution, unjudged, refusals } = await resolveWithDependencies(subject, version);
       const answer = explainWhyNot(question.request.source.packageName, version, resolution);
       return {
-        data: unjudged.length > 0 ? { ...answer, unjudged } : answer,
+        data: { ...answer, ...(unjudged.length > 0 ? { unjudged } : {}), ...(refusals.length > 0 ? { refusals } : {}) },
         text: formatWhyNot(answer, question.subject, unjudged),
         isYes: answer.verdict === "chosen",
       };

@@ -59,6 +59,8 @@ export function addPlan(program: Command, terminal: Terminal): void {
     });
 }
 
+const ALL_REASONS = "show every reason of a dependency conflict, also if there are many";
+
 const RESOLVE_HELP = `
 NAME is a ClusterExtension or, if none has that name, a package. A package is resolved as for a new
 installation. JSON and YAML output is the full resolution record, the same as operator-controller
@@ -83,7 +85,8 @@ export function addResolve(program: Command, terminal: Terminal): void {
     .argument("[name]", "name of a ClusterExtension or package")
     .option("--package <name>", "name of a package, even if a ClusterExtension has the same name")
     .option("--extension <name>", "name of a ClusterExtension on the cluster; with --catalog-dir, NAME is always a package")
-    .option("--explain", "show which candidates each filter kept or removed in each catalog, and the runner-up");
+    .option("--explain", "show which candidates each filter kept or removed in each catalog, and the runner-up")
+    .option("--all", ALL_REASONS);
   addResolutionOptions(command)
     .addHelpText("after", RESOLVE_HELP)
     .action(async (name: string | undefined, options: ResolveOptions) => {
@@ -117,7 +120,8 @@ export function addWhyNot(program: Command, terminal: Terminal): void {
     .description("Explain why a version is not selected and what would allow it")
     .usage("[options] [name] <version>")
     .argument("<words...>", "name of a ClusterExtension or package, and a version or bundle name")
-    .option("--extension <name>", "name of a ClusterExtension on the cluster");
+    .option("--extension <name>", "name of a ClusterExtension on the cluster")
+    .option("--all", ALL_REASONS);
   addResolutionOptions(command)
     .addHelpText("after", WHY_NOT_HELP)
     .action(async (words: string[], options: WhyNotOptions) => {

@@ -1,10 +1,19 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
 import type { PackageContent } from "../../fbc/types.ts";
+import { meets } from "../../resolve/constraint/evaluate.ts";
+import { toProvider } from "../../resolve/constraint/parse.ts";
 import type { StepBudget } from "../../resolve/constraint/stepBudget.ts";
+import type { BundleIndex } from "../../resolve/dependencies/bundleIndex.ts";
 import type { CatalogIndex, IndexedCatalog } from "../../resolve/dependencies/catalogIndex.ts";
-import { findReachablePackages, type ReachabilityRequest, type ReachablePackages } from "../../resolve/dependencies/reachablePackages.ts";
+import {
+  findReachablePackages,
+  type MissingConstraint,
+  type ReachabilityRequest,
+  type ReachablePackages,
+} from "../../resolve/dependencies/reachablePackages.ts";
 import type { UnavailableCatalog } from "../../resolve/dependencies/resolutionHints.ts";
+import { compareText } from "../../text/compare.ts";
 import type { CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
 import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
@@ -14,6 +23,8 @@ export interface CatalogIndexReaderOptions {
   indexes: Pick<CatalogBundleIndexes, "read">;
   contents: Pick<CatalogPackages, "read">;
   constraints: ConstraintCache;
+  /** All catalogs, whether or not an extension selects them. */
+  catalogs: { list(): readonly ClusterCatalog[] };
 }
 
 /** Bundles in catalogs that may satisfy constraints. */
@@ -26,6 +37,8 @@ export interface ReachableIndex {
   readonly unavailable: readonly UnavailableCatalog[];
 }
 
+/** Maximum number of catalogs, other than the selected ones, that are searched for missing bundles. */
+const MAX_OTHERS = 4;
 /** Number of packages to read concurrently. */
 const PARALLEL_PACKAGES = 8;
 
@@ -66,6 +79,30 @@ export class CatalogIndexReader {
     return { index: { catalogs, packageOf: getPackage, read: constraints.read }, added, moved, unavailable };
   }
 
+  /**
+   * Returns catalogs that are not among the selected ones and have a bundle that meets one of the constraints, highest priority first. Excludes catalogs
+   * with the package itself: selecting them would change which bundles can be chosen.
+   */
+  async findOthers(
+    selected: readonly ClusterCatalog[],
+    missing: readonly MissingConstraint[],
+    packageName: string,
+    signal: AbortSignal,
+  ): Promise<readonly ClusterCatalog[]> {
+    if (missing.length === 0) return [];
+    const names = new Set(selected.map(({ metadata }) => metadata.name));
+    const others = this.#options.catalogs
+      .list()
+      .filter(({ metadata }) => !names.has(metadata.name) && metadata.deletionTimestamp === undefined)
+      .sort((a, b) => (b.spec.priority ?? 0) - (a.spec.priority ?? 0) || compareText(a.metadata.name, b.metadata.name))
+      .slice(0, MAX_OTHERS);
+    const reads = await this.#options.indexes.read(others, signal);
+    return others.filter((_, at) => {
+      const index = reads[at]?.index;
+      return index && index.bundlesOf(packageName).length === 0 && missing.some((leaf) => hasBundle(index, leaf));
+    });
+  }
+
   async #contents(
     clusterCatalogs: readonly ClusterCatalog[],
     packages: readonly string[],
@@ -82,4 +119,10 @@ export class CatalogIndexReader {
     });
     return new Map(read);
   }
+}
+
+/** Reports whether a catalog has a bundle that meets the constraint. */
+function hasBundle(index: BundleIndex, leaf: MissingConstraint): boolean {
+  const packages = leaf.kind === "package" ? [leaf.packageName] : index.packagesProviding(leaf.gvk);
+  return packages.some((name) => index.bundlesOf(name).some((bundle) => meets(toProvider(bundle), leaf)));
 }

@@ -1,3 +1,4 @@
+import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { ConditionType } from "../../api/constants.ts";
@@ -24,6 +25,7 @@ export interface DependenciesOptions extends Pick<DependencyExtensionsOptions, "
   apis: Pick<ClusterApis, "served" | "resources" | "onChange">;
   memory: Pick<ExtensionCache, "isUninstalling">;
   contents: CatalogPackages;
+  catalogs: Pick<Informer<ClusterCatalog>, "list">;
   reader: BundleIndexReader;
   /** Enqueues an extension. */
   enqueue: (extension: string) => void;
@@ -44,7 +46,7 @@ export class Dependencies {
   readonly indexes: CatalogBundleIndexes;
   readonly #stop = new AbortController();
 
-  constructor({ client, events, extensions, installed, apis, memory, contents, reader, enqueue }: DependenciesOptions) {
+  constructor({ client, events, extensions, installed, apis, memory, contents, catalogs, reader, enqueue }: DependenciesOptions) {
     const constraints = new ConstraintCache(loadCelRules);
     this.indexes = new CatalogBundleIndexes(reader, systemClock, this.#stop.signal);
     const installContext = new InstallContextReader({ installed, apis, constraints, extensions, memory });
@@ -52,7 +54,7 @@ export class Dependencies {
     this.plans = new DependencyPlans({ extensions, installed, enqueue });
     this.choice = new DependencyChoice({
       installContext,
-      indexes: new CatalogIndexReader({ indexes: this.indexes, contents, constraints }),
+      indexes: new CatalogIndexReader({ indexes: this.indexes, contents, constraints, catalogs }),
       constraints,
       plans: this.plans,
       extensions,

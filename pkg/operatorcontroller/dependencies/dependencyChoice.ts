@@ -11,7 +11,7 @@ import {
   type InstallContext,
 } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type DependencyCheck, filterByDependencies, findBestRejected } from "../../resolve/dependencies/dependencyFilter.ts";
-import { formatHint } from "../../resolve/dependencies/resolutionHints.ts";
+import type { DependencyRefusal } from "../../resolve/dependencies/resolutionHints.ts";
 import type { FilteredCatalogs, Resolution, SuccessfulResolution } from "../../resolve/resolution.ts";
 import { chooseBest } from "../../resolve/resolve.ts";
 import type { UnblockCheck } from "../state/conditionPoller.ts";
@@ -23,6 +23,7 @@ import {
   findCandidateHint,
   type PlannedResolution,
   type PlanSubject,
+  type RejectedPlan,
 } from "./dependencyPlanner.ts";
 import type { InstallContextReader } from "./installContext.ts";
 
@@ -45,6 +46,8 @@ export interface RejectedBundle {
   readonly bundle: string;
   /** Reasons and remedies. */
   readonly clauses: readonly string[];
+  /** The data of the clauses; absent if the bundle was not checked. */
+  readonly refusal?: DependencyRefusal | undefined;
   /** Returns whether the conflict has changed. */
   readonly isOver: UnblockCheck;
 }
@@ -154,22 +157,21 @@ export class DependencyChoice {
     const reachable = await this.#planner.readIndex(choice, choice.context, [candidate]);
     const conflict = choice.conflicts.get(candidate);
     const hint = this.#options.constraints.bounded(() => findCandidateHint(candidate, result, choice, reachable), choice.budget);
-    const clauses = conflict ? formatHint(conflict, hint, reachable.unavailable) : [best.clause];
-    return { resolution, rejected: this.#toRejected(candidate, clauses, choice) };
+    const refusal = conflict && { conflict, hint, unavailable: reachable.unavailable };
+    return { resolution, rejected: this.#toRejected(await this.#planner.toRejected(choice, reachable, best, refusal), choice) };
   }
 
   #toResolution({ resolution, plan, rejected }: PlannedResolution, subject: PlanSubject | ChoiceRequest): DependencyResolution {
-    const own = resolution.kind === "resolved" ? resolution.bundle : undefined;
     return {
       resolution,
       ...(plan ? { plan } : {}),
-      ...(rejected ? { rejected: this.#toRejected(rejected.candidate, rejected.clauses, subject) } : {}),
+      ...(rejected ? { rejected: this.#toRejected(rejected, subject) } : {}),
     };
   }
 
-  #toRejected(candidate: Candidate, clauses: readonly string[], subject: PlanSubject | ChoiceRequest): RejectedBundle {
+  #toRejected({ candidate, clauses, refusal }: RejectedPlan, subject: PlanSubject | ChoiceRequest): RejectedBundle {
     const before = "conflicts" in subject ? subject.conflicts.get(candidate) : undefined;
-    return { bundle: candidate.bundle.name, clauses, isOver: this.#isOver(candidate.bundle, subject, before) };
+    return { bundle: candidate.bundle.name, clauses, refusal, isOver: this.#isOver(candidate.bundle, subject, before) };
   }
 
   /** Returns a check whether the conflict of a bundle with the installed ones has changed. */

@@ -13,10 +13,16 @@ import {
   type InstallContext,
   type InstalledPeer,
 } from "../../resolve/dependencies/dependencyCheck.ts";
-import { filterByDependencies, findBestRejected, type Rejection, rejectCandidates } from "../../resolve/dependencies/dependencyFilter.ts";
+import {
+  filterByDependencies,
+  findBestRejected,
+  type RejectedCandidate,
+  type Rejection,
+  rejectCandidates,
+} from "../../resolve/dependencies/dependencyFilter.ts";
 import { findPlanFault, type PlanBundle, type PlanWorld, selectNeeded } from "../../resolve/dependencies/dependencyPlan.ts";
 import { findHint, type ResolutionHint } from "../../resolve/dependencies/remedySearch.ts";
-import { formatHint } from "../../resolve/dependencies/resolutionHints.ts";
+import { type DependencyRefusal, formatRefusal } from "../../resolve/dependencies/resolutionHints.ts";
 import { toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import type { FilterResult } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution } from "../../resolve/resolution.ts";
@@ -35,7 +41,7 @@ import type { InstallContextReader } from "./installContext.ts";
 /** Dependencies of DependencyPlanner. */
 export interface DependencyPlannerOptions {
   installContext: Pick<InstallContextReader, "read">;
-  indexes: Pick<CatalogIndexReader, "read">;
+  indexes: Pick<CatalogIndexReader, "read" | "findOthers">;
   constraints: ConstraintCache;
   plans: DependencyPlans;
   extensions: { list(): readonly ClusterExtension[] };
@@ -69,13 +75,20 @@ export interface PlannedResolution {
   /** The plan that the extension follows. Absent if no plan is possible. */
   readonly plan?: KnownPlan;
   /** The best rejected candidate, and why. */
-  readonly rejected?: { readonly candidate: Candidate; readonly clauses: readonly string[] };
+  readonly rejected?: RejectedPlan;
+}
+
+/** A rejected candidate, and why. */
+export interface RejectedPlan {
+  readonly candidate: Candidate;
+  readonly clauses: readonly string[];
+  /** The data of the clauses; absent if the candidate was not checked. */
+  readonly refusal?: DependencyRefusal;
 }
 
 const LOCK = "plan";
 /** Number of undecided dependency searches after which the remaining candidates are skipped. */
 const MAX_UNDECIDED = 2;
-
 /** Number of rejected candidates for which updates of other extensions are searched; only the best one is reported. */
 const MAX_SUGGESTED = 3;
 
@@ -179,6 +192,7 @@ export class DependencyPlanner {
       .filter(({ bundle }) => bundle.packageName !== filtered.query.packageName);
     const context = { ...installed, peers: [...installed.peers, ...others.map((entry) => toPeer(entry.extension, entry.bundle))] };
     const needs = new Map<Candidate, readonly SolverBundle[]>();
+    const refusals = new Map<Candidate, DependencyRefusal>();
     let undecided = 0;
     let refused = 0;
     const check = (candidate: Candidate, result: FilterResult): string | undefined => {
@@ -190,7 +204,11 @@ export class DependencyPlanner {
       const hint = findCandidateHint(candidate, result, { ...choice, context }, reachable, refused < MAX_SUGGESTED);
       if (hint?.kind !== "offered") refused++;
       if (hint?.kind === "undecided") undecided++;
-      if (hint?.kind !== "offered") return formatHint(conflict, hint, reachable.unavailable).join("; ");
+      if (hint?.kind !== "offered") {
+        const refusal = { conflict, hint, unavailable: reachable.unavailable };
+        refusals.set(candidate, refusal);
+        return formatRefusal(refusal).join("; ");
+      }
       if (hint.bundles.length + others.length > PLAN_MEMBERS_MAX)
         return `it needs ${hint.bundles.length + others.length} other bundles, more than a plan can contain (${PLAN_MEMBERS_MAX})`;
       needs.set(candidate, hint.bundles);
@@ -202,7 +220,7 @@ export class DependencyPlanner {
     );
     const resolution = chooseBest({ ...filtered, results });
     const best = findBestRejected(resolution, results);
-    const rejected = best && { candidate: best.candidate, clauses: [best.clause] };
+    const rejected = best && (await this.toRejected({ ...choice, context }, reachable, best, refusals.get(best.candidate)));
     const chosen = [...needs].find(([{ bundle }]) => resolution.kind === "resolved" && bundle === resolution.bundle);
     if (!chosen) return { resolution, ...(rejected ? { rejected } : {}) };
     const replaces = plans.getDropReason(name);
@@ -210,6 +228,29 @@ export class DependencyPlanner {
     const plan = replaces === undefined ? built : { ...built, replaces };
     plans.set(plan);
     return { resolution, plan, ...(rejected ? { rejected } : {}) };
+  }
+
+  /** Returns a rejected candidate with its refusal, and suggests a catalog that the extension does not select if that would help. */
+  async toRejected(
+    choice: ChoiceRequest,
+    { added }: ReachableIndex,
+    { candidate, result, clause }: RejectedCandidate,
+    refusal: DependencyRefusal | undefined,
+  ): Promise<RejectedPlan> {
+    const { indexes, constraints } = this.#options;
+    const { catalogs, filtered, context, signal } = choice;
+    if (!refusal) return { candidate, clauses: [clause] };
+    const others =
+      refusal.hint?.kind === "none" ? await indexes.findOthers(catalogs, added.missing, filtered.query.packageName, signal) : [];
+    for (const other of others) {
+      const more = await this.readIndex({ ...choice, catalogs: [...catalogs, other] }, context, [candidate]);
+      const hint = constraints.bounded(() => findCandidateHint(candidate, result, choice, more, false));
+      if (hint?.kind !== "offered") continue;
+      const remedy = { kind: "selectCatalog" as const, catalog: other.metadata.name, bundles: hint.bundles };
+      const helped = { ...refusal, hint: remedy };
+      return { candidate, clauses: formatRefusal(helped), refusal: helped };
+    }
+    return { candidate, clauses: formatRefusal(refusal), refusal };
   }
 
   #build({ extension }: ChoiceRequest, { chosen: [candidate, added], others, installed, index, results }: PlanParts): KnownPlan {

@@ -197,7 +197,7 @@ function verifyHint(world: GeneratedWorld, candidate: PlacedBundle, hint: Resolu
     now = install(now, [bundle]);
   }
   expect(canInstall(now, [candidate, ...bundles])).toBe(true);
-  if (hint.kind === "offered" && hint.canPrecede) expect(bundles.length === 0 || canPrecede(world, bundles)).toBe(true);
+  if (hint.kind !== "selectCatalog") expect(canPrecede(now, bundles)).toBe(hint.canPrecede);
 }
 
 /** Reports whether the bundles can be installed one after the other. */
@@ -230,7 +230,7 @@ test("the search for a remedy finds only changes that allow the installation, wi
         verifyHint(world, placed(world, candidate), hint);
       }
     }),
-    { numRuns: 1_200, seed: 23 },
+    { numRuns: 800, seed: 23 },
   );
   for (const kind of ["offered", "update", "allow", "deadlock", "none"]) expect(seen[kind], kind).toBeGreaterThan(5);
 });

@@ -1,14 +1,14 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Informer } from "../../controller/informer.ts";
 import type { ServedResource } from "../../kube/servedResources.ts";
-import type { Provider } from "../../resolve/constraint/constraint.ts";
 import { getGvkKey, toProvider } from "../../resolve/constraint/parse.ts";
 import type { AvailableBundle } from "../../resolve/dependencies/bundleIndex.ts";
 import type { InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type Dependent, findDependents } from "../../resolve/dependencies/dependents.ts";
+import type { ServedApi } from "../../resolve/solver/problem.ts";
 import { compareText } from "../../text/compare.ts";
 import { formatCount } from "../../text/lists.ts";
-import type { InstalledBundles } from "../releases/installedReleases.ts";
+import type { InstalledBundles, InstalledProvider } from "../releases/installedReleases.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import type { ClusterApi, ClusterApis } from "./clusterApis.ts";
@@ -99,10 +99,16 @@ export class InstallContextReader {
   }
 }
 
-/** Returns the served APIs that no installed bundle provides. APIs of an installed bundle disappear with the bundle. */
-function listUnprovidedApis(served: readonly ClusterApi[], providers: readonly Provider[]): readonly ClusterApi[] {
-  const provided = new Set(providers.flatMap(({ apis }) => apis.map(getGvkKey)));
-  return served.filter(({ gvk }) => !provided.has(getGvkKey(gvk)));
+/**
+ * Returns the served APIs that no installed bundle provides. APIs of an installed bundle disappear with the bundle. An API of an extension without an
+ * installed bundle has no owner: its installation has started, and the bundle that is being installed must be able to provide the API.
+ */
+function listUnprovidedApis(served: readonly ClusterApi[], installed: readonly InstalledProvider[]): readonly ServedApi[] {
+  const provided = new Set(installed.flatMap(({ apis }) => apis.map(getGvkKey)));
+  const extensions = new Set(installed.map(({ extension }) => extension));
+  return served
+    .filter(({ gvk }) => !provided.has(getGvkKey(gvk)))
+    .map(({ gvk, owner, extension }) => ({ gvk, owner: extension === undefined || extensions.has(extension) ? owner : undefined }));
 }
 
 /** Removes the extensions from `unneeded` that an installed bundle of another extension needs, directly or through others of them. */

@@ -336,14 +336,14 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
     deps.events.record(extension, "Warning", "UninstalledByGarbageCollector", text);
     return [];
   }
-  return removeObjects(deps, extension, client, context);
+  return removeExtensionObjects(deps, extension, client, context);
 }
 
 /**
  * Deletes the recorded objects of an extension as far as possible without waiting, and records Events. @param client uses the extension's identity
  * @returns the objects to wait for; empty when all objects that are not kept are deleted
  */
-export async function removeObjects(
+export async function removeExtensionObjects(
   { events, memory }: Pick<Services, "events" | "memory">,
   extension: Readonly<ClusterExtension>,
   client: Client,

@@ -10,7 +10,7 @@ import { WaitingError } from "../state/conditionPoller.ts";
 import type { KnownPlan } from "../state/knownPlan.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import type { Unpacked } from "../state/phases.ts";
-import { removeObjects } from "./delete.ts";
+import { removeExtensionObjects } from "./delete.ts";
 import { type RollbackServices, rollBackToPrevious } from "./rollback.ts";
 import type { Services } from "./services.ts";
 
@@ -67,7 +67,7 @@ async function undo(
   if (latest.status === "deployed" || findLastDeployed(releases.history.current) === undefined) {
     deps.watches?.forget(extension.metadata.name);
     deps.memory.record(extension, releases.history.current, { keep: true });
-    const waitingFor = await removeObjects(deps, extension, client, context);
+    const waitingFor = await removeExtensionObjects(deps, extension, client, context);
     if (waitingFor.length > 0) return waitingFor;
     const { current, older, unfinished } = releases.history;
     for (const version of [...[...current, ...older].map((release) => release.version), ...unfinished])

@@ -23,6 +23,8 @@ export interface ReachabilityRequest {
 /** The packages that may be part of a solution. */
 export interface ReachablePackages {
   readonly packages: ReadonlySet<string>;
+  /** Constraints on packages and APIs that no bundle of the catalogs meets. */
+  readonly missing: readonly MissingConstraint[];
   /** The limit that ended the search; undefined if the search is complete. */
   readonly exceeded: ReachabilityLimit | undefined;
 }
@@ -57,6 +59,9 @@ export function* findReachablePackages(
   return yield* new ReachabilitySearch(request, catalogs, read).run();
 }
 
+/** A constraint on a package or an API. */
+export type MissingConstraint = Exclude<LeafConstraint, CelConstraint>;
+
 /** A bundle of a catalog. */
 interface FoundBundle {
   readonly catalog: string;
@@ -88,6 +93,7 @@ class ReachabilitySearch {
   readonly #guards = new GuardIndex();
   readonly #packages = new Set<string>();
   readonly #named = new Set<string>();
+  readonly #missing: MissingConstraint[] = [];
   readonly #left: Record<ReachabilityLimit, number> = { ...REACHABILITY_LIMITS };
   readonly #providers = new Map<AvailableBundle, Provider>();
   readonly #reached = new Set<AvailableBundle>();
@@ -136,7 +142,7 @@ class ReachabilitySearch {
         for (const constraint of this.#read(bundle).constraints) yield* this.#follow(constraint, provider);
       }
     }
-    return { packages: new Set([...this.#packages, ...this.#named]), exceeded: this.#exceeded() };
+    return { packages: new Set([...this.#packages, ...this.#named]), missing: this.#missing, exceeded: this.#exceeded() };
   }
 
   /** Adds a package. Returns false if it does not fit. */
@@ -187,15 +193,19 @@ class ReachabilitySearch {
     else this.#find(constraint);
   }
 
-  #find(leaf: Exclude<LeafConstraint, CelConstraint>): void {
+  #find(leaf: MissingConstraint): void {
+    let isMissing = true;
     for (const { catalog, index } of this.#catalogs) {
       const packages = leaf.kind === "package" ? [leaf.packageName] : index.packagesProviding(leaf.gvk);
       for (const name of packages)
         for (const bundle of index.bundlesOf(name)) {
-          if (meets(this.#providerOf(bundle), leaf)) this.#reach(catalog, bundle);
-          else if (leaf.kind === "package" && this.#isFree(name)) this.#named.add(name);
+          if (meets(this.#providerOf(bundle), leaf)) {
+            this.#reach(catalog, bundle);
+            isMissing = false;
+          } else if (leaf.kind === "package" && this.#isFree(name)) this.#named.add(name);
         }
     }
+    if (isMissing) this.#missing.push(leaf);
   }
 
   *#findByRule({ holds }: CelConstraint): Generator<void> {

@@ -15,7 +15,12 @@ export type Remedy =
   /** Only these bundles are missing. `canPrecede` is false if some of them can only be installed together with the bundle. */
   | { readonly kind: "offered"; readonly bundles: readonly SolverBundle[]; readonly canPrecede: boolean }
   /** Other extensions must change first: at least one step, each possible after the previous ones. */
-  | { readonly kind: "steps"; readonly steps: readonly RemedyStep[]; readonly bundles: readonly SolverBundle[] }
+  | {
+      readonly kind: "steps";
+      readonly steps: readonly RemedyStep[];
+      readonly bundles: readonly SolverBundle[];
+      readonly canPrecede: boolean;
+    }
   /** Other extensions must be updated together with the bundle, because each requires the other first. */
   | { readonly kind: "deadlock"; readonly updates: readonly PeerUpdate[]; readonly bundles: readonly SolverBundle[] }
   /** A catalog that the extension does not select has the missing bundles. */
@@ -75,7 +80,10 @@ export function findHint(
     reachable.index,
   );
   const solution = solve(problem, { maxSteps: MAX_STEPS });
-  if (solution.kind === "solved") return toOffered(listAddedBundles(problem, solution.chosen), context);
+  if (solution.kind === "solved") {
+    const bundles = listAddedBundles(problem, solution.chosen);
+    return { kind: "offered", bundles, canPrecede: canPrecede(bundles, context) };
+  }
   const remedy = canUpdate ? new UpdateSearch(bundle, context, reachable).run() : undefined;
   return remedy ?? toFailure(solution, reachable.added.exceeded);
 }
@@ -94,7 +102,8 @@ function listAddedBundles({ units }: SolverProblem, chosen: ReadonlyMap<string, 
     .sort((a, b) => compareText(a.packageName, b.packageName));
 }
 
-function toOffered(bundles: readonly SolverBundle[], context: InstallContext): Remedy {
+/** Reports whether the bundles can be installed one after the other, without the bundle that needs them. */
+function canPrecede(bundles: readonly SolverBundle[], context: InstallContext): boolean {
   let left = bundles;
   let now = context;
   for (let count = Number.POSITIVE_INFINITY; left.length > 0 && left.length < count; ) {
@@ -107,7 +116,7 @@ function toOffered(bundles: readonly SolverBundle[], context: InstallContext): R
     }
     left = waiting;
   }
-  return { kind: "offered", bundles, canPrecede: left.length === 0 };
+  return left.length === 0;
 }
 
 /** Other extensions after some changes. */
@@ -154,7 +163,7 @@ class UpdateSearch {
         if (seen.size > MAX_SEQUENCES) return "exceeded";
         seen.add(key);
         const solved = this.#solve(after);
-        if (solved) return { kind: "steps", steps: all, bundles: solved.added };
+        if (solved) return { kind: "steps", steps: all, bundles: solved.added, canPrecede: canPrecede(solved.added, after) };
         if (all.length < MAX_CHANGES) queue.push({ context: after, steps: all });
       }
     }

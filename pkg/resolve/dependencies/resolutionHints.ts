@@ -14,22 +14,27 @@ export interface UnavailableCatalog {
   readonly unavailable: string;
 }
 
+/** Why a bundle cannot be installed, and what would allow it. */
+export interface DependencyRefusal {
+  readonly conflict: DependencyConflict;
+  /** Undefined if there was no search, because only the catalog author can fix the problem. */
+  readonly hint: ResolutionHint | undefined;
+  readonly unavailable: readonly UnavailableCatalog[];
+}
+
 /**
- * Formats the reason why a bundle cannot be installed, followed by a suggested change or the reason why none exists, as clauses.
- * @param hint undefined if there was no search, because only the catalog author can fix the problem
+ * Formats a refusal as clauses: the reason why a bundle cannot be installed, followed by a suggested change or the reason why none exists. This is the
+ * only text about a refusal: conditions, `status.problems` and commands contain it.
  * @param options with `all`, includes the sentences that a long explanation summarizes
  */
-export function formatHint(
-  conflict: DependencyConflict,
-  hint: ResolutionHint | undefined,
-  unavailable: readonly UnavailableCatalog[],
-  options: { readonly all?: boolean } = {},
-): string[] {
+export function formatRefusal({ conflict, hint, unavailable }: DependencyRefusal, options: { readonly all?: boolean } = {}): string[] {
   const why = formatDependencyConflict(conflict);
   if (!hint) return [why];
-  const unasked = unavailable.map(({ name, unavailable }) => `catalog ${goQuote(name)} is unavailable (${unavailable})`);
-  if (hint.kind === "undecided")
-    return [why, `cannot determine which bundles would satisfy the requirements: ${formatLimit(hint.limit)}`, ...hint.proven, ...unasked];
+  const unasked = unavailable.map(({ name, unavailable: reason }) => `catalog ${goQuote(name)} is unavailable (${reason})`);
+  if (hint.kind === "undecided") {
+    const limit = `cannot determine which bundles would satisfy the requirements: ${formatLimit(hint.limit)}`;
+    return [why, limit, ...hint.proven, ...unasked];
+  }
   if (hint.kind !== "none") return [why, formatRemedy(hint)];
   // What other extensions lose proves the refusal, because no bundle avoids it.
   if (conflict.provided.length + conflict.dependents.length > 0) return [why];
@@ -52,9 +57,12 @@ function formatRemedy(remedy: Remedy): string {
   if (remedy.kind === "offered") return formatOffered(bundles, remedy.canPrecede);
   if (remedy.kind === "selectCatalog")
     return `${nameBundles(bundles)} would satisfy the requirements, but spec.source.catalog.selector does not select catalog ${goQuote(remedy.catalog)}: select the catalog and set spec.dependencies.policy to Install, or create ${nameExtensions(bundles)}`;
-  const then = bundles.length > 0 ? `; then ${formatOffered(bundles, true)}` : "";
-  if (remedy.kind === "steps") return `to allow the installation, first ${remedy.steps.map(formatStep).join(", then ")}${then}`;
-  return `version deadlock: it can only be installed together with an update of ${formatEnumeration(remedy.updates.map(formatUpdate))}, and each requires the other first; to update one of them first, set its spec.dependencies.policy to Ignore${then}`;
+  if (remedy.kind === "steps") {
+    const then = bundles.length > 0 ? `; then ${formatOffered(bundles, remedy.canPrecede)}` : "";
+    return `to allow the installation, first ${remedy.steps.map(formatStep).join(", then ")}${then}`;
+  }
+  const also = bundles.length > 0 ? `; ${nameBundles(bundles)} must be installed too` : "";
+  return `version deadlock: it can only be installed together with an update of ${formatEnumeration(remedy.updates.map(formatUpdate))}, and each requires the other first; to update one of them first, set its spec.dependencies.policy to Ignore${also}`;
 }
 
 function formatOffered(bundles: readonly SolverBundle[], canPrecede: boolean): string {

@@ -1,8 +1,8 @@
 import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "../constraint/constraint.ts";
 import { describeConstraint } from "../constraint/evaluate.ts";
 import { getGvkKey } from "../constraint/parse.ts";
-import { getLeafKey } from "./offer.ts";
-import { type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
+import { getLeafKey, type Offer } from "./offer.ts";
+import { listApis, type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
 
 /** Whether a constraint must be true or false. */
 export type Side = "holds" | "fails";
@@ -103,18 +103,19 @@ export function getOfferKey(leaf: LeafConstraint): string {
   return leaf.kind === "package" ? getPackageKey(leaf.packageName) : `offer of ${getLeafKey(leaf)}`;
 }
 
-/** Yields all facts about wanted and installed units, then about `bundles`. */
-export function* listFacts({ units }: SolverProblem, bundles: readonly SolverBundle[]): Generator<Fact> {
+/** Yields all facts about wanted and installed units, then about `bundles`. @param offer offer of the problem */
+export function* listFacts({ units }: SolverProblem, bundles: readonly SolverBundle[], offer: Offer): Generator<Fact> {
   for (const unit of sortDecidedUnits(units)) yield { kind: "unit", unit };
   for (const bundle of bundles) {
     for (const constraint of bundle.constraints)
       for (const requirement of splitRequirements(constraint)) {
         yield { kind: "requirement", bundle, requirement };
-        for (const { leaf, side } of listLeaves(requirement)) if (side === "holds") yield { kind: "offer", leaf };
+        for (const { leaf, side } of listLeaves(requirement))
+          if (side === "holds" && !(leaf.kind === "gvk" && offer.servedAs(leaf.gvk))) yield { kind: "offer", leaf };
       }
-    for (const gvk of bundle.apis) {
-      yield { kind: "owned", gvk };
-      yield { kind: "exclusive", gvk };
+    for (const gvk of listApis(bundle)) {
+      if (offer.servedAs(gvk)?.owner !== undefined) yield { kind: "owned", gvk };
+      if (new Set(offer.meeting({ kind: "gvk", gvk }).map(({ packageName }) => packageName)).size > 1) yield { kind: "exclusive", gvk };
     }
   }
 }

@@ -31,7 +31,8 @@ export function findConflictingFacts(
   bundles: readonly SolverBundle[],
   maxSteps: number,
 ): ConflictingFacts {
-  const groups = Map.groupBy(listFacts(problem, bundles), getSentenceKey);
+  offer.spend = () => {};
+  const groups = Map.groupBy(listFacts(problem, bundles, offer), getSentenceKey);
   const search = new Search(maxSteps);
   const labels = new Map([...groups.keys()].map((key) => [key, search.newVariable()]));
   const needed: Literal[] = [];

@@ -2,7 +2,7 @@ import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "
 import { getGvkKey } from "../constraint/parse.ts";
 import { type Fact, getMemberCondition, isCompound, type Side, splitRequirements } from "./conflictReasons.ts";
 import { getLeafKey, type Offer } from "./offer.ts";
-import { comparePreference, type SolverBundle, sortDecidedUnits, type Unit } from "./problem.ts";
+import { comparePreference, listApis, type SolverBundle, sortDecidedUnits, type Unit } from "./problem.ts";
 import type { Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
 
@@ -79,7 +79,7 @@ export class ClauseEncoding {
   write(bundle: SolverBundle): void {
     this.#written.push(bundle);
     const not = negate(this.literalOf(bundle));
-    for (const gvk of bundle.apis) {
+    for (const gvk of listApis(bundle)) {
       const owner = this.#offer.servedAs(gvk)?.owner;
       if (owner !== undefined) this.#add({ kind: "owned", gvk }, [not]);
       this.#writeExclusive(gvk);
@@ -143,8 +143,10 @@ export class ClauseEncoding {
     const key = getGvkKey(gvk);
     if (this.#exclusive.has(key)) return;
     this.#exclusive.add(key);
-    const byPackage = Map.groupBy(this.#offer.meeting({ kind: "gvk", gvk }), ({ packageName }) => packageName);
+    const providers = this.#offer.meeting({ kind: "gvk", gvk });
+    const byPackage = Map.groupBy(providers, ({ packageName }) => packageName);
     if (byPackage.size < 2) return;
+    this.#search.addSlot(this.#literalsOf(providers), this.#labelOf({ kind: "exclusive", gvk }));
     const provides = new Map([...byPackage.keys()].map((name) => [name, this.#search.newVariable()]));
     this.#search.addAtMostOne([...provides.values()]);
     for (const [name, provided] of provides)

@@ -7,7 +7,7 @@ import { canAllBe, listSolutions } from "../../../test/support/solverReference.t
 import { parseVersionRelease } from "../../version/version.ts";
 import type { Fact } from "./conflictReasons.ts";
 import { ClauseEncoding } from "./encode.ts";
-import { explain } from "./explain.ts";
+import { explainWithFacts } from "./explain.ts";
 import { formatExplanation } from "./explanationFormat.ts";
 import { Offer } from "./offer.ts";
 import type { Explanation, SolverProblem, Unit } from "./problem.ts";
@@ -16,7 +16,7 @@ import { solve } from "./solve.ts";
 
 const STEPS = 1_000_000;
 
-type Explained = ReturnType<typeof explain>["sentences"];
+type Explained = ReturnType<typeof explainWithFacts>["sentences"];
 
 /** Returns the explanation with the facts of each sentence; empty if there is a solution. */
 function explained(problem: SolverProblem): Explained {
@@ -24,7 +24,7 @@ function explained(problem: SolverProblem): Explained {
   const offer = new Offer(problem);
   const encoding = new ClauseEncoding(offer, search);
   encoding.requireUnits(problem.units);
-  return search.conflictOf([]) ? explain(problem, offer, encoding.written, STEPS).sentences : [];
+  return search.conflictOf([]) ? explainWithFacts(problem, offer, encoding.written, STEPS).sentences : [];
 }
 
 test("the facts of an explanation exclude every solution, and those of no sentence are redundant", () => {

@@ -3,7 +3,14 @@ import { type FactGroup, findConflictingFacts } from "./conflictingFacts.ts";
 import { type Fact, getOfferKey, getPackageKey, listLeaves } from "./conflictReasons.ts";
 import { FactText } from "./factText.ts";
 import type { Offer } from "./offer.ts";
-import { type ExplanationSentence, type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
+import {
+  type Explanation,
+  type ExplanationSentence,
+  type SolverBundle,
+  type SolverProblem,
+  sortDecidedUnits,
+  type Unit,
+} from "./problem.ts";
 
 /** Returns the leaf of a requirement that consists of a single leaf. */
 function getRequiredLeaf(fact: Fact | undefined): LeafConstraint | undefined {
@@ -23,7 +30,13 @@ interface ProvenSentence {
  * @param bundles bundles whose constraints, together with the units, leave no solution
  * @param maxSteps maximum number of search steps; if it is too low, some sentences may be redundant
  */
-export function explain(
+export function explain(problem: SolverProblem, offer: Offer, bundles: readonly SolverBundle[], maxSteps: number): Explanation {
+  const { sentences, isMinimal } = explainWithFacts(problem, offer, bundles, maxSteps);
+  return { sentences: sentences.map(({ sentence }) => sentence), isMinimal };
+}
+
+/** Explains like `explain`, with the facts that each sentence states. */
+export function explainWithFacts(
   problem: SolverProblem,
   offer: Offer,
   bundles: readonly SolverBundle[],

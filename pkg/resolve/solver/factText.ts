@@ -17,7 +17,7 @@ import {
 } from "./bundleFormat.ts";
 import type { FactGroup } from "./conflictingFacts.ts";
 import { type Fact, getOfferKey, listLeaves, type Requirement } from "./conflictReasons.ts";
-import type { Offer } from "./offer.ts";
+import { Offer } from "./offer.ts";
 import type { BundleReference, ExplanationSentence, RejectedSolverBundle, SolverBundle, SolverProblem, Unit } from "./problem.ts";
 
 /** Maximum length of an author's message, and number of reported messages for one constraint. */
@@ -279,4 +279,16 @@ function listFactPackages(fact: Fact, offer: Offer): string[] {
   if (fact.kind === "unit") return [fact.unit.packageName];
   if (fact.kind === "requirement") return [fact.bundle.packageName];
   return fact.kind === "offer" ? offer.meeting(fact.leaf).map(({ packageName }) => packageName) : [];
+}
+
+/**
+ * Formats candidates that are part of no solution, one sentence for each package, such as `no solution contains a 1.2.0 or 1.3.0`.
+ */
+export function formatImpossible(problem: SolverProblem, bundles: readonly SolverBundle[]): string[] {
+  const text = new FactText(problem, new Offer(problem), new Map());
+  const byPackage = Map.groupBy(bundles, ({ packageName }) => packageName);
+  return [...byPackage].map(
+    ([name, impossible]) =>
+      `no solution contains ${formatPackageName(name)} ${formatBundleVersions(impossible, text.bundlesOf(name), text, "or")}`,
+  );
 }

@@ -24,7 +24,11 @@ export class Offer {
   constructor({ units, served }: SolverProblem, spend: (steps: number) => void = () => {}) {
     const byName = units.toSorted((a, b) => compareText(a.packageName, b.packageName));
     this.units = new Map(byName.map((unit) => [unit.packageName, unit]));
-    this.#served = new Map(served.map((api) => [getGvkKey(api.gvk), api]));
+    // If an API is listed several times, an entry with an owner counts, the first by name.
+    const owned = served.toSorted(
+      (a, b) => Number(a.owner !== undefined) - Number(b.owner !== undefined) || compareText(b.owner ?? "", a.owner ?? ""),
+    );
+    this.#served = new Map(owned.map((api) => [getGvkKey(api.gvk), api]));
     this.spend = spend;
   }
 

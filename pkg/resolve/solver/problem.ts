@@ -1,6 +1,7 @@
 import { compareText } from "../../text/compare.ts";
 import { compareVersionRelease } from "../../version/version.ts";
 import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.ts";
+import { getGvkKey } from "../constraint/parse.ts";
 
 /** A bundle that may be part of a solution. */
 export interface SolverBundle extends Provider {
@@ -127,8 +128,9 @@ function compareVersions({ version: a }: SolverBundle, { version: b }: SolverBun
 }
 
 /**
- * Compares two bundles for a dependent of catalog `dependent`; negative if `a` is preferred. In order: catalog with the higher priority, the
- * dependent's own catalog, not deprecated, default channel, first channel by name, highest version, then names of package, bundle and catalog.
+ * Compares two bundles for a dependent of catalog `dependent`; negative if `a` is preferred, 0 only for equal bundles. In order: catalog with
+ * the higher priority, the dependent's own catalog, not deprecated, default channel, first channel by name, highest version, then names of package,
+ * bundle and catalog, then content.
  */
 export function comparePreference(a: SolverBundle, b: SolverBundle, dependent: string | undefined): number {
   const isOther = ({ catalog }: SolverBundle): number => Number(catalog === undefined || catalog !== dependent);
@@ -140,8 +142,20 @@ export function comparePreference(a: SolverBundle, b: SolverBundle, dependent: s
     compareVersions(a, b) ||
     compareText(a.packageName, b.packageName) ||
     compareText(a.name, b.name) ||
-    compareText(a.catalog ?? "", b.catalog ?? "")
+    compareText(a.catalog ?? "", b.catalog ?? "") ||
+    (a === b ? 0 : compareText(getContentKey(a), getContentKey(b)))
   );
+}
+
+/** Returns a key that orders bundles of the same name and catalog, which valid catalogs do not contain. */
+function getContentKey({ channels, apis, properties, constraints }: SolverBundle): string {
+  const content = [channels.toSorted(compareText), listApis({ apis }), properties, constraints];
+  return JSON.stringify(content, (key, value: unknown) => (key === "versions" ? undefined : value));
+}
+
+/** Returns the APIs of a bundle in an order that does not depend on the catalog. */
+export function listApis({ apis }: Pick<SolverBundle, "apis">): Gvk[] {
+  return apis.toSorted((a, b) => compareText(getGvkKey(a), getGvkKey(b)));
 }
 
 /** Returns the units in decision order: `wanted` as given, then `installed` by name of package. */

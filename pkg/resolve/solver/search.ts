@@ -1,3 +1,4 @@
+import { findShortage, type Slot } from "./shortage.ts";
 import { type Antecedent, type Clause, getVariable, isPositive, type Literal, negate, Propagation, Trail } from "./trail.ts";
 
 /** Yields the true literals that together made `implied` true. */
@@ -82,6 +83,8 @@ export class OutOfSteps extends Error {
 const SCAN = 2;
 /** Initial limit of learned clauses; when it is reached, the longer half is dropped and the limit grows by a tenth. */
 const LEARNED = 4_000;
+/** Number of conflicts before demands are counted; doubles each time that no shortage is found. */
+const CONFLICTS_BEFORE_COUNT = 8;
 
 /**
  * A SAT solver (conflict-driven clause learning) for repeated searches under changing assumptions. A variable is true only if an assumption, a
@@ -91,12 +94,18 @@ const LEARNED = 4_000;
 export class Search {
   readonly #trail = new Trail();
   readonly #propagation = new Propagation(this.#trail);
-  readonly #maxSteps: number;
+  #maxSteps: number;
   /** Adds the meaning of a variable with `addClause`, `addOptions` and the like; called once for each variable that becomes true. */
   readonly #explained: boolean[] = [];
   readonly #meaning: (() => void)[] = [];
   /** By variable: if the variable is true, at least one of these literals must be true. Best literal first. */
   readonly #options: (Literal[] | undefined)[] = [];
+  /** By variable: the groups that contain it. */
+  readonly #slots: (Slot[] | undefined)[] = [];
+  #conflicts = 0;
+  /** Number of conflicts at which demands are counted next, and until then from the last time. */
+  #nextCount = CONFLICTS_BEFORE_COUNT;
+  #countInterval = CONFLICTS_BEFORE_COUNT;
   /** Lengths of the explained part of the trail, and of the part whose options are fulfilled. */
   #explainedTo = 0;
   #fulfilledTo = 0;
@@ -123,6 +132,13 @@ export class Search {
     if (this.steps > this.#maxSteps) throw new OutOfSteps(this.steps);
   }
 
+  /**
+   * Allows this number of further steps after `OutOfSteps`. From then on, only conflicts are reliable: the interruption may have skipped clauses.
+   */
+  extend(steps: number): void {
+    this.#maxSteps = this.steps + steps;
+  }
+
   /** @param meaning called when the variable first becomes true @returns the positive literal */
   newVariable(meaning?: () => void): Literal {
     const variable = this.#trail.grow();
@@ -134,6 +150,20 @@ export class Search {
   /** Adds a constraint: at most one of the literals is true. All must be positive and new. */
   addAtMostOne(literals: readonly Literal[]): void {
     this.#propagation.addGroup(literals.map(getVariable));
+    if (literals.length > 1) this.addSlot(literals, undefined);
+  }
+
+  /**
+   * States that the clauses allow at most one of the literals to be true, so that the search can count how many of them are needed.
+   * @param label the literal that enables these clauses; undefined if they are always enabled
+   */
+  addSlot(literals: readonly Literal[], label: Literal | undefined): void {
+    const slot = { label };
+    for (const literal of literals) {
+      const known = this.#slots[getVariable(literal)];
+      if (known) known.push(slot);
+      else this.#slots[getVariable(literal)] = [slot];
+    }
   }
 
   /** Adds a clause: if `literal` is true, one of `options` must be true. Prefers the first possible one. */
@@ -193,12 +223,37 @@ export class Search {
       else if (!this.#explain()) {
         const assumption = this.#nextAssumption();
         if (assumption !== undefined && this.#trail.isFalse(assumption)) return this.#behind(assumption);
+        const shortage = assumption === undefined ? this.#findShortage() : undefined;
+        if (shortage) {
+          this.#learn({ literals: shortage, dropped: true });
+          continue;
+        }
         const decision = assumption ?? this.#wantedOption();
         if (decision === undefined) return undefined;
         this.#beginLevel();
         this.#trail.assign(decision, undefined, this.#trail.level);
       }
     }
+  }
+
+  /** After some conflicts, counts whether all demands can be met. @returns a clause whose literals are all false */
+  #findShortage(): Literal[] | undefined {
+    if (this.#conflicts < this.#nextCount) return undefined;
+    const trail = this.#trail;
+    const demands = trail.literals.flatMap((literal) => {
+      const options = isPositive(literal) ? this.#options[getVariable(literal)] : undefined;
+      return options ? [{ literal, options }] : [];
+    });
+    this.#spent += trail.literals.length >> SCAN;
+    const slotsOf = (option: Literal): readonly Slot[] => this.#slots[getVariable(option)] ?? [];
+    const spend = (steps: number): void => this.spend(steps);
+    // A shortage that does not depend on decisions excludes more.
+    const found =
+      findShortage(demands, slotsOf, trail, () => true, spend) ??
+      findShortage(demands, slotsOf, trail, (option) => !trail.isFalse(option), spend);
+    this.#countInterval = found ? CONFLICTS_BEFORE_COUNT : this.#countInterval * 2;
+    this.#nextCount = this.#conflicts + (found ? 0 : this.#countInterval);
+    return found;
   }
 
   /** Returns the positive literals of the last assignment; valid until the next search or addition. */
@@ -263,6 +318,7 @@ export class Search {
    * @see https://doi.org/10.1007/978-3-319-94144-8_7 Nadel, Ryvchin: Chronological Backtracking
    */
   #learn(conflict: Clause): void {
+    this.#conflicts++;
     const trail = this.#trail;
     const latest = Math.max(...conflict.literals.map((literal) => trail.levelOf(literal)));
     if (latest === 0) {

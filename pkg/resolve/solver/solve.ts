@@ -2,8 +2,9 @@ import type { BundleConstraint, LeafConstraint } from "../constraint/constraint.
 import { getMemberCondition, isCompound, isOnSide, type Side } from "./conflictReasons.ts";
 import { ClauseEncoding } from "./encode.ts";
 import { explain } from "./explain.ts";
+import { formatImpossible } from "./factText.ts";
 import { Offer } from "./offer.ts";
-import { type Explanation, type Solution, type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
+import { comparePreference, type Solution, type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
 import { OutOfSteps, Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
 
@@ -27,6 +28,17 @@ class CandidateChoice {
     this.#offer = offer;
     this.#encoding = encoding;
     this.#search = search;
+  }
+
+  /**
+   * The last solution that was found on the way, in order: the chosen bundles, then others by preference. It contains everything that was decided.
+   * Undefined if none was found.
+   */
+  get bestSoFar(): SolverBundle[] | undefined {
+    if (this.#assignment.size === 0) return undefined;
+    const found = [...this.#assignment].flatMap((literal) => this.#encoding.bundleOf(literal) ?? []);
+    const others = found.filter((bundle) => !this.#chosen.has(bundle));
+    return [...this.#chosen, ...others.sort((a, b) => comparePreference(a, b, undefined))];
   }
 
   /** @returns the bundles in the order in which they were chosen; undefined if there is no solution @throws OutOfSteps */
@@ -83,37 +95,54 @@ class CandidateChoice {
   }
 }
 
+/** Bundles without redundant ones. */
+interface PrunedBundles {
+  readonly bundles: readonly SolverBundle[];
+  /** False if the step limit was reached: the bundles are a solution, but some may be redundant. */
+  readonly isComplete: boolean;
+}
+
 /**
  * Removes redundant offered bundles, last chosen first, until none is redundant. A bundle chosen for one constraint becomes redundant if a later
  * one meets that constraint too; bundles that only need each other are removed together.
- * @param chosen a solution, in the order in which it was chosen @throws OutOfSteps
+ * @param chosen a solution, in the order in which it was chosen
  */
-function pruneChosen({ units, served }: SolverProblem, chosen: readonly SolverBundle[], maxSteps: number): SolverBundle[] {
+function pruneChosen({ units, served }: SolverProblem, chosen: readonly SolverBundle[], maxSteps: number): PrunedBundles {
   const byPackage = new Map(chosen.map((bundle) => [bundle.packageName, bundle]));
   const kinds = new Map(units.map(({ packageName, kind }) => [packageName, kind]));
   const isOffered = ({ packageName }: SolverBundle): boolean => kinds.get(packageName) === "offered";
-  if (!chosen.some(isOffered)) return [...chosen];
+  if (!chosen.some(isOffered)) return { bundles: chosen, isComplete: true };
   const only: Unit[] = units.flatMap((unit) => {
     const bundle = byPackage.get(unit.packageName);
     return bundle ? [{ ...unit, candidates: [bundle] }] : [];
   });
   const problem = { units: [...sortDecidedUnits(only), ...only.filter(({ kind }) => kind === "offered")], served };
   const search = new Search(maxSteps);
-  const encoding = new ClauseEncoding(new Offer(problem, (steps) => search.spend(steps)), search);
-  encoding.requireUnits(problem.units);
-  const without: Literal[] = [];
-  const needed = new Set<SolverBundle>();
-  for (const bundle of chosen.toReversed()) {
-    const left = negate(encoding.literalOf(bundle));
-    if (!isOffered(bundle) || search.conflictOf([...without, left])) needed.add(bundle);
-    else without.push(left);
+  let left: ReadonlySet<SolverBundle> = new Set(chosen);
+  let isComplete = false;
+  try {
+    const encoding = new ClauseEncoding(new Offer(problem, (steps) => search.spend(steps)), search);
+    encoding.requireUnits(problem.units);
+    const without: Literal[] = [];
+    for (const bundle of chosen.toReversed()) {
+      const absent = negate(encoding.literalOf(bundle));
+      if (!isOffered(bundle) || search.conflictOf([...without, absent])) continue;
+      without.push(absent);
+      left = new Set(search.trueLiterals().flatMap((literal) => encoding.bundleOf(literal) ?? []));
+    }
+    isComplete = true;
+  } catch (err) {
+    if (!(err instanceof OutOfSteps)) throw err;
   }
-  return chosen.filter((bundle) => needed.has(bundle));
+  return { bundles: chosen.filter((bundle) => left.has(bundle)), isComplete };
 }
 
 /** Limits of a search. */
 export interface SolveOptions {
-  /** Step limit; about fifty million steps take a second. The explanation may take the same number of steps in addition. */
+  /**
+   * Step limit; about fifty million steps take a second. The search for redundant bundles, that for redundant sentences of an explanation, and that
+   * for impossible candidates may each take the same number of steps in addition.
+   */
   readonly maxSteps?: number;
 }
 
@@ -123,25 +152,49 @@ const MAX_STEPS = 50_000_000;
  * Finds the best set of bundles that contains all wanted and installed packages and meets all constraints of its bundles. See `CandidateChoice` and
  * `pruneChosen` for the meaning of "best". The result does not depend on the order of offered units, offered candidates and installed units.
  * Unrelated units do not change the result and cost almost nothing. An unmet constraint of an installed bundle makes every problem unsolvable; to
- * tolerate it, omit it from the problem.
+ * tolerate it, omit it from the problem. If the step limit is reached after a solution was found, returns the best one so far.
  */
 export function solve(problem: SolverProblem, { maxSteps = MAX_STEPS }: SolveOptions = {}): Solution {
   const search = new Search(maxSteps);
   const offer = new Offer(problem, (steps) => search.spend(steps));
+  const encoding = new ClauseEncoding(offer, search);
+  const choice = new CandidateChoice(offer, encoding, search);
+  const explainRefusal = (): Solution => ({ kind: "unsolvable", explanation: explain(problem, offer, encoding.written, maxSteps) });
+  const accept = (chosen: readonly SolverBundle[], isBest: boolean): Solution => {
+    const { bundles, isComplete } = pruneChosen(problem, chosen, maxSteps);
+    return { kind: "solved", chosen: new Map(bundles.map((bundle) => [bundle.packageName, bundle])), isBest: isBest && isComplete };
+  };
   try {
-    const encoding = new ClauseEncoding(offer, search);
     encoding.requireUnits(problem.units);
-    const chosen = new CandidateChoice(offer, encoding, search).make(problem);
-    if (!chosen) return { kind: "unsolvable", explanation: explainWithoutFacts(problem, offer, encoding.written, maxSteps) };
-    const needed = pruneChosen(problem, chosen, maxSteps);
-    return { kind: "solved", chosen: new Map(needed.map((bundle) => [bundle.packageName, bundle])), isBest: true };
+    const chosen = choice.make(problem);
+    return chosen ? accept(chosen, true) : explainRefusal();
   } catch (err) {
-    if (err instanceof OutOfSteps) return { kind: "undecided", steps: err.steps, proven: [] };
-    throw err;
+    if (!(err instanceof OutOfSteps)) throw err;
+    if (choice.bestSoFar) return accept(choice.bestSoFar, false);
+    const impossible = findImpossible(problem, encoding, search, maxSteps);
+    return impossible === "all" ? explainRefusal() : { kind: "undecided", steps: err.steps, proven: formatImpossible(problem, impossible) };
   }
 }
 
-function explainWithoutFacts(...args: Parameters<typeof explain>): Explanation {
-  const { sentences, isMinimal } = explain(...args);
-  return { sentences: sentences.map(({ sentence }) => sentence), isMinimal };
+/**
+ * Tries the candidates of wanted and installed packages one after the other, after the search for a solution exceeded its limit.
+ * @returns the candidates that are part of no solution; "all" if these are all candidates of a package
+ */
+function findImpossible(problem: SolverProblem, encoding: ClauseEncoding, search: Search, maxSteps: number): SolverBundle[] | "all" {
+  const impossible: SolverBundle[] = [];
+  const units = sortDecidedUnits(problem.units);
+  const count = units.reduce((sum, { candidates }) => sum + candidates.length, 0);
+  for (const { candidates } of units) {
+    const before = impossible.length;
+    for (const candidate of candidates) {
+      search.extend(maxSteps / count);
+      try {
+        if (search.conflictOf([encoding.literalOf(candidate)])) impossible.push(candidate);
+      } catch (err) {
+        if (!(err instanceof OutOfSteps)) throw err;
+      }
+    }
+    if (impossible.length - before === candidates.length) return "all";
+  }
+  return impossible;
 }

@@ -1,6 +1,7 @@
 import type { Solution, SolverBundle, SolverProblem } from "../../../pkg/resolve/solver/problem.ts";
 import { solve } from "../../../pkg/resolve/solver/solve.ts";
 import { parseRange } from "../../../pkg/version/blang.ts";
+import { generateChain, generatePigeons, generateProviders, generateRandomProviders, generateThreeSat } from "../hardProblems.ts";
 import type { Figure, Measurement } from "../measurement.ts";
 import { generateProblem, type RandomCatalog } from "../randomProblem.ts";
 
@@ -17,7 +18,16 @@ const TAKEN_AWAY = 25;
 export const solverMeasurement: Measurement = {
   name: "solver",
   title: "dependency solver on random catalogs of growing size",
-  figures: [...SIZES.map((size) => `solver.${size}` as const), "solver.unsolvable", "solver.offered"],
+  figures: [
+    ...SIZES.map((size) => `solver.${size}` as const),
+    "solver.unsolvable",
+    "solver.pigeons",
+    "solver.providers-12",
+    "solver.providers-16",
+    "solver.chain",
+    "solver.three-sat",
+    "solver.offered",
+  ],
   async *run(context) {
     const runs = context.runs ?? RUNS;
     solve(generateProblem({ ...CATALOG, packages: 50 }));
@@ -26,6 +36,12 @@ export const solverMeasurement: Measurement = {
       yield await measureFigure(`solver.${packages}`, runs, (seed) => generateProblem({ ...CATALOG, packages, seed }));
     }
     yield await measureFigure("solver.unsolvable", runs, (seed) => addContradiction(generateProblem({ ...CATALOG, seed })));
+    context.say(`${runs} problems of each kind that is hard for solvers`);
+    yield await measureFigure("solver.pigeons", runs, () => generatePigeons(13, 12));
+    yield await measureFigure("solver.providers-12", runs, () => generateProviders(12, 30, 11));
+    yield await measureFigure("solver.providers-16", runs, (seed) => generateRandomProviders(16, 30, seed));
+    yield await measureFigure("solver.chain", runs, (seed) => generateChain(200, 20, seed));
+    yield await measureFigure("solver.three-sat", runs, (seed) => generateThreeSat(100, 426, seed));
     yield await measureFigure("solver.offered", runs, (seed) =>
       addRequirements(generateProblem({ ...LARGE, seed }), ["package1", "package2"]),
     );
@@ -47,8 +63,10 @@ async function measureFigure(id: Figure["id"], runs: number, problemOf: (seed: n
 }
 
 function describeSolution(solution: Solution): string {
-  if (solution.kind === "solved") return `${solution.chosen.size} chosen`;
-  return solution.kind === "unsolvable" ? `${solution.explanation.sentences.length} sentences` : `undecided after ${solution.steps} steps`;
+  if (solution.kind === "solved") return `${solution.chosen.size} chosen${solution.isBest ? "" : ", not known to be the best"}`;
+  if (solution.kind === "undecided") return `undecided after ${solution.steps} steps`;
+  const { sentences, isMinimal } = solution.explanation;
+  return `${sentences.length} sentences${isMinimal ? "" : ", not known to be minimal"}`;
 }
 
 /** Makes every bundle of the first wanted package depend on these packages. */
