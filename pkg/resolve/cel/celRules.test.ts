@@ -34,12 +34,14 @@ describe.for(loadCases<RuleCase>("cel"))("$name", ({ properties = [], rules }) =
   });
 });
 
+/** Nests `seed` in `form` repeatedly, in place of `#`. */
+function repeated(times: number, form: string, seed: string): string {
+  return Array.from({ length: times }).reduce<string>((text) => form.replace("#", text), seed);
+}
+
 describe("rules that would take too long are stopped", () => {
   const many = Array.from({ length: 1_000 }, (_, i) => ({ type: `t${i}`, value: { a: i, text: "ab".repeat(500), list: [1, 2, 3] } }));
   const tooMuch = { holds: false, steps: MOST + 1, failure: "the rule exceeds its step limit" };
-  /** Nests `seed` in `form` repeatedly, in place of `#`. */
-  const repeated = (times: number, form: string, seed: string): string =>
-    Array.from({ length: times }).reduce<string>((text) => form.replace("#", text), seed);
 
   test.for([
     ["each property with each other", "properties.exists(p, properties.exists(q, p.type == q.value))"],
@@ -60,6 +62,10 @@ describe("rules that would take too long are stopped", () => {
     [
       "joining each list with each list",
       "properties.map(p, p.value.list).exists(l, properties.map(p, p.value.list).exists(m, l == m + m))",
+    ],
+    [
+      "searching a map for a long key",
+      `[${repeated(14, "[#].map(a, a + a)[0]", '"xxxxxxxxxxxxxxxx"')}].exists(a, properties.exists(p, a in {"y": 1}))`,
     ],
     ["counting a long string", "properties.all(p, p.value.text.size() == 1000)"],
   ] as [string, string][])("CelRules stops %s at the step limit", ([, rule]) => {
@@ -114,6 +120,7 @@ describe("rules that would take too long are stopped", () => {
 
 describe("CelRules rejects rules that are too large", () => {
   test.for([
+    [`${repeated(20, "[#].map(a, {a: a})[0]", "1")} == 1`.replaceAll(" ", ""), "the types of its expressions are too complex"],
     ["true".padEnd(1_025), "the CEL rule is too long: 1025 characters, maximum 1024"],
     [`${"(".repeat(65)}true${")".repeat(65)}`, "brackets are nested deeper than 64 levels"],
     [`[${Array.from({ length: 500 }, () => "1").join(",")}] == []`, "the rule consists of more than 500 expressions"],

@@ -1,5 +1,5 @@
 import type { Property } from "../../fbc/types.ts";
-import { createFunctions, type RuleFunction } from "./functions.ts";
+import { computeKeyCost, createFunctions, type RuleFunction } from "./functions.ts";
 import type { Meter } from "./meter.ts";
 import type { Call, Comprehension, Conversions, Expr } from "./typeChecker.ts";
 import { IDENTIFIERS } from "./types.ts";
@@ -53,7 +53,7 @@ export class RuleCompiler {
   #createProperties(properties: readonly Property[]): Value {
     const meter = this.#meter;
     meter.spend(properties.length);
-    const convert = (json: unknown): Value => convertJson(json, () => meter.spend(1 / CONVERSION_STEP));
+    const convert = (json: unknown): Value => convertJson(json, (key) => meter.spend(1 / CONVERSION_STEP + computeKeyCost(key)));
     return properties.map(
       ({ type, value }) =>
         new MapValue(
@@ -108,7 +108,7 @@ export class RuleCompiler {
       case "listExpr":
         return compileList(exprKind.value.elements.map(inner));
       case "structExpr":
-        return compileMap(exprKind.value, inner);
+        return this.#compileMap(exprKind.value, inner);
       case "comprehensionExpr":
         return this.#compileLoop(exprKind.value, slots, depth, loops);
       case undefined:
@@ -139,6 +139,26 @@ export class RuleCompiler {
         args.push(value);
       }
       return func(args, meter);
+    };
+  }
+
+  #compileMap({ entries }: MapExpr, inner: (part: Expr | undefined) => Evaluation): Evaluation {
+    const pairs = entries.map(
+      ({ keyKind, value }) => [inner(keyKind.case === "mapKey" ? keyKind.value : undefined), inner(value)] as const,
+    );
+    const meter = this.#meter;
+    return (variables) => {
+      const evaluated: [Value, Value][] = [];
+      for (const [evaluateKey, evaluateValue] of pairs) {
+        const key = evaluateKey(variables);
+        if (key instanceof Failure) return key;
+        if (key instanceof Uint8Array) return new Failure("bytes cannot be keys of a map");
+        meter.spend(computeKeyCost(key));
+        const value = evaluateValue(variables);
+        if (value instanceof Failure) return value;
+        evaluated.push([key, value]);
+      }
+      return new MapValue(evaluated);
     };
   }
 
@@ -237,22 +257,6 @@ function compileList(elements: readonly Evaluation[]): Evaluation {
       list.push(value);
     }
     return list;
-  };
-}
-
-function compileMap({ entries }: MapExpr, inner: (part: Expr | undefined) => Evaluation): Evaluation {
-  const pairs = entries.map(({ keyKind, value }) => [inner(keyKind.case === "mapKey" ? keyKind.value : undefined), inner(value)] as const);
-  return (variables) => {
-    const evaluated: [Value, Value][] = [];
-    for (const [evaluateKey, evaluateValue] of pairs) {
-      const key = evaluateKey(variables);
-      if (key instanceof Failure) return key;
-      if (key instanceof Uint8Array) return new Failure("bytes cannot be keys of a map");
-      const value = evaluateValue(variables);
-      if (value instanceof Failure) return value;
-      evaluated.push([key, value]);
-    }
-    return new MapValue(evaluated);
   };
 }
 

@@ -231,8 +231,9 @@ function negate([value]: readonly Value[]): Result {
 }
 
 /** Returns the element of a list, or the value of a map. */
-function getElement([operand = null, index = null]: readonly Value[]): Result {
+function getElement([operand = null, index = null]: readonly Value[], meter: Meter): Result {
   if (operand instanceof MapValue) {
+    meter.spend(computeKeyCost(index));
     if (typeof index !== "string" && typeof index !== "boolean" && !isNumeric(index)) return noOverload("_[_]", operand, index);
     const value = operand.get(index);
     return value === undefined ? new Failure(`no such key: ${formatKey(index)}`) : value;
@@ -243,12 +244,20 @@ function getElement([operand = null, index = null]: readonly Value[]): Result {
   return value === undefined ? new Failure(`index out of bounds: ${position}`) : value;
 }
 
+/** Returns the steps of looking up a key of a map. */
+export function computeKeyCost(key: Value): number {
+  return typeof key === "string" ? key.length / TEXT_STEP : 0;
+}
+
 function formatKey(key: string | boolean | bigint | number | Uint): string {
   return String(key instanceof Uint ? key.value : key);
 }
 
 function isMember([value = null, among = null]: readonly Value[], meter: Meter): Result {
-  if (among instanceof MapValue) return among.has(value);
+  if (among instanceof MapValue) {
+    meter.spend(computeKeyCost(value));
+    return among.has(value);
+  }
   if (!isList(among)) return noOverload("@in", value, among);
   return among.some((item) => {
     meter.spend(1);

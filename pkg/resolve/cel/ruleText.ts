@@ -20,7 +20,8 @@ const CODE_POINT_ESCAPE = /\\[uU]/;
 
 /**
  * Parses a rule with the library's parser. Adapts the text where that parser differs from cel-go's: it requires a newline after a comment, rejects
- * spaces between empty brackets, and accepts escapes that do not exist.
+ * spaces between empty brackets, and accepts escapes that do not exist. Differences remain in unusual texts: spaces between repeated unary
+ * operators (`! !a`), double negation of an unknown type (`!(!p.value)`), leading dots before macros, and `__result__`, the name of an accumulator.
  * @throws Error if the text is not an expression
  */
 export function parseRule(text: string): ParsedRule {

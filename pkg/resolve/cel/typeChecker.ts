@@ -150,7 +150,7 @@ export class TypeChecker {
       if (CONVERSIONS.has(name) && accepted.length === 1) this.#conversions.set(id, accepted[0]?.kind ?? "");
       return result;
     }
-    const texts = types.map((type) => formatType(closeType(this.#unifier.substitute(type))));
+    const texts = types.map((type) => formatType(this.#unifier.substitute(type)));
     const receiver = target ? `${texts.shift()}.` : "";
     throw new TypeCheckError(`found no matching overload for '${name}' applied to '${receiver}(${texts.join(", ")})'`, id);
   }
@@ -181,7 +181,7 @@ export class TypeChecker {
 
   #expect(expected: StaticType, type: StaticType, expr: Expr | undefined): void {
     if (this.#unifier.isAssignable([expected], [type])) return;
-    const [want, got] = [expected, type].map((one) => formatType(closeType(this.#unifier.substitute(one))));
+    const [want, got] = [expected, type].map((one) => formatType(this.#unifier.substitute(one)));
     throw new TypeCheckError(`expected type '${want}' but found '${got}'`, expr?.id ?? 0n);
   }
 }
@@ -224,10 +224,4 @@ function getConstantType({ constantKind }: Constant, id: bigint): StaticType {
 
 function formatUndeclared(name: string): string {
   return `undeclared reference to ${goQuote(truncateExcerpt(name))}`;
-}
-
-/** Replaces variables that stand for no type with `dyn`. */
-function closeType(type: StaticType): StaticType {
-  if (type.kind === "variable") return DYN;
-  return type.parameters.length === 0 ? type : { ...type, parameters: type.parameters.map(closeType) };
 }

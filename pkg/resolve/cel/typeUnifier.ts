@@ -1,10 +1,10 @@
 import { createTypeVariable, type StaticType } from "./types.ts";
 
 /**
- * Maximum number of types to visit for one rule; handwritten rules visit several thousand. The type of a nested value can grow exponentially with its
+ * Maximum number of types to visit for one rule; handwritten rules visit about a thousand. The type of a nested value can grow exponentially with its
  * depth.
  */
-const MAX_VISITS = 200_000;
+const MAX_VISITS = 50_000;
 
 /**
  * Decides which types can be used for which, and finds the types that variables stand for.

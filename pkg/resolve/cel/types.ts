@@ -1,3 +1,5 @@
+import { truncateExcerpt } from "../../text/truncate.ts";
+
 /** A static type of CEL, or a type variable such as the element type of an empty list. */
 export interface StaticType {
   readonly kind: TypeKind;
@@ -185,8 +187,12 @@ function listComparisons(): Overload[] {
   return pairs.map((pair) => func(pair, BOOL));
 }
 
-/** Returns a type as cel-go prints it, such as `map(string, any)`. */
-export function formatType({ kind, parameters, variable }: StaticType): string {
-  if (variable !== undefined) return variable;
-  return parameters.length === 0 ? kind : `${kind}(${parameters.map(formatType).join(", ")})`;
+/** Returns a type as cel-go prints it, such as `map(string, any)`; truncated, and with `dyn` for variables. */
+export function formatType(type: StaticType): string {
+  return truncateExcerpt(formatWhole(type));
+}
+
+function formatWhole({ kind, parameters }: StaticType): string {
+  if (kind === "variable") return "dyn";
+  return parameters.length === 0 ? kind : `${kind}(${parameters.map(formatWhole).join(", ")})`;
 }

@@ -126,22 +126,22 @@ const MAX_DEPTH = 100;
 /**
  * Converts a property's value. All numbers are doubles, as cel-go decodes JSON, including large integers and numbers that keep their text (see
  * `getNumberToken`).
- * @param onValue called for each value, before it is converted
+ * @param onValue called for each value before it is converted, with its key if it is the value of a map, otherwise with an empty string
  * @throws Error for more than 100,000 values, or more than 100 levels
  */
-export function convertJson(json: unknown, onValue: () => void): Value {
+export function convertJson(json: unknown, onValue: (key: string) => void): Value {
   let count = 0;
-  const convert = (part: unknown, depth: number): Value => {
+  const convert = (part: unknown, depth: number, key = ""): Value => {
     if (++count > MAX_VALUES || depth > MAX_DEPTH)
       throw new Error(`a property exceeds the limits for CEL rules: ${MAX_VALUES} values, ${MAX_DEPTH} levels`);
-    onValue();
+    onValue(key);
     if (part === null || typeof part === "boolean" || typeof part === "number" || typeof part === "string") return part;
     if (typeof part === "bigint") return Number(part);
     if (typeof part !== "object") return null;
     if (Array.isArray(part)) return part.map((item) => convert(item, depth + 1));
     const token = getNumberToken(part);
     if (token !== undefined) return Number(token);
-    return new MapValue(Object.entries(part).map(([key, member]) => [key, convert(member, depth + 1)]));
+    return new MapValue(Object.entries(part).map(([name, member]) => [name, convert(member, depth + 1, name)]));
   };
   return convert(json, 0);
 }
