@@ -1,3 +1,4 @@
+import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { LABEL_DEPENDENCY } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
@@ -9,6 +10,7 @@ import { CatalogIndexReader } from "../../pkg/operatorcontroller/dependencies/ca
 import { ConstraintCache } from "../../pkg/operatorcontroller/dependencies/constraintCache.ts";
 import { DependencyChoice } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
 import { DependencyExtensions } from "../../pkg/operatorcontroller/dependencies/dependencyExtensions.ts";
+import { listSearchedCatalogs } from "../../pkg/operatorcontroller/dependencies/dependencyLabels.ts";
 import { DependencyPlans } from "../../pkg/operatorcontroller/dependencies/dependencyPlans.ts";
 import { Dependents, InstallContextReader } from "../../pkg/operatorcontroller/dependencies/installContext.ts";
 import { readCandidates } from "../../pkg/operatorcontroller/reconcile/resolve.ts";
@@ -129,6 +131,8 @@ export class PlanModel {
       constraints: this.#constraints,
       plans,
       extensions: this.#lookup,
+      listSearched: (extension, selected) =>
+        listSearchedCatalogs(extension, selected, { extensions: this.#lookup, catalogs: { list: () => this.#listCatalogs() } }),
       lock: new KeyedLock(),
       enqueue: ignore,
     });
@@ -201,13 +205,7 @@ export class PlanModel {
     const { name } = extension.metadata;
     const source = extension.spec.source.catalog;
     if (!source) throw new Error("no source");
-    const catalogs = Object.keys(this.#catalogs).map((catalog) =>
-      createCatalog(catalog, {
-        digest: `quay.io/${catalog}@sha256:${this.#revision}`,
-        priority: 0,
-        labels: { "olm.operatorframework.io/metadata.name": catalog },
-      }),
-    );
+    const catalogs = this.#listCatalogs();
     const own = this.installed.get(name);
     const installed = own && { name: own.name, version: own.name.slice(own.name.indexOf(".v") + 2) };
     const services = { catalogs: { list: () => catalogs }, contents: this.#contents };
@@ -251,6 +249,16 @@ export class PlanModel {
     const kinds = properties.filter(({ type }) => type === "olm.gvk").map(({ value }) => (value as { kind: string }).kind);
     const owner = [...this.installed.values()].find((one) => one.extension !== name && one.apis.some(({ kind }) => kinds.includes(kind)));
     return owner && `${owner.name} provides one of its APIs`;
+  }
+
+  #listCatalogs(): ClusterCatalog[] {
+    return Object.keys(this.#catalogs).map((catalog) =>
+      createCatalog(catalog, {
+        digest: `quay.io/${catalog}@sha256:${this.#revision}`,
+        priority: 0,
+        labels: { "olm.operatorframework.io/metadata.name": catalog },
+      }),
+    );
   }
 
   #storePlan(name: string, plan: NonNullable<ClusterExtension["status"]>["dependencyPlan"]): void {

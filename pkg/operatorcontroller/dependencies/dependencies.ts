@@ -7,7 +7,7 @@ import { KeyedLock } from "../../async/keyedLock.ts";
 import type { Informer } from "../../controller/informer.ts";
 import { KeyedTimers } from "../../controller/workQueue.ts";
 import { type BundleIndexReader, CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
-import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
+import type { CatalogLister, CatalogPackages } from "../catalogs/catalogPackages.ts";
 import type { InstalledBundles } from "../releases/installedReleases.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { CatalogIndexReader } from "./catalogIndexReader.ts";
@@ -15,6 +15,7 @@ import type { ClusterApis } from "./clusterApis.ts";
 import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
 import { DependencyChoice } from "./dependencyChoice.ts";
 import { DependencyExtensions, type DependencyExtensionsOptions } from "./dependencyExtensions.ts";
+import { listSearchedCatalogs } from "./dependencyLabels.ts";
 import { DependencyPlans } from "./dependencyPlans.ts";
 import { Dependents, InstallContextReader } from "./installContext.ts";
 
@@ -58,6 +59,7 @@ export class Dependencies {
       constraints,
       plans: this.plans,
       extensions,
+      listSearched: (extension, selected) => listSearchedCatalogs(extension, selected, { extensions, catalogs }),
       lock: new KeyedLock(),
       enqueue,
     });
