@@ -6,6 +6,7 @@ import { formatImpossible } from "./factText.ts";
 import { Offer } from "./offer.ts";
 import { comparePreference, type Solution, type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
 import { OutOfSteps, Search } from "./search.ts";
+import { StepCounter } from "./stepCounter.ts";
 import { type Literal, negate } from "./trail.ts";
 
 /**
@@ -100,6 +101,7 @@ interface PrunedBundles {
   readonly bundles: readonly SolverBundle[];
   /** False if the step limit was reached: the bundles are a solution, but some may be redundant. */
   readonly isComplete: boolean;
+  readonly steps: number;
 }
 
 /**
@@ -111,7 +113,7 @@ function pruneChosen({ units, served }: SolverProblem, chosen: readonly SolverBu
   const byPackage = new Map(chosen.map((bundle) => [bundle.packageName, bundle]));
   const kinds = new Map(units.map(({ packageName, kind }) => [packageName, kind]));
   const isOffered = ({ packageName }: SolverBundle): boolean => kinds.get(packageName) === "offered";
-  if (!chosen.some(isOffered)) return { bundles: chosen, isComplete: true };
+  if (!chosen.some(isOffered)) return { bundles: chosen, isComplete: true, steps: 0 };
   const only: Unit[] = units.flatMap((unit) => {
     const bundle = byPackage.get(unit.packageName);
     return bundle ? [{ ...unit, candidates: [bundle] }] : [];
@@ -134,7 +136,7 @@ function pruneChosen({ units, served }: SolverProblem, chosen: readonly SolverBu
   } catch (err) {
     if (!(err instanceof OutOfSteps)) throw err;
   }
-  return { bundles: chosen.filter((bundle) => left.has(bundle)), isComplete };
+  return { bundles: chosen.filter((bundle) => left.has(bundle)), isComplete, steps: search.steps };
 }
 
 /** Limits of a search. */
@@ -144,6 +146,13 @@ export interface SolveOptions {
    * for impossible candidates may each take the same number of steps in addition.
    */
   readonly maxSteps?: number;
+  /**
+   * Counts the steps, except those of an explanation. If the counter has a limit, the solver throws OutOfSteps when it reaches that limit or
+   * `maxSteps`, so that a result is the same as with higher limits.
+   */
+  readonly counter?: StepCounter;
+  /** Whether the result needs an explanation; otherwise the explanation of an unsolvable problem is empty. Default: true. */
+  readonly explains?: boolean;
 }
 
 const MAX_STEPS = 50_000_000;
@@ -153,25 +162,42 @@ const MAX_STEPS = 50_000_000;
  * `pruneChosen` for the meaning of "best". The result does not depend on the order of offered units, offered candidates and installed units.
  * Unrelated units do not change the result and cost almost nothing. An unmet constraint of an installed bundle makes every problem unsolvable; to
  * tolerate it, omit it from the problem. If the step limit is reached after a solution was found, returns the best one so far.
+ * @throws OutOfSteps if `counter` has a limit and the search is not complete within the limits
  */
-export function solve(problem: SolverProblem, { maxSteps = MAX_STEPS }: SolveOptions = {}): Solution {
+export function solve(
+  problem: SolverProblem,
+  { maxSteps: allowed = MAX_STEPS, counter = new StepCounter(), explains = true }: SolveOptions = {},
+): Solution {
+  const maxSteps = Math.min(allowed, counter.left);
   const search = new Search(maxSteps);
   const offer = new Offer(problem, (steps) => search.spend(steps));
   const encoding = new ClauseEncoding(offer, search);
   const choice = new CandidateChoice(offer, encoding, search);
-  const explainRefusal = (): Solution => ({ kind: "unsolvable", explanation: explain(problem, offer, encoding.written, maxSteps) });
+  const explainRefusal = (): Solution => {
+    if (!explains) return { kind: "unsolvable", explanation: { sentences: [], isMinimal: false } };
+    const explanation = explain(problem, offer, encoding.written, maxSteps);
+    if (counter.isLimited && !explanation.isMinimal) throw new OutOfSteps(maxSteps);
+    return { kind: "unsolvable", explanation };
+  };
   const accept = (chosen: readonly SolverBundle[], isBest: boolean): Solution => {
-    const { bundles, isComplete } = pruneChosen(problem, chosen, maxSteps);
+    const { bundles, isComplete, steps } = pruneChosen(problem, chosen, maxSteps);
+    counter.spend(steps);
+    if (counter.isLimited && !isComplete) throw new OutOfSteps(maxSteps);
     return { kind: "solved", chosen: new Map(bundles.map((bundle) => [bundle.packageName, bundle])), isBest: isBest && isComplete };
   };
   try {
     encoding.requireUnits(problem.units);
     const chosen = choice.make(problem);
+    counter.spend(search.steps);
     return chosen ? accept(chosen, true) : explainRefusal();
   } catch (err) {
-    if (!(err instanceof OutOfSteps)) throw err;
-    if (choice.bestSoFar) return accept(choice.bestSoFar, false);
+    if (!(err instanceof OutOfSteps) || counter.isLimited) throw err;
+    if (choice.bestSoFar) {
+      counter.spend(search.steps);
+      return accept(choice.bestSoFar, false);
+    }
     const impossible = findImpossible(problem, encoding, search, maxSteps);
+    counter.spend(search.steps);
     return impossible === "all" ? explainRefusal() : { kind: "undecided", steps: err.steps, proven: formatImpossible(problem, impossible) };
   }
 }
