@@ -47,11 +47,19 @@ interface RuleCosts {
  */
 export class StepBudget {
   readonly #limit: number;
+  readonly #whole: StepBudget | undefined;
   readonly #rules = new Map<string, RuleCosts>();
   #spent = 0;
 
-  constructor(limit = MAX_RESOLUTION_STEPS) {
+  /** @param whole the budget of which this one is a part: all steps are charged to it too */
+  constructor(limit = MAX_RESOLUTION_STEPS, whole?: StepBudget) {
     this.#limit = limit;
+    this.#whole = whole;
+  }
+
+  /** Whether the limit of this budget is exceeded. */
+  get isSpent(): boolean {
+    return this.#spent > this.#limit;
   }
 
   /** Number of steps until now. */
@@ -71,7 +79,8 @@ export class StepBudget {
       costs.steps += steps;
       this.#spent += steps;
     }
-    if (this.#spent > this.#limit) throw new StepLimitError(this.#limit, this.#findCostliest());
+    if (this.isSpent) throw new StepLimitError(this.#limit, this.#findCostliest());
+    this.#whole?.charge({ rule, bundle }, properties, steps);
   }
 
   #findCostliest(): DeclaredRule {
