@@ -16,16 +16,35 @@ const MAX_CHECKED = 50;
 /** Maximum number of reported reasons if no candidate is left. */
 const MAX_NEAR = 3;
 
+/** A `DependencyCheck` that takes long, for example because it waits for another thread. */
+export type AsyncDependencyCheck = (candidate: Candidate, result: FilterResult) => Promise<string | undefined>;
+
 /**
  * Removes candidates that cannot be installed. Checks the best candidates first and stops at the first that can be installed. The installed
  * bundle may stay regardless of the check.
  */
 export function filterByDependencies(result: FilterResult, query: ResolutionQuery, check: DependencyCheck): FilterResult {
+  const filtering = filterInOrder(result, query);
+  let next = filtering.next();
+  while (!next.done) next = filtering.next(check(next.value, result));
+  return next.value;
+}
+
+/** Filters like `filterByDependencies`, one candidate after the other. @throws the error of a check */
+export async function filterByAsyncCheck(result: FilterResult, query: ResolutionQuery, check: AsyncDependencyCheck): Promise<FilterResult> {
+  const filtering = filterInOrder(result, query);
+  let next = filtering.next();
+  while (!next.done) next = filtering.next(await check(next.value, result));
+  return next.value;
+}
+
+/** Yields the candidates to check, and receives why each cannot be installed; undefined if it can. */
+function* filterInOrder(result: FilterResult, query: ResolutionQuery): Generator<Candidate, FilterResult, string | undefined> {
   const removed = new Map<Candidate, string>();
   for (const candidate of result.allowed.toSorted(byPreference)) {
     if (isInstalledBundle(candidate, query)) break;
     const clause =
-      removed.size < MAX_CHECKED ? check(candidate, result) : `not checked, because ${MAX_CHECKED} preferred bundles cannot be installed`;
+      removed.size < MAX_CHECKED ? yield candidate : `not checked, because ${MAX_CHECKED} preferred bundles cannot be installed`;
     if (clause === undefined) break;
     removed.set(candidate, clause);
   }
