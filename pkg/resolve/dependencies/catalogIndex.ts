@@ -1,6 +1,6 @@
-import type { PackageContent } from "../../fbc/types.ts";
+import type { PackageContent, Property } from "../../fbc/types.ts";
 import type { DeclaredConstraints } from "../constraint/parse.ts";
-import type { AvailableBundle, BundleIndex } from "./bundleIndex.ts";
+import type { BundleIndex } from "./bundleIndex.ts";
 
 /** A catalog to search for missing dependencies. */
 export interface IndexedCatalog {
@@ -12,7 +12,7 @@ export interface IndexedCatalog {
 }
 
 /** Parses the constraints of a bundle. */
-export type ReadConstraints = (bundle: AvailableBundle) => DeclaredConstraints;
+export type ReadConstraints = (bundle: { readonly name: string; readonly properties: readonly Property[] }) => DeclaredConstraints;
 
 /** Returns a package of a catalog without its bundles; undefined if the catalog does not contain the package. */
 type FindPackage = (catalog: string, packageName: string) => PackageContent | undefined;

@@ -9,9 +9,9 @@ import { findDependencyConflict, type InstallContext, type InstalledPeer } from 
 import { toSolverBundles } from "./solverProblem.ts";
 
 /** A higher version for the installed bundle of an extension. */
-export interface PeerUpdate {
+export interface PeerUpdate<B = SolverBundle> {
   readonly extension: string;
-  readonly bundle: SolverBundle;
+  readonly bundle: B;
   /** The range in the extension's `spec.source.catalog.version`, which excludes the version; undefined if it does not. */
   readonly excludedBy: string | undefined;
 }

@@ -51,7 +51,7 @@ export interface RefusalRecord {
     readonly bundles: readonly RecordedDependency[];
   };
   /** The limit that ended the search, if it did not finish. */
-  readonly exceeded?: { readonly limit: "steps" | keyof typeof REACHABILITY_LIMITS; readonly value: number };
+  readonly exceeded?: { readonly limit: "steps" | "seconds" | "mebibytes" | keyof typeof REACHABILITY_LIMITS; readonly value: number };
   /** Catalogs that could not be searched. */
   readonly unavailable?: readonly { readonly catalog: string; readonly because: string }[];
 }
@@ -88,7 +88,9 @@ function recordExplanation({
 }
 
 function recordLimit(limit: SearchLimit): NonNullable<RefusalRecord["exceeded"]> {
-  return limit.kind === "steps" ? { limit: "steps", value: limit.steps } : { limit: limit.limit, value: REACHABILITY_LIMITS[limit.limit] };
+  if (limit.kind === "reachability") return { limit: limit.limit, value: REACHABILITY_LIMITS[limit.limit] };
+  if (limit.kind === "time") return { limit: "seconds", value: limit.seconds };
+  return limit.kind === "steps" ? { limit: "steps", value: limit.steps } : { limit: "mebibytes", value: limit.mib };
 }
 
 function recordRemedy(remedy: Remedy): NonNullable<RefusalRecord["remedy"]> {

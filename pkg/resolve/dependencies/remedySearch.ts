@@ -1,6 +1,7 @@
 import { compareText } from "../../text/compare.ts";
 import type { Explanation, Solution, SolverBundle, SolverProblem } from "../solver/problem.ts";
 import { solve } from "../solver/solve.ts";
+import { StepCounter } from "../solver/stepCounter.ts";
 import type { CatalogIndex } from "./catalogIndex.ts";
 import type { InstallContext, InstalledPeer } from "./dependencyCheck.ts";
 import { applyInstall, applyUpdate, listHigherBundles, listPeerUpdates, type PeerUpdate } from "./peerUpdates.ts";
@@ -11,30 +12,30 @@ import { buildProblem } from "./solverProblem.ts";
  * A change that allows installing a bundle whose dependencies are not met. The search solved the problem again with the change applied.
  * `bundles` are to be installed from the catalogs in addition, before the bundle or together with it.
  */
-export type Remedy =
+export type Remedy<B = SolverBundle> =
   /** Only these bundles are missing. `canPrecede` is false if some of them can only be installed together with the bundle. */
-  | { readonly kind: "offered"; readonly bundles: readonly SolverBundle[]; readonly canPrecede: boolean }
+  | { readonly kind: "offered"; readonly bundles: readonly B[]; readonly canPrecede: boolean }
   /** Other extensions must change first: at least one step, each possible after the previous ones. */
   | {
       readonly kind: "steps";
-      readonly steps: readonly RemedyStep[];
-      readonly bundles: readonly SolverBundle[];
+      readonly steps: readonly RemedyStep<B>[];
+      readonly bundles: readonly B[];
       readonly canPrecede: boolean;
     }
   /** Other extensions must be updated together with the bundle, because each requires the other first. */
-  | { readonly kind: "deadlock"; readonly updates: readonly PeerUpdate[]; readonly bundles: readonly SolverBundle[] }
+  | { readonly kind: "deadlock"; readonly updates: readonly PeerUpdate<B>[]; readonly bundles: readonly B[] }
   /** A catalog that the extension does not select has the missing bundles. */
-  | { readonly kind: "selectCatalog"; readonly catalog: string; readonly bundles: readonly SolverBundle[] };
+  | { readonly kind: "selectCatalog"; readonly catalog: string; readonly bundles: readonly B[] };
 
 /** One change before the installation. */
-export type RemedyStep =
-  | ({ readonly kind: "update" } & PeerUpdate)
+export type RemedyStep<B = SolverBundle> =
+  | ({ readonly kind: "update" } & PeerUpdate<B>)
   /** Create an extension for the bundle's package. */
-  | { readonly kind: "install"; readonly bundle: SolverBundle };
+  | { readonly kind: "install"; readonly bundle: B };
 
-/** The result of a search: a remedy, or why there is none. */
-export type ResolutionHint =
-  | Remedy
+/** The result of a search: a remedy, or why there is none. `B` identifies bundles. */
+export type ResolutionHint<B = SolverBundle> =
+  | Remedy<B>
   /** No remedy was found: without changes to other extensions, none exists. */
   | { readonly kind: "none"; readonly explanation: Explanation }
   /** The search did not finish. */
@@ -43,7 +44,18 @@ export type ResolutionHint =
 /** The limit that ended a search. */
 export type SearchLimit =
   | { readonly kind: "steps"; readonly steps: number }
-  | { readonly kind: "reachability"; readonly limit: ReachabilityLimit };
+  | { readonly kind: "reachability"; readonly limit: ReachabilityLimit }
+  /** The limits of the thread in which the search ran. */
+  | { readonly kind: "time"; readonly seconds: number }
+  | { readonly kind: "memory"; readonly mib: number };
+
+/** Options of a search. */
+export interface HintOptions {
+  /** Whether updates of other extensions are searched, which takes most of the time. Default: true. */
+  readonly canUpdate?: boolean;
+  /** Counts the steps, see `solve`. If it has a limit and the search is not complete within it, the search throws OutOfSteps. */
+  readonly counter?: StepCounter;
+}
 
 /** The bundles of catalogs, and the packages that may be part of a solution. */
 export interface ReachableBundles {
@@ -54,10 +66,12 @@ export interface ReachableBundles {
   readonly moved: ReachablePackages;
 }
 
-/** Maximum number of steps of one search: about 30 ms, during which the thread is blocked. Real catalogs need several thousand steps. */
-const MAX_STEPS = 300_000;
+/** Maximum number of steps of one search: several seconds on a slow machine. Real catalogs need several thousand steps. */
+const MAX_STEPS = 5_000_000;
 /** Maximum number of steps of each search after a change to other extensions. */
-const MAX_STEPS_OF_STATE = 30_000;
+const MAX_STEPS_OF_STATE = 300_000;
+/** Steps that count for each bundle of a problem or an update, because its version, constraints and channels are read. */
+const STEPS_OF_BUNDLE = 5;
 /** Maximum number of changes in a sequence, and of sequences that are tried. */
 const MAX_CHANGES = 4;
 const MAX_SEQUENCES = 100;
@@ -65,27 +79,35 @@ const MAX_SEQUENCES = 100;
 /**
  * Finds a change that would allow installing a bundle in its context: additional bundles of the catalogs or, failing that, updates of other extensions
  * along upgrade edges.
- * @param options without `canUpdate`, updates of other extensions are not searched, which takes most of the time
+ * @throws OutOfSteps if the counter has a limit and the search is not complete within it
  */
 export function findHint(
   bundle: SolverBundle,
   context: InstallContext,
   reachable: ReachableBundles,
-  { canUpdate = true }: { readonly canUpdate?: boolean } = {},
+  { canUpdate = true, counter = new StepCounter() }: HintOptions = {},
 ): ResolutionHint {
+  counter.spend(countBundles(reachable.added.packages, reachable.index) * STEPS_OF_BUNDLE);
   const problem = buildProblem(
     { packageName: bundle.packageName, candidates: [bundle] },
     context,
     reachable.added.packages,
     reachable.index,
   );
-  const solution = solve(problem, { maxSteps: MAX_STEPS });
+  const solution = solve(problem, { maxSteps: MAX_STEPS, counter });
   if (solution.kind === "solved") {
     const bundles = listAddedBundles(problem, solution.chosen);
     return { kind: "offered", bundles, canPrecede: canPrecede(bundles, context) };
   }
-  const remedy = canUpdate ? new UpdateSearch(bundle, context, reachable).run() : undefined;
+  const remedy = canUpdate ? new UpdateSearch(bundle, context, reachable, counter).run() : undefined;
   return remedy ?? toFailure(solution, reachable.added.exceeded);
+}
+
+/** Returns the number of bundles that the catalogs have of these packages. */
+function countBundles(packages: Iterable<string>, { catalogs }: CatalogIndex): number {
+  let count = 0;
+  for (const name of packages) for (const { index } of catalogs) count += index.bundlesOf(name).length;
+  return count;
 }
 
 function toFailure(solution: Exclude<Solution, { kind: "solved" }>, exceeded: ReachabilityLimit | undefined): ResolutionHint {
@@ -130,10 +152,12 @@ class UpdateSearch {
   readonly #bundle: SolverBundle;
   readonly #context: InstallContext;
   readonly #reachable: ReachableBundles;
+  readonly #counter: StepCounter;
   /** The extensions whose update may help. */
   readonly #peers: readonly InstalledPeer[];
 
-  constructor(bundle: SolverBundle, context: InstallContext, reachable: ReachableBundles) {
+  constructor(bundle: SolverBundle, context: InstallContext, reachable: ReachableBundles, counter: StepCounter) {
+    this.#counter = counter;
     this.#bundle = bundle;
     this.#context = context;
     this.#reachable = reachable;
@@ -179,6 +203,7 @@ class UpdateSearch {
     const known = new Set(this.#peers.map(({ extension }) => extension));
     for (const peer of context.peers) {
       if (!known.has(peer.extension)) continue;
+      this.#counter.spend(countBundles([peer.provider.packageName], this.#reachable.index) * STEPS_OF_BUNDLE);
       for (const update of listPeerUpdates(peer, this.#reachable.index, isLimited)) {
         const after = applyUpdate(context, update);
         if (after) yield [{ kind: "update", ...update }, after];
@@ -206,8 +231,10 @@ class UpdateSearch {
     const { index, moved } = this.#reachable;
     const byPackage = new Map(this.#peers.map((peer) => [peer.provider.packageName, moves(peer)]));
     const desired = { packageName: this.#bundle.packageName, candidates: [this.#bundle] };
+    this.#counter.spend(countBundles(moved.packages, index) * STEPS_OF_BUNDLE);
     const problem = buildProblem(desired, context, moved.packages, index, byPackage);
-    const solution = solve(problem, { maxSteps: context === this.#context ? MAX_STEPS : MAX_STEPS_OF_STATE });
+    const maxSteps = context === this.#context ? MAX_STEPS : MAX_STEPS_OF_STATE;
+    const solution = solve(problem, { maxSteps, counter: this.#counter, explains: false });
     return solution.kind === "solved" ? { chosen: solution.chosen, added: listAddedBundles(problem, solution.chosen) } : undefined;
   }
 }
@@ -221,4 +248,14 @@ function toKey(steps: readonly RemedyStep[]): string {
     }),
   );
   return JSON.stringify([...last].sort(([a], [b]) => compareText(a, b)));
+}
+
+/** Returns a hint with other values for its bundles. */
+export function mapBundles<A, B>(hint: ResolutionHint<A>, map: (bundle: A) => B): ResolutionHint<B> {
+  if (hint.kind === "none" || hint.kind === "undecided") return hint;
+  const bundles = hint.bundles.map(map);
+  if (hint.kind === "steps") return { ...hint, bundles, steps: hint.steps.map((step) => ({ ...step, bundle: map(step.bundle) })) };
+  if (hint.kind === "deadlock")
+    return { ...hint, bundles, updates: hint.updates.map((update) => ({ ...update, bundle: map(update.bundle) })) };
+  return { ...hint, bundles };
 }

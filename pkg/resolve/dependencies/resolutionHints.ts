@@ -48,7 +48,9 @@ const LIMITED: Readonly<Record<ReachabilityLimit, string>> = {
 };
 
 function formatLimit(limit: SearchLimit): string {
-  return limit.kind === "steps" ? `the search exceeded ${limit.steps} steps` : LIMITED[limit.limit];
+  if (limit.kind === "reachability") return LIMITED[limit.limit];
+  if (limit.kind === "time") return `the search exceeded ${limit.seconds} seconds`;
+  return `the search exceeded ${limit.kind === "steps" ? `${limit.steps} steps` : `${limit.mib} MiB of memory`}`;
 }
 
 /** Formats a remedy as one clause. */
