@@ -173,10 +173,11 @@ export interface TaskResponse<Response> {
   readonly transfer?: ArrayBuffer[];
 }
 
-/** Responds to each request that a `TaskThread` sends to this thread. */
-export function serveTasks(serve: (request: unknown) => TaskResponse<unknown>): void {
-  parentPort?.on("message", (request: unknown) => {
-    const { response, transfer = [] } = serve(request);
+/** Responds to each request that a `TaskThread` sends to this thread. An error that `serve` throws ends the thread. */
+export function serveTasks(serve: (request: unknown) => TaskResponse<unknown> | Promise<TaskResponse<unknown>>): void {
+  const respond = async (request: unknown): Promise<void> => {
+    const { response, transfer = [] } = await serve(request);
     parentPort?.postMessage(response, transfer);
-  });
+  };
+  parentPort?.on("message", (request: unknown) => void respond(request));
 }
