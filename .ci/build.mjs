@@ -24,6 +24,7 @@ const entryPoints = {
   segmentWorker: "pkg/catalogd/store/segmentWorker.ts",
   bundleWorker: "pkg/operatorcontroller/bundles/bundleWorker.ts",
   responseWorker: "pkg/operatorcontroller/catalogs/responseWorker.ts",
+  hintWorker: "pkg/operatorcontroller/dependencies/hintWorker.ts",
   objectWorker: "pkg/operatorcontroller/crds/objectWorker.ts",
   issueWorker: "pkg/serving/issueWorker.ts",
   celRules: "pkg/resolve/cel/celRules.ts",

@@ -10,6 +10,7 @@ import { CatalogPackages } from "../operatorcontroller/catalogs/catalogPackages.
 import { CatalogIndexReader } from "../operatorcontroller/dependencies/catalogIndexReader.ts";
 import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
 import { DependencyChoice, type DependencyResolution, type RejectedBundle } from "../operatorcontroller/dependencies/dependencyChoice.ts";
+import { BlockingHintSearch } from "../operatorcontroller/dependencies/hintSearch.ts";
 import type { Candidate } from "../resolve/candidates.ts";
 import { describeConstraint } from "../resolve/constraint/evaluate.ts";
 import { isDependency, listDependencyProperties } from "../resolve/constraint/parse.ts";
@@ -116,6 +117,7 @@ class DependencyChecker {
       installContext,
       indexes: reader,
       constraints,
+      search: new BlockingHintSearch(constraints),
       plans,
       extensions,
       lock: new KeyedLock(),

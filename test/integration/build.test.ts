@@ -61,7 +61,7 @@ describe("the bundled programs", () => {
   });
 
   // zod names its schemas in `_zod`, and semver's comparators are a class.
-  test.for(["bundleWorker", "objectWorker", "responseWorker"])(
+  test.for(["bundleWorker", "hintWorker", "objectWorker", "responseWorker"])(
     "%s, which starts often, contains neither zod nor semver",
     async (worker) => {
       const { [`${worker}.js`]: program, "catalogd.js": whole } = await contents(join(folder, "first"));
@@ -82,6 +82,7 @@ describe("the bundled programs", () => {
       "bundleWorker.js",
       "catalogd.js",
       "celRules.js",
+      "hintWorker.js",
       "issueWorker.js",
       "loadWorker.js",
       "objectWorker.js",

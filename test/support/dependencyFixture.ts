@@ -9,6 +9,7 @@ import type { ClusterApi } from "../../pkg/operatorcontroller/dependencies/clust
 import { ConstraintCache } from "../../pkg/operatorcontroller/dependencies/constraintCache.ts";
 import { DependencyChoice } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
 import { DependencyPlans } from "../../pkg/operatorcontroller/dependencies/dependencyPlans.ts";
+import { BlockingHintSearch, type HintSearch } from "../../pkg/operatorcontroller/dependencies/hintSearch.ts";
 import { InstallContextReader } from "../../pkg/operatorcontroller/dependencies/installContext.ts";
 import type { InstalledProvider } from "../../pkg/operatorcontroller/releases/installedReleases.ts";
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
@@ -93,7 +94,10 @@ export function packageFrom(fixture: CatalogWorld["packages"][string], packageNa
 }
 
 /** Creates a resolution with this state of the cluster, and its catalogs. */
-export function dependencyWorld({ catalogs = {}, installed = {}, served = [], unread = [] }: DependencyWorld = {}): {
+export function dependencyWorld(
+  { catalogs = {}, installed = {}, served = [], unread = [] }: DependencyWorld = {},
+  createSearch: (constraints: ConstraintCache) => HintSearch = (constraints) => new BlockingHintSearch(constraints),
+): {
   choice: DependencyChoice;
   contents: CatalogPackages;
   installContext: InstallContextReader;
@@ -143,6 +147,7 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
       installContext,
       indexes: reachable,
       constraints,
+      search: createSearch(constraints),
       plans: new DependencyPlans({ extensions: { get: () => undefined }, installed: releases, enqueue: () => undefined }),
       extensions: { list: () => [] },
       lock: new KeyedLock(),

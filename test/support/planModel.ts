@@ -12,6 +12,7 @@ import { DependencyChoice } from "../../pkg/operatorcontroller/dependencies/depe
 import { DependencyExtensions } from "../../pkg/operatorcontroller/dependencies/dependencyExtensions.ts";
 import { listSearchedCatalogs } from "../../pkg/operatorcontroller/dependencies/dependencyLabels.ts";
 import { DependencyPlans } from "../../pkg/operatorcontroller/dependencies/dependencyPlans.ts";
+import { BlockingHintSearch } from "../../pkg/operatorcontroller/dependencies/hintSearch.ts";
 import { Dependents, InstallContextReader } from "../../pkg/operatorcontroller/dependencies/installContext.ts";
 import { readCandidates } from "../../pkg/operatorcontroller/reconcile/resolve.ts";
 import type { InstalledProvider } from "../../pkg/operatorcontroller/releases/installedReleases.ts";
@@ -129,6 +130,7 @@ export class PlanModel {
       installContext: this.#installContext,
       indexes: new CatalogIndexReader({ indexes, contents, constraints: this.#constraints, catalogs: { list: () => [] } }),
       constraints: this.#constraints,
+      search: new BlockingHintSearch(this.#constraints),
       plans,
       extensions: this.#lookup,
       listSearched: (extension, selected) =>

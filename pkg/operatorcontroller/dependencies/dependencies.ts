@@ -17,6 +17,7 @@ import { DependencyChoice } from "./dependencyChoice.ts";
 import { DependencyExtensions, type DependencyExtensionsOptions } from "./dependencyExtensions.ts";
 import { listSearchedCatalogs } from "./dependencyLabels.ts";
 import { DependencyPlans } from "./dependencyPlans.ts";
+import { HintSearchThread } from "./hintSearch.ts";
 import { Dependents, InstallContextReader } from "./installContext.ts";
 
 /** What the dependency services need. */
@@ -45,6 +46,7 @@ export class Dependencies {
   readonly plans: DependencyPlans;
   readonly dependents: Dependents;
   readonly indexes: CatalogBundleIndexes;
+  readonly #search: HintSearchThread;
   readonly #stop = new AbortController();
 
   constructor({ client, events, extensions, installed, apis, memory, contents, catalogs, reader, enqueue }: DependenciesOptions) {
@@ -53,10 +55,12 @@ export class Dependencies {
     const installContext = new InstallContextReader({ installed, apis, constraints, extensions, memory });
     this.dependents = new Dependents({ extensions, installed, apis, constraints, memory });
     this.plans = new DependencyPlans({ extensions, installed, enqueue });
+    this.#search = new HintSearchThread(constraints, systemClock);
     this.choice = new DependencyChoice({
       installContext,
       indexes: new CatalogIndexReader({ indexes: this.indexes, contents, constraints, catalogs }),
       constraints,
+      search: this.#search,
       plans: this.plans,
       extensions,
       listSearched: (extension, selected) => listSearchedCatalogs(extension, selected, { extensions, catalogs }),
@@ -72,15 +76,17 @@ export class Dependencies {
     extensions.onEvent(({ type, object, old }) => {
       const root = this.plans.find(object.metadata.name)?.root;
       if (root !== undefined && isAvailable(object) !== (old !== undefined && isAvailable(old))) enqueue(root);
+      if (type === "delete" || object.metadata.generation !== old?.metadata.generation) this.#search.cancel(object.metadata.name);
       if (type === "delete") this.choice.forget(object.metadata.name);
       else if (object.spec?.dependencies?.policy === "Install") this.plans.load(object);
       else this.plans.remove(object.metadata.name);
     });
   }
 
-  /** Aborts reads in progress. */
+  /** Aborts reads and searches in progress. */
   close(): void {
     this.#stop.abort();
+    void this.#search.end();
   }
 }
 

@@ -14,13 +14,13 @@ import { type DependencyCheck, filterByDependencies, findBestRejected } from "..
 import type { DependencyRefusal } from "../../resolve/dependencies/resolutionHints.ts";
 import type { FilteredCatalogs, Resolution, SuccessfulResolution } from "../../resolve/resolution.ts";
 import { chooseBest } from "../../resolve/resolve.ts";
+import { StepCounter } from "../../resolve/solver/stepCounter.ts";
 import type { UnblockCheck } from "../state/conditionPoller.ts";
 import type { KnownPlan } from "../state/knownPlan.ts";
 import {
   type ChoiceRequest,
   DependencyPlanner,
   type DependencyPlannerOptions,
-  findCandidateHint,
   type PlannedResolution,
   type PlanSubject,
   type RejectedPlan,
@@ -117,7 +117,14 @@ export class DependencyChoice {
     const { name } = extension.metadata;
     this.#waiting.add(name);
     const searched = this.#options.listSearched?.(extension, catalogs) ?? catalogs;
-    const chosen = await this.#choose({ extension, filtered, catalogs: searched, signal, budget: new StepBudget() });
+    const chosen = await this.#choose({
+      extension,
+      filtered,
+      catalogs: searched,
+      signal,
+      budget: new StepBudget(),
+      counter: new StepCounter(),
+    });
     if (!chosen.rejected && !chosen.plan) this.#waiting.delete(name);
     return chosen;
   }
@@ -159,7 +166,7 @@ export class DependencyChoice {
     const { candidate, result } = best;
     const reachable = await this.#planner.readIndex(choice, choice.context, [candidate]);
     const conflict = choice.conflicts.get(candidate);
-    const hint = this.#options.constraints.bounded(() => findCandidateHint(candidate, result, choice, reachable), choice.budget);
+    const hint = await this.#planner.findHint(candidate, result, choice, reachable);
     const refusal = conflict && { conflict, hint, unavailable: reachable.unavailable };
     return { resolution, rejected: this.#toRejected(await this.#planner.toRejected(choice, reachable, best, refusal), choice) };
   }

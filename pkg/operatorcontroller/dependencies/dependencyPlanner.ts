@@ -5,7 +5,7 @@ import type { KeyedLock } from "../../async/keyedLock.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
 import { toProvider } from "../../resolve/constraint/parse.ts";
-import type { StepBudget } from "../../resolve/constraint/stepBudget.ts";
+import { StepBudget } from "../../resolve/constraint/stepBudget.ts";
 import { type CatalogIndex, getBundleKey, type PackageLimit } from "../../resolve/dependencies/catalogIndex.ts";
 import {
   type DependencyConflict,
@@ -14,20 +14,21 @@ import {
   type InstalledPeer,
 } from "../../resolve/dependencies/dependencyCheck.ts";
 import {
-  filterByDependencies,
+  filterByAsyncCheck,
   findBestRejected,
   type RejectedCandidate,
   type Rejection,
   rejectCandidates,
 } from "../../resolve/dependencies/dependencyFilter.ts";
 import { findPlanFault, type PlanBundle, type PlanWorld, selectNeeded } from "../../resolve/dependencies/dependencyPlan.ts";
-import { findHint, type ResolutionHint } from "../../resolve/dependencies/remedySearch.ts";
+import type { ResolutionHint } from "../../resolve/dependencies/remedySearch.ts";
 import { type DependencyRefusal, formatRefusal } from "../../resolve/dependencies/resolutionHints.ts";
 import { toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import type { FilterResult } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution } from "../../resolve/resolution.ts";
 import { chooseBest, filterCandidates } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
+import type { StepCounter } from "../../resolve/solver/stepCounter.ts";
 import { compareText } from "../../text/compare.ts";
 import { selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
@@ -36,6 +37,7 @@ import type { CatalogIndexReader, ReachableIndex } from "./catalogIndexReader.ts
 import type { ConstraintCache } from "./constraintCache.ts";
 import { chooseExtensionName, findByPackage, isDependencyExtension } from "./dependencyLabels.ts";
 import { type DependencyPlans, toPeer } from "./dependencyPlans.ts";
+import type { HintSearch } from "./hintSearch.ts";
 import type { InstallContextReader } from "./installContext.ts";
 
 /** Dependencies of DependencyPlanner. */
@@ -43,6 +45,7 @@ export interface DependencyPlannerOptions {
   installContext: Pick<InstallContextReader, "read">;
   indexes: Pick<CatalogIndexReader, "read" | "findOthers">;
   constraints: ConstraintCache;
+  search: HintSearch;
   plans: DependencyPlans;
   extensions: { list(): readonly ClusterExtension[] };
   /** Lets one extension make a plan at a time, because each plan must respect the others. */
@@ -60,6 +63,8 @@ export interface PlanSubject {
   readonly signal: AbortSignal;
   /** Limits the CEL rules of all steps of the choice together. */
   readonly budget: StepBudget;
+  /** Counts the steps of all searches of the choice together. */
+  readonly counter: StepCounter;
 }
 
 /** A subject whose candidates have been compared with the installed bundles. */
@@ -89,6 +94,8 @@ export interface RejectedPlan {
 const LOCK = "plan";
 /** Number of undecided dependency searches after which the remaining candidates are skipped. */
 const MAX_UNDECIDED = 2;
+/** Number of steps of all searches of one choice after which the remaining candidates are skipped. */
+const MAX_STEPS_OF_CHOICE = 20_000_000;
 /** Number of rejected candidates for which updates of other extensions are searched; only the best one is reported. */
 const MAX_SUGGESTED = 3;
 
@@ -182,7 +189,7 @@ export class DependencyPlanner {
   }
 
   async #plan(choice: ChoiceRequest): Promise<PlannedResolution> {
-    const { constraints, installContext, plans } = this.#options;
+    const { installContext, plans } = this.#options;
     const { filtered, conflicts, extension } = choice;
     const { name } = extension.metadata;
     const installed = await installContext.read(name);
@@ -195,13 +202,13 @@ export class DependencyPlanner {
     const refusals = new Map<Candidate, DependencyRefusal>();
     let undecided = 0;
     let refused = 0;
-    const check = (candidate: Candidate, result: FilterResult): string | undefined => {
+    const check = async (candidate: Candidate, result: FilterResult): Promise<string | undefined> => {
       const conflict = conflicts.get(candidate);
       if (!conflict) return undefined;
-      if (undecided >= MAX_UNDECIDED) return "skipped: search limit reached";
+      if (undecided >= MAX_UNDECIDED || choice.counter.steps > MAX_STEPS_OF_CHOICE) return "skipped: search limit reached";
       // Otherwise two dependencies could provide an API in turns, each to allow an upgrade of the other.
       if (isDependencyExtension(extension) && conflict.dependents.length > 0) return formatDependencyConflict(conflict);
-      const hint = findCandidateHint(candidate, result, { ...choice, context }, reachable, refused < MAX_SUGGESTED);
+      const hint = await this.findHint(candidate, result, { ...choice, context }, reachable, refused < MAX_SUGGESTED);
       if (hint?.kind !== "offered") refused++;
       if (hint?.kind === "undecided") undecided++;
       if (hint?.kind !== "offered") {
@@ -214,10 +221,8 @@ export class DependencyPlanner {
       needs.set(candidate, hint.bundles);
       return undefined;
     };
-    const results = constraints.bounded(
-      () => filtered.results.map((result) => filterByDependencies(result, filtered.query, check)),
-      choice.budget,
-    );
+    const results: FilterResult[] = [];
+    for (const result of filtered.results) results.push(await filterByAsyncCheck(result, filtered.query, check));
     const resolution = chooseBest({ ...filtered, results });
     const best = findBestRejected(resolution, results);
     const rejected = best && (await this.toRejected({ ...choice, context }, reachable, best, refusals.get(best.candidate)));
@@ -237,14 +242,14 @@ export class DependencyPlanner {
     { candidate, result, clause }: RejectedCandidate,
     refusal: DependencyRefusal | undefined,
   ): Promise<RejectedPlan> {
-    const { indexes, constraints } = this.#options;
+    const { indexes } = this.#options;
     const { catalogs, filtered, context, signal } = choice;
     if (!refusal) return { candidate, clauses: [clause] };
     const others =
       refusal.hint?.kind === "none" ? await indexes.findOthers(catalogs, added.missing, filtered.query.packageName, signal) : [];
     for (const other of others) {
       const more = await this.readIndex({ ...choice, catalogs: [...catalogs, other] }, context, [candidate]);
-      const hint = constraints.bounded(() => findCandidateHint(candidate, result, choice, more, false));
+      const hint = await this.findHint(candidate, result, { ...choice, budget: new StepBudget() }, more, false);
       if (hint?.kind !== "offered") continue;
       const remedy = { kind: "selectCatalog" as const, catalog: other.metadata.name, bundles: hint.bundles };
       const helped = { ...refusal, hint: remedy };
@@ -277,6 +282,24 @@ export class DependencyPlanner {
       entries.filter(({ bundle }) => needed.has(bundle)),
       world,
     );
+  }
+
+  /**
+   * Returns a remedy for a candidate; undefined if only the catalog author can provide one.
+   * @param canUpdate whether to search for updates of other extensions
+   * @throws as `HintSearch.find`
+   */
+  async findHint(
+    candidate: Candidate,
+    result: FilterResult,
+    { extension, context, conflicts, budget, counter, signal }: ChoiceRequest,
+    reachable: ReachableIndex,
+    canUpdate = true,
+  ): Promise<ResolutionHint | undefined> {
+    if (conflicts.get(candidate)?.faults.length) return undefined;
+    const bundle = toOwnBundle(candidate, result, reachable.index);
+    const request = { extension: extension.metadata.name, context, reachable, canUpdate, budget, counter, signal };
+    return bundle && this.#options.search.find({ ...request, bundle });
   }
 
   /** Reads the catalogs that may help to install one of the candidates. */
@@ -336,22 +359,6 @@ interface PlanParts {
   readonly installed: InstallContext;
   readonly index: CatalogIndex;
   readonly results: readonly FilterResult[];
-}
-
-/**
- * Returns a remedy for a candidate; undefined if only the catalog author can provide one.
- * @param canUpdate whether to search for updates of other extensions
- */
-export function findCandidateHint(
-  candidate: Candidate,
-  result: FilterResult,
-  { context, conflicts }: Pick<ChoiceRequest, "context" | "conflicts">,
-  reachable: ReachableIndex,
-  canUpdate = true,
-): ResolutionHint | undefined {
-  if (conflicts.get(candidate)?.faults.length) return undefined;
-  const bundle = toOwnBundle(candidate, result, reachable.index);
-  return bundle && findHint(bundle, context, reachable, { canUpdate });
 }
 
 function toOwnBundle(
