@@ -2,9 +2,12 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { type DependencyWorld, dependencyWorld } from "../../../test/support/dependencyFixture.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
+import { FakeClock } from "../../../test/support/fakeClock.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import { StepLimitError } from "../../resolve/constraint/stepBudget.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
+import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
+import { HintSearchThread } from "./hintSearch.ts";
 
 interface Row extends DependencyWorld {
   id: string;
@@ -32,8 +35,11 @@ const rows = loadCases<Case>("dependencies").flatMap(({ rows: all, name, source:
   all.map((row) => ({ ...world, ...row, title: `${name}: ${row.id}` })),
 );
 
-async function chosen({ extension, policy, catalog, ...fixture }: Omit<Row, "id" | "want"> & { extension: string }) {
-  const { choice, contents, catalogs, reads } = dependencyWorld(fixture);
+async function chosen(
+  { extension, policy, catalog, ...fixture }: Omit<Row, "id" | "want"> & { extension: string },
+  createSearch?: Parameters<typeof dependencyWorld>[1],
+) {
+  const { choice, contents, catalogs, reads } = dependencyWorld(fixture, createSearch);
   const base = createExtension(extension, { packageName: extension, ...catalog });
   const extensionWithPolicy: ClusterExtension = { ...base, spec: { ...base.spec, ...(policy ? { dependencies: { policy } } : {}) } };
   const signal = new AbortController().signal;
@@ -80,6 +86,18 @@ test.for(rows)("$title, in any order and with unrelated bundles", async ({ title
     installed: { ...reversed(given.installed), zy: { bundle: "zy.v1.0.0", provides: ["Zy"] } },
   };
   expect(outcomeOf(await chosen(other))).toEqual(outcomeOf(await chosen(given)));
+});
+
+test("DependencyChoice has the same outcome for all cases when a worker thread searches", async () => {
+  const limits = { mainSteps: -1, heapMib: 192, deadlineMs: 60_000, idleMs: 3_000 };
+  const search = new HintSearchThread(new ConstraintCache(loadCelRules), new FakeClock(), limits);
+  try {
+    for (const { title, id: _id, want: _want, ...given } of rows)
+      expect(outcomeOf(await chosen(given, () => search)), title).toEqual(outcomeOf(await chosen(given)));
+    expect(search.isRunning).toBe(true);
+  } finally {
+    await search.end();
+  }
 });
 
 // Source: S2-42: a controller that has just started does not know dependents.

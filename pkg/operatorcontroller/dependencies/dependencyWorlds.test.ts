@@ -12,10 +12,10 @@ import {
 } from "../../../test/support/dependencyWorldReference.ts";
 import { type GeneratedWorld, generateWorlds, ROOT } from "../../../test/support/dependencyWorlds.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
+import { openWorld, rankCandidates } from "../../../test/support/openWorld.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { StepBudget } from "../../resolve/constraint/stepBudget.ts";
 import { findHint, type ResolutionHint } from "../../resolve/dependencies/remedySearch.ts";
-import { buildProblem, toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
+import { buildProblem } from "../../resolve/dependencies/solverProblem.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import { solve } from "../../resolve/solver/solve.ts";
@@ -26,31 +26,6 @@ const NESTED = generateWorlds({ depth: 2, maxConstraints: 2, oneInstalledOf: 2 }
 const CROWDED = generateWorlds({ depth: 1, maxConstraints: 1, oneInstalledOf: 1 });
 
 const SIGNAL = new AbortController().signal;
-
-/** Returns the candidates in the order of preference: the highest version, then the first catalog by name. */
-function rankCandidates<C extends { readonly name: string; readonly catalog: string | undefined }>(candidates: readonly C[]): C[] {
-  return candidates.toSorted((a, b) => toNumber(b.name) - toNumber(a.name) || ((a.catalog ?? "") < (b.catalog ?? "") ? -1 : 1));
-}
-
-/** Opens a world: the candidates of the root package in order, and what the controller reads to judge them. */
-async function openWorld(world: DependencyWorld) {
-  const { installContext, reachable, constraints, contents, catalogs } = dependencyWorld(world);
-  const roots = await contents.read(catalogs, ROOT, SIGNAL);
-  await constraints.prepareCel();
-  const context = await installContext.read(ROOT);
-  const source = { packageOf: () => undefined, read: constraints.read };
-  const candidates = rankCandidates(
-    roots.flatMap(({ name, priority, content }) => toSolverBundles(ROOT, content?.bundles ?? [], { catalog: name, priority }, source)),
-  );
-  const request = {
-    packageName: ROOT,
-    candidates: candidates.map((one) => ({ provider: one, declared: { constraints: one.constraints, faults: [] } })),
-    context,
-  };
-  const found = await reachable.read(catalogs, request, SIGNAL, new StepBudget());
-  expect(found.added.exceeded).toBeUndefined();
-  return { candidates, context, reachable: found };
-}
 
 /** Returns the bundles that would be installed; undefined if the root cannot be installed. */
 async function solveWorld(world: DependencyWorld): Promise<ReadonlyMap<string, SolverBundle> | undefined> {

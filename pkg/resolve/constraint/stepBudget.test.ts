@@ -22,3 +22,17 @@ test("StepBudget charges a rule once for each list of properties", () => {
   expect(budget.spent).toBe(60);
   expect(() => budget.charge({ rule: "r", bundle: "b" }, [...properties], 60)).toThrow(StepLimitError);
 });
+
+test("StepBudget charges the whole budget too, and tells which of both is exceeded", () => {
+  const whole = new StepBudget(100);
+  const rule = { rule: "r", bundle: "b" };
+  const part = new StepBudget(50, whole);
+  part.charge(rule, [], 40);
+  expect(whole.spent).toBe(40);
+  expect(() => part.charge(rule, [], 20)).toThrow(/more than 50 steps/);
+  expect([part.isSpent, whole.isSpent]).toEqual([true, false]);
+  const other = new StepBudget(50, whole);
+  other.charge(rule, [], 45);
+  expect(() => new StepBudget(50, whole).charge(rule, [], 45)).toThrow(/more than 100 steps/);
+  expect([other.isSpent, whole.isSpent]).toEqual([false, true]);
+});

@@ -97,7 +97,7 @@ export function findHint(
   const solution = solve(problem, { maxSteps: MAX_STEPS, counter });
   if (solution.kind === "solved") {
     const bundles = listAddedBundles(problem, solution.chosen);
-    return { kind: "offered", bundles, canPrecede: canPrecede(bundles, context) };
+    return { kind: "offered", bundles, canPrecede: canPrecede(bundles, context, counter) };
   }
   const remedy = canUpdate ? new UpdateSearch(bundle, context, reachable, counter).run() : undefined;
   return remedy ?? toFailure(solution, reachable.added.exceeded);
@@ -125,18 +125,20 @@ function listAddedBundles({ units }: SolverProblem, chosen: ReadonlyMap<string, 
 }
 
 /** Reports whether the bundles can be installed one after the other, without the bundle that needs them. */
-function canPrecede(bundles: readonly SolverBundle[], context: InstallContext): boolean {
+function canPrecede(bundles: readonly SolverBundle[], context: InstallContext, counter: StepCounter): boolean {
   let left = bundles;
   let now = context;
   for (let count = Number.POSITIVE_INFINITY; left.length > 0 && left.length < count; ) {
     count = left.length;
     const waiting: SolverBundle[] = [];
     for (const bundle of left) {
+      counter.spend(1 + now.peers.length);
       const after = applyInstall(now, bundle);
       if (after) now = after;
       else waiting.push(bundle);
     }
-    left = waiting;
+    // The other direction, because dependencies often have the order of the names or the reverse order.
+    left = waiting.reverse();
   }
   return left.length === 0;
 }
@@ -187,7 +189,7 @@ class UpdateSearch {
         if (seen.size > MAX_SEQUENCES) return "exceeded";
         seen.add(key);
         const solved = this.#solve(after);
-        if (solved) return { kind: "steps", steps: all, bundles: solved.added, canPrecede: canPrecede(solved.added, after) };
+        if (solved) return { kind: "steps", steps: all, bundles: solved.added, canPrecede: canPrecede(solved.added, after, this.#counter) };
         if (all.length < MAX_CHANGES) queue.push({ context: after, steps: all });
       }
     }
