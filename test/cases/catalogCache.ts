@@ -7,6 +7,8 @@ import { catalogFiles } from "./catalogFiles.ts";
 /** A loaded catalog with only the fields that resolution reads. */
 export type LoadedCatalog = ReadonlyMap<string, PackageContent>;
 
+type KeepsProperty = (type: unknown) => boolean;
+
 interface Kept {
   readonly content: Promise<LoadedCatalog>;
   objects: number;
@@ -24,9 +26,12 @@ const KEPT_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 export class CatalogCache {
   readonly #kept = new Map<string, Kept>();
   readonly #maxObjects: number;
+  readonly #keepsProperty: KeepsProperty;
 
-  constructor(maxObjects: number = MAX_OBJECTS) {
+  /** @param keepsProperty whether properties of a type are kept; by default only those with the version */
+  constructor(maxObjects: number = MAX_OBJECTS, keepsProperty: KeepsProperty = (type) => type === "olm.package") {
     this.#maxObjects = maxObjects;
+    this.#keepsProperty = keepsProperty;
   }
 
   /** Number of cached catalogs. */
@@ -38,7 +43,7 @@ export class CatalogCache {
   async load(folder: string): Promise<LoadedCatalog> {
     let kept = this.#kept.get(folder);
     this.#kept.delete(folder);
-    kept ??= { content: loadCatalog(folder), objects: 0 };
+    kept ??= { content: loadCatalog(folder, this.#keepsProperty), objects: 0 };
     this.#kept.set(folder, kept);
     const content = await kept.content;
     kept.objects = 1;
@@ -61,10 +66,10 @@ export class CatalogCache {
   }
 }
 
-async function loadCatalog(folder: string): Promise<LoadedCatalog> {
+async function loadCatalog(folder: string, keepsProperty: KeepsProperty): Promise<LoadedCatalog> {
   const metas: Meta[] = [];
   for await (const { path, bytes } of catalogFiles(folder))
-    for await (const meta of decodeMetas(bytes, path)) metas.push(removeContent(meta));
+    for await (const meta of decodeMetas(bytes, path)) metas.push(removeContent(meta, keepsProperty));
   return groupByPackage(metas);
 }
 
@@ -72,11 +77,11 @@ async function loadCatalog(folder: string): Promise<LoadedCatalog> {
  * Copies the fields of `meta` that resolution reads. Without the copy, parts of a document keep the whole document in memory, which can be a megabyte
  * for a bundle.
  */
-function removeContent({ schema, package: packageName, name, blob }: Meta): Meta {
+function removeContent({ schema, package: packageName, name, blob }: Meta, keepsProperty: KeepsProperty): Meta {
   const light: Record<string, unknown> = {};
   for (const key of KEPT_MEMBERS[schema] ?? []) light[key] = findMember(blob, key);
   const { properties } = light;
-  if (Array.isArray(properties)) light["properties"] = properties.filter((property) => getType(property) === "olm.package");
+  if (Array.isArray(properties)) light["properties"] = properties.filter((property) => keepsProperty(getType(property)));
   return JSON.parse(JSON.stringify({ schema, package: packageName, name, blob: light }, withoutBigint)) as Meta;
 }
 

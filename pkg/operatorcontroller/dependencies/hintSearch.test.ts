@@ -190,7 +190,9 @@ async function explain(searching: ReturnType<HintSearchThread["find"]>): Promise
 
 /** Adds properties to every bundle of a world; each bundle has its own copy. */
 function withProperties({ catalogs = {} }: DependencyWorld, properties: { type: string; value: unknown }[]): DependencyWorld {
-  const [[name = "", { packages }] = ["", { packages: {} }]] = Object.entries(catalogs);
+  const [first] = Object.entries(catalogs);
+  if (!first) return {};
+  const [name, { packages }] = first;
   const changed = Object.entries(packages).map(([packageName, one]) => {
     const bundles = one.bundles.map((bundle) => {
       const { name: bundleName, ...rest } = typeof bundle === "string" ? { name: bundle } : bundle;

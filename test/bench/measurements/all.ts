@@ -2,6 +2,7 @@ import type { Measurement } from "../measurement.ts";
 import { catalogGrowthMeasurement } from "./catalogGrowth.ts";
 import { commandLineMeasurement } from "./commandLine.ts";
 import { crdMeasurement } from "./crd.ts";
+import { dependenciesMeasurement } from "./dependencies.ts";
 import { httpMeasurement } from "./http.ts";
 import { installMeasurement } from "./install.ts";
 import { largeCatalogMeasurement } from "./largeCatalog.ts";
@@ -21,6 +22,7 @@ import { watchesMeasurement } from "./watches.ts";
 export const MEASUREMENTS: readonly Measurement[] = [
   resolveMeasurement,
   solverMeasurement,
+  dependenciesMeasurement,
   renderMeasurement,
   crdMeasurement,
   commandLineMeasurement,
