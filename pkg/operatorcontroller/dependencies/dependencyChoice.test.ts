@@ -5,9 +5,10 @@ import { createExtension } from "../../../test/support/extensions.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import { StepLimitError } from "../../resolve/constraint/stepBudget.ts";
+import { getRejections } from "../../resolve/dependencies/dependencyFilter.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
 import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
-import { HintSearchThread } from "./hintSearch.ts";
+import { type HintSearch, HintSearchThread } from "./hintSearch.ts";
 
 interface Row extends DependencyWorld {
   id: string;
@@ -98,6 +99,32 @@ test("DependencyChoice has the same outcome for all cases when a worker thread s
   } finally {
     await search.end();
   }
+});
+
+test("DependencyChoice skips the remaining candidates when their searches take too many steps in total", async () => {
+  const searched: string[] = [];
+  const search: HintSearch = {
+    find: ({ bundle, counter }) => {
+      searched.push(bundle.name);
+      counter.spend(12_000_000);
+      return Promise.resolve({ kind: "none", explanation: { sentences: [], isMinimal: true } });
+    },
+  };
+  const bundles = [1, 2, 3, 4].map((major) => ({ name: `a.v${major}.0.0`, requires: ["b 1.0.0"] }));
+  const given = {
+    extension: "a",
+    policy: "Install" as const,
+    catalogs: { c: { packages: { a: { channels: { s: bundles.map(({ name }) => name) }, bundles } } } },
+  };
+  const { resolution } = await chosen(given, () => search);
+  expect(searched).toEqual(["a.v4.0.0", "a.v3.0.0"]);
+  const removed = resolution.filtered?.results.flatMap((result) =>
+    [...getRejections(result)].map(([{ bundle }, text]) => [bundle.name, text]),
+  );
+  expect(removed?.slice(2)).toEqual([
+    ["a.v2.0.0", "skipped: search limit reached"],
+    ["a.v1.0.0", "skipped: search limit reached"],
+  ]);
 });
 
 // Source: S2-42: a controller that has just started does not know dependents.

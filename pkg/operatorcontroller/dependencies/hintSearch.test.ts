@@ -92,12 +92,10 @@ test("HintSearchThread decides a world that exceeds the limit of the main thread
   const opened = await openWorld(HARD);
   const search = start(opened);
   const request = toRequest(opened);
+  const done = new AbortController();
+  const searching = search.find(request).finally(() => done.abort());
   let turns = 0;
-  let isDone = false;
-  const searching = search.find(request).finally(() => {
-    isDone = true;
-  });
-  while (!isDone) {
+  while (!done.signal.aborted) {
     await setImmediate();
     if (search.isRunning) turns++;
   }

@@ -3,9 +3,9 @@ import { getErrorMessage } from "../../errors/errors.ts";
 import { StepLimitError } from "../../resolve/constraint/stepBudget.ts";
 import { findHint } from "../../resolve/dependencies/remedySearch.ts";
 import {
-  buildBundle,
+  buildCandidate,
   buildWorld,
-  listProperties,
+  listWorldProperties,
   type PackagePart,
   type PlainWorld,
   type SearchWorld,
@@ -46,10 +46,10 @@ class HintWorker {
     const { read } = this.#constraints;
     const counter = new StepCounter();
     try {
-      await this.#constraints.prepare([bundle.properties, ...listProperties(known.world, known.parts)]);
+      await this.#constraints.prepare([bundle.properties, ...listWorldProperties(known.world, known.parts)]);
       const hint = this.#constraints.bounded(() => {
         const { context, reachable } = (known.built ??= buildWorld(known.world, known.parts, read));
-        const found = findHint(buildBundle(bundle, read), context, reachable, { canUpdate, counter });
+        const found = findHint(buildCandidate(bundle, read), context, reachable, { canUpdate, counter });
         return toPlainHint(found, reachable.index);
       });
       return { kind: "found", hint, steps: counter.steps };

@@ -103,7 +103,7 @@ export function* splitPackages(context: InstallContext, { index, added, moved }:
 }
 
 /** Returns the properties in which constraints are declared, so that the caller can prepare `buildWorld`. */
-export function listProperties({ context: { peers, own } }: PlainWorld, parts: readonly PackagePart[]): (readonly Property[])[] {
+export function listWorldProperties({ context: { peers, own } }: PlainWorld, parts: readonly PackagePart[]): (readonly Property[])[] {
   return [
     ...[...peers, ...(own ? [own] : [])].map(({ provider }) => provider.properties),
     ...parts.flatMap(({ bundles }) => bundles.map(({ properties }) => properties)),
@@ -146,7 +146,7 @@ export function buildWorld(world: PlainWorld, parts: readonly PackagePart[], rea
 }
 
 /** Builds the bundle to install from its plain data. */
-export function buildBundle(bundle: PlainBundle, read: ReadConstraints): SolverBundle {
+export function buildCandidate(bundle: PlainBundle, read: ReadConstraints): SolverBundle {
   return { ...bundle, constraints: read(bundle).constraints };
 }
 
