@@ -33,11 +33,6 @@ export interface ModelBundle {
 /** Packages by name, by name of the catalog. */
 export type ModelCatalogs = Record<string, Record<string, ModelBundle[]>>;
 
-/** A change of the selected catalog. */
-interface ModelPatch {
-  readonly source: { readonly catalog: { readonly selector: { readonly matchLabels: Record<string, string> } } };
-}
-
 /** What an extension did in its last reconcile. */
 export type ModelState =
   /** Its bundle is installed, and it waits for nothing. */
@@ -290,14 +285,7 @@ export class PlanModel {
           const [, operation] = body as [unknown, { value: ClusterExtension["status"] }];
           this.extensions.set(name, { ...extension, status: operation.value ?? {} });
         } else {
-          const { metadata, spec } = body as { metadata: { labels?: Record<string, string | null> }; spec?: ModelPatch };
-          const { catalog } = extension.spec.source;
-          if (spec && catalog) {
-            const selector = { matchLabels: spec.source.catalog.selector.matchLabels };
-            const source = { ...extension.spec.source, catalog: { ...catalog, selector } };
-            this.extensions.set(name, { ...extension, spec: { ...extension.spec, source } });
-            return Promise.resolve(this.extensions.get(name) as KubeObject);
-          }
+          const { metadata } = body as { metadata: { labels: Record<string, string | null> } };
           const labels = Object.entries({ ...extension.metadata.labels, ...metadata.labels }).filter(([, value]) => value !== null);
           this.extensions.set(name, {
             ...extension,
