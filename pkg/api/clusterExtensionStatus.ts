@@ -193,6 +193,10 @@ export const DependencyPlan = z
       .object({
         message: z.string().max(MESSAGE_MAX).describe("message explains what failed."),
         attempts: z.int().min(1).describe("attempts is the number of failed attempts."),
+        generation: z
+          .int()
+          .min(0)
+          .describe("generation is the metadata.generation of the extension at that time. A change of the spec starts the next attempt."),
         retryAt: z.string().max(64).describe("retryAt is the time of the next attempt."),
       })
       .optional()

@@ -230,6 +230,11 @@ export const EVENTS = {
     on: EXTENSION,
     when: "Plan to install a bundle with its dependencies stored in the status. The message contains the bundles and, if the plan replaces an earlier one, the reason.",
   },
+  DependencyPlanFailed: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "Plan rolled back because one of its extensions failed. The controller retries after a delay.",
+  },
   DependencyCreated: {
     type: "Normal",
     on: EXTENSION,

@@ -75,7 +75,7 @@ const IGNORE = "spec.dependencies.policy Ignore allows it anyway";
  * Resolves with dependency checks. If the installed bundles and served APIs are unknown, rejects only bundles that cannot be installed on any
  * cluster.
  * @param version version whose bundles are always checked, even if a filter excludes them
- * @throws RetryableError if CEL rules take too long
+ * @throws StepLimitError if the CEL rules of the bundles take too many steps
  */
 export async function resolveWithDependencies(question: ResolutionSubject, version?: string): Promise<CheckedResolution> {
   const filtered = question.invalidSelector ?? filterCandidates(question.request);

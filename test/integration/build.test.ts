@@ -52,7 +52,7 @@ describe("the bundled programs", () => {
   });
 
   test("the CEL library is in a separate file, which also runs without node_modules", async () => {
-    const rule = 'new CelRules().compile("properties.size() == 1")([{ type: "a", value: 1 }])';
+    const rule = 'new CelRules().compile("properties.size() == 1", "b")([{ type: "a", value: 1 }])';
     const script = `import { CelRules } from "./celRules.js"; console.log(${rule});`;
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: join(folder, "first") });
     expect(stdout).toBe("true\n");

@@ -58,8 +58,8 @@ export class OperatorWorld implements AsyncDisposable {
   readonly #times: Times;
   readonly #client: Client;
   #running: Running;
-  /** By package. */
-  readonly #contents = new Map<string, PackageContent>();
+  /** By address of the catalog, and by package. */
+  readonly #contents = new Map<string, Map<string, PackageContent>>();
   #digests = 0;
 
   private constructor(cluster: TestCluster, times: Times, client: Client) {
@@ -108,11 +108,11 @@ export class OperatorWorld implements AsyncDisposable {
       resolve: (ref: string) => this.#pull(ref),
     };
     const packages = {
-      packageContent: async (_base: string, _ref: string, name: string) => {
+      packageContent: async (base: string, _ref: string, name: string) => {
         await this.#hanging.get(name);
-        return this.#contents.get(name);
+        return this.#contents.get(base)?.get(name);
       },
-      bundleIndex: () => indexPackages(this.#contents.values()),
+      bundleIndex: (base: string) => indexPackages(this.#contents.get(base)?.values() ?? []),
     };
     const manager =
       times.permissionManager &&
@@ -251,14 +251,16 @@ export class OperatorWorld implements AsyncDisposable {
     await this.serve({ channels: { all: names }, bundles: names });
   }
 
-  /** Like `serve`, for any package. */
-  async servePackage(content: PackageContent, packageName: string): Promise<void> {
-    this.#contents.set(packageName, content);
-    const digest = `quay.io/c@sha256:${String(++this.#digests).padStart(64, "0")}`;
-    const labels = { "olm.operatorframework.io/metadata.name": CATALOG.name };
-    const { status, ...catalog } = createCatalog(CATALOG.name, { digest, base: "https://catalogd.example.com/catalogs/c", labels });
+  /** Like `serve`, for any package and catalog. */
+  async servePackage(content: PackageContent, packageName: string, catalogName = CATALOG.name): Promise<void> {
+    const base = `https://catalogd.example.com/catalogs/${catalogName}`;
+    const contents = this.#contents.get(base) ?? new Map<string, PackageContent>();
+    this.#contents.set(base, contents.set(packageName, content));
+    const digest = `quay.io/${catalogName}@sha256:${String(++this.#digests).padStart(64, "0")}`;
+    const labels = { "olm.operatorframework.io/metadata.name": catalogName };
+    const { status, ...catalog } = createCatalog(catalogName, { digest, base, labels });
     await this.#cluster.client.apply(catalog, { fieldManager: "test", force: true });
-    await this.#cluster.client.patch(CATALOG, { status }, { type: "merge", subresource: "status" });
+    await this.#cluster.client.patch({ ...CATALOG, name: catalogName }, { status }, { type: "merge", subresource: "status" });
   }
 
   /**

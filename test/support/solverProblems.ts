@@ -8,7 +8,7 @@ const PACKAGES = ["a", "b", "c", "d", "e"];
 const MAX_SETS = 1_500;
 
 /** Returns an API by the name of its kind. */
-function api(kind: string): Gvk {
+export function api(kind: string): Gvk {
   return { group: "example.com", version: "v1", kind };
 }
 

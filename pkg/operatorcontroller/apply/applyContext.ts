@@ -142,7 +142,7 @@ export interface ApplyServices {
   objectChecker?: ObjectChecker;
   handovers: Handovers;
   /** The plans in progress. Default: none. */
-  plans?: Pick<DependencyPlans, "hasReached" | "isApproved" | "isProvidedByPartner" | "listPartners" | "reach">;
+  plans?: Pick<DependencyPlans, "fail" | "hasReached" | "isApproved" | "isProvidedByPartner" | "listPartners" | "reach">;
   /** Provides serving certificates. Default: none are provided. */
   certificates?: CertificateServices;
   metrics?: Pick<ExtensionMetrics, "countCorrections">;

@@ -3,6 +3,7 @@ import { mapInParallel } from "../../async/concurrency.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import { meets } from "../../resolve/constraint/evaluate.ts";
 import { toProvider } from "../../resolve/constraint/parse.ts";
+import type { StepBudget } from "../../resolve/constraint/stepBudget.ts";
 import type { BundleIndex } from "../../resolve/dependencies/bundleIndex.ts";
 import type { CatalogIndex, IndexedCatalog } from "../../resolve/dependencies/catalogIndex.ts";
 import {
@@ -51,11 +52,15 @@ export class CatalogIndexReader {
     this.#options = options;
   }
 
-  /** @param request the candidates of one package, and where they are installed. */
+  /**
+   * @param request the candidates of one package, and where they are installed.
+   * @throws StepLimitError if the CEL rules of the bundles exceed `budget`.
+   */
   async read(
     clusterCatalogs: readonly ClusterCatalog[],
     request: Omit<ReachabilityRequest, "canMove">,
     signal: AbortSignal,
+    budget: StepBudget,
   ): Promise<ReachableIndex> {
     const { indexes, constraints } = this.#options;
     const reads = await indexes.read(clusterCatalogs, signal);
@@ -66,7 +71,7 @@ export class CatalogIndexReader {
     );
     if (catalogs.some(({ index }) => index.mentionsCel)) await constraints.prepareCel();
     const find = (canMove: boolean): Promise<ReachablePackages> =>
-      constraints.inTurns(findReachablePackages({ ...request, canMove }, catalogs, constraints.read), signal);
+      constraints.inTurns(findReachablePackages({ ...request, canMove }, catalogs, constraints.read), signal, budget);
     const added = await find(false);
     const moved = await find(true);
     const contents = await this.#contents(clusterCatalogs, [...new Set([...added.packages, ...moved.packages])], catalogs, signal);

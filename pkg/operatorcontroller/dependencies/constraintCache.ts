@@ -1,9 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import { Reason } from "../../api/constants.ts";
-import { RetryableError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { type CelCompiler, usesCel } from "../../resolve/constraint/constraint.ts";
 import { type DeclaredConstraints, isDependency, parseConstraints } from "../../resolve/constraint/parse.ts";
+import { StepBudget } from "../../resolve/constraint/stepBudget.ts";
 
 const NO_CONSTRAINTS: DeclaredConstraints = { constraints: [], faults: [] };
 const NO_CEL: Pick<CelCompiler, "compile"> = {
@@ -12,16 +11,8 @@ const NO_CEL: Pick<CelCompiler, "compile"> = {
   },
 };
 
-/**
- * Maximum number of steps for evaluating rules without interruption: about two seconds. Realistic rules take a quarter
- * of a millisecond per bundle.
- */
-const STEPS_AT_ONCE = 2_000_000;
 /** Maximum duration of one turn of interruptible work, in milliseconds. */
 const TURN_MS = 10;
-/** Maximum total duration of interruptible work in one reconcile, in milliseconds. */
-const WORK_MS = 30_000;
-const TOO_MUCH = "evaluating dependency constraints takes too long; the next reconcile continues from the results so far";
 
 /**
  * Reads the constraints of bundles. Caches them until the garbage collector frees the bundle's properties. Loads the
@@ -59,33 +50,27 @@ export class ConstraintCache {
 
   /**
    * Runs work that evaluates CEL rules, without interruption.
-   * @throws RetryableError if the rules take too long. The next attempt continues with the results so far. Rules come
-   * from catalog authors.
+   * @param budget the budget of the resolution that the work is part of; by default, the work has its own
+   * @throws StepLimitError if the rules take too many steps. Rules come from catalog authors.
    */
-  bounded<T>(work: () => T): T {
-    this.#cel?.grant(STEPS_AT_ONCE);
-    const result = work();
-    if (this.#cel?.wasRefused) throw new RetryableError(Reason.Retrying, TOO_MUCH);
-    return result;
+  bounded<T>(work: () => T, budget = new StepBudget()): T {
+    return this.#cel ? this.#cel.charge(budget, work) : work();
   }
 
   /**
-   * Runs work that evaluates CEL rules, and lets other tasks run whenever it yields. @throws RetryableError as
-   * `bounded`.
+   * Runs work that evaluates CEL rules, and lets other tasks run whenever it yields.
+   * @throws StepLimitError as `bounded`. @throws the reason of the signal if it is aborted.
    */
-  async inTurns<T>(work: Generator<void, T>, signal: AbortSignal): Promise<T> {
-    for (let worked = 0; worked < WORK_MS; ) {
+  async inTurns<T>(work: Generator<void, T>, signal: AbortSignal, budget = new StepBudget()): Promise<T> {
+    for (;;) {
       const started = performance.now();
-      this.#cel?.grant(Number.POSITIVE_INFINITY);
       for (let now = started; now - started < TURN_MS; now = performance.now()) {
-        const { done, value } = work.next();
+        const { done, value } = this.bounded(() => work.next(), budget);
         if (done) return value;
       }
-      worked += performance.now() - started;
       await setImmediate();
       signal.throwIfAborted();
     }
-    throw new RetryableError(Reason.Retrying, TOO_MUCH);
   }
 }
 

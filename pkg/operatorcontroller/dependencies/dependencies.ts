@@ -1,5 +1,7 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { findCondition } from "../../api/conditions.ts";
+import { ConditionType } from "../../api/constants.ts";
 import { systemClock } from "../../async/clock.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
 import type { Informer } from "../../controller/informer.ts";
@@ -65,7 +67,9 @@ export class Dependencies {
     });
     installed.onChange(() => soon.set("installed", 0));
     apis.onChange(() => soon.set("served", SERVED_MS));
-    extensions.onEvent(({ type, object }) => {
+    extensions.onEvent(({ type, object, old }) => {
+      const root = this.plans.find(object.metadata.name)?.root;
+      if (root !== undefined && isAvailable(object) !== (old !== undefined && isAvailable(old))) enqueue(root);
       if (type === "delete") this.choice.forget(object.metadata.name);
       else if (object.spec?.dependencies?.policy === "Install") this.plans.load(object);
       else this.plans.remove(object.metadata.name);
@@ -76,4 +80,8 @@ export class Dependencies {
   close(): void {
     this.#stop.abort();
   }
+}
+
+function isAvailable({ status }: ClusterExtension): boolean {
+  return findCondition(status?.conditions, ConditionType.Available)?.status === "True";
 }

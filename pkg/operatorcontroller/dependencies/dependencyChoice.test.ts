@@ -3,6 +3,7 @@ import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { type DependencyWorld, dependencyWorld } from "../../../test/support/dependencyFixture.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
+import { StepLimitError } from "../../resolve/constraint/stepBudget.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
 
 interface Row extends DependencyWorld {
@@ -116,4 +117,20 @@ test.for<[string, Parameters<typeof chosen>[0], string | undefined]>([
   if (want === undefined) return expect(choosing).rejects.toThrow("waiting until the releases of 1 extension have been read");
   const { resolution } = await choosing;
   return expect(resolution.kind === "resolved" && resolution.bundle.name).toBe(want);
+});
+
+test("DependencyChoice names the limit and a rule when the CEL rules of the catalogs take too many steps", async () => {
+  const rule = (number: number): string =>
+    `properties.exists(p, properties.exists(q, properties.exists(r, p.type == q.type + "${number}" + r.type)))`;
+  const properties = Array.from({ length: 60 }, (_, i) => ({ type: `t${i}`, value: i }));
+  const bundles = Array.from({ length: 40 }, (_, i) => ({ name: `b.v1.0.${i}`, properties }));
+  const requires = Array.from({ length: 12 }, (_, i) => ({ cel: { rule: rule(i) } }));
+  const choosing = chosen({
+    extension: "a",
+    catalogs: { c: { packages: { a: { bundles: [{ name: "a.v1.0.0", requires }] }, b: { bundles } } } },
+  });
+  await expect(choosing).rejects.toThrow(StepLimitError);
+  await expect(choosing).rejects.toThrow(
+    /^evaluating the CEL rules of the bundles takes more than 10,000,000 steps; the rule with the most steps: "properties\.exists.*" of bundle "a\.v1\.0\.0"$/,
+  );
 });

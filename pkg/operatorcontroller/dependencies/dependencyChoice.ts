@@ -2,6 +2,7 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
 import { isDependency, toProvider } from "../../resolve/constraint/parse.ts";
+import { StepBudget } from "../../resolve/constraint/stepBudget.ts";
 import type { AvailableBundle } from "../../resolve/dependencies/bundleIndex.ts";
 import {
   type DependencyConflict,
@@ -103,7 +104,7 @@ export class DependencyChoice {
   /**
    * Chooses the best candidate whose dependencies are satisfied.
    * @param catalogs the catalogs that the extension selects.
-   * @throws as `InstallContextReader.read` and `DependencyPlanner`.
+   * @throws as `InstallContextReader.read` and `DependencyPlanner`; StepLimitError if the CEL rules of the bundles take too many steps.
    */
   async choose(
     extension: ClusterExtension,
@@ -113,7 +114,7 @@ export class DependencyChoice {
   ): Promise<DependencyResolution> {
     const { name } = extension.metadata;
     this.#waiting.add(name);
-    const chosen = await this.#choose({ extension, filtered, catalogs, signal });
+    const chosen = await this.#choose({ extension, filtered, catalogs, signal, budget: new StepBudget() });
     if (!chosen.rejected && !chosen.plan) this.#waiting.delete(name);
     return chosen;
   }
@@ -141,7 +142,7 @@ export class DependencyChoice {
       if (conflict) conflicts.set(candidate, conflict);
       return conflict && formatDependencyConflict(conflict);
     };
-    const installable = constraints.bounded(() => filterAll(filtered, check));
+    const installable = constraints.bounded(() => filterAll(filtered, check), subject.budget);
     if (conflicts.size === 0) return { resolution: chooseBest(installable) };
     const choice = { ...subject, context, conflicts };
     return mayPlan ? this.#toResolution(await this.#planner.plan(choice), choice) : this.#require(choice, installable);
@@ -155,7 +156,7 @@ export class DependencyChoice {
     const { candidate, result } = best;
     const reachable = await this.#planner.readIndex(choice, choice.context, [candidate]);
     const conflict = choice.conflicts.get(candidate);
-    const hint = this.#options.constraints.bounded(() => findCandidateHint(candidate, result, choice, reachable));
+    const hint = this.#options.constraints.bounded(() => findCandidateHint(candidate, result, choice, reachable), choice.budget);
     const refusal = conflict && { conflict, hint, unavailable: reachable.unavailable };
     return { resolution, rejected: this.#toRejected(await this.#planner.toRejected(choice, reachable, best, refusal), choice) };
   }

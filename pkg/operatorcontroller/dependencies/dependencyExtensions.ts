@@ -45,7 +45,8 @@ export class DependencyExtensions {
    */
   async carryOut(given: ClusterExtension, plan: KnownPlan, signal: AbortSignal): Promise<void> {
     const { client, events, extensions } = this.#options;
-    if (given.status?.dependencyPlan?.digest !== plan.status.digest) {
+    const known = given.status?.dependencyPlan;
+    if (known?.digest !== plan.status.digest) {
       const others = plan.status.members.map(({ bundle }) => goQuote(bundle.name));
       const why = plan.replaces === undefined ? "" : `, because the earlier plan is no longer possible: ${plan.replaces}`;
       const written = await replaceStatus(client, given, { ...given.status, dependencyPlan: plan.status });
@@ -60,14 +61,22 @@ export class DependencyExtensions {
     // In the reconciled extension, the namespace is set even if permission-manager chose it for the parent only.
     const parent = extensions.get(given.metadata.name) ?? given;
     for (const member of plan.status.members) {
-      const known = extensions.get(member.extension);
-      if (!known) await this.#create(parent, member, signal);
+      const found = extensions.get(member.extension);
+      if (!found) await this.#create(parent, member, signal);
       else {
-        await this.#keepFor(parent, known, signal);
-        await this.#selectCatalog(known, member, signal);
+        await this.#keepFor(parent, found, signal);
+        await this.#selectCatalog(found, member, signal);
       }
     }
     await this.#releaseAbandoned(parent, plan, signal);
+  }
+
+  /** Uninstalls the extensions that a failed plan has created, unless another extension needs them. */
+  async abandon(parent: ClusterExtension, plan: KnownPlan, signal: AbortSignal): Promise<void> {
+    const created = new Set(plan.status.members.filter((member) => member.created).map((member) => member.extension));
+    const released = await this.#options.dependents.listReleased(parent.metadata.name);
+    for (const one of this.#listDependencies(parent))
+      if (created.has(one.metadata.name)) await this.#releaseOne(parent, one, signal, released.has(one.metadata.name));
   }
 
   /** Lets an extension that was created as a dependency and has installed nothing select the catalog of its planned bundle. */

@@ -50,7 +50,7 @@ export function buildDependencyExtension(
   parent: ClusterExtension,
   { extension: name, packageName, catalog }: Pick<PlanMember, "extension" | "packageName" | "catalog">,
 ): ClusterExtension {
-  const { serviceAccount, dependencies, approval } = parent.spec;
+  const { serviceAccount, dependencies, approval, install, progressDeadlineMinutes } = parent.spec;
   const { template, unneeded } = dependencies ?? {};
   const namespace = template?.namespace ?? parent.spec.namespace;
   const account = template?.serviceAccount ?? serviceAccount;
@@ -70,6 +70,8 @@ export function buildDependencyExtension(
       },
       dependencies: { policy: "Install", ...(template ? { template } : {}), ...(unneeded ? { unneeded } : {}) },
       ...(approval ? { approval } : {}),
+      ...(install?.onFailure ? { install: { onFailure: install.onFailure } } : {}),
+      ...(progressDeadlineMinutes === undefined ? {} : { progressDeadlineMinutes }),
     },
   };
 }

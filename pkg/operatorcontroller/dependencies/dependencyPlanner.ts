@@ -5,6 +5,7 @@ import type { KeyedLock } from "../../async/keyedLock.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
 import { toProvider } from "../../resolve/constraint/parse.ts";
+import type { StepBudget } from "../../resolve/constraint/stepBudget.ts";
 import { type CatalogIndex, getBundleKey, type PackageLimit } from "../../resolve/dependencies/catalogIndex.ts";
 import {
   type DependencyConflict,
@@ -57,6 +58,8 @@ export interface PlanSubject {
   /** The catalogs to search for dependencies. */
   readonly catalogs: readonly ClusterCatalog[];
   readonly signal: AbortSignal;
+  /** Limits the CEL rules of all steps of the choice together. */
+  readonly budget: StepBudget;
 }
 
 /** A subject whose candidates have been compared with the installed bundles. */
@@ -211,7 +214,10 @@ export class DependencyPlanner {
       needs.set(candidate, hint.bundles);
       return undefined;
     };
-    const results = constraints.bounded(() => filtered.results.map((result) => filterByDependencies(result, filtered.query, check)));
+    const results = constraints.bounded(
+      () => filtered.results.map((result) => filterByDependencies(result, filtered.query, check)),
+      choice.budget,
+    );
     const resolution = chooseBest({ ...filtered, results });
     const best = findBestRejected(resolution, results);
     const rejected = best && (await this.toRejected({ ...choice, context }, reachable, best, refusals.get(best.candidate)));
@@ -276,9 +282,14 @@ export class DependencyPlanner {
   /** Reads the catalogs that may help to install one of the candidates. */
   async readIndex(subject: PlanSubject, context: InstallContext, candidates: readonly Candidate[]): Promise<ReachableIndex> {
     const { constraints, extensions, indexes } = this.#options;
-    const { catalogs, extension, filtered, signal } = subject;
+    const { budget, catalogs, extension, filtered, signal } = subject;
     const checked = candidates.map(({ bundle }) => ({ provider: toProvider(bundle), declared: constraints.read(bundle) }));
-    const reachable = await indexes.read(catalogs, { packageName: filtered.query.packageName, candidates: checked, context }, signal);
+    const reachable = await indexes.read(
+      catalogs,
+      { packageName: filtered.query.packageName, candidates: checked, context },
+      signal,
+      budget,
+    );
     const isInstalled = (name: string): boolean => context.peers.some((peer) => peer.extension === name);
     const others = extensions.list().filter(({ metadata: { name } }) => name !== extension.metadata.name && !isInstalled(name));
     return { ...reachable, index: { ...reachable.index, limits: computeLimits(others, catalogs, reachable.index) } };

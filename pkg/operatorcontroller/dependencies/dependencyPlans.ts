@@ -2,6 +2,7 @@ import { type ClusterExtension, isApproved } from "../../api/clusterExtension.ts
 import { findCondition } from "../../api/conditions.ts";
 import { ConditionType, LABEL_DEPENDENCY } from "../../api/constants.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { formatTime } from "../../golang/time.ts";
 import type { Gvk } from "../../resolve/constraint/constraint.ts";
 import type { InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
@@ -12,6 +13,11 @@ import { type KnownPlan, type PlanEntry, type PlanMember, readPlan } from "../st
 
 /** Maximum length of a message from another extension, in characters. */
 const MAX_MESSAGE = 300;
+/** Maximum length of the message about a failure, in characters. */
+const MAX_FAILURE = 1_000;
+/** Delay before a plan that was rolled back is carried out again. It doubles with every attempt, up to the maximum. */
+const FIRST_WAIT_MS = 10 * 60_000;
+const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
 /**
  * The stages in which the bundles of a wave are installed. No bundle enters a stage before all have completed the one before.
@@ -39,6 +45,8 @@ export class DependencyPlans {
   readonly #stages = new Map<string, WaveStage>();
   /** Why a plan must be made anew, by root. */
   readonly #rejections = new Map<string, string>();
+  /** Why a plan must be rolled back, by root. */
+  readonly #failures = new Map<string, string>();
   /** Why the last plan was dropped, by root. */
   readonly #dropped = new Map<string, string>();
 
@@ -76,6 +84,7 @@ export class DependencyPlans {
     for (const key of this.#stages.keys()) if (digest !== undefined && key.startsWith(`${digest} `)) this.#stages.delete(key);
     this.#plans.delete(root);
     this.#rejections.delete(root);
+    this.#failures.delete(root);
     this.#dropped.delete(root);
   }
 
@@ -124,9 +133,46 @@ export class DependencyPlans {
     return plan.root !== name && root.spec.approval !== "Manual" ? true : isApproved(root, plan.status.digest);
   }
 
-  /** Reports whether every bundle of a plan is installed. */
-  isComplete({ members }: KnownPlan): boolean {
-    return members.every((member) => this.#isInstalled(member));
+  /** Reports whether every bundle of a plan is installed and, if the plan would be rolled back after a failure, healthy. */
+  isComplete({ root, members }: KnownPlan): boolean {
+    const rollsBack = this.#options.extensions.get(root)?.spec.install?.onFailure === "Rollback";
+    return members.every((member) => this.#isInstalled(member) && (!rollsBack || this.#isHealthy(member)));
+  }
+
+  #isHealthy({ extension, bundle }: PlanMember): boolean {
+    const { conditions, install } = this.#options.extensions.get(extension)?.status ?? {};
+    return install?.bundle.name === bundle.name && findCondition(conditions, ConditionType.Available)?.status === "True";
+  }
+
+  /**
+   * Notes that an extension of a plan failed, and enqueues the root, which rolls the plan back.
+   * @returns false if the extension is in no plan
+   */
+  fail(extension: string, message: string): boolean {
+    const root = this.find(extension)?.root;
+    if (root === undefined) return false;
+    if (!this.#failures.has(root)) {
+      this.#failures.set(root, message);
+      this.#options.enqueue(root);
+    }
+    return true;
+  }
+
+  /** Returns why the plan of `root` must be rolled back; undefined if it must not. */
+  getFailure(root: string): string | undefined {
+    return this.#failures.get(root);
+  }
+
+  /** Notes that a plan was rolled back. */
+  recordFailure(root: string, { message, generation, at }: { message: string; generation: number; at: number }): void {
+    const plan = this.#plans.get(root);
+    if (!plan) return;
+    const attempts = (plan.status.failure?.attempts ?? 0) + 1;
+    const retryAt = formatTime(new Date(at + Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS)));
+    const failure = { message: truncate(message, MAX_FAILURE), attempts, generation, retryAt };
+    for (const key of this.#stages.keys()) if (key.startsWith(`${plan.status.digest} `)) this.#stages.delete(key);
+    this.#failures.delete(root);
+    this.#plans.set(root, { ...plan, status: { ...plan.status, failure } });
   }
 
   /**

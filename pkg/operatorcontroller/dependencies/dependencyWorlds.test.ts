@@ -13,6 +13,7 @@ import {
 import { type GeneratedWorld, generateWorlds, ROOT } from "../../../test/support/dependencyWorlds.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { StepBudget } from "../../resolve/constraint/stepBudget.ts";
 import { findHint, type ResolutionHint } from "../../resolve/dependencies/remedySearch.ts";
 import { buildProblem, toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
@@ -49,7 +50,7 @@ async function openWorld(world: DependencyWorld) {
     candidates: candidates.map((one) => ({ provider: one, declared: { constraints: one.constraints, faults: [] } })),
     context,
   };
-  const found = await reachable.read(catalogs, request, SIGNAL);
+  const found = await reachable.read(catalogs, request, SIGNAL, new StepBudget());
   expect(found.added.exceeded).toBeUndefined();
   return { candidates, context, reachable: found };
 }

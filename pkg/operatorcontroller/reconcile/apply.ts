@@ -3,7 +3,8 @@ import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import type { StepContext } from "../../controller/stepSequence.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
-import { isQuotaExceeded } from "../../kube/errors.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { isPassing, isQuotaExceeded } from "../../kube/errors.ts";
 import { getObjectKey, isCrd } from "../../release/identity.ts";
 import { sortForUninstall } from "../../release/plan.ts";
 import { findLastDeployed } from "../../release/record.ts";
@@ -108,8 +109,19 @@ async function applyContent(deps: RollbackServices, phase: Unpacked, content: Re
     releases.installed = bundle;
   } catch (err) {
     await removeAfterQuotaExceeded(deps, phase, context, err);
+    failPlan(deps, phase, err);
     if (!(await undoFailedUpgrade(deps, phase, context, err))) throw err;
   }
+}
+
+/** Lets the root roll back the plan of an extension whose objects were rejected while the bundles of its wave were being written. */
+function failPlan({ plans }: Pick<RollbackServices, "plans">, { extension, changes, plan }: Unpacked, err: unknown): void {
+  const { name } = extension.metadata;
+  const hasPartners = plan?.members.some(
+    ({ extension: other, wave }) => other !== name && wave === plan.members.find((one) => one.extension === name)?.wave,
+  );
+  if (changes.failed && hasPartners && !isPassing(err))
+    plans?.fail(name, `ClusterExtension ${goQuote(name)} failed: ${getErrorMessage(err)}`);
 }
 
 /** Reports configuration that has no effect on the objects. */

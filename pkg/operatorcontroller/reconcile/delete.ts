@@ -328,8 +328,7 @@ function stopAtUnreadable({ releases }: Deleting): void {
 async function uninstall(deps: DeletionServices, phase: Deleting, context: StepContext): Promise<readonly string[]> {
   const { extension, releases } = phase;
   deps.memory.record(extension, releases.history.current, { keep: true });
-  const { recorded } = deps.memory.of(extension);
-  if (recorded.length === 0) return [];
+  if (deps.memory.of(extension).recorded.length === 0) return [];
   const client = await clientOrReason(deps, phase, context);
   if (typeof client === "string") {
     const text = `the controller leaves the objects to the garbage collector and keeps CustomResourceDefinitions: ${client}`;
@@ -337,20 +336,33 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
     deps.events.record(extension, "Warning", "UninstalledByGarbageCollector", text);
     return [];
   }
-  const applier = new Applier(client, context.log, context.signal);
+  return removeExtensionObjects(deps, extension, client, context);
+}
+
+/**
+ * Deletes the recorded objects of an extension as far as possible without waiting, and records Events. @param client uses the extension's identity
+ * @returns the objects to wait for; empty when all objects that are not kept are deleted
+ */
+export async function removeExtensionObjects(
+  { events, memory }: Pick<Services, "events" | "memory">,
+  extension: Readonly<ClusterExtension>,
+  client: Client,
+  { log, signal }: StepContext,
+): Promise<readonly string[]> {
+  const applier = new Applier(client, log, signal);
   let progress: UninstallProgress;
   try {
-    progress = await new Uninstaller(client, applier, extension, context.signal).run(recorded, (text) => {
-      context.log.info({ dropped: text }, "conversion webhook removed");
-      deps.events.record(extension, "Normal", "ConversionDropped", text);
+    progress = await new Uninstaller(client, applier, extension, signal).run(memory.of(extension).recorded, (text) => {
+      log.info({ dropped: text }, "conversion webhook removed");
+      events.record(extension, "Normal", "ConversionDropped", text);
     });
   } finally {
     const done = selectChanges(applier.actions);
-    if (done.length > 0) deps.events.record(extension, "Normal", "Uninstalled", `objects of the extension: ${summarizeActions(done)}`);
+    if (done.length > 0) events.record(extension, "Normal", "Uninstalled", `objects of the extension: ${summarizeActions(done)}`);
   }
   for (const { text } of progress.kept) {
-    context.log.info({ kept: text }, "custom resource definition kept");
-    deps.events.record(extension, "Normal", "Kept", text);
+    log.info({ kept: text }, "custom resource definition kept");
+    events.record(extension, "Normal", "Kept", text);
   }
   return progress.waitingFor;
 }

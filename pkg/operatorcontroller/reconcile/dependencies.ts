@@ -7,19 +7,22 @@ import { truncateForCondition } from "../../resolve/wording.ts";
 import { requirePlanApproval } from "../apply/approval.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
 import { type Applied, isInstalled, keepsEarlierRelease, type ReconcileStep, type Unpacked } from "../state/phases.ts";
+import { type PlanFailureServices, rollBackFailedPlan } from "./planFailure.ts";
 import type { Services } from "./services.ts";
 
 /** Carries out the plan of an extension with policy Install, and waits for the bundles of earlier waves of the plan that contains the extension. */
-export function installDependencies({ created, plans }: Pick<Services, "created" | "plans">): ReconcileStep<Unpacked> {
+export function installDependencies(services: PlanFailureServices): ReconcileStep<Unpacked> {
+  const { created, plans } = services;
   return {
     name: "InstallDependencies",
-    async run(phase, { signal }) {
+    async run(phase, context) {
       const { extension, bundle, plan } = phase;
       const { name } = extension.metadata;
       if (!plan || keepsEarlierRelease(phase)) return phase;
       if (plan.root === name) {
+        await rollBackFailedPlan(services, phase, plan, context);
         requirePlanApproval(phase, plan);
-        await created.carryOut(extension, plan, signal);
+        await created.carryOut(extension, plan, context.signal);
       }
       const waiting = plans.listWaiting(name);
       if (waiting.length === 0) return phase;

@@ -3,6 +3,7 @@ import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import type { StepContext } from "../../controller/stepSequence.ts";
 import { getErrorMessage, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { formatTime } from "../../golang/time.ts";
 import { isPassing } from "../../kube/errors.ts";
 import { hasReadyNewPod, replacesPods } from "../../release/health/pods.ts";
@@ -84,6 +85,7 @@ export async function rollBackOverdue(deps: RollbackServices, phase: Phase, cont
   const { extension, report } = phase;
   const { overdue } = report;
   if (overdue === undefined || extension.spec.install?.onFailure !== "Rollback" || !hasClient(phase)) return false;
+  if (deps.plans?.fail(extension.metadata.name, `ClusterExtension ${goQuote(extension.metadata.name)} failed: ${overdue}`)) return false;
   const release = phase.changes.deployed ?? phase.releases.history.current[0];
   if (release?.status !== "deployed" || isRollback(release)) return false;
   try {
@@ -105,6 +107,25 @@ export async function rollBackOverdue(deps: RollbackServices, phase: Phase, cont
     report.overdue = `${overdue}; rollback failed, retrying: ${getErrorMessage(err)}`;
     return false;
   }
+}
+
+/**
+ * Restores the release before `release`, the newest one, because the plan that contains it failed.
+ * @returns whether there is an earlier release to restore
+ */
+export async function rollBackToPrevious(
+  deps: RollbackServices,
+  phase: ActingPhase,
+  release: ReleaseRecord,
+  message: string,
+  context: StepContext,
+): Promise<boolean> {
+  const deployed = findLastDeployed(phase.releases.history.current);
+  const target = deployed === release ? await findPreviousRelease(deps, phase, release, context.signal) : deployed;
+  if (!target || isRollback(release)) return false;
+  const attempt = describeAttempt(deps, phase, release, { reason: "ProgressDeadlineExceeded", message, before: target.rolledBack });
+  await applyRollback(deps, phase, context, { target, objects: computeRollbackObjects(target.objects, release.objects), attempt });
+  return true;
 }
 
 /** Continues an incomplete rollback. */

@@ -39,9 +39,9 @@ export interface Services extends ApplyServices {
   /** Chooses bundles whose dependencies are satisfied. */
   choice: Pick<DependencyChoice, "choose" | "findConflict">;
   /** The ClusterExtensions that `spec.dependencies.policy: Install` creates. */
-  created: Pick<DependencyExtensions, "carryOut" | "release" | "releaseUnneeded">;
+  created: Pick<DependencyExtensions, "abandon" | "carryOut" | "release" | "releaseUnneeded">;
   /** The plans in progress. */
-  plans: Pick<DependencyPlans, "hasReached" | "isApproved" | "isProvidedByPartner" | "listPartners" | "listWaiting" | "reach">;
+  plans: DependencyPlans;
   /** Lists the extensions that depend on another extension. */
   dependents: Pick<Dependents, "of">;
   /** The APIs that the cluster serves. */

@@ -1,38 +1,47 @@
-import { celList, celMap } from "@bufbuild/cel";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
+import { type CelVerdict, judgeRule } from "../../../test/support/celVerdict.ts";
 import type { Property } from "../../fbc/types.ts";
 import { keepNumberTokens } from "../../golang/json.ts";
+import { StepBudget } from "../constraint/stepBudget.ts";
 import { CelRules } from "./celRules.ts";
-import { computeComparisonCost, computeDeepCost, estimatePatternSize } from "./metering.ts";
+import { estimatePatternSize } from "./functions.ts";
+import { Failure } from "./values.ts";
 
 interface RuleCase extends CaseHead {
   properties?: Property[];
-  rules: { rule: string; holds?: boolean; failure?: string; fault?: string }[];
+  /** A rule has the properties of its case, unless it has its own. */
+  rules: { rule: string; properties?: Property[]; holds?: boolean; failure?: string; fault?: string; verdict?: CelVerdict }[];
 }
 
 const MOST = 50_000;
 
 describe.for(loadCases<RuleCase>("cel"))("$name", ({ properties = [], rules }) => {
-  test.for(rules)("$rule", ({ rule, holds, failure, fault }) => {
+  test.for(rules)("$rule", ({ rule, properties: own = properties, holds, failure, fault, verdict }) => {
     const cel = new CelRules();
-    if (fault !== undefined) {
-      expect(() => cel.compile(rule)).toThrow(`cannot compile the CEL rule: ${fault}`);
+    if (verdict !== undefined) {
+      expect(judgeRule(cel, rule, own)).toBe(verdict);
       return;
     }
-    const { steps, ...got } = cel.compiled(rule).evaluate(properties);
+    if (fault !== undefined) {
+      expect(() => cel.compile(rule, "b.v1")).toThrow(`cannot compile the CEL rule: ${fault}`);
+      return;
+    }
+    const { steps, ...got } = cel.compiled(rule).evaluate(own);
     expect(got).toEqual(failure === undefined ? { holds } : { holds, failure });
     expect(steps).toBeLessThan(1_000);
-    expect(cel.compile(rule)(properties)).toBe(holds);
+    expect(cel.compile(rule, "b.v1")(own)).toBe(holds);
   });
 });
+
+/** Nests `seed` in `form` repeatedly, in place of `#`. */
+function repeated(times: number, form: string, seed: string): string {
+  return Array.from({ length: times }).reduce<string>((text) => form.replace("#", text), seed);
+}
 
 describe("rules that would take too long are stopped", () => {
   const many = Array.from({ length: 1_000 }, (_, i) => ({ type: `t${i}`, value: { a: i, text: "ab".repeat(500), list: [1, 2, 3] } }));
   const tooMuch = { holds: false, steps: MOST + 1, failure: "the rule exceeds its step limit" };
-  /** Nests `seed` in `form` repeatedly, in place of `#`. */
-  const repeated = (times: number, form: string, seed: string): string =>
-    Array.from({ length: times }).reduce<string>((text) => form.replace("#", text), seed);
 
   test.for([
     ["each property with each other", "properties.exists(p, properties.exists(q, p.type == q.value))"],
@@ -41,10 +50,10 @@ describe("rules that would take too long are stopped", () => {
     ["many loops after each other", Array.from({ length: 20 }, () => "properties.exists(p, p.type == 'x')").join(" || ")],
     ["a text that doubles", `${repeated(18, "[#].map(a, a + a)[0]", '"xxxxxxxxxxxxxxxx"')} == "y"`],
     ["bytes that double", `${repeated(18, "[#].map(a, a + a)[0]", 'b"xxxxxxxxxxxxxxxx"')} == b"y"`],
-    ["a list that doubles", `${repeated(18, "[#].map(a, a + a)[0]", "properties")}.exists(z, z == 1)`],
+    ["a list that doubles", `${repeated(18, "[#].map(a, a + a)[0]", "properties")}.exists(z, z == {})`],
     ["comparing a list of lists that doubles", `[${repeated(18, "[#].map(a, [a, a])[0]", "1")}].exists(z, z == z)`],
     ["comparing a map of maps that doubles", `[${repeated(18, '[#].map(a, {"a": a, "b": a})[0]', "1")}].exists(z, z == z)`],
-    ["searching a list of lists that doubles", `[1, 2] in ${repeated(18, "[#].map(a, [a, a])[0]", "[1]")}`],
+    ["searching a list of lists that doubles", `[${repeated(18, "[#].map(a, [a, a])[0]", "[1]")}].exists(z, z in [z])`],
     ["comparing a string with many", "properties.exists(p, properties.filter(q, q.value.text == p.value.text).size() == 7)"],
     ["searching a string", "properties.exists(p, (p.value.text + p.value.text).contains(p.value.text + 'x'))"],
     ["a regular expression with many states", 'properties.exists(p, p.value.text.matches("(a|b)*a(a|b){20}c"))'],
@@ -53,6 +62,10 @@ describe("rules that would take too long are stopped", () => {
     [
       "joining each list with each list",
       "properties.map(p, p.value.list).exists(l, properties.map(p, p.value.list).exists(m, l == m + m))",
+    ],
+    [
+      "searching a map for a long key",
+      `[${repeated(14, "[#].map(a, a + a)[0]", '"xxxxxxxxxxxxxxxx"')}].exists(a, properties.exists(p, a in {"y": 1}))`,
     ],
     ["counting a long string", "properties.all(p, p.value.text.size() == 1000)"],
   ] as [string, string][])("CelRules stops %s at the step limit", ([, rule]) => {
@@ -63,7 +76,7 @@ describe("rules that would take too long are stopped", () => {
     [
       "a 1000-character string as a number",
       `properties.exists(p, int(p.value.text) == 4)`,
-      "cannot convert a string of 1000 characters to a number: maximum 64",
+      "cannot convert a string of 1000 characters to int: maximum 64",
     ],
     [
       "a 1000-character string as a version",
@@ -75,19 +88,29 @@ describe("rules that would take too long are stopped", () => {
       "properties.exists(p, p.type.matches(p.value.text))",
       "the regular expression is longer than 256 characters",
     ],
+    [
+      "a regular expression with many repetitions",
+      "'a'.matches('((a{30}){30}){30}')",
+      "the expanded regular expression exceeds the limit of 2000 instructions",
+    ],
+    [
+      "a regular expression with a repeated Unicode class",
+      String.raw`'a'.matches('\\pL{100}')`,
+      "the expanded regular expression exceeds the limit of 2000 instructions",
+    ],
   ] as [string, string, string][])("CelRules rejects %s", ([, rule, failure]) => {
     expect(new CelRules().compiled(rule).evaluate(many)).toMatchObject({ holds: false, failure });
   });
 
   test("CelRules evaluates later rules when earlier rules are rejected", () => {
     const cel = new CelRules();
-    expect(cel.compile("properties.all(p, properties.all(q, true))")(many)).toBe(false);
-    expect(cel.compiled("properties.exists(p, p.type == 't5' && p.value.a == 5)").evaluate(many)).toEqual({ holds: true, steps: 18_005 });
+    expect(cel.compile("properties.all(p, properties.all(q, true))", "b.v1")(many)).toBe(false);
+    expect(cel.compiled("properties.exists(p, p.type == 't5' && p.value.a == 5)").evaluate(many)).toEqual({ holds: true, steps: 1_074 });
   });
 
-  test("CelRules returns false when the properties are too large", () => {
-    const rule = new CelRules().compiled("true");
-    const failure = "the bundle's properties exceed the limits for CEL rules: 100000 values, 100 levels";
+  test("CelRules returns false when a property that the rule reads is too large", () => {
+    const rule = new CelRules().compiled("properties[0].value != null");
+    const failure = "a property exceeds the limits for CEL rules: 100000 values, 100 levels";
     let deep: unknown = 1;
     for (let i = 0; i < 5_000; i++) deep = [deep];
     expect(rule.evaluate([{ type: "t", value: deep }])).toMatchObject({ holds: false, failure });
@@ -97,41 +120,23 @@ describe("rules that would take too long are stopped", () => {
 
 describe("CelRules rejects rules that are too large", () => {
   test.for([
+    [`${repeated(20, "[#].map(a, {a: a})[0]", "1")} == 1`.replaceAll(" ", ""), "the types of its expressions are too complex"],
     ["true".padEnd(1_025), "the CEL rule is too long: 1025 characters, maximum 1024"],
     [`${"(".repeat(65)}true${")".repeat(65)}`, "brackets are nested deeper than 64 levels"],
     [`[${Array.from({ length: 500 }, () => "1").join(",")}] == []`, "the rule consists of more than 500 expressions"],
     [`${"1 + ".repeat(100)}1 == 1`, "expressions are nested deeper than 64 levels"],
-    [`properties${".a".repeat(80)} == 1`, "expressions are nested deeper than 64 levels"],
+    [`properties[0].value${".a".repeat(80)} == 1`, "expressions are nested deeper than 64 levels"],
     [
       "properties.all(p, properties.all(q, properties.all(r, properties.all(s, true))))",
       "loops over lists are nested deeper than 3 levels",
     ],
-    ["'a'.matches('((a{30}){30}){30}')", "the expanded regular expression exceeds the limit of 2000 instructions"],
-    [String.raw`'a'.matches('\\pL{100}')`, "the expanded regular expression exceeds the limit of 2000 instructions"],
-    [`'a'.matches('${"a".repeat(257)}')`, "the regular expression is longer than 256 characters"],
   ] as [string, string][])("$0: $1", ([rule, reason]) => {
-    expect(() => new CelRules().compile(rule)).toThrow(reason);
+    expect(() => new CelRules().compile(rule, "b.v1")).toThrow(reason);
   });
 });
 
-test("computeComparisonCost returns the size of the smaller value, and stops at its limit", () => {
-  const large = celList(Array.from({ length: 10_000 }, (_, i) => i));
-  const text = "x".repeat(6_400);
-  expect(computeComparisonCost(large, celList([1, 2]), 50_000)).toBe(1);
-  expect(computeComparisonCost(large, celMap(new Map()), 50_000)).toBe(1);
-  expect(computeComparisonCost(celList([large, large]), celList([1, 2]), 50_000)).toBe(3);
-  expect(computeComparisonCost(large, large, 50_000)).toBe(10_001);
-  expect(computeComparisonCost(large, large, 10)).toBe(11);
-  expect([computeComparisonCost(text, "y", 50), computeComparisonCost(text, text, 50), computeComparisonCost(1, large, 50)]).toEqual([
-    1 / 64,
-    100,
-    0,
-  ]);
-  expect(computeDeepCost(celList([large, text, null]), 50_000)).toBe(10_104);
-  expect(computeDeepCost(celList([large, large]), 20)).toBe(21);
-});
-
-test("estimatePatternSize counts expanded repetitions of a regular expression", () => {
+test("estimatePatternSize counts expanded repetitions of a regular expression, and fails when there are too many", () => {
+  expect(estimatePatternSize("a{2001}")).toBeInstanceOf(Failure);
   expect(["abc", "a{3}", "(a{2,5}b{3}){2}", "a{0}", "\\pL"].map(estimatePatternSize)).toEqual([3, 12, 450, 4, 150]);
 });
 
@@ -140,10 +145,10 @@ test("CelRules compiles a rule once and caches its result for the same propertie
   const rule = cel.compiled("properties.size() == 1");
   expect(cel.compiled("properties.size() == 1")).toBe(rule);
   const properties: Property[] = [{ type: "a", value: 1 }];
-  expect(rule.holds(properties)).toBe(true);
+  expect(rule.evaluateOnce(properties)).toMatchObject({ holds: true });
   properties.push({ type: "b", value: 1 });
-  expect(rule.holds(properties)).toBe(true);
-  expect(rule.holds([...properties])).toBe(false);
+  expect(rule.evaluateOnce(properties)).toMatchObject({ holds: true });
+  expect(rule.evaluateOnce([...properties])).toMatchObject({ holds: false });
 });
 
 test("CelRules removes the least recently used rule when more than 256 rules are cached", () => {
@@ -159,6 +164,19 @@ test("CelRules removes the least recently used rule when more than 256 rules are
 test("CelRules evaluates a number whose original text is preserved as a number", () => {
   const text = '{"properties": [{"type": "olm.maxOpenShiftVersion", "value": 4.10}]}';
   const { properties } = keepNumberTokens(JSON.parse(text), text) as { properties: Property[] };
-  expect(new CelRules().compile("properties[0].value == 4.1")(properties)).toBe(true);
-  expect(new CelRules().compile("properties[0].value == 7")([{ type: "a", value: 7n }])).toBe(true);
+  expect(new CelRules().compile("properties[0].value == 4.1", "b.v1")(properties)).toBe(true);
+  expect(new CelRules().compile("properties[0].value == 7", "b.v1")([{ type: "a", value: 7n }])).toBe(true);
+});
+
+test("CelRules charges the same steps when a result is known, and nothing outside of charged work", () => {
+  const cel = new CelRules();
+  const holds = cel.compile("properties.exists(p, p.type == 'a')", "b.v1");
+  const properties: Property[] = [{ type: "a", value: 1 }];
+  expect(holds(properties)).toBe(true);
+  const spent = [new StepBudget(), new StepBudget()].map((budget) => {
+    expect(cel.charge(budget, () => holds(properties))).toBe(true);
+    return budget.spent;
+  });
+  expect(spent[0]).toBeGreaterThan(0);
+  expect(spent[1]).toBe(spent[0]);
 });

@@ -14,6 +14,7 @@ import { CelRules } from "../cel/celRules.ts";
 import { type BundleConstraint, type Gvk, type Provider, usesCel } from "./constraint.ts";
 import { describeConstraint as described, findUnmet, formatUnmetConstraint, isSatisfied } from "./evaluate.ts";
 import { formatError, getGvkKey, parseConstraints, toProvider } from "./parse.ts";
+import { MAX_RESOLUTION_STEPS, StepBudget } from "./stepBudget.ts";
 
 interface StatedBundle {
   package: string;
@@ -100,7 +101,27 @@ test("parseConstraints parses the examples in the documentation", () => {
   expect(read.map(({ constraints }) => constraints.length)).toEqual([2, 1, 1]);
 });
 
+/** Rules in the style of the documentation of OLM v0. */
+const REALISTIC = [
+  'properties.exists(p, p.type == "certified") && properties.exists(p, p.type == "stable")',
+  'properties.exists(p, p.type == "olm.gvk" && p.value.kind == "EtcdCluster") && properties.exists(p, p.type == "olm.package" && semver_compare(p.value.version, "3.1.0") > 0)',
+  'properties.exists(p, p.type == "olm.package" && p.value.packageName.matches("^etcd") && semver_compare(p.value.version, "3.1.0") > 0)',
+];
+
 describeWithData("real catalogs", (data) => {
+  test("realistic rules on all bundles of a catalog take less than a tenth of the limit of a resolution", { timeout: 60_000 }, async () => {
+    const root = join(data, "fbc/community-v4.19");
+    const rules = REALISTIC.map((rule) => cel.compile(rule, "red.v1.0.0"));
+    const budget = new StepBudget();
+    for (const file of globSync("**/*.{json,yaml,yml}", { cwd: root })) {
+      const metas = await Array.fromAsync(decodeMetas([readFileSync(join(root, file))], file));
+      const bundles = [...groupByPackage(metas).values()].flatMap((content) => content.bundles);
+      cel.charge(budget, () => bundles.forEach(({ properties }) => rules.forEach((holds) => holds(properties))));
+    }
+    expect(budget.spent).toBeGreaterThan(100_000);
+    expect(budget.spent).toBeLessThan(MAX_RESOLUTION_STEPS / 10);
+  });
+
   test("parseConstraints parses all constraints of real bundles, and every required API is well-formed", { timeout: 60_000 }, async () => {
     const root = join(data, "fbc/community-v4.19");
     let [constraints, apis] = [0, 0];

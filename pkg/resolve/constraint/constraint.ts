@@ -2,6 +2,7 @@ import type { Property } from "../../fbc/types.ts";
 import { foldKey } from "../../golang/members.ts";
 import type { Range } from "../../version/blang.ts";
 import type { VersionRelease } from "../../version/version.ts";
+import type { StepBudget } from "./stepBudget.ts";
 
 /** An API that bundles provide or require. */
 export interface Gvk {
@@ -61,7 +62,10 @@ export interface Provider {
   readonly properties: readonly Property[];
 }
 
-/** Reports whether a rule is true for the properties of one bundle. False if the rule fails or exceeds its step limit. */
+/**
+ * Reports whether a rule is true for the properties of one bundle, which must not change. False if the rule fails or exceeds its step limit.
+ * @throws StepLimitError if the budget of the resolution is spent, see `CelCompiler.charge`
+ */
 export type CelRule = (properties: readonly Property[]) => boolean;
 
 /**
@@ -69,12 +73,16 @@ export type CelRule = (properties: readonly Property[]) => boolean;
  * if the programs are not bundled) and a tenth of a second, and few catalogs have rules. Callers load it if `usesCel` is true.
  */
 export interface CelCompiler {
-  /** @throws Error if the text is not a valid rule or exceeds a limit; the message is for the catalog's author */
-  compile(rule: string): CelRule;
-  /** Sets the number of steps that all further evaluations may take in total. A million steps take about a second. Cached results take none. */
-  grant(steps: number): void;
-  /** True if the steps granted last did not suffice. Rules that were not evaluated for that reason count as false. */
-  readonly wasRefused: boolean;
+  /**
+   * @param bundle the bundle that declares the rule
+   * @throws Error if the text is not a valid rule or exceeds a limit; the message is for the catalog's author
+   */
+  compile(rule: string, bundle: string): CelRule;
+  /**
+   * Runs synchronous work, and charges the rules that it evaluates to `budget`. Rules evaluated outside of such work are not limited in total.
+   * @throws StepLimitError if the budget is spent
+   */
+  charge<T>(budget: StepBudget, work: () => T): T;
 }
 
 /** Reports whether the properties may contain a CEL rule. May be true although they contain none. */

@@ -170,11 +170,13 @@ const MAX_RULES = 16;
  */
 class ConstraintReader {
   readonly #cel: Pick<CelCompiler, "compile">;
+  readonly #bundle: string;
   #count = 0;
   #rules = 0;
 
-  constructor(cel: Pick<CelCompiler, "compile">) {
+  constructor(cel: Pick<CelCompiler, "compile">, bundle: string) {
     this.#cel = cel;
+    this.#bundle = bundle;
   }
 
   /**
@@ -218,7 +220,7 @@ class ConstraintReader {
     if (rule.trim() === "") throw new ConstraintError(at, "must be set");
     if (++this.#rules > MAX_RULES) throw new ConstraintError(at, `the bundle declares more than ${MAX_RULES} CEL rules`);
     try {
-      return { kind: "cel", rule, holds: this.#cel.compile(rule) };
+      return { kind: "cel", rule, holds: this.#cel.compile(rule, this.#bundle) };
     } catch (err) {
       throw new ConstraintError(at, getErrorMessage(err), { cause: err });
     }
@@ -271,7 +273,7 @@ export function parseConstraints(
   bundle: { readonly name: string; readonly properties: readonly Property[] },
   cel: Pick<CelCompiler, "compile">,
 ): DeclaredConstraints {
-  const reader = new ConstraintReader(cel);
+  const reader = new ConstraintReader(cel, bundle.name);
   const constraints: BundleConstraint[] = [];
   const faults: ConstraintFault[] = [];
   for (const [property, { type, value }] of bundle.properties.entries()) {

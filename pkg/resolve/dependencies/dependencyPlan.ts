@@ -1,5 +1,5 @@
 import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.ts";
-import { describeConstraint, isSatisfied, meets } from "../constraint/evaluate.ts";
+import { describeConstraint, formatGvk, isSatisfied, meets } from "../constraint/evaluate.ts";
 import { getGvkKey } from "../constraint/parse.ts";
 
 /** A bundle with its constraints: installed, or part of a plan. */
@@ -103,17 +103,20 @@ function findUnmetAfter(stage: Stage, added: readonly PlanBundle[]): BundleConst
   ];
 }
 
-/** Returns two bundles that provide the same API, at least one of them of `added`; undefined if there are none. */
-function findSharedApi(
-  all: readonly PlanBundle[],
-  added: readonly PlanBundle[],
-): { api: string; bundles: [PlanBundle, PlanBundle] } | undefined {
+/** Returns an API that two bundles provide, at least one of them of `added`; undefined if there is none. */
+function findSharedApi(all: readonly PlanBundle[], added: readonly PlanBundle[]): SharedApi | undefined {
   for (const bundle of added)
-    for (const api of bundle.apis.map(getGvkKey)) {
-      const other = all.find((one) => one !== bundle && one.apis.some((gvk) => getGvkKey(gvk) === api));
-      if (other) return { api, bundles: [bundle, other] };
+    for (const gvk of bundle.apis) {
+      const key = getGvkKey(gvk);
+      const other = all.find((one) => one !== bundle && one.apis.some((api) => getGvkKey(api) === key));
+      if (other) return { gvk, bundles: [bundle, other] };
     }
   return undefined;
+}
+
+interface SharedApi {
+  readonly gvk: Gvk;
+  readonly bundles: readonly [PlanBundle, PlanBundle];
 }
 
 /**
@@ -129,7 +132,7 @@ export function findPlanFault(world: PlanWorld): string | undefined {
     return `${bundle?.name ?? ""} requires ${describeConstraint(unmet)}`;
   }
   const shared = findSharedApi(all, planned);
-  return shared && `${shared.bundles[0].name} and ${shared.bundles[1].name} provide the same API ${shared.api}`;
+  return shared && `${shared.bundles[0].name} and ${shared.bundles[1].name} provide the same API ${formatGvk(shared.gvk)}`;
 }
 
 function toStage({ installed, replaced, served }: PlanWorld): Stage {

@@ -1,0 +1,80 @@
+import { Reason } from "../../api/constants.ts";
+import { newProblem } from "../../api/problems.ts";
+import type { StepContext } from "../../controller/stepSequence.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { readInstalledBundle } from "../../release/installedBundle.ts";
+import { findLastDeployed } from "../../release/record.ts";
+import { truncateForCondition } from "../../resolve/wording.ts";
+import { newReleaseHistory } from "../releases/releaseStore.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
+import type { KnownPlan } from "../state/knownPlan.ts";
+import { formatFirst } from "../state/objectActions.ts";
+import type { Unpacked } from "../state/phases.ts";
+import { removeExtensionObjects } from "./delete.ts";
+import { type RollbackServices, rollBackToPrevious } from "./rollback.ts";
+import type { Services } from "./services.ts";
+
+/** Dependencies of the rollback of a plan. */
+export type PlanFailureServices = RollbackServices & Pick<Services, "created" | "plans" | "requeueAfter">;
+
+/** Delay in milliseconds before the controller checks again whether objects are deleted. */
+const DELETION_POLL_MS = 1_000;
+
+/**
+ * Rolls back a plan after one of its extensions failed: uninstalls the extensions that the plan has created, and restores the previous release of the
+ * root, or removes its objects if there is none. Then waits until the next attempt, a change of the spec, or another plan.
+ * @throws WaitingError Retrying while the plan is rolled back or waits for the next attempt
+ */
+export async function rollBackFailedPlan(deps: PlanFailureServices, phase: Unpacked, plan: KnownPlan, context: StepContext): Promise<void> {
+  const { extension, report } = phase;
+  const { name, generation = 0 } = extension.metadata;
+  const message = deps.plans.getFailure(name);
+  if (message !== undefined) {
+    await deps.created.abandon(extension, plan, context.signal);
+    const waitingFor = await undo(deps, phase, plan, message, context);
+    if (waitingFor.length > 0) {
+      const text = `rolling back the plan because ${message}: waiting for ${formatFirst(waitingFor)} to be deleted`;
+      throw new WaitingError(Reason.Retrying, text, { isOver: () => Promise.resolve(true), everyMs: DELETION_POLL_MS });
+    }
+    deps.plans.recordFailure(name, { message, generation, at: deps.now() });
+    deps.events.record(extension, "Warning", "DependencyPlanFailed", `bundles were removed because ${message}`);
+  }
+  const { status } = deps.plans.of(name) ?? plan;
+  report.dependencyPlan = { kind: "plan", plan: status };
+  const left = status.failure && status.failure.generation === generation ? Date.parse(status.failure.retryAt) - deps.now() : 0;
+  if (!status.failure || left <= 0) return;
+  deps.requeueAfter(name, left);
+  const text = truncateForCondition(
+    `the plan to install bundle ${goQuote(status.bundle.name)} was rolled back because ${status.failure.message}; the controller retries after ${status.failure.retryAt}, or as soon as the spec or a bundle changes`,
+    name,
+  );
+  const problems = [newProblem("RolledBack", { message: text })];
+  throw new WaitingError(Reason.Retrying, text, { isOver: () => Promise.resolve(false), problems });
+}
+
+/** Undoes what the root has installed for a plan. @returns the objects to wait for */
+async function undo(
+  deps: PlanFailureServices,
+  phase: Unpacked,
+  { status }: KnownPlan,
+  message: string,
+  context: StepContext,
+): Promise<readonly string[]> {
+  const { extension, releases, client } = phase;
+  const [latest] = releases.history.current;
+  if (!latest || readInstalledBundle(latest).name !== status.bundle.name) return [];
+  if (await rollBackToPrevious(deps, phase, latest, message, context)) return [];
+  if (latest.status === "deployed" || findLastDeployed(releases.history.current) === undefined) {
+    deps.watches?.forget(extension.metadata.name);
+    deps.memory.record(extension, releases.history.current, { keep: true });
+    const waitingFor = await removeExtensionObjects(deps, extension, client, context);
+    if (waitingFor.length > 0) return waitingFor;
+    const { current, older, unfinished } = releases.history;
+    for (const version of [...[...current, ...older].map((release) => release.version), ...unfinished])
+      await deps.releases.remove(extension.metadata.name, version, { signal: context.signal });
+    releases.history = newReleaseHistory();
+    releases.installed = undefined;
+    releases.active = [];
+  }
+  return [];
+}
