@@ -1,4 +1,4 @@
-import { findShortage, type Slot } from "./shortage.ts";
+import { type CountingRules, findShortage, type Slot } from "./shortage.ts";
 import { type Antecedent, type Clause, getVariable, isPositive, type Literal, negate, Propagation, Trail } from "./trail.ts";
 
 /** Yields the true literals that together made `implied` true. */
@@ -85,6 +85,12 @@ const SCAN = 2;
 const LEARNED = 4_000;
 /** Number of conflicts before demands are counted; doubles each time that no shortage is found. */
 const CONFLICTS_BEFORE_COUNT = 8;
+/** How demands are counted, one after the other until a shortage is found. */
+const RULES: readonly CountingRules[] = [
+  { falseOptions: "possible", openOptions: "possible" },
+  { falseOptions: "decided", openOptions: "possible" },
+  { falseOptions: "possible", openOptions: "excluded" },
+];
 
 /**
  * A SAT solver (conflict-driven clause learning) for repeated searches under changing assumptions. A variable is true only if an assumption, a
@@ -98,6 +104,8 @@ export class Search {
   /** Adds the meaning of a variable with `addClause`, `addOptions` and the like; called once for each variable that becomes true. */
   readonly #explained: boolean[] = [];
   readonly #meaning: (() => void)[] = [];
+  /** By variable: true if its meaning is a definition. */
+  readonly #isDefinition: boolean[] = [];
   /** By variable: if the variable is true, at least one of these literals must be true. Best literal first. */
   readonly #options: (Literal[] | undefined)[] = [];
   /** By variable: the groups that contain it. */
@@ -145,6 +153,13 @@ export class Search {
     this.#propagation.grow();
     if (meaning) this.#meaning[variable] = meaning;
     return variable * 2;
+  }
+
+  /** Like `newVariable`, for a meaning that only defines the variable by others, so that it may be added before the variable is true. */
+  newDefinition(meaning: () => void): Literal {
+    const literal = this.newVariable(meaning);
+    this.#isDefinition[getVariable(literal)] = true;
+    return literal;
   }
 
   /** Adds a constraint: at most one of the literals is true. All must be positive and new. */
@@ -223,10 +238,14 @@ export class Search {
       else if (!this.#explain()) {
         const assumption = this.#nextAssumption();
         if (assumption !== undefined && this.#trail.isFalse(assumption)) return this.#behind(assumption);
-        const shortage = assumption === undefined ? this.#findShortage() : undefined;
-        if (shortage) {
-          this.#learn({ literals: shortage, dropped: true });
-          continue;
+        if (assumption === undefined && this.#conflicts >= this.#nextCount) {
+          if (this.#defineOptions()) continue;
+          const shortage = this.#findShortage();
+          if (shortage) {
+            if (shortage.every((literal) => this.#trail.isFalse(literal))) this.#learn({ literals: shortage, dropped: true });
+            else this.addClause(shortage);
+            continue;
+          }
         }
         const decision = assumption ?? this.#wantedOption();
         if (decision === undefined) return undefined;
@@ -236,21 +255,45 @@ export class Search {
     }
   }
 
-  /** After some conflicts, counts whether all demands can be met. @returns a clause whose literals are all false */
+  /** Adds the definitions of options that belong to no group, so that their own options can be counted. @returns whether there were any */
+  #defineOptions(): boolean {
+    const added = new Set<number>();
+    for (const literal of this.#trail.literals) {
+      const options = isPositive(literal) ? (this.#options[getVariable(literal)] ?? []) : [];
+      this.#spent += options.length >> SCAN;
+      for (const option of options) {
+        const variable = getVariable(option);
+        if (isPositive(option) && this.#isDefinition[variable] === true && this.#explained[variable] !== true) added.add(variable);
+      }
+    }
+    for (const variable of added) {
+      this.#explained[variable] = true;
+      this.#meaning[variable]?.();
+    }
+    return added.size > 0;
+  }
+
+  /** Returns the options of an option that belongs to no group. */
+  #expand(option: Literal): readonly Literal[] {
+    const variable = getVariable(option);
+    const options = isPositive(option) && this.#slots[variable] === undefined ? this.#options[variable] : undefined;
+    return options ? options.flatMap((other) => this.#expand(other)) : [option];
+  }
+
+  /** Counts whether all demands can be met. @returns a clause with at most one literal that is not false; undefined if there is no shortage */
   #findShortage(): Literal[] | undefined {
-    if (this.#conflicts < this.#nextCount) return undefined;
     const trail = this.#trail;
     const demands = trail.literals.flatMap((literal) => {
       const options = isPositive(literal) ? this.#options[getVariable(literal)] : undefined;
-      return options ? [{ literal, options }] : [];
+      return options ? [{ literal, options: options.flatMap((option) => this.#expand(option)) }] : [];
     });
     this.#spent += trail.literals.length >> SCAN;
     const slotsOf = (option: Literal): readonly Slot[] => this.#slots[getVariable(option)] ?? [];
     const spend = (steps: number): void => this.spend(steps);
     // A shortage that does not depend on decisions excludes more.
-    const found =
-      findShortage(demands, slotsOf, trail, () => true, spend) ??
-      findShortage(demands, slotsOf, trail, (option) => !trail.isFalse(option), spend);
+    const found = RULES.values()
+      .map((rules) => findShortage(demands, slotsOf, trail, rules, spend))
+      .find((clause) => clause !== undefined && clause.filter((literal) => !trail.isFalse(literal)).length <= 1);
     this.#countInterval = found ? CONFLICTS_BEFORE_COUNT : this.#countInterval * 2;
     this.#nextCount = this.#conflicts + (found ? 0 : this.#countInterval);
     return found;
