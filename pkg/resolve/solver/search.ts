@@ -1,73 +1,6 @@
+import { findDecisions, learnClause } from "./learning.ts";
 import { type CountingRules, findShortage, type Slot } from "./shortage.ts";
-import { type Antecedent, type Clause, getVariable, isPositive, type Literal, negate, Propagation, Trail } from "./trail.ts";
-
-/** Yields the true literals that together made `implied` true. */
-function* listCauses(implied: Literal, reason: Antecedent): Generator<Literal> {
-  if (typeof reason === "number") yield reason;
-  else for (const literal of reason.literals) if (literal !== implied) yield negate(literal);
-}
-
-/**
- * Derives a clause from a conflict at the current level. Its first literal was assigned at that level, its second at the latest of the earlier
- * levels. The clause follows from all clauses. After backtracking to the level of the second literal, it makes the first one true.
- * @param conflict a clause whose literals are all false, at least two of them at the current level
- */
-function learnClause(conflict: Clause, trail: Trail): Literal[] {
-  const seen = new Set<number>();
-  const earlier: Literal[] = [];
-  let open = 0;
-  const note = (cause: Literal): void => {
-    const variable = getVariable(cause);
-    const level = trail.levelOf(cause);
-    if (level === 0 || seen.has(variable)) return;
-    seen.add(variable);
-    if (level === trail.level) open++;
-    else earlier.push(negate(cause));
-  };
-  for (const literal of conflict.literals) note(negate(literal));
-  for (let index = trail.literals.length - 1; ; index--) {
-    const literal = trail.literals[index];
-    if (literal === undefined) throw new Error("the conflict is not of the current level");
-    if (trail.levelOf(literal) !== trail.level || !seen.has(getVariable(literal))) continue;
-    const reason = trail.reasonOf(literal);
-    if (--open === 0 || reason === undefined) return ordered(negate(literal), shortened(earlier, seen, trail), trail);
-    for (const cause of listCauses(literal, reason)) note(cause);
-  }
-}
-
-/** Removes literals that follow from other literals in the list. */
-function shortened(literals: readonly Literal[], seen: ReadonlySet<number>, trail: Trail): Literal[] {
-  return literals.filter((literal) => {
-    const reason = trail.reasonOf(literal);
-    if (reason === undefined) return true;
-    for (const cause of listCauses(negate(literal), reason)) if (trail.levelOf(cause) > 0 && !seen.has(getVariable(cause))) return true;
-    return false;
-  });
-}
-
-function ordered(first: Literal, others: Literal[], trail: Trail): Literal[] {
-  let latest = 0;
-  others.forEach((literal, index) => {
-    if (trail.levelOf(literal) > trail.levelOf(others[latest] ?? literal)) latest = index;
-  });
-  const second = others[latest];
-  return second === undefined ? [first] : [first, second, ...others.toSpliced(latest, 1)];
-}
-
-/** Returns the decisions that made `literal` true, including itself if it was decided. */
-function findDecisions(literal: Literal, trail: Trail): Set<Literal> {
-  const seen = new Set([getVariable(literal)]);
-  const decisions = new Set<Literal>();
-  if (trail.levelOf(literal) === 0) return decisions;
-  for (let index = trail.literals.length - 1; index >= 0; index--) {
-    const implied = trail.literals[index] ?? 0;
-    if (!seen.has(getVariable(implied)) || trail.levelOf(implied) === 0) continue;
-    const reason = trail.reasonOf(implied);
-    if (reason === undefined) decisions.add(implied);
-    else for (const cause of listCauses(implied, reason)) seen.add(getVariable(cause));
-  }
-  return decisions;
-}
+import { type Clause, getVariable, isPositive, type Literal, negate, Propagation, Trail } from "./trail.ts";
 
 /** Thrown if a search exceeds its step limit. */
 export class OutOfSteps extends Error {
@@ -85,7 +18,11 @@ const SCAN = 2;
 const LEARNED = 4_000;
 /** Number of conflicts before demands are counted; doubles each time that no shortage is found. */
 const CONFLICTS_BEFORE_COUNT = 8;
-/** How demands are counted, one after the other until a shortage is found. */
+/** Minimum number of steps between two counts without a shortage, for each step of the first of them. */
+const STEPS_BETWEEN_COUNTS = 32;
+/** Finds most shortages, but some clauses that it returns are useless. If it finds none, the other rules are not tried. */
+const WIDEST_RULES: CountingRules = { falseOptions: "decided", openOptions: "excluded" };
+/** How demands are counted, one after the other until there is a useful clause. A clause that does not depend on decisions excludes more. */
 const RULES: readonly CountingRules[] = [
   { falseOptions: "possible", openOptions: "possible" },
   { falseOptions: "decided", openOptions: "possible" },
@@ -111,9 +48,10 @@ export class Search {
   /** By variable: the groups that contain it. */
   readonly #slots: (Slot[] | undefined)[] = [];
   #conflicts = 0;
-  /** Number of conflicts at which demands are counted next, and until then from the last time. */
+  /** Numbers of conflicts and steps at which demands are counted next, and of conflicts until then from the last time. */
   #nextCount = CONFLICTS_BEFORE_COUNT;
   #countInterval = CONFLICTS_BEFORE_COUNT;
+  #nextCountSteps = 0;
   /** Lengths of the explained part of the trail, and of the part whose options are fulfilled. */
   #explainedTo = 0;
   #fulfilledTo = 0;
@@ -238,7 +176,7 @@ export class Search {
       else if (!this.#explain()) {
         const assumption = this.#nextAssumption();
         if (assumption !== undefined && this.#trail.isFalse(assumption)) return this.#behind(assumption);
-        if (assumption === undefined && this.#conflicts >= this.#nextCount) {
+        if (assumption === undefined && this.#conflicts >= this.#nextCount && this.steps >= this.#nextCountSteps) {
           if (this.#defineOptions()) continue;
           const shortage = this.#findShortage();
           if (shortage) {
@@ -283,6 +221,7 @@ export class Search {
   /** Counts whether all demands can be met. @returns a clause with at most one literal that is not false; undefined if there is no shortage */
   #findShortage(): Literal[] | undefined {
     const trail = this.#trail;
+    const started = this.steps;
     const demands = trail.literals.flatMap((literal) => {
       const options = isPositive(literal) ? this.#options[getVariable(literal)] : undefined;
       return options ? [{ literal, options: options.flatMap((option) => this.#expand(option)) }] : [];
@@ -290,12 +229,14 @@ export class Search {
     this.#spent += trail.literals.length >> SCAN;
     const slotsOf = (option: Literal): readonly Slot[] => this.#slots[getVariable(option)] ?? [];
     const spend = (steps: number): void => this.spend(steps);
-    // A shortage that does not depend on decisions excludes more.
+    const isPossible = findShortage(demands, slotsOf, trail, WIDEST_RULES, spend) !== undefined;
     const found = RULES.values()
+      .filter(() => isPossible)
       .map((rules) => findShortage(demands, slotsOf, trail, rules, spend))
       .find((clause) => clause !== undefined && clause.filter((literal) => !trail.isFalse(literal)).length <= 1);
     this.#countInterval = found ? CONFLICTS_BEFORE_COUNT : this.#countInterval * 2;
     this.#nextCount = this.#conflicts + (found ? 0 : this.#countInterval);
+    this.#nextCountSteps = this.steps + (found ? 0 : STEPS_BETWEEN_COUNTS * (this.steps - started));
     return found;
   }
 
