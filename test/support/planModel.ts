@@ -5,7 +5,7 @@ import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { KeyedLock } from "../../pkg/async/keyedLock.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
 import { CatalogBundleIndexes } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
-import { CatalogPackages, selectClusterCatalogs } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
+import { CatalogPackages } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { CatalogIndexReader } from "../../pkg/operatorcontroller/dependencies/catalogIndexReader.ts";
 import { ConstraintCache } from "../../pkg/operatorcontroller/dependencies/constraintCache.ts";
 import { DependencyChoice } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
@@ -68,11 +68,9 @@ export class PlanModel {
   };
   readonly #releases = { list: (): InstalledProvider[] => [...this.installed.values()], unread: () => [] };
   readonly #installContext: InstallContextReader;
-  readonly #options: { readonly served: readonly string[] };
 
   constructor(catalogs: ModelCatalogs, served: readonly string[] = []) {
     this.#catalogs = catalogs;
-    this.#options = { served };
     const apis = served.map((kind) => ({ gvk: toApi(kind), owner: undefined, resource: "" }));
     const shared = {
       installed: this.#releases,
