@@ -233,7 +233,7 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     await world.remove("fork");
   });
 
-  test("a plan is made anew when a planned bundle disappears", async () => {
+  test("a plan is replaced when a planned bundle disappears", async () => {
     await serve({
       tea: { bundles: [{ name: "tea.v1.0.0", requires: ["API Cup"] }] },
       glass: { bundles: [{ name: "glass.v2.0.0", provides: ["Cup"] }] },
