@@ -20,7 +20,8 @@ import {
   type Rejection,
   rejectCandidates,
 } from "../../resolve/dependencies/dependencyFilter.ts";
-import { findPlanFault, type PlanBundle, type PlanWorld, selectNeeded } from "../../resolve/dependencies/dependencyPlan.ts";
+import { findPlanFault, selectNeeded } from "../../resolve/dependencies/dependencyPlan.ts";
+import type { PlanBundle, PlanWorld } from "../../resolve/dependencies/planIndex.ts";
 import { findHint, type ResolutionHint } from "../../resolve/dependencies/remedySearch.ts";
 import { type DependencyRefusal, formatRefusal } from "../../resolve/dependencies/resolutionHints.ts";
 import { toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
