@@ -125,9 +125,10 @@ export class DependencyExtensions {
    * extension. Otherwise it is deleted.
    */
   async release(parent: ClusterExtension, signal: AbortSignal): Promise<void> {
+    const dependencies = this.#listDependencies(parent);
+    if (dependencies.length === 0) return;
     const released = await this.#options.dependents.listReleased(parent.metadata.name);
-    for (const dependency of this.#listDependencies(parent))
-      await this.#releaseOne(parent, dependency, signal, released.has(dependency.metadata.name));
+    for (const dependency of dependencies) await this.#releaseOne(parent, dependency, signal, released.has(dependency.metadata.name));
   }
 
   /** @param isUnneeded whether no extension that stays needs the dependency, even if others that are released with it do */
