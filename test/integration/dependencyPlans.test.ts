@@ -4,6 +4,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import type { PodOutcome } from "../../pkg/devcluster/podSimulation.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
+import { bundleWrites } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { type CatalogWorld, packageFrom } from "../support/dependencyFixture.ts";
 import { createExtension } from "../support/extensions.ts";
@@ -94,6 +95,18 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     await world.extension("lock", buildSpec("lock"));
     await world.conditions("lock", DONE);
     await world.conditions("key", DONE);
+    const writes = bundleWrites(await cluster.auditEvents()).filter(
+      ({ user, requestURI, verb }) =>
+        user.username.startsWith("system:serviceaccount:lock-system:") &&
+        !requestURI.includes("dryRun") &&
+        !["get", "list", "watch"].includes(verb),
+    );
+    const resources = writes.map(({ objectRef }) => objectRef?.resource ?? "");
+    expect(resources.lastIndexOf("customresourcedefinitions")).toBeGreaterThanOrEqual(0);
+    const first = resources.findIndex((resource) => resource !== "customresourcedefinitions");
+    expect(new Set(resources.slice(0, first))).toEqual(new Set(["customresourcedefinitions"]));
+    const defined = writes.slice(0, first).map(({ objectRef }) => objectRef?.name ?? "");
+    expect(new Set(defined)).toEqual(new Set(["prometheusrules.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com"]));
     await world.remove("lock");
     await world.gone("key");
   });
@@ -159,10 +172,9 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     await world.conditions("right", { Progressing: "False/UnsatisfiedDependencies" });
     await world.extension("left", buildSpec("left"));
     await world.conditions("right", { Progressing: "False/AwaitingApproval" });
-    const waiting = {
+    await world.expectProblem("left", "DependenciesInstalling", {
       details: [{ message: expect.stringContaining('ClusterExtension "right" (package "right"): AwaitingApproval') as string }],
-    };
-    await world.expectProblem("left", "DependenciesInstalling", waiting);
+    });
     expect(await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace: "left-system", name: "left" })).toBeUndefined();
     const digest = (await world.get("right")).status?.plan?.digest ?? "";
     const approve = { metadata: { annotations: { "olm.operatorframework.io/approve": digest } } };
@@ -221,7 +233,7 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     await world.remove("fork");
   });
 
-  test("a plan is made anew when a planned bundle disappears", async () => {
+  test("a plan is replaced when a planned bundle disappears", async () => {
     await serve({
       tea: { bundles: [{ name: "tea.v1.0.0", requires: ["API Cup"] }] },
       glass: { bundles: [{ name: "glass.v2.0.0", provides: ["Cup"] }] },

@@ -5,7 +5,7 @@ import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { KeyedLock } from "../../pkg/async/keyedLock.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
 import { CatalogBundleIndexes } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
-import { CatalogPackages, selectClusterCatalogs } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
+import { CatalogPackages } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { CatalogIndexReader } from "../../pkg/operatorcontroller/dependencies/catalogIndexReader.ts";
 import { ConstraintCache } from "../../pkg/operatorcontroller/dependencies/constraintCache.ts";
 import { DependencyChoice } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
@@ -33,11 +33,6 @@ export interface ModelBundle {
 
 /** Packages by name, by name of the catalog. */
 export type ModelCatalogs = Record<string, Record<string, ModelBundle[]>>;
-
-/** A change of the selected catalog. */
-interface ModelPatch {
-  readonly source: { readonly catalog: { readonly selector: { readonly matchLabels: Record<string, string> } } };
-}
 
 /** What an extension did in its last reconcile. */
 export type ModelState =
@@ -74,11 +69,9 @@ export class PlanModel {
   };
   readonly #releases = { list: (): InstalledProvider[] => [...this.installed.values()], unread: () => [] };
   readonly #installContext: InstallContextReader;
-  readonly #options: { readonly served: readonly string[] };
 
   constructor(catalogs: ModelCatalogs, served: readonly string[] = []) {
     this.#catalogs = catalogs;
-    this.#options = { served };
     const apis = served.map((kind) => ({ gvk: toApi(kind), owner: undefined, resource: "" }));
     const shared = {
       installed: this.#releases,
@@ -292,14 +285,7 @@ export class PlanModel {
           const [, operation] = body as [unknown, { value: ClusterExtension["status"] }];
           this.extensions.set(name, { ...extension, status: operation.value ?? {} });
         } else {
-          const { metadata, spec } = body as { metadata: { labels?: Record<string, string | null> }; spec?: ModelPatch };
-          const { catalog } = extension.spec.source;
-          if (spec && catalog) {
-            const selector = { matchLabels: spec.source.catalog.selector.matchLabels };
-            const source = { ...extension.spec.source, catalog: { ...catalog, selector } };
-            this.extensions.set(name, { ...extension, spec: { ...extension.spec, source } });
-            return Promise.resolve(this.extensions.get(name) as KubeObject);
-          }
+          const { metadata } = body as { metadata: { labels: Record<string, string | null> } };
           const labels = Object.entries({ ...extension.metadata.labels, ...metadata.labels }).filter(([, value]) => value !== null);
           this.extensions.set(name, {
             ...extension,

@@ -7,7 +7,7 @@ import { KeyedLock } from "../../async/keyedLock.ts";
 import type { Informer } from "../../controller/informer.ts";
 import { KeyedTimers } from "../../controller/workQueue.ts";
 import { type BundleIndexReader, CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
-import type { CatalogLister, CatalogPackages } from "../catalogs/catalogPackages.ts";
+import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import type { InstalledBundles } from "../releases/installedReleases.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { CatalogIndexReader } from "./catalogIndexReader.ts";
@@ -76,7 +76,11 @@ export class Dependencies {
     extensions.onEvent(({ type, object, old }) => {
       const root = this.plans.find(object.metadata.name)?.root;
       if (root !== undefined && isAvailable(object) !== (old !== undefined && isAvailable(old))) enqueue(root);
-      if (type === "delete" || object.metadata.generation !== old?.metadata.generation) this.#search.cancel(object.metadata.name);
+      // The spec of an extension limits which bundles a plan may contain.
+      if (type !== "update" || old?.metadata.generation !== object.metadata.generation) {
+        this.#search.cancel(object.metadata.name);
+        soon.set("extensions", 0);
+      }
       if (type === "delete") this.choice.forget(object.metadata.name);
       else if (object.spec?.dependencies?.policy === "Install") this.plans.load(object);
       else this.plans.remove(object.metadata.name);

@@ -75,6 +75,8 @@ const STEPS_OF_BUNDLE = 5;
 /** Maximum number of changes in a sequence, and of sequences that are tried. */
 const MAX_CHANGES = 4;
 const MAX_SEQUENCES = 100;
+/** Maximum number of installations that are tried to find the order of new bundles. */
+const MAX_TRIES = 1_000;
 
 /**
  * Finds a change that would allow installing a bundle in its context: additional bundles of the catalogs or, failing that, updates of other extensions
@@ -124,23 +126,23 @@ function listAddedBundles({ units }: SolverProblem, chosen: ReadonlyMap<string, 
     .sort((a, b) => compareText(a.packageName, b.packageName));
 }
 
-/** Reports whether the bundles can be installed one after the other, without the bundle that needs them. */
-function canPrecede(bundles: readonly SolverBundle[], context: InstallContext, counter: StepCounter): boolean {
-  let left = bundles;
-  let now = context;
-  for (let count = Number.POSITIVE_INFINITY; left.length > 0 && left.length < count; ) {
-    count = left.length;
-    const waiting: SolverBundle[] = [];
-    for (const bundle of left) {
-      counter.spend(1 + now.peers.length);
-      const after = applyInstall(now, bundle);
-      if (after) now = after;
-      else waiting.push(bundle);
-    }
-    // The other direction, because dependencies often have the order of the names or the reverse order.
-    left = waiting.reverse();
-  }
-  return left.length === 0;
+/** Reports whether the bundles can be installed one after the other, without the bundle that needs them. False if too many orders must be tried. */
+function canPrecede(
+  bundles: readonly SolverBundle[],
+  context: InstallContext,
+  counter: StepCounter,
+  budget = { tries: MAX_TRIES },
+): boolean {
+  return (
+    bundles.length === 0 ||
+    bundles.some((bundle) => {
+      if (--budget.tries < 0) return false;
+      counter.spend(1 + context.peers.length);
+      const after = applyInstall(context, bundle);
+      const others = bundles.filter((other) => other !== bundle);
+      return after !== undefined && canPrecede(others, after, counter, budget);
+    })
+  );
 }
 
 /** Other extensions after some changes. */
