@@ -55,6 +55,9 @@ export class TaskThread<Request, Response> {
   readonly #clock: Clock;
   #last: Promise<unknown> = Promise.resolve();
   #worker: Worker | undefined;
+  #isAsked = false;
+  /** Why the thread ended between two requests of the current caller. */
+  #lost: Error | undefined;
   #cancelEnd: () => void = () => undefined;
   #keepers = 0;
 
@@ -81,6 +84,7 @@ export class TaskThread<Request, Response> {
   run<T>(work: (ask: SendRequest<Request, Response>) => Promise<T>): Promise<T> {
     const turn = this.#last.then(async () => {
       this.#cancelEnd();
+      this.#lost = undefined;
       try {
         return await work((request, transfer) => this.#ask(request, transfer));
       } finally {
@@ -114,18 +118,19 @@ export class TaskThread<Request, Response> {
   }
 
   async #ask(request: Request, transfer: ArrayBuffer[] = []): Promise<Response> {
+    const lost = this.#lost;
+    this.#lost = undefined;
+    if (lost) throw this.#toError(lost);
     const worker = this.#worker ?? this.#start();
-    const { heapMib, deadlineMs } = this.#limits;
+    const { deadlineMs } = this.#limits;
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
-    const failed = (err: Error): void => {
-      const isFull = (err as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
-      reject(isFull ? new ThreadLimitExceeded("memory", `${heapMib} MiB of memory`, { cause: err }) : err);
-    };
+    const failed = (err: Error): void => reject(this.#toError(err));
     const ended = (): void => reject(new Error("the worker thread ended unexpectedly"));
     worker.once("message", resolve);
     worker.once("error", failed);
     worker.once("exit", ended);
     const cancel = this.#clock.after(deadlineMs, () => reject(new ThreadLimitExceeded("time", `${deadlineMs / 1_000} s`)));
+    this.#isAsked = true;
     try {
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       worker.postMessage(request, transfer);
@@ -134,11 +139,17 @@ export class TaskThread<Request, Response> {
       if (this.#worker === worker) await this.end();
       throw err;
     } finally {
+      this.#isAsked = false;
       cancel();
       worker.off("message", resolve);
       worker.off("error", failed);
       worker.off("exit", ended);
     }
+  }
+
+  #toError(err: Error): Error {
+    const isFull = (err as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
+    return isFull ? new ThreadLimitExceeded("memory", `${this.#limits.heapMib} MiB of memory`, { cause: err }) : err;
   }
 
   #start(): Worker {
@@ -149,8 +160,11 @@ export class TaskThread<Request, Response> {
       if (this.#worker === worker) this.#worker = undefined;
     };
     worker.once("exit", forget);
-    // An error outside a request ends the thread.
-    worker.on("error", forget);
+    // An error outside a request ends the thread, for example because garbage collection found no memory after the response.
+    worker.on("error", (err: Error) => {
+      if (!this.#isAsked && this.#worker === worker) this.#lost = err;
+      forget();
+    });
     this.#worker = worker;
     return worker;
   }
