@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { type DependencyWorld, dependencyWorld } from "../../../test/support/dependencyFixture.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
@@ -8,7 +9,8 @@ import { StepLimitError } from "../../resolve/constraint/stepBudget.ts";
 import { getRejections } from "../../resolve/dependencies/dependencyFilter.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
 import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
-import { type HintSearch, HintSearchThread } from "./hintSearch.ts";
+import type { DependencyResolution } from "./dependencyChoice.ts";
+import { BlockingHintSearch, type HintSearch, HintSearchThread } from "./hintSearch.ts";
 
 interface Row extends DependencyWorld {
   id: string;
@@ -55,7 +57,7 @@ async function chosen(
 }
 
 /** Returns the outcome of a choice in the form of the cases. */
-function outcomeOf({ resolution, plan, rejected }: Awaited<ReturnType<typeof chosen>>): Omit<Row["want"], "asks"> {
+function outcomeOf({ resolution, plan, rejected }: DependencyResolution): Omit<Row["want"], "asks"> {
   const needs = plan && Object.fromEntries(plan.status.members.map(({ packageName, bundle }) => [packageName, bundle.version]));
   const text = rejected && `${rejected.bundle}: ${rejected.clauses.join("; ")}`;
   return {
@@ -125,6 +127,47 @@ test("DependencyChoice skips the remaining candidates when their searches take t
     ["a.v2.0.0", "skipped: search limit reached"],
     ["a.v1.0.0", "skipped: search limit reached"],
   ]);
+});
+
+test("DependencyChoice makes a plan while another extension searches, and the other extension respects it", async () => {
+  const gate = Promise.withResolvers<void>();
+  const searched: string[] = [];
+  const world: DependencyWorld = {
+    catalogs: {
+      c: {
+        packages: {
+          a: { channels: { s: ["a.v1.0.0"] }, bundles: [{ name: "a.v1.0.0", requires: ["p 1.0.0"] }] },
+          b: { channels: { s: ["b.v1.0.0"] }, bundles: [{ name: "b.v1.0.0", requires: ["p 2.0.0"] }] },
+          p: { channels: { s: ["p.v1.0.0", "p.v2.0.0"] }, bundles: ["p.v1.0.0", "p.v2.0.0"] },
+        },
+      },
+    },
+  };
+  const { choice, contents, catalogs } = dependencyWorld(world, (constraints) => {
+    const search = new BlockingHintSearch(constraints);
+    const find: HintSearch["find"] = async (request) => {
+      searched.push(request.extension);
+      const hint = await search.find(request);
+      if (request.extension === "a") await gate.promise;
+      return hint;
+    };
+    return { find };
+  });
+  const { signal } = new AbortController();
+  const choose = async (name: string) => {
+    const base = createExtension(name, { packageName: name });
+    const filtered = filterCandidates({ source: { packageName: name }, catalogs: await contents.read(catalogs, name, signal) });
+    if (filtered.kind === "unresolved") throw new Error(filtered.message);
+    return outcomeOf(
+      await choice.choose({ ...base, spec: { ...base.spec, dependencies: { policy: "Install" } } }, filtered, catalogs, signal),
+    );
+  };
+  const slow = choose("a");
+  await eventually(() => expect(searched).toEqual(["a"]));
+  expect(await choose("b")).toEqual({ bundle: "b.v1.0.0", needs: { p: "2.0.0" } });
+  gate.resolve();
+  expect((await slow).needs).toBeUndefined();
+  expect(searched).toEqual(["a", "b", "a"]);
 });
 
 // Source: S2-42: a controller that has just started does not know dependents.

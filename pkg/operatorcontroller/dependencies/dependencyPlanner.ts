@@ -29,7 +29,7 @@ import type { FilterResult } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution } from "../../resolve/resolution.ts";
 import { chooseBest, filterCandidates } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
-import type { StepCounter } from "../../resolve/solver/stepCounter.ts";
+import { StepCounter } from "../../resolve/solver/stepCounter.ts";
 import { compareText } from "../../text/compare.ts";
 import { selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
@@ -49,7 +49,7 @@ export interface DependencyPlannerOptions {
   search: HintSearch;
   plans: DependencyPlans;
   extensions: { list(): readonly ClusterExtension[] };
-  /** Lets one extension make a plan at a time, because each plan must respect the others. */
+  /** Lets one extension at a time make the plan that it has found, because each plan must respect the others. */
   lock: Pick<KeyedLock, "run">;
   /** Enqueues an extension. */
   enqueue: (extension: string) => void;
@@ -93,6 +93,8 @@ export interface RejectedPlan {
 }
 
 const LOCK = "plan";
+/** Number of searches for a plan after each of which another extension may have made a plan meanwhile. The next one keeps the others from that. */
+const MAX_UNLOCKED = 2;
 /** Number of undecided dependency searches after which the remaining candidates are skipped. */
 const MAX_UNDECIDED = 2;
 /** Number of steps of all searches of one choice after which the remaining candidates are skipped. */
@@ -185,19 +187,31 @@ export class DependencyPlanner {
    * Chooses the best candidate whose dependencies are installed, or can be, and makes the plan to install them.
    * @throws RetryableError if a new extension has no free name
    */
-  plan(choice: ChoiceRequest): Promise<PlannedResolution> {
-    return this.#options.lock.run(LOCK, choice.signal, () => this.#plan(choice));
+  async plan(choice: ChoiceRequest): Promise<PlannedResolution> {
+    const { lock } = this.#options;
+    const { signal } = choice;
+    const propose = (): Promise<PlanProposal> => this.#propose({ ...choice, counter: new StepCounter() });
+    // A hard search must not keep the others from making their plans.
+    for (let tries = 0; tries < MAX_UNLOCKED; tries++) {
+      const { isCurrent, accept } = await propose();
+      const planned = await lock.run(LOCK, signal, () => Promise.resolve(isCurrent() ? accept() : undefined));
+      if (planned) return planned;
+    }
+    return lock.run(LOCK, signal, async () => (await propose()).accept());
   }
 
-  async #plan(choice: ChoiceRequest): Promise<PlannedResolution> {
+  async #propose(choice: ChoiceRequest): Promise<PlanProposal> {
     const { installContext, plans } = this.#options;
     const { filtered, conflicts, extension } = choice;
     const { name } = extension.metadata;
     const installed = await installContext.read(name);
     const reachable = await this.readIndex(choice, installed, [...conflicts.keys()]);
-    const others = plans
-      .listOfOthers(name, (member) => findOffered(member, reachable.index))
-      .filter(({ bundle }) => bundle.packageName !== filtered.query.packageName);
+    const listOthers = (): PlanEntry[] =>
+      plans
+        .listOfOthers(name, (member) => findOffered(member, reachable.index))
+        .filter(({ bundle }) => bundle.packageName !== filtered.query.packageName);
+    const others = listOthers();
+    const isCurrent = (): boolean => toPlanKey(listOthers()) === toPlanKey(others);
     const context = { ...installed, peers: [...installed.peers, ...others.map((entry) => toPeer(entry.extension, entry.bundle))] };
     const needs = new Map<Candidate, readonly SolverBundle[]>();
     const refusals = new Map<Candidate, DependencyRefusal>();
@@ -228,12 +242,15 @@ export class DependencyPlanner {
     const best = findBestRejected(resolution, results);
     const rejected = best && (await this.toRejected({ ...choice, context }, reachable, best, refusals.get(best.candidate)));
     const chosen = [...needs].find(([{ bundle }]) => resolution.kind === "resolved" && bundle === resolution.bundle);
-    if (!chosen) return { resolution, ...(rejected ? { rejected } : {}) };
-    const replaces = plans.getDropReason(name);
-    const built = this.#build(choice, { chosen, others, installed, index: reachable.index, results });
-    const plan = replaces === undefined ? built : { ...built, replaces };
-    plans.set(plan);
-    return { resolution, plan, ...(rejected ? { rejected } : {}) };
+    const accept = (): PlannedResolution => {
+      if (!chosen) return { resolution, ...(rejected ? { rejected } : {}) };
+      const replaces = plans.getDropReason(name);
+      const built = this.#build(choice, { chosen, others, installed, index: reachable.index, results });
+      const plan = replaces === undefined ? built : { ...built, replaces };
+      plans.set(plan);
+      return { resolution, plan, ...(rejected ? { rejected } : {}) };
+    };
+    return { isCurrent, accept };
   }
 
   /** Returns a rejected candidate with its refusal, and suggests a catalog that the extension does not select if that would help. */
@@ -351,6 +368,21 @@ function computeLimits(
     limits.set(source.packageName, { extension: name, allowed: new Set(allowed) });
   }
   return limits;
+}
+
+/** A choice that respects the plans that other extensions had at its start. */
+interface PlanProposal {
+  /** Returns whether the other extensions still have these plans. */
+  readonly isCurrent: () => boolean;
+  /** Makes the plan. */
+  readonly accept: () => PlannedResolution;
+}
+
+/** Returns a key of the bundles of plans. */
+function toPlanKey(entries: readonly PlanEntry[]): string {
+  return JSON.stringify(
+    entries.map(({ extension, image, bundle: { packageName, name, catalog } }) => [extension, packageName, name, catalog, image]),
+  );
 }
 
 /** The parts of a new plan. */
