@@ -277,6 +277,35 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     await world.remove("choir");
   });
 
+  test("a plan is rolled back when the API server rejects an object of a wave, and retried after a change of the spec", async () => {
+    await serve({
+      bow: { bundles: [{ name: "bow.v1.0.0", provides: ["Bow"], requires: ["arrow 1.0.0"] }] },
+      arrow: { bundles: [{ name: "arrow.v1.0.0", requires: ["API Bow"] }] },
+    });
+    const policy = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingAdmissionPolicy", metadata: { name: "no-arrows" } };
+    const rules = [{ apiGroups: ["apps"], apiVersions: ["v1"], resources: ["deployments"], operations: ["CREATE"] }];
+    const validations = [{ expression: "request.dryRun || object.metadata.name != 'arrow'", message: "arrows are forbidden" }];
+    await cluster.client.create({ ...policy, spec: { matchConstraints: { resourceRules: rules }, validations } });
+    const binding = { ...policy, kind: "ValidatingAdmissionPolicyBinding" };
+    await cluster.client.create({ ...binding, spec: { policyName: "no-arrows", validationActions: ["Deny"] } });
+    const bow = await world.extension("bow", buildSpec("bow"));
+    const problem = await world.expectProblem("bow", "RolledBack");
+    expect(problem.message).toMatch(
+      /because ClusterExtension "arrow" failed: install of bundle "arrow\.v1\.0\.0" failed|arrows are forbidden/,
+    );
+    await world.gone("arrow");
+    await eventually(async () => {
+      expect(await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace: "bow-system", name: "bow" })).toBeUndefined();
+      const definition = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "bows.example.com" };
+      expect(await cluster.client.get(definition)).toBeUndefined();
+    });
+    for (const { apiVersion, kind, metadata } of [binding, policy]) await cluster.client.delete({ apiVersion, kind, name: metadata.name });
+    await cluster.client.patch({ ...bow, name: "bow" }, { spec: { drift: { policy: "Correct" } } }, { type: "merge" });
+    for (const name of ["bow", "arrow"]) await world.conditions(name, DONE);
+    await world.until("bow", ({ status }) => expect(status?.dependencyPlan).toBeUndefined());
+    await world.remove("bow");
+  });
+
   test("dependencies that an upgrade no longer needs are uninstalled with unneeded Remove", async () => {
     const boat = { channels: { stable: ["boat.v1.0.0", { name: "boat.v2.0.0", replaces: "boat.v1.0.0" }] } };
     const bundles = [{ name: "boat.v1.0.0", requires: ["oar 1.0.0"] }];

@@ -71,7 +71,7 @@ export function buildPlan(
     wave,
     members: members.filter(({ extension }) => extension !== name),
   };
-  const digest = createHash("sha256").update(encodeCanonicalJson(content)).digest("hex");
+  const digest = `sha256:${createHash("sha256").update(encodeCanonicalJson(content)).digest("hex")}`;
   const bundles = new Map(entries.map((entry) => [entry.extension, entry.bundle]));
   return { root: name, uid, status: { digest, ...content }, members, bundles };
 }
