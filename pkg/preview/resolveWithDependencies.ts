@@ -1,15 +1,10 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { DependencyPlan } from "../api/clusterExtensionStatus.ts";
-import { systemClock } from "../async/clock.ts";
-import { KeyedLock } from "../async/keyedLock.ts";
 import { findSimilarNames } from "../fbc/summary/search.ts";
 import { goQuote } from "../golang/quote.ts";
-import { CatalogBundleIndexes } from "../operatorcontroller/catalogs/catalogBundleIndexes.ts";
-import { CatalogPackages } from "../operatorcontroller/catalogs/catalogPackages.ts";
-import { CatalogIndexReader } from "../operatorcontroller/dependencies/catalogIndexReader.ts";
 import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
-import { DependencyChoice, type DependencyResolution, type RejectedBundle } from "../operatorcontroller/dependencies/dependencyChoice.ts";
+import type { DependencyResolution, RejectedBundle } from "../operatorcontroller/dependencies/dependencyChoice.ts";
 import type { Candidate } from "../resolve/candidates.ts";
 import { describeConstraint } from "../resolve/constraint/evaluate.ts";
 import { isDependency, listDependencyProperties } from "../resolve/constraint/parse.ts";
@@ -25,6 +20,7 @@ import { formatEnumeration, RESOLUTION_MESSAGE_MAX } from "../resolve/wording.ts
 import type { WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { truncate } from "../text/truncate.ts";
 import type { DependencyPolicy, KnownInstallContext } from "./installContext.ts";
+import { PreviewChoice } from "./previewChoice.ts";
 
 /** A resolution request. */
 export interface ResolutionSubject {
@@ -96,7 +92,7 @@ class DependencyChecker {
   readonly #filtered: FilteredCatalogs;
   readonly #constraints: ConstraintCache;
   readonly #known: KnownInstallContext;
-  readonly #choice: DependencyChoice;
+  readonly #choice: PreviewChoice;
 
   constructor(question: ResolutionSubject, filtered: FilteredCatalogs, constraints: ConstraintCache, known: KnownInstallContext) {
     this.#question = question;
@@ -104,23 +100,7 @@ class DependencyChecker {
     this.#constraints = constraints;
     this.#known = known;
     const { whole, catalogs, others = [], signal } = question;
-    const indexes = new CatalogBundleIndexes(
-      { bundleIndex: async (_base, ref) => ({ index: (await whole.of(ref)).index, tags: new Map() }) },
-      systemClock,
-      signal,
-    );
-    const contents = new CatalogPackages({ packageContent: async (_base, ref, name) => (await whole.of(ref)).packageContent(name) });
-    const reader = new CatalogIndexReader({ indexes, contents, constraints, catalogs: { list: () => [...catalogs, ...others] } });
-    const { installContext, plans, extensions } = known;
-    this.#choice = new DependencyChoice({
-      installContext,
-      indexes: reader,
-      constraints,
-      plans,
-      extensions,
-      lock: new KeyedLock(),
-      enqueue: () => undefined,
-    });
+    this.#choice = new PreviewChoice({ catalogs: [...catalogs, ...others], whole, constraints, known, signal });
   }
 
   async check(questioned: readonly CatalogCandidate[]): Promise<CheckedResolution> {
