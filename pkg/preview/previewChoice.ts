@@ -59,9 +59,13 @@ export class PreviewChoice {
     signal: AbortSignal,
   ): Promise<DependencyResolution> {
     const { name } = extension.metadata;
-    const plan = this.#sources.known.plans.find(name);
+    const { plans } = this.#sources.known;
+    const plan = plans.find(name);
     if (plan && plan.root !== name && !plan.bundles) await this.#checkPlan(plan, signal);
-    return this.#choice.choose(extension, filtered, selected, signal);
+    const found = await this.#choice.choose(extension, filtered, selected, signal);
+    // A plan from the status has its bundles only after it was compared with the catalogs.
+    const loaded = plans.find(name);
+    return found.plan && loaded?.status.digest === found.plan.status.digest ? { ...found, plan: loaded } : found;
   }
 
   /** Loads the bundles of a plan from the catalogs, as the reconcile of its root does. */

@@ -5,6 +5,7 @@ import { findSimilarNames } from "../fbc/summary/search.ts";
 import { goQuote } from "../golang/quote.ts";
 import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
 import type { DependencyResolution, RejectedBundle } from "../operatorcontroller/dependencies/dependencyChoice.ts";
+import type { KnownPlan } from "../operatorcontroller/state/knownPlan.ts";
 import type { Candidate } from "../resolve/candidates.ts";
 import { describeConstraint } from "../resolve/constraint/evaluate.ts";
 import { isDependency, listDependencyProperties } from "../resolve/constraint/parse.ts";
@@ -201,8 +202,9 @@ function ignoring(resolution: Resolution): CheckedResolution {
   return { resolution, notes, unjudged: [], refusals: [] };
 }
 
-/** Describes the bundles that are installed before a bundle and together with it, one sentence each. */
-function describePlan({ wave, members }: DependencyPlan): string[] {
+/** Describes the bundles that are installed before a bundle and together with it, one sentence each, or the plan of another extension. */
+function describePlan({ root, status: { wave, members } }: KnownPlan, extension: string): string[] {
+  if (root !== extension) return [`it is part of the plan of ClusterExtension ${goQuote(root)}`];
   const format = (list: DependencyPlan["members"]): string =>
     formatEnumeration(list.map(({ packageName, bundle }) => `${goQuote(packageName)} (bundle ${goQuote(bundle.name)})`));
   const [first, together] = [members.filter((member) => member.wave < wave), members.filter((member) => member.wave === wave)];
@@ -214,7 +216,7 @@ function describePlan({ wave, members }: DependencyPlan): string[] {
 
 function formatNotes({ resolution, plan, rejected }: DependencyResolution, question: ResolutionSubject): string[] {
   const notes: string[] = [];
-  if (plan) notes.push(...describePlan(plan.status));
+  if (plan) notes.push(...describePlan(plan, question.extension.metadata.name));
   if (rejected) {
     const cannot = resolution.kind === "resolved" ? "is not selected" : "cannot be installed";
     notes.push(`bundle ${goQuote(rejected.bundle)} ${cannot}: ${listClauses(rejected, question).join("; ")}`);
