@@ -13,7 +13,7 @@ const MAX_REASON = 300;
  * - `blocked`: its extension reports another reason, such as permissions that wait for approval.
  * - `notCreated`: its extension does not exist.
  */
-export type PlanMemberState = "installed" | "waiting" | "blocked" | "notCreated";
+type PlanMemberState = "installed" | "waiting" | "blocked" | "notCreated";
 
 /** The progress of one bundle of a plan. */
 export interface PlanMemberProgress {

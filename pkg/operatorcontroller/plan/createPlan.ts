@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
+import { getNamespace } from "../../api/clusterExtension.ts";
 import {
   ANNOTATION_ROLLBACK_TO,
   API_VERSION,
