@@ -53,6 +53,17 @@ export function generatePigeons(packages: number, holes: number): SolverProblem 
   return { units, served: [] };
 }
 
+/** Returns a bundle that requires a number of versions, each of any package. There is no solution if there are more versions than packages. */
+export function generateVersions(versions: number, packages: number): SolverProblem {
+  const required = listOf(versions, (version): BundleConstraint => {
+    return { kind: "any", constraints: listOf(packages, (index) => requirePackage(`package${index}`, `${version}.0.0`)) };
+  });
+  return rootProblem(
+    required,
+    listOf(packages, (index) => listOf(versions, (version) => bundle(`package${index}`, version))),
+  );
+}
+
 /**
  * Returns a bundle that requires a number of APIs, each with this number of providers. A provider also provides one of the APIs `Slot`, which can have
  * only one provider. There is no solution if there are fewer slots than APIs.

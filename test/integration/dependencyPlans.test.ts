@@ -4,6 +4,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import type { PodOutcome } from "../../pkg/devcluster/podSimulation.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
+import { bundleWrites } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { type CatalogWorld, packageFrom } from "../support/dependencyFixture.ts";
 import { createExtension } from "../support/extensions.ts";
@@ -94,6 +95,18 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     await world.extension("lock", buildSpec("lock"));
     await world.conditions("lock", DONE);
     await world.conditions("key", DONE);
+    const writes = bundleWrites(await cluster.auditEvents()).filter(
+      ({ user, requestURI, verb }) =>
+        user.username.startsWith("system:serviceaccount:lock-system:") &&
+        !requestURI.includes("dryRun") &&
+        !["get", "list", "watch"].includes(verb),
+    );
+    const resources = writes.map(({ objectRef }) => objectRef?.resource ?? "");
+    expect(resources.lastIndexOf("customresourcedefinitions")).toBeGreaterThanOrEqual(0);
+    const first = resources.findIndex((resource) => resource !== "customresourcedefinitions");
+    expect(new Set(resources.slice(0, first))).toEqual(new Set(["customresourcedefinitions"]));
+    const defined = writes.slice(0, first).map(({ objectRef }) => objectRef?.name ?? "");
+    expect(new Set(defined)).toEqual(new Set(["prometheusrules.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com"]));
     await world.remove("lock");
     await world.gone("key");
   });
@@ -159,10 +172,9 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     await world.conditions("right", { Progressing: "False/UnsatisfiedDependencies" });
     await world.extension("left", buildSpec("left"));
     await world.conditions("right", { Progressing: "False/AwaitingApproval" });
-    const waiting = {
+    await world.expectProblem("left", "DependenciesInstalling", {
       details: [{ message: expect.stringContaining('ClusterExtension "right" (package "right"): AwaitingApproval') as string }],
-    };
-    await world.expectProblem("left", "DependenciesInstalling", waiting);
+    });
     expect(await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace: "left-system", name: "left" })).toBeUndefined();
     const digest = (await world.get("right")).status?.plan?.digest ?? "";
     const approve = { metadata: { annotations: { "olm.operatorframework.io/approve": digest } } };
@@ -221,7 +233,7 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     await world.remove("fork");
   });
 
-  test("a plan is made anew when a planned bundle disappears", async () => {
+  test("a plan is replaced when a planned bundle disappears", async () => {
     await serve({
       tea: { bundles: [{ name: "tea.v1.0.0", requires: ["API Cup"] }] },
       glass: { bundles: [{ name: "glass.v2.0.0", provides: ["Cup"] }] },
@@ -263,6 +275,35 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
       await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace: "choir-system", name: "choir" }),
     ).toBeUndefined();
     await world.remove("choir");
+  });
+
+  test("a plan is rolled back when the API server rejects an object of a wave, and retried after a change of the spec", async () => {
+    await serve({
+      bow: { bundles: [{ name: "bow.v1.0.0", provides: ["Bow"], requires: ["arrow 1.0.0"] }] },
+      arrow: { bundles: [{ name: "arrow.v1.0.0", requires: ["API Bow"] }] },
+    });
+    const policy = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingAdmissionPolicy", metadata: { name: "no-arrows" } };
+    const rules = [{ apiGroups: ["apps"], apiVersions: ["v1"], resources: ["deployments"], operations: ["CREATE"] }];
+    const validations = [{ expression: "request.dryRun || object.metadata.name != 'arrow'", message: "arrows are forbidden" }];
+    await cluster.client.create({ ...policy, spec: { matchConstraints: { resourceRules: rules }, validations } });
+    const binding = { ...policy, kind: "ValidatingAdmissionPolicyBinding" };
+    await cluster.client.create({ ...binding, spec: { policyName: "no-arrows", validationActions: ["Deny"] } });
+    const bow = await world.extension("bow", buildSpec("bow"));
+    const problem = await world.expectProblem("bow", "RolledBack");
+    expect(problem.message).toMatch(
+      /because ClusterExtension "arrow" failed: install of bundle "arrow\.v1\.0\.0" failed|arrows are forbidden/,
+    );
+    await world.gone("arrow");
+    await eventually(async () => {
+      expect(await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace: "bow-system", name: "bow" })).toBeUndefined();
+      const definition = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "bows.example.com" };
+      expect(await cluster.client.get(definition)).toBeUndefined();
+    });
+    for (const { apiVersion, kind, metadata } of [binding, policy]) await cluster.client.delete({ apiVersion, kind, name: metadata.name });
+    await cluster.client.patch({ ...bow, name: "bow" }, { spec: { drift: { policy: "Correct" } } }, { type: "merge" });
+    for (const name of ["bow", "arrow"]) await world.conditions(name, DONE);
+    await world.until("bow", ({ status }) => expect(status?.dependencyPlan).toBeUndefined());
+    await world.remove("bow");
   });
 
   test("dependencies that an upgrade no longer needs are uninstalled with unneeded Remove", async () => {

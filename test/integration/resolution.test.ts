@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import type { CatalogFixture } from "../support/catalogFixture.ts";
+import { type CatalogFixture, contentFrom } from "../support/catalogFixture.ts";
 import { createCatalog } from "../support/catalogs.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
@@ -223,9 +223,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
   test("resolution fails while two catalogs of the same priority contain the bundle, until the selector selects one catalog", async () => {
     await serveChain();
     const twin = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "twin" };
-    const { status, ...catalog } = createCatalog("twin", { digest: `quay.io/twin@sha256:${"1".repeat(64)}` });
-    await cluster.client.create(catalog);
-    await cluster.client.patch(twin, { status }, { type: "merge", subresource: "status" });
+    await world.servePackage(contentFrom(CHAIN, "p"), "p", "twin");
     await world.extension("torn");
     await world.conditions("torn", { Installed: "False/Failed", Progressing: "True/Retrying" });
     await world.expectProblem("torn", "AmbiguousCatalogs", {

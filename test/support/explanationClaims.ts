@@ -91,7 +91,11 @@ class ClaimReader {
 
   #versionsOf(packageName: string): AnyBundle[][] {
     const bundles = this.#all.filter((bundle) => bundle.packageName === packageName);
-    const sorted = bundles.toSorted((a, b) => (a.version && b.version ? compareVersionRelease(a.version, b.version) : 0));
+    const sorted = bundles.toSorted((a, b) =>
+      a.version && b.version
+        ? compareVersionRelease(a.version, b.version)
+        : Number(a.version !== undefined) - Number(b.version !== undefined),
+    );
     return [...Map.groupBy(sorted, versionText).values()];
   }
 

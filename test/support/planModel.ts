@@ -1,14 +1,16 @@
+import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { LABEL_DEPENDENCY } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { KeyedLock } from "../../pkg/async/keyedLock.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
 import { CatalogBundleIndexes } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
-import { CatalogPackages, selectClusterCatalogs } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
+import { CatalogPackages } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { CatalogIndexReader } from "../../pkg/operatorcontroller/dependencies/catalogIndexReader.ts";
 import { ConstraintCache } from "../../pkg/operatorcontroller/dependencies/constraintCache.ts";
 import { DependencyChoice } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
 import { DependencyExtensions } from "../../pkg/operatorcontroller/dependencies/dependencyExtensions.ts";
+import { listSearchedCatalogs } from "../../pkg/operatorcontroller/dependencies/dependencyLabels.ts";
 import { DependencyPlans } from "../../pkg/operatorcontroller/dependencies/dependencyPlans.ts";
 import { Dependents, InstallContextReader } from "../../pkg/operatorcontroller/dependencies/installContext.ts";
 import { readCandidates } from "../../pkg/operatorcontroller/reconcile/resolve.ts";
@@ -30,11 +32,6 @@ export interface ModelBundle {
 
 /** Packages by name, by name of the catalog. */
 export type ModelCatalogs = Record<string, Record<string, ModelBundle[]>>;
-
-/** A change of the selected catalog. */
-interface ModelPatch {
-  readonly source: { readonly catalog: { readonly selector: { readonly matchLabels: Record<string, string> } } };
-}
 
 /** What an extension did in its last reconcile. */
 export type ModelState =
@@ -71,11 +68,9 @@ export class PlanModel {
   };
   readonly #releases = { list: (): InstalledProvider[] => [...this.installed.values()], unread: () => [] };
   readonly #installContext: InstallContextReader;
-  readonly #options: { readonly served: readonly string[] };
 
   constructor(catalogs: ModelCatalogs, served: readonly string[] = []) {
     this.#catalogs = catalogs;
-    this.#options = { served };
     const apis = served.map((kind) => ({ gvk: toApi(kind), owner: undefined, resource: "" }));
     const shared = {
       installed: this.#releases,
@@ -129,6 +124,8 @@ export class PlanModel {
       constraints: this.#constraints,
       plans,
       extensions: this.#lookup,
+      listSearched: (extension, selected) =>
+        listSearchedCatalogs(extension, selected, { extensions: this.#lookup, catalogs: { list: () => this.#listCatalogs() } }),
       lock: new KeyedLock(),
       enqueue: ignore,
     });
@@ -201,13 +198,7 @@ export class PlanModel {
     const { name } = extension.metadata;
     const source = extension.spec.source.catalog;
     if (!source) throw new Error("no source");
-    const catalogs = Object.keys(this.#catalogs).map((catalog) =>
-      createCatalog(catalog, {
-        digest: `quay.io/${catalog}@sha256:${this.#revision}`,
-        priority: 0,
-        labels: { "olm.operatorframework.io/metadata.name": catalog },
-      }),
-    );
+    const catalogs = this.#listCatalogs();
     const own = this.installed.get(name);
     const installed = own && { name: own.name, version: own.name.slice(own.name.indexOf(".v") + 2) };
     const services = { catalogs: { list: () => catalogs }, contents: this.#contents };
@@ -253,6 +244,16 @@ export class PlanModel {
     return owner && `${owner.name} provides one of its APIs`;
   }
 
+  #listCatalogs(): ClusterCatalog[] {
+    return Object.keys(this.#catalogs).map((catalog) =>
+      createCatalog(catalog, {
+        digest: `quay.io/${catalog}@sha256:${this.#revision}`,
+        priority: 0,
+        labels: { "olm.operatorframework.io/metadata.name": catalog },
+      }),
+    );
+  }
+
   #storePlan(name: string, plan: NonNullable<ClusterExtension["status"]>["dependencyPlan"]): void {
     const extension = this.extensions.get(name);
     if (!extension) return;
@@ -282,14 +283,7 @@ export class PlanModel {
           const [, operation] = body as [unknown, { value: ClusterExtension["status"] }];
           this.extensions.set(name, { ...extension, status: operation.value ?? {} });
         } else {
-          const { metadata, spec } = body as { metadata: { labels?: Record<string, string | null> }; spec?: ModelPatch };
-          const { catalog } = extension.spec.source;
-          if (spec && catalog) {
-            const selector = { matchLabels: spec.source.catalog.selector.matchLabels };
-            const source = { ...extension.spec.source, catalog: { ...catalog, selector } };
-            this.extensions.set(name, { ...extension, spec: { ...extension.spec, source } });
-            return Promise.resolve(this.extensions.get(name) as KubeObject);
-          }
+          const { metadata } = body as { metadata: { labels: Record<string, string | null> } };
           const labels = Object.entries({ ...extension.metadata.labels, ...metadata.labels }).filter(([, value]) => value !== null);
           this.extensions.set(name, {
             ...extension,

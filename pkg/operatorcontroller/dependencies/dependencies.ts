@@ -15,6 +15,7 @@ import type { ClusterApis } from "./clusterApis.ts";
 import { ConstraintCache, loadCelRules } from "./constraintCache.ts";
 import { DependencyChoice } from "./dependencyChoice.ts";
 import { DependencyExtensions, type DependencyExtensionsOptions } from "./dependencyExtensions.ts";
+import { listSearchedCatalogs } from "./dependencyLabels.ts";
 import { DependencyPlans } from "./dependencyPlans.ts";
 import { Dependents, InstallContextReader } from "./installContext.ts";
 
@@ -58,6 +59,7 @@ export class Dependencies {
       constraints,
       plans: this.plans,
       extensions,
+      listSearched: (extension, selected) => listSearchedCatalogs(extension, selected, { extensions, catalogs }),
       lock: new KeyedLock(),
       enqueue,
     });
@@ -70,6 +72,8 @@ export class Dependencies {
     extensions.onEvent(({ type, object, old }) => {
       const root = this.plans.find(object.metadata.name)?.root;
       if (root !== undefined && isAvailable(object) !== (old !== undefined && isAvailable(old))) enqueue(root);
+      // The spec of an extension limits which bundles a plan may contain.
+      if (type !== "update" || old?.metadata.generation !== object.metadata.generation) soon.set("extensions", 0);
       if (type === "delete") this.choice.forget(object.metadata.name);
       else if (object.spec?.dependencies?.policy === "Install") this.plans.load(object);
       else this.plans.remove(object.metadata.name);

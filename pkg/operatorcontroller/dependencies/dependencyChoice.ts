@@ -30,6 +30,8 @@ import type { InstallContextReader } from "./installContext.ts";
 /** Dependencies of DependencyChoice. */
 export interface DependencyChoiceOptions extends DependencyPlannerOptions {
   installContext: Pick<InstallContextReader, "read" | "concerns" | "isKnown">;
+  /** Returns the catalogs to search for dependencies, see `listSearchedCatalogs`. Default: those that the extension selects. */
+  listSearched?: (extension: ClusterExtension, selected: readonly ClusterCatalog[]) => readonly ClusterCatalog[];
 }
 
 /** A resolution with checked dependencies. */
@@ -114,7 +116,8 @@ export class DependencyChoice {
   ): Promise<DependencyResolution> {
     const { name } = extension.metadata;
     this.#waiting.add(name);
-    const chosen = await this.#choose({ extension, filtered, catalogs, signal, budget: new StepBudget() });
+    const searched = this.#options.listSearched?.(extension, catalogs) ?? catalogs;
+    const chosen = await this.#choose({ extension, filtered, catalogs: searched, signal, budget: new StepBudget() });
     if (!chosen.rejected && !chosen.plan) this.#waiting.delete(name);
     return chosen;
   }

@@ -64,8 +64,8 @@ export class DependencyExtensions {
       const found = extensions.get(member.extension);
       if (!found) await this.#create(parent, member, signal);
       else {
+        await this.#recreateForCatalog(found, member, signal);
         await this.#keepFor(parent, found, signal);
-        await this.#selectCatalog(found, member, signal);
       }
     }
     await this.#releaseAbandoned(parent, plan, signal);
@@ -79,19 +79,15 @@ export class DependencyExtensions {
       if (created.has(one.metadata.name)) await this.#releaseOne(parent, one, signal, released.has(one.metadata.name));
   }
 
-  /** Lets an extension that was created as a dependency and has installed nothing select the catalog of its planned bundle. */
-  async #selectCatalog(dependency: ClusterExtension, { catalog }: PlanMember, signal: AbortSignal): Promise<void> {
+  /**
+   * Deletes an extension that was created as a dependency, has installed nothing, and selects another catalog than that of its planned bundle. The next
+   * reconcile creates it again: the controller never changes the spec of an extension.
+   */
+  async #recreateForCatalog(dependency: ClusterExtension, { catalog }: PlanMember, signal: AbortSignal): Promise<void> {
     const { metadata, spec, status } = dependency;
-    const selector = buildCatalogSelector(catalog);
-    if (
-      !isDependencyExtension(dependency) ||
-      status?.install ||
-      encodeCanonicalJson(spec.source.catalog?.selector ?? {}) === encodeCanonicalJson(selector)
-    )
-      return;
-    // The merge removes everything else from the selector.
-    const body = { metadata: { uid: metadata.uid }, spec: { source: { catalog: { selector: { ...selector, matchExpressions: null } } } } };
-    await this.#options.client.patch(toDependencyRef(dependency), body, { type: "merge", fieldManager: FIELD_MANAGER, signal });
+    const isPlaced = encodeCanonicalJson(spec.source.catalog?.selector ?? {}) === encodeCanonicalJson(buildCatalogSelector(catalog));
+    if (!isDependencyExtension(dependency) || status?.install || isPlaced || metadata.deletionTimestamp !== undefined) return;
+    await this.#delete(dependency, signal);
   }
 
   /** Releases the extensions that an earlier plan of `parent` created and that have installed nothing. */
@@ -129,9 +125,10 @@ export class DependencyExtensions {
    * extension. Otherwise it is deleted.
    */
   async release(parent: ClusterExtension, signal: AbortSignal): Promise<void> {
+    const dependencies = this.#listDependencies(parent);
+    if (dependencies.length === 0) return;
     const released = await this.#options.dependents.listReleased(parent.metadata.name);
-    for (const dependency of this.#listDependencies(parent))
-      await this.#releaseOne(parent, dependency, signal, released.has(dependency.metadata.name));
+    for (const dependency of dependencies) await this.#releaseOne(parent, dependency, signal, released.has(dependency.metadata.name));
   }
 
   /** @param isUnneeded whether no extension that stays needs the dependency, even if others that are released with it do */
@@ -146,22 +143,28 @@ export class DependencyExtensions {
       this.#options.events.record(parent, "Normal", "DependencyKept", text);
       return;
     }
-    const { uid = "", resourceVersion = "" } = left.metadata;
-    try {
-      await this.#options.client.delete(toDependencyRef(left), { uid, resourceVersion, signal });
-    } catch (err) {
-      if (isNotFound(err)) return;
-      // Another extension may just have labeled it to keep it.
-      if (isConflict(err))
-        throw new RetryableError("Retrying", `cannot delete ClusterExtension ${goQuote(name)}: it has been modified`, { cause: err });
-      throw err;
-    }
+    if (!(await this.#delete(left, signal))) return;
     this.#options.events.record(
       parent,
       "Normal",
       "DependencyRemoved",
       `deleted ClusterExtension ${goQuote(name)}, a dependency of this extension, because no other extension needs it`,
     );
+  }
+
+  /** Deletes an extension unless it was changed. @returns false if it no longer exists @throws RetryableError if it was changed */
+  async #delete(dependency: ClusterExtension, signal: AbortSignal): Promise<boolean> {
+    const { name, uid = "", resourceVersion = "" } = dependency.metadata;
+    try {
+      await this.#options.client.delete(toDependencyRef(dependency), { uid, resourceVersion, signal });
+      return true;
+    } catch (err) {
+      if (isNotFound(err)) return false;
+      // Another extension may just have labeled it to keep it.
+      if (isConflict(err))
+        throw new RetryableError("Retrying", `cannot delete ClusterExtension ${goQuote(name)}: it has been modified`, { cause: err });
+      throw err;
+    }
   }
 
   /** Returns an extension that needs the dependency according to a label. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import {
   API_VERSION,
@@ -11,6 +12,7 @@ import {
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
+import { type CatalogLister, selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
 import type { PlanMember } from "../state/knownPlan.ts";
 
 const HASH_LENGTH = 8;
@@ -100,4 +102,31 @@ export function parseDependents({ metadata }: Pick<ClusterExtension, "metadata">
  */
 export function isDependencyExtension({ metadata }: Pick<ClusterExtension, "metadata">): boolean {
   return metadata.labels?.[LABEL_DEPENDENCY] === "true";
+}
+
+/**
+ * Returns the catalogs to search for dependencies of an extension: those that it selects. An extension that was created as a dependency selects only the
+ * catalog of its bundle, so those that its dependents select are searched, too.
+ * @param selected the catalogs that the extension selects
+ */
+export function listSearchedCatalogs(
+  extension: ClusterExtension,
+  selected: readonly ClusterCatalog[],
+  { extensions, catalogs }: { extensions: { get(name: string): ClusterExtension | undefined }; catalogs: CatalogLister },
+): readonly ClusterCatalog[] {
+  const found = new Map(selected.map((catalog) => [catalog.metadata.name, catalog]));
+  // Dependents of dependents are appended while iterating.
+  const searching = new Set([extension]);
+  for (const one of searching) {
+    const source = one.spec?.source?.catalog;
+    const selection = one === extension || !source ? undefined : selectClusterCatalogs(catalogs, source);
+    for (const catalog of selection?.kind === "catalogs" ? selection.catalogs : [])
+      if (!found.has(catalog.metadata.name)) found.set(catalog.metadata.name, catalog);
+    if (!isDependencyExtension(one)) continue;
+    for (const { name, uid } of parseDependents(one)) {
+      const dependent = extensions.get(name);
+      if (dependent?.metadata.uid === uid) searching.add(dependent);
+    }
+  }
+  return [...found.values()];
 }

@@ -20,7 +20,8 @@ import {
   type Rejection,
   rejectCandidates,
 } from "../../resolve/dependencies/dependencyFilter.ts";
-import { findPlanFault, type PlanBundle, type PlanWorld, selectNeeded } from "../../resolve/dependencies/dependencyPlan.ts";
+import { findPlanFault, selectNeeded } from "../../resolve/dependencies/dependencyPlan.ts";
+import type { PlanBundle, PlanWorld } from "../../resolve/dependencies/planIndex.ts";
 import { findHint, type ResolutionHint } from "../../resolve/dependencies/remedySearch.ts";
 import { type DependencyRefusal, formatRefusal } from "../../resolve/dependencies/resolutionHints.ts";
 import { toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
@@ -102,7 +103,7 @@ export class DependencyPlanner {
 
   /**
    * Chooses the bundle that the plan in progress of an extension contains.
-   * @returns undefined if the extension is in no plan, or its own plan is complete or must be made anew
+   * @returns undefined if the extension is in no plan, or its own plan is complete or must be replaced
    * @throws WaitingError if the extension is in the plan of another one that is not ready or no longer possible
    */
   async follow(subject: PlanSubject): Promise<PlannedResolution | undefined> {
@@ -137,7 +138,7 @@ export class DependencyPlanner {
     });
   }
 
-  /** Compares a plan with the catalogs and the installed bundles. @returns why it must be made anew, as a clause */
+  /** Compares a plan with the catalogs and the installed bundles. @returns why it must be replaced, as a clause */
   async #check(subject: PlanSubject, plan: KnownPlan): Promise<string | undefined> {
     const { constraints, installContext, plans } = this.#options;
     const { name } = subject.extension.metadata;

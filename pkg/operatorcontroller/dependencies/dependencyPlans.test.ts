@@ -108,7 +108,7 @@ async function run(seed: number): Promise<void> {
   }
   if (states.every(([, { kind }]) => kind === "installed")) expect(await model.listUnneeded()).toEqual([]);
   // Everything is removed with the extensions of users.
-  for (const name of [...model.extensions.keys()])
+  for (const name of model.extensions.keys())
     if (model.extensions.get(name)?.metadata.labels?.["olm.operatorframework.io/dependency"] === undefined) model.delete(name);
   await settle(model, random);
   expect([...model.extensions.keys()], JSON.stringify([...model.states])).toEqual([]);

@@ -43,7 +43,7 @@ export class DependencyPlans {
   readonly #seen = new Map<string, string>();
   /** The last stage that an extension has reached, by digest of the plan and name of the extension. */
   readonly #stages = new Map<string, WaveStage>();
-  /** Why a plan must be made anew, by root. */
+  /** Why a plan must be replaced, by root. */
   readonly #rejections = new Map<string, string>();
   /** Why a plan must be rolled back, by root. */
   readonly #failures = new Map<string, string>();
@@ -101,12 +101,12 @@ export class DependencyPlans {
     return containing.sort((a, b) => compareText(a.root, b.root))[0];
   }
 
-  /** Notes why the plan of `root` must be made anew. Its extensions wait until `root` has done so. */
+  /** Notes why the plan of `root` must be replaced. Its extensions wait until `root` has done so. */
   reject(root: string, reason: string): void {
     if (this.#plans.has(root)) this.#rejections.set(root, reason);
   }
 
-  /** Returns why the plan of `root` must be made anew; undefined if it is not rejected. */
+  /** Returns why the plan of `root` must be replaced; undefined if it is not rejected. */
   getRejection(root: string): string | undefined {
     return this.#rejections.get(root);
   }

@@ -65,6 +65,8 @@ async function undo(
   if (!latest || readInstalledBundle(latest).name !== status.bundle.name) return [];
   if (await rollBackToPrevious(deps, phase, latest, message, context)) return [];
   if (latest.status === "deployed" || findLastDeployed(releases.history.current) === undefined) {
+    // The controller must not restore the objects that it deletes.
+    phase.changes.began = true;
     deps.watches?.forget(extension.metadata.name);
     deps.memory.record(extension, releases.history.current, { keep: true });
     const waitingFor = await removeExtensionObjects(deps, extension, client, context);

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { DependencyPlan } from "../../api/clusterExtensionStatus.ts";
 import { encodeCanonicalJson } from "../../golang/json.ts";
-import { explainNeed, type PlanWorld, sortIntoWaves } from "../../resolve/dependencies/dependencyPlan.ts";
+import { explainNeeds, sortIntoWaves } from "../../resolve/dependencies/dependencyPlan.ts";
+import type { PlanWorld } from "../../resolve/dependencies/planIndex.ts";
 import { formatBundleVersion } from "../../resolve/solver/bundleFormat.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import { compareText } from "../../text/compare.ts";
@@ -46,9 +47,10 @@ export function buildPlan(
   surroundings: Omit<PlanWorld, "planned">,
 ): KnownPlan {
   const world = { ...surroundings, planned: entries.map(({ bundle }) => bundle) };
+  const reasons = explainNeeds(world);
   const waves = sortIntoWaves(world);
   const toMember = ({ bundle, extension, image, isCreated }: PlanEntry): PlanMember => {
-    const reason = explainNeed(world, bundle);
+    const reason = reasons.get(bundle);
     return {
       extension,
       packageName: bundle.packageName,
@@ -69,7 +71,7 @@ export function buildPlan(
     wave,
     members: members.filter(({ extension }) => extension !== name),
   };
-  const digest = createHash("sha256").update(encodeCanonicalJson(content)).digest("hex");
+  const digest = `sha256:${createHash("sha256").update(encodeCanonicalJson(content)).digest("hex")}`;
   const bundles = new Map(entries.map((entry) => [entry.extension, entry.bundle]));
   return { root: name, uid, status: { digest, ...content }, members, bundles };
 }

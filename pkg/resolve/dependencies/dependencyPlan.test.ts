@@ -6,7 +6,8 @@ import { parseVersionRelease } from "../../version/version.ts";
 import type { BundleConstraint } from "../constraint/constraint.ts";
 import type { SolverBundle } from "../solver/problem.ts";
 import { solve } from "../solver/solve.ts";
-import { explainNeed, findPlanFault, type PlanBundle, selectNeeded, sortIntoWaves } from "./dependencyPlan.ts";
+import { explainNeeds, findPlanFault, selectNeeded, sortIntoWaves } from "./dependencyPlan.ts";
+import type { PlanBundle } from "./planIndex.ts";
 
 type Constraint = BundleConstraint;
 const needs = (packageName: string): Constraint => ({ kind: "package", packageName, range: range(">=1.0.0") });
@@ -156,12 +157,11 @@ test.for<[string, Case, string | undefined]>([
   expect(findPlanFault(toWorld(given))).toBe(want);
 });
 
-test("explainNeed names the first requirement that only the bundle meets", () => {
+test("explainNeeds names the first requirement that only the bundle meets", () => {
   const [a, b, c] = [bundle("a", [needs("b")]), bundle("b", [needsApi("K")]), bundle("c", [], ["K"])];
   const world = toWorld({ planned: [a, b, c] });
-  expect([a, b, c].map((one) => explainNeed(world, one))).toEqual([
-    undefined,
-    'a requires package "b" >=1.0.0',
-    "b requires API example.com/v1 K",
+  expect([...explainNeeds(world)].map(([one, reason]) => `${one.name}: ${reason}`)).toEqual([
+    'b: a requires package "b" >=1.0.0',
+    "c: b requires API example.com/v1 K",
   ]);
 });

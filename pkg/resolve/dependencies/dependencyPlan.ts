@@ -1,30 +1,11 @@
-import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.ts";
-import { describeConstraint, formatGvk, isSatisfied, meets } from "../constraint/evaluate.ts";
-import { getGvkKey } from "../constraint/parse.ts";
+import { describeConstraint, formatGvk } from "../constraint/evaluate.ts";
+import { type PlanBundle, PlanIndex, type PlanWorld } from "./planIndex.ts";
 
-/** A bundle with its constraints: installed, or part of a plan. */
-export interface PlanBundle extends Provider {
-  readonly name: string;
-  readonly constraints: readonly BundleConstraint[];
-}
-
-/** The bundles that are on the cluster after a plan. */
-export interface PlanWorld<B extends PlanBundle = PlanBundle> {
-  /** The bundles to install, in the order in which they were chosen. Their constraints are met after the plan. */
-  readonly planned: readonly B[];
-  /** The bundles that stay. */
-  readonly installed: readonly PlanBundle[];
-  /** The installed bundle that a planned bundle of the same package replaces. */
-  readonly replaced?: PlanBundle | undefined;
-  /** APIs of the cluster that none of these bundles provides. */
-  readonly served: readonly Gvk[];
-}
-
-/** The bundles that are installed at a point of a plan. */
-interface Stage {
-  readonly present: readonly PlanBundle[];
-  readonly replaced: PlanBundle | undefined;
-  readonly served: readonly Gvk[];
+/** A point of a plan: what is installed, and what is left to install. */
+interface Stage<B extends PlanBundle> {
+  readonly index: PlanIndex<B>;
+  readonly present: ReadonlySet<PlanBundle>;
+  readonly left: readonly B[];
 }
 
 /**
@@ -33,132 +14,106 @@ interface Stage {
  * providers. A wave contains bundles that do not need each other, or bundles that do, and as few of these as possible.
  * @returns the waves in order; each planned bundle is in exactly one of them
  */
-export function sortIntoWaves<B extends PlanBundle>({ planned, installed, replaced, served }: PlanWorld<B>): B[][] {
+export function sortIntoWaves<B extends PlanBundle>(world: PlanWorld<B>): B[][] {
+  const index = new PlanIndex(world);
   const waves: B[][] = [];
-  let present: readonly PlanBundle[] = replaced ? [...installed, replaced] : installed;
-  let left = [...planned];
+  let present = index.start;
+  let left = [...world.planned];
   while (left.length > 0) {
-    const wave = findWave(left, { present, replaced, served });
+    const wave = findWave({ index, present, left });
     waves.push(wave);
-    present = addBundles({ present, replaced, served }, wave);
+    present = index.add(present, wave);
     left = left.filter((bundle) => !wave.includes(bundle));
   }
   return waves;
 }
 
-function findWave<B extends PlanBundle>(left: readonly B[], stage: Stage): B[] {
-  const ready = left.filter((bundle) => isPossible(stage, [bundle]));
+function findWave<B extends PlanBundle>(stage: Stage<B>): B[] {
+  const ready = stage.left.filter((bundle) => isPossible(stage, [bundle]));
   const [first] = ready;
   if (first) return isPossible(stage, ready) ? ready : [first];
-  const closures = left.map((bundle) => closeOver([bundle], left, stage));
-  return closures.reduce((least, closure) => (closure.length < least.length ? closure : least), [...left]);
-}
-
-function isPossible(stage: Stage, added: readonly PlanBundle[]): boolean {
-  return findUnmetAfter(stage, added).length === 0 && findSharedApi(addBundles(stage, added), added) === undefined;
-}
-
-/** Returns the bundles after a wave. */
-function addBundles({ present, replaced }: Stage, added: readonly PlanBundle[]): PlanBundle[] {
-  const isReplaced = added.some((bundle) => bundle.packageName === replaced?.packageName);
-  return [...present.filter((bundle) => !isReplaced || bundle !== replaced), ...added];
-}
-
-/** Returns the bundles `start` and those of `left` that must be installed with them. */
-function closeOver<B extends PlanBundle>(start: readonly B[], left: readonly B[], stage: Stage): B[] {
-  const wave = [...start];
-  for (;;) {
-    const all = addBundles(stage, wave);
-    const [unmet] = findUnmetAfter(stage, wave);
-    const others = left.filter((one) => !wave.includes(one));
-    const isShared = unmet === undefined && findSharedApi(all, wave) !== undefined;
-    if ((!unmet && !isShared) || others.length === 0) return wave;
-    const single = others.find((one) =>
-      unmet ? isSatisfied(unmet, addBundles(stage, [...wave, one]), stage.served) : one.packageName === stage.replaced?.packageName,
-    );
-    const helpful = single ? [single] : unmet ? others.filter((one) => meetsPart(one, unmet)) : [];
-    wave.push(...(helpful.length > 0 ? helpful : others));
+  let least: B[] = [...stage.left];
+  for (const bundle of stage.left) {
+    const closure = closeOver([bundle], stage);
+    if (closure.length < least.length) least = closure;
   }
+  return least;
 }
 
-function meetsPart(bundle: PlanBundle, constraint: BundleConstraint): boolean {
-  return "constraints" in constraint ? constraint.constraints.some((member) => meetsPart(bundle, member)) : meets(bundle, constraint);
+function isPossible<B extends PlanBundle>({ index, present }: Stage<B>, added: readonly B[]): boolean {
+  const [unmet] = index.listUnmet(present, added);
+  return unmet === undefined && index.findSharedApi(index.add(present, added), added) === undefined;
 }
 
-/** Returns the constraints that `added` leaves unmet: its own, and those of present bundles that were met before. */
-function findUnmetAfter(stage: Stage, added: readonly PlanBundle[]): BundleConstraint[] {
-  const { present, replaced, served } = stage;
-  const after = addBundles(stage, added);
-  const isReplaced = replaced !== undefined && !after.includes(replaced);
-  const changed = isReplaced ? [...added, replaced] : added;
-  const isUnmet = (constraint: BundleConstraint): boolean => !isSatisfied(constraint, after, served);
-  return [
-    ...added.flatMap(({ constraints }) => constraints.filter(isUnmet)),
-    ...present.flatMap((bundle) =>
-      (isReplaced && bundle === replaced ? [] : bundle.constraints).filter(
-        (constraint) =>
-          changed.some((one) => meetsPart(one, constraint)) && isUnmet(constraint) && isSatisfied(constraint, present, served),
-      ),
-    ),
-  ];
-}
-
-/** Returns an API that two bundles provide, at least one of them of `added`; undefined if there is none. */
-function findSharedApi(all: readonly PlanBundle[], added: readonly PlanBundle[]): SharedApi | undefined {
-  for (const bundle of added)
-    for (const gvk of bundle.apis) {
-      const key = getGvkKey(gvk);
-      const other = all.find((one) => one !== bundle && one.apis.some((api) => getGvkKey(api) === key));
-      if (other) return { gvk, bundles: [bundle, other] };
+/** Returns the bundles `start` and those that are left and must be installed with them. */
+function closeOver<B extends PlanBundle>(start: readonly B[], { index, present, left }: Stage<B>): B[] {
+  const open = new Set(left);
+  const wave = new Set<B>();
+  let after = new Set(present);
+  const add = (bundle: B): void => {
+    wave.add(bundle);
+    open.delete(bundle);
+    after = index.add(after, [bundle]);
+    unchecked.push(...index.listAffected(present, after, bundle));
+  };
+  const unchecked: ReturnType<PlanIndex<B>["listAffected"]> = [];
+  for (const bundle of start) add(bundle);
+  for (;;) {
+    for (let next = unchecked.pop(); next; next = unchecked.pop()) {
+      const { owner, constraint } = next;
+      if (!after.has(owner) || index.holds(constraint, after) || open.size === 0) continue;
+      const helpful = index.listHelpful(constraint).filter((bundle) => open.has(bundle));
+      const single = helpful.find((bundle) => index.holds(constraint, index.add(after, [bundle])));
+      unchecked.push(next);
+      const needed = single ? [single] : helpful.length > 0 ? helpful : [...open];
+      for (const bundle of needed) add(bundle);
     }
-  return undefined;
-}
-
-interface SharedApi {
-  readonly gvk: Gvk;
-  readonly bundles: readonly [PlanBundle, PlanBundle];
+    const [unmet] = index.listUnmet(present, [...wave]);
+    const { successor } = index;
+    if (open.size === 0 || (!unmet && index.findSharedApi(after, wave) === undefined)) return left.filter((bundle) => wave.has(bundle));
+    if (unmet) unchecked.push(unmet);
+    else for (const bundle of successor && open.has(successor) ? [successor] : [...open]) add(bundle);
+  }
 }
 
 /**
  * Returns why a plan is no longer possible, as a clause: a constraint would be unmet, or an API would have two providers. Undefined if it is possible.
  */
 export function findPlanFault(world: PlanWorld): string | undefined {
-  const { planned } = world;
-  const stage = toStage(world);
-  const all = addBundles(stage, planned);
-  const [unmet] = findUnmetAfter(stage, planned);
-  if (unmet) {
-    const bundle = all.find(({ constraints }) => constraints.includes(unmet));
-    return `${bundle?.name ?? ""} requires ${describeConstraint(unmet)}`;
-  }
-  const shared = findSharedApi(all, planned);
+  const index = new PlanIndex(world);
+  const [unmet] = index.listUnmet(index.start, world.planned);
+  if (unmet) return `${unmet.owner.name} requires ${describeConstraint(unmet.constraint)}`;
+  const shared = index.findSharedApi(index.add(index.start, world.planned), world.planned);
   return shared && `${shared.bundles[0].name} and ${shared.bundles[1].name} provide the same API ${formatGvk(shared.gvk)}`;
-}
-
-function toStage({ installed, replaced, served }: PlanWorld): Stage {
-  return { present: replaced ? [...installed, replaced] : installed, replaced, served };
 }
 
 /** Returns `roots` and the planned bundles that they need, also those that are only needed through others, in the order of the plan. */
 export function selectNeeded<B extends PlanBundle>(world: PlanWorld<B>, roots: readonly B[]): B[] {
-  const { planned } = world;
-  const stage = toStage(world);
-  let needed = closeOver(roots, planned, stage);
+  const index = new PlanIndex(world);
+  const stage = { index, present: index.start, left: world.planned };
+  let needed = closeOver(roots, stage);
   for (const bundle of needed.toReversed()) {
     const rest = needed.filter((one) => one !== bundle);
     if (!roots.includes(bundle) && isPossible(stage, rest)) needed = rest;
   }
-  return planned.filter((bundle) => needed.includes(bundle));
+  return world.planned.filter((bundle) => needed.includes(bundle));
 }
 
-/** Returns the first requirement that is only met because of `bundle`, such as `a.v1.0.0 requires package "b" >=1.0.0`; undefined if there is none. */
-export function explainNeed(world: PlanWorld, bundle: PlanBundle): string | undefined {
-  const { planned, installed, served } = world;
-  const after = addBundles(toStage(world), planned);
-  const without = after.filter((one) => one !== bundle);
-  for (const other of [...planned, ...installed])
-    for (const constraint of other === bundle ? [] : other.constraints)
-      if (isSatisfied(constraint, after, served) && !isSatisfied(constraint, without, served))
-        return `${other.name} requires ${describeConstraint(constraint)}`;
-  return undefined;
+/**
+ * Explains why a plan contains its bundles.
+ * @returns by bundle, the first requirement that only the bundle meets, such as `a.v1.0.0 requires package "b" >=1.0.0`
+ */
+export function explainNeeds<B extends PlanBundle>(world: PlanWorld<B>): ReadonlyMap<B, string> {
+  const index = new PlanIndex(world);
+  const after = index.add(index.start, world.planned);
+  const reasons = new Map<B, string>();
+  for (const bundle of world.planned) {
+    const without = new Set(after);
+    without.delete(bundle);
+    const need = index
+      .listAffected(index.start, after, bundle)
+      .find(({ owner, constraint }) => owner !== bundle && index.holds(constraint, after) && !index.holds(constraint, without));
+    if (need) reasons.set(bundle, `${need.owner.name} requires ${describeConstraint(need.constraint)}`);
+  }
+  return reasons;
 }

@@ -69,7 +69,7 @@ interface FoundBundle {
   readonly provider: Provider;
 }
 
-/** A constraint of an installed bundle that is met now and must stay met. */
+/** A constraint of an installed bundle that must stay met. */
 interface Guard {
   readonly peer: InstalledPeer;
   readonly constraint: BundleConstraint;
@@ -117,7 +117,9 @@ class ReachabilitySearch {
     const { candidates, context } = this.#request;
     for (const peer of context.peers) {
       yield;
-      const met = listMetConstraints(peer.declared.constraints, context);
+      // Updates may meet further constraints, which must then stay met.
+      const { constraints } = peer.declared;
+      const met = this.#request.canMove ? constraints : listMetConstraints(constraints, context);
       this.#guards.add(
         peer,
         met.filter((constraint) => !this.#isMetForGood(constraint, peer.provider)),
@@ -185,12 +187,24 @@ class ReachabilitySearch {
       for (const member of constraint.constraints) yield* this.#follow(member, self, members.side);
       return;
     }
-    if (side === "fails") return;
+    if (side === "fails") {
+      yield* this.#openExcluded(constraint);
+      return;
+    }
     const key = getLeafKey(constraint);
     if (this.#seen.has(key)) return;
     this.#seen.add(key);
     if (constraint.kind === "cel") yield* this.#findByRule(constraint);
     else this.#find(constraint);
+  }
+
+  /** Finds the higher versions of installed bundles that meet a leaf although it must be false. */
+  *#openExcluded(leaf: LeafConstraint): Generator<void> {
+    if (!this.#request.canMove) return;
+    for (const peer of this.#request.context.peers) {
+      if (leaf.kind === "cel") yield;
+      if (meets(peer.provider, leaf)) yield* this.#open(peer);
+    }
   }
 
   #find(leaf: MissingConstraint): void {

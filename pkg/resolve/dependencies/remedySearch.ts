@@ -61,6 +61,8 @@ const MAX_STEPS_OF_STATE = 30_000;
 /** Maximum number of changes in a sequence, and of sequences that are tried. */
 const MAX_CHANGES = 4;
 const MAX_SEQUENCES = 100;
+/** Maximum number of installations that are tried to find the order of new bundles. */
+const MAX_TRIES = 1_000;
 
 /**
  * Finds a change that would allow installing a bundle in its context: additional bundles of the catalogs or, failing that, updates of other extensions
@@ -102,21 +104,17 @@ function listAddedBundles({ units }: SolverProblem, chosen: ReadonlyMap<string, 
     .sort((a, b) => compareText(a.packageName, b.packageName));
 }
 
-/** Reports whether the bundles can be installed one after the other, without the bundle that needs them. */
-function canPrecede(bundles: readonly SolverBundle[], context: InstallContext): boolean {
-  let left = bundles;
-  let now = context;
-  for (let count = Number.POSITIVE_INFINITY; left.length > 0 && left.length < count; ) {
-    count = left.length;
-    const waiting: SolverBundle[] = [];
-    for (const bundle of left) {
-      const after = applyInstall(now, bundle);
-      if (after) now = after;
-      else waiting.push(bundle);
-    }
-    left = waiting;
-  }
-  return left.length === 0;
+/** Reports whether the bundles can be installed one after the other, without the bundle that needs them. False if too many orders must be tried. */
+function canPrecede(bundles: readonly SolverBundle[], context: InstallContext, budget = { tries: MAX_TRIES }): boolean {
+  return (
+    bundles.length === 0 ||
+    bundles.some((bundle) => {
+      if (--budget.tries < 0) return false;
+      const after = applyInstall(context, bundle);
+      const others = bundles.filter((other) => other !== bundle);
+      return after !== undefined && canPrecede(others, after, budget);
+    })
+  );
 }
 
 /** Other extensions after some changes. */

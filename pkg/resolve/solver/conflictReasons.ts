@@ -1,5 +1,4 @@
 import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "../constraint/constraint.ts";
-import { describeConstraint } from "../constraint/evaluate.ts";
 import { getGvkKey } from "../constraint/parse.ts";
 import { getLeafKey, type Offer } from "./offer.ts";
 import { listApis, type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
@@ -90,7 +89,14 @@ export function getSentenceKey(fact: Fact): string {
   if (fact.kind === "offer") return getOfferKey(fact.leaf);
   if (fact.kind !== "requirement") return `${fact.kind} ${getGvkKey(fact.gvk)}`;
   const { constraint, above } = fact.requirement;
-  return `requirement ${JSON.stringify([fact.bundle.packageName, describeConstraint(constraint), addMessage(above, constraint)])}`;
+  return `requirement ${JSON.stringify([fact.bundle.packageName, getConstraintKey(constraint), addMessage(above, constraint)])}`;
+}
+
+/** Returns a key for a constraint. Constraints with the same key have the same meaning, and the same description without messages. */
+function getConstraintKey(constraint: BundleConstraint): string {
+  return isCompound(constraint)
+    ? `${constraint.kind} (${constraint.constraints.map(getConstraintKey).join(", ")})`
+    : getLeafKey(constraint);
 }
 
 /** Returns the key of the facts that a wanted or installed package must be present and that a package has no bundles outside the problem. */

@@ -118,7 +118,7 @@ export class ClauseEncoding {
   }
 
   #compound(constraint: CompoundConstraint, side: Side, catalog: string | undefined): Literal {
-    const literal = this.#search.newVariable(() => {
+    const literal = this.#search.newDefinition(() => {
       const members = getMemberCondition(constraint, side);
       const literals = constraint.constraints.map((member) => this.constraintLiteral(member, members.side, catalog));
       if (members.quantity === "one") this.#search.addOptions(literal, literals);
@@ -128,7 +128,7 @@ export class ClauseEncoding {
   }
 
   #leaf(leaf: LeafConstraint, side: Side, catalog: string | undefined): Literal {
-    const literal = this.#search.newVariable(() => {
+    const literal = this.#search.newDefinition(() => {
       if (side === "holds") {
         const label = this.#labelOf({ kind: "offer", leaf });
         const options = this.#literalsOf(this.optionsOf(leaf, catalog));

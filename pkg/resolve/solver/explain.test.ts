@@ -1,5 +1,6 @@
 import { assert, property } from "fast-check";
 import { expect, test } from "vitest";
+import { generatePigeons, generateProviders } from "../../../test/bench/hardProblems.ts";
 import { checkExplanation } from "../../../test/support/explanationClaims.ts";
 import { buildSolverProblem, type SolverCase } from "../../../test/support/solverCases.ts";
 import { range, smallProblems } from "../../../test/support/solverProblems.ts";
@@ -143,8 +144,8 @@ test("explain finishes for a chain of thousands of packages", () => {
   expect(sentences).toHaveLength(39);
   const lines = formatExplanation(explanation);
   expect(lines).toEqual([
-    '19 packages each require one of 19 packages: package "package1" >=1.0.0, package "package2" >=1.0.0, package "package3" >=1.0.0, package "package4" >=1.0.0 and 15 more',
-    "the catalogs have only some bundles of 19 packages: package1, package2, package3, package4 and 15 more",
+    '19 packages each require one of 19 package ranges: package "package1" >=1.0.0, package "package2" >=1.0.0, package "package3" >=1.0.0, package "package4" >=1.0.0 and 15 more',
+    "the catalogs have only some versions of 19 packages: package1, package2, package3, package4 and 15 more",
     'package19 1.0.0 requires package "package20" >=1.0.0, which no selected catalog has',
     "38 reasons are not shown in full; --all shows them",
   ]);
@@ -152,6 +153,21 @@ test("explain finishes for a chain of thousands of packages", () => {
   const long = explanationOf(brokenChain(2_000));
   expect(long.isMinimal).toBe(true);
   expect(long.sentences).toHaveLength(3_999);
+});
+
+test("formatExplanation replaces the largest kinds of sentences by a summary, and states how many it does not show in full", () => {
+  expect(formatExplanation(explanationOf(generatePigeons(13, 12)))).toEqual([
+    "13 packages are wanted: pigeon0, pigeon1, pigeon2, pigeon3 and 9 more",
+    "12 APIs can each have only one provider: API example.com/v1 Hole0, API example.com/v1 Hole1, API example.com/v1 Hole2, API example.com/v1 Hole3 and 8 more",
+    "25 reasons are not shown in full; --all shows them",
+  ]);
+  const lines = formatExplanation(explanationOf(generateProviders(5, 4, 4)));
+  expect(lines).toHaveLength(11);
+  expect(lines.slice(0, 2)).toEqual([
+    "root requires 5 APIs: API example.com/v1 Kind0, API example.com/v1 Kind1, API example.com/v1 Kind2, API example.com/v1 Kind3 and 1 more",
+    "API example.com/v1 Kind0 is only provided by provider0-0 1.0.0, provider0-1 1.0.0, provider0-2 1.0.0 and provider0-3 1.0.0",
+  ]);
+  expect(lines.at(-1)).toBe("5 reasons are not shown in full; --all shows them");
 });
 
 test("an explanation states that it may not be minimal when the search for redundant sentences exceeds its limit", () => {

@@ -69,18 +69,18 @@ function formatSummary(sentences: readonly ExplanationSentence[]): string {
   const constraints = [...new Set(sentences.flatMap((sentence) => sentence.constraints.map(({ text }) => text)))];
   const packages = [...new Set(sentences.flatMap(({ bundles }) => bundles.map(({ packageName }) => packageName)))];
   const counted = formatCount(packages.length, "package");
-  const noun = first?.constraints[0]?.kind === "package" ? "package" : "API";
-  const things = formatCount(constraints.length, noun);
+  const isOnPackage = first?.constraints[0]?.kind === "package";
+  const things = formatCount(constraints.length, isOnPackage ? "package range" : "API");
   const list = formatConjunction(constraints);
-  if (first?.kind === "wanted" || first?.kind === "installed")
-    return `${counted} are ${first.kind}: ${formatConjunction(packages.map(formatPackageName))}`;
+  const names = formatConjunction(packages.map(formatPackageName));
+  if (first?.kind === "wanted" || first?.kind === "installed") return `${counted} are ${first.kind}: ${names}`;
   if (first?.kind === "exclusive") return `${things} can each have only one provider: ${list}`;
   if (first?.kind === "owned") return `${things} already belong to others: ${list}`;
-  if (first?.kind === "offer") {
-    const bundles = `bundles of ${counted}: ${formatConjunction(packages.map(formatPackageName))}`;
-    return noun === "package" ? `the catalogs have only some ${bundles}` : `${things} are only provided by ${bundles}`;
-  }
-  if (packages.length === 1) return `${formatConjunction(packages.map(formatPackageName))} requires ${things}: ${list}`;
+  if (first?.kind === "offer")
+    return isOnPackage
+      ? `the catalogs have only some versions of ${counted}: ${names}`
+      : `${things} are only provided by bundles of ${counted}: ${names}`;
+  if (packages.length === 1) return `${names} requires ${things}: ${list}`;
   const isOneEach = packages.length === sentences.length;
   return isOneEach && constraints.length > 1
     ? `${counted} each require one of ${things}: ${list}`

@@ -1,73 +1,6 @@
-import { findShortage, type Slot } from "./shortage.ts";
-import { type Antecedent, type Clause, getVariable, isPositive, type Literal, negate, Propagation, Trail } from "./trail.ts";
-
-/** Yields the true literals that together made `implied` true. */
-function* listCauses(implied: Literal, reason: Antecedent): Generator<Literal> {
-  if (typeof reason === "number") yield reason;
-  else for (const literal of reason.literals) if (literal !== implied) yield negate(literal);
-}
-
-/**
- * Derives a clause from a conflict at the current level. Its first literal was assigned at that level, its second at the latest of the earlier
- * levels. The clause follows from all clauses. After backtracking to the level of the second literal, it makes the first one true.
- * @param conflict a clause whose literals are all false, at least two of them at the current level
- */
-function learnClause(conflict: Clause, trail: Trail): Literal[] {
-  const seen = new Set<number>();
-  const earlier: Literal[] = [];
-  let open = 0;
-  const note = (cause: Literal): void => {
-    const variable = getVariable(cause);
-    const level = trail.levelOf(cause);
-    if (level === 0 || seen.has(variable)) return;
-    seen.add(variable);
-    if (level === trail.level) open++;
-    else earlier.push(negate(cause));
-  };
-  for (const literal of conflict.literals) note(negate(literal));
-  for (let index = trail.literals.length - 1; ; index--) {
-    const literal = trail.literals[index];
-    if (literal === undefined) throw new Error("the conflict is not of the current level");
-    if (trail.levelOf(literal) !== trail.level || !seen.has(getVariable(literal))) continue;
-    const reason = trail.reasonOf(literal);
-    if (--open === 0 || reason === undefined) return ordered(negate(literal), shortened(earlier, seen, trail), trail);
-    for (const cause of listCauses(literal, reason)) note(cause);
-  }
-}
-
-/** Removes literals that follow from other literals in the list. */
-function shortened(literals: readonly Literal[], seen: ReadonlySet<number>, trail: Trail): Literal[] {
-  return literals.filter((literal) => {
-    const reason = trail.reasonOf(literal);
-    if (reason === undefined) return true;
-    for (const cause of listCauses(negate(literal), reason)) if (trail.levelOf(cause) > 0 && !seen.has(getVariable(cause))) return true;
-    return false;
-  });
-}
-
-function ordered(first: Literal, others: Literal[], trail: Trail): Literal[] {
-  let latest = 0;
-  others.forEach((literal, index) => {
-    if (trail.levelOf(literal) > trail.levelOf(others[latest] ?? literal)) latest = index;
-  });
-  const second = others[latest];
-  return second === undefined ? [first] : [first, second, ...others.toSpliced(latest, 1)];
-}
-
-/** Returns the decisions that made `literal` true, including itself if it was decided. */
-function findDecisions(literal: Literal, trail: Trail): Set<Literal> {
-  const seen = new Set([getVariable(literal)]);
-  const decisions = new Set<Literal>();
-  if (trail.levelOf(literal) === 0) return decisions;
-  for (let index = trail.literals.length - 1; index >= 0; index--) {
-    const implied = trail.literals[index] ?? 0;
-    if (!seen.has(getVariable(implied)) || trail.levelOf(implied) === 0) continue;
-    const reason = trail.reasonOf(implied);
-    if (reason === undefined) decisions.add(implied);
-    else for (const cause of listCauses(implied, reason)) seen.add(getVariable(cause));
-  }
-  return decisions;
-}
+import { findDecisions, learnClause } from "./learning.ts";
+import { type CountingRules, findShortage, type Slot } from "./shortage.ts";
+import { type Clause, getVariable, isPositive, type Literal, negate, Propagation, Trail } from "./trail.ts";
 
 /** Thrown if a search exceeds its step limit. */
 export class OutOfSteps extends Error {
@@ -85,6 +18,16 @@ const SCAN = 2;
 const LEARNED = 4_000;
 /** Number of conflicts before demands are counted; doubles each time that no shortage is found. */
 const CONFLICTS_BEFORE_COUNT = 8;
+/** Minimum number of steps between two counts without a shortage, for each step of the first of them. */
+const STEPS_BETWEEN_COUNTS = 32;
+/** Finds most shortages, but some clauses that it returns are useless. If it finds none, the other rules are not tried. */
+const WIDEST_RULES: CountingRules = { falseOptions: "decided", openOptions: "excluded" };
+/** How demands are counted, one after the other until there is a useful clause. A clause that does not depend on decisions excludes more. */
+const RULES: readonly CountingRules[] = [
+  { falseOptions: "possible", openOptions: "possible" },
+  { falseOptions: "decided", openOptions: "possible" },
+  { falseOptions: "possible", openOptions: "excluded" },
+];
 
 /**
  * A SAT solver (conflict-driven clause learning) for repeated searches under changing assumptions. A variable is true only if an assumption, a
@@ -98,14 +41,17 @@ export class Search {
   /** Adds the meaning of a variable with `addClause`, `addOptions` and the like; called once for each variable that becomes true. */
   readonly #explained: boolean[] = [];
   readonly #meaning: (() => void)[] = [];
+  /** By variable: true if its meaning is a definition. */
+  readonly #isDefinition: boolean[] = [];
   /** By variable: if the variable is true, at least one of these literals must be true. Best literal first. */
   readonly #options: (Literal[] | undefined)[] = [];
   /** By variable: the groups that contain it. */
   readonly #slots: (Slot[] | undefined)[] = [];
   #conflicts = 0;
-  /** Number of conflicts at which demands are counted next, and until then from the last time. */
+  /** Numbers of conflicts and steps at which demands are counted next, and of conflicts until then from the last time. */
   #nextCount = CONFLICTS_BEFORE_COUNT;
   #countInterval = CONFLICTS_BEFORE_COUNT;
+  #nextCountSteps = 0;
   /** Lengths of the explained part of the trail, and of the part whose options are fulfilled. */
   #explainedTo = 0;
   #fulfilledTo = 0;
@@ -145,6 +91,13 @@ export class Search {
     this.#propagation.grow();
     if (meaning) this.#meaning[variable] = meaning;
     return variable * 2;
+  }
+
+  /** Like `newVariable`, for a meaning that only defines the variable by others, so that it may be added before the variable is true. */
+  newDefinition(meaning: () => void): Literal {
+    const literal = this.newVariable(meaning);
+    this.#isDefinition[getVariable(literal)] = true;
+    return literal;
   }
 
   /** Adds a constraint: at most one of the literals is true. All must be positive and new. */
@@ -223,10 +176,14 @@ export class Search {
       else if (!this.#explain()) {
         const assumption = this.#nextAssumption();
         if (assumption !== undefined && this.#trail.isFalse(assumption)) return this.#behind(assumption);
-        const shortage = assumption === undefined ? this.#findShortage() : undefined;
-        if (shortage) {
-          this.#learn({ literals: shortage, dropped: true });
-          continue;
+        if (assumption === undefined && this.#conflicts >= this.#nextCount && this.steps >= this.#nextCountSteps) {
+          if (this.#defineOptions()) continue;
+          const shortage = this.#findShortage();
+          if (shortage) {
+            if (shortage.every((literal) => this.#trail.isFalse(literal))) this.#learn({ literals: shortage, dropped: true });
+            else this.addClause(shortage);
+            continue;
+          }
         }
         const decision = assumption ?? this.#wantedOption();
         if (decision === undefined) return undefined;
@@ -236,23 +193,50 @@ export class Search {
     }
   }
 
-  /** After some conflicts, counts whether all demands can be met. @returns a clause whose literals are all false */
+  /** Adds the definitions of options that belong to no group, so that their own options can be counted. @returns whether there were any */
+  #defineOptions(): boolean {
+    const added = new Set<number>();
+    for (const literal of this.#trail.literals) {
+      const options = isPositive(literal) ? (this.#options[getVariable(literal)] ?? []) : [];
+      this.#spent += options.length >> SCAN;
+      for (const option of options) {
+        const variable = getVariable(option);
+        if (isPositive(option) && this.#isDefinition[variable] === true && this.#explained[variable] !== true) added.add(variable);
+      }
+    }
+    for (const variable of added) {
+      this.#explained[variable] = true;
+      this.#meaning[variable]?.();
+    }
+    return added.size > 0;
+  }
+
+  /** Returns the options of an option that belongs to no group. */
+  #expand(option: Literal): readonly Literal[] {
+    const variable = getVariable(option);
+    const options = isPositive(option) && this.#slots[variable] === undefined ? this.#options[variable] : undefined;
+    return options ? options.flatMap((other) => this.#expand(other)) : [option];
+  }
+
+  /** Counts whether all demands can be met. @returns a clause with at most one literal that is not false; undefined if there is no shortage */
   #findShortage(): Literal[] | undefined {
-    if (this.#conflicts < this.#nextCount) return undefined;
     const trail = this.#trail;
+    const started = this.steps;
     const demands = trail.literals.flatMap((literal) => {
       const options = isPositive(literal) ? this.#options[getVariable(literal)] : undefined;
-      return options ? [{ literal, options }] : [];
+      return options ? [{ literal, options: options.flatMap((option) => this.#expand(option)) }] : [];
     });
     this.#spent += trail.literals.length >> SCAN;
     const slotsOf = (option: Literal): readonly Slot[] => this.#slots[getVariable(option)] ?? [];
     const spend = (steps: number): void => this.spend(steps);
-    // A shortage that does not depend on decisions excludes more.
-    const found =
-      findShortage(demands, slotsOf, trail, () => true, spend) ??
-      findShortage(demands, slotsOf, trail, (option) => !trail.isFalse(option), spend);
+    const isPossible = findShortage(demands, slotsOf, trail, WIDEST_RULES, spend) !== undefined;
+    const found = RULES.values()
+      .filter(() => isPossible)
+      .map((rules) => findShortage(demands, slotsOf, trail, rules, spend))
+      .find((clause) => clause !== undefined && clause.filter((literal) => !trail.isFalse(literal)).length <= 1);
     this.#countInterval = found ? CONFLICTS_BEFORE_COUNT : this.#countInterval * 2;
     this.#nextCount = this.#conflicts + (found ? 0 : this.#countInterval);
+    this.#nextCountSteps = this.steps + (found ? 0 : STEPS_BETWEEN_COUNTS * (this.steps - started));
     return found;
   }
 

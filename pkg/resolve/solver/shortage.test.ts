@@ -1,4 +1,4 @@
-import { array, assert, boolean, constantFrom, property, record, uniqueArray } from "fast-check";
+import { array, assert, constantFrom, property, record, uniqueArray } from "fast-check";
 import { expect, test } from "vitest";
 import { type Demand, findShortage, type Slot } from "./shortage.ts";
 import { getVariable, isPositive, type Literal, negate, Trail } from "./trail.ts";
@@ -26,7 +26,8 @@ const problems = record({
   /** Options that a decision made false, and labels that are true. */
   excluded: uniqueArray(constantFrom(...OPTIONS), { maxLength: 2 }),
   enabled: uniqueArray(constantFrom(...LABELS)),
-  isGlobal: boolean(),
+  falseOptions: constantFrom("possible" as const, "decided" as const),
+  openOptions: constantFrom("possible" as const, "excluded" as const),
 });
 
 /** Reports whether an assignment agrees with all demands and groups. Bit v is the value of variable v. */
@@ -38,10 +39,10 @@ function agrees(bits: number, demands: readonly Demand[], groups: readonly Group
   );
 }
 
-test("findShortage returns a clause that follows from demands and groups and whose literals are all false", () => {
+test("findShortage returns a clause that follows from demands and groups and that excludes the assignment", () => {
   let found = 0;
   assert(
-    property(problems, ({ demands: optionLists, groups, excluded, enabled, isGlobal }) => {
+    property(problems, ({ demands: optionLists, groups, excluded, enabled, ...rules }) => {
       const trail = new Trail();
       for (let variable = 0; variable < VARIABLES; variable++) trail.grow();
       const demands = optionLists.map((options, index): Demand => ({ literal: DEMANDS[index] ?? 0, options }));
@@ -51,11 +52,11 @@ test("findShortage returns a clause that follows from demands and groups and who
       const slots = new Map(groups.map((group): [Group, Slot] => [group, { label: group.label }]));
       const slotsOf = (option: Literal): Slot[] =>
         groups.filter(({ literals }) => literals.includes(option)).flatMap((group) => slots.get(group) ?? []);
-      const isFree = (option: Literal): boolean => isGlobal || !trail.isFalse(option);
-      const clause = findShortage(demands, slotsOf, trail, isFree, () => {});
+      const clause = findShortage(demands, slotsOf, trail, rules, () => {});
       if (!clause) return;
       found++;
-      expect(clause.every((literal) => trail.isFalse(literal))).toBe(true);
+      expect(clause.every((literal) => trail.isFalse(literal) || rules.openOptions === "excluded")).toBe(true);
+      expect(clause.some((literal) => trail.isTrue(literal))).toBe(false);
       const isTrueIn = (bits: number): boolean =>
         clause.some((literal) => ((bits >> getVariable(literal)) & 1) === (isPositive(literal) ? 1 : 0));
       for (let bits = 0; bits < 1 << VARIABLES; bits++) if (!isTrueIn(bits)) expect(agrees(bits, demands, groups)).toBe(false);

@@ -12,6 +12,14 @@ export interface Demand {
   readonly options: readonly Literal[];
 }
 
+/** Which options of a demand count as possible. */
+export interface CountingRules {
+  /** With `decided`, an option with a slot that is false because of a decision is impossible; otherwise it counts as possible. */
+  readonly falseOptions: "possible" | "decided";
+  /** With `excluded`, open options without a slot count as impossible and become part of the clause; otherwise their demands are not counted. */
+  readonly openOptions: "possible" | "excluded";
+}
+
 /** A demand, and the one slot of each of its options that is counted. */
 interface CountedDemand {
   readonly literal: Literal;
@@ -24,19 +32,20 @@ interface CountedDemand {
 /**
  * Finds demands that need more slots than their options have: a pigeonhole principle, which a search needs exponential time to find. Uses a maximum
  * matching of demands and slots. Only demands without a common option are counted.
- * @param isFree whether an option counts as possible
+ * @param rules which options count as possible
  * @param spend called with the number of visited options and slots
- * @returns a clause that follows from all clauses and whose literals are all false; undefined if each counted demand can have a slot
+ * @returns a clause that follows from all clauses and whose literals are false, or open options without a slot if these may be excluded; undefined if
+ * each counted demand can have a slot
  * @see https://doi.org/10.1112/jlms/s1-10.37.26 Hall: On Representatives of Subsets
  */
 export function findShortage(
   demands: readonly Demand[],
   slotsOf: (option: Literal) => readonly Slot[],
   trail: Trail,
-  isFree: (option: Literal) => boolean,
+  rules: CountingRules,
   spend: (steps: number) => void,
 ): Literal[] | undefined {
-  const counted = countDemands(demands, slotsOf, trail, isFree, spend);
+  const counted = countDemands(demands, slotsOf, trail, rules, spend);
   const holders = new Map<Slot, CountedDemand>();
   for (const demand of counted) {
     const tried = new Set<Slot>();
@@ -82,7 +91,7 @@ function countDemands(
   demands: readonly Demand[],
   slotsOf: (option: Literal) => readonly Slot[],
   trail: Trail,
-  isFree: (option: Literal) => boolean,
+  { falseOptions, openOptions }: CountingRules,
   spend: (steps: number) => void,
 ): CountedDemand[] {
   const taken = new Set<Literal>();
@@ -92,8 +101,10 @@ function countDemands(
   for (const { literal, options: all } of demands) {
     const options = all.filter((option) => !trail.isFalse(option) || trail.levelOf(option) > 0);
     spend(all.length);
-    if (options.some((option) => taken.has(option) || (!trail.isFalse(option) && getSlots(option).length === 0))) continue;
-    for (const option of options) taken.add(option);
+    const isUnlimited = (option: Literal): boolean =>
+      getSlots(option).length === 0 && (openOptions === "excluded" ? trail.isTrue(option) : !trail.isFalse(option));
+    if (options.some((option) => taken.has(option) || isUnlimited(option))) continue;
+    for (const option of options) if (getSlots(option).length > 0) taken.add(option);
     for (const slot of new Set(options.flatMap(getSlots))) sharing.set(slot, (sharing.get(slot) ?? 0) + 1);
     chosen.push({ literal, options });
   }
@@ -103,7 +114,7 @@ function countDemands(
     for (const option of options) {
       let best: Slot | undefined;
       for (const slot of getSlots(option)) if (best === undefined || (sharing.get(slot) ?? 0) > (sharing.get(best) ?? 0)) best = slot;
-      if (best !== undefined && isFree(option)) slots.add(best);
+      if (best !== undefined && (falseOptions === "possible" || !trail.isFalse(option))) slots.add(best);
       else excluded.set(option, best);
     }
     return { literal, slots, excluded };
