@@ -117,7 +117,7 @@ export class DependencyPlanner {
       return undefined;
     }
     const reason = plans.getRejection(name) ?? (await this.#check(subject, plan));
-    if (reason === undefined) return choosePlanned(subject, plan);
+    if (reason === undefined) return choosePlanned(subject, plans.of(name) ?? plan);
     plans.drop(name, reason);
     return undefined;
   }

@@ -344,7 +344,7 @@ async function findUnmetRequirements({ client, dependencies, log, signal }: Plan
     apis,
     events: { record: () => undefined },
     memory: new ExtensionCache(),
-    plans: dependencies?.state?.plans ?? { listPartners: () => [] },
+    plans: dependencies?.state?.plans ?? { listPartners: () => [], listWaiting: () => [] },
   });
   try {
     await step.run(phase, { log, signal });

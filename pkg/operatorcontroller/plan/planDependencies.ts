@@ -19,7 +19,7 @@ export interface PlanDependencies {
   readonly state:
     | {
         readonly extensions: { list(): readonly ClusterExtension[] };
-        readonly plans: Pick<DependencyPlans, "isApproved" | "listPartners">;
+        readonly plans: Pick<DependencyPlans, "isApproved" | "listPartners" | "listWaiting">;
       }
     | undefined;
   /** Why the last `choose` has checked nothing, as a clause; undefined if it has. */
