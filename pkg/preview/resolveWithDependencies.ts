@@ -1,16 +1,11 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { DependencyPlan } from "../api/clusterExtensionStatus.ts";
-import { systemClock } from "../async/clock.ts";
-import { KeyedLock } from "../async/keyedLock.ts";
 import { findSimilarNames } from "../fbc/summary/search.ts";
 import { goQuote } from "../golang/quote.ts";
-import { CatalogBundleIndexes } from "../operatorcontroller/catalogs/catalogBundleIndexes.ts";
-import { CatalogPackages } from "../operatorcontroller/catalogs/catalogPackages.ts";
-import { CatalogIndexReader } from "../operatorcontroller/dependencies/catalogIndexReader.ts";
 import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
-import { DependencyChoice, type DependencyResolution, type RejectedBundle } from "../operatorcontroller/dependencies/dependencyChoice.ts";
-import { BlockingHintSearch } from "../operatorcontroller/dependencies/hintSearch.ts";
+import type { DependencyResolution, RejectedBundle } from "../operatorcontroller/dependencies/dependencyChoice.ts";
+import type { KnownPlan } from "../operatorcontroller/state/knownPlan.ts";
 import type { Candidate } from "../resolve/candidates.ts";
 import { describeConstraint } from "../resolve/constraint/evaluate.ts";
 import { isDependency, listDependencyProperties } from "../resolve/constraint/parse.ts";
@@ -26,6 +21,7 @@ import { formatEnumeration, RESOLUTION_MESSAGE_MAX } from "../resolve/wording.ts
 import type { WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { truncate } from "../text/truncate.ts";
 import type { DependencyPolicy, KnownInstallContext } from "./installContext.ts";
+import { PreviewChoice } from "./previewChoice.ts";
 
 /** A resolution request. */
 export interface ResolutionSubject {
@@ -97,7 +93,7 @@ class DependencyChecker {
   readonly #filtered: FilteredCatalogs;
   readonly #constraints: ConstraintCache;
   readonly #known: KnownInstallContext;
-  readonly #choice: DependencyChoice;
+  readonly #choice: PreviewChoice;
 
   constructor(question: ResolutionSubject, filtered: FilteredCatalogs, constraints: ConstraintCache, known: KnownInstallContext) {
     this.#question = question;
@@ -105,24 +101,7 @@ class DependencyChecker {
     this.#constraints = constraints;
     this.#known = known;
     const { whole, catalogs, others = [], signal } = question;
-    const indexes = new CatalogBundleIndexes(
-      { bundleIndex: async (_base, ref) => ({ index: (await whole.of(ref)).index, tags: new Map() }) },
-      systemClock,
-      signal,
-    );
-    const contents = new CatalogPackages({ packageContent: async (_base, ref, name) => (await whole.of(ref)).packageContent(name) });
-    const reader = new CatalogIndexReader({ indexes, contents, constraints, catalogs: { list: () => [...catalogs, ...others] } });
-    const { installContext, plans, extensions } = known;
-    this.#choice = new DependencyChoice({
-      installContext,
-      indexes: reader,
-      constraints,
-      search: new BlockingHintSearch(constraints),
-      plans,
-      extensions,
-      lock: new KeyedLock(),
-      enqueue: () => undefined,
-    });
+    this.#choice = new PreviewChoice({ catalogs: [...catalogs, ...others], whole, constraints, known, signal });
   }
 
   async check(questioned: readonly CatalogCandidate[]): Promise<CheckedResolution> {
@@ -223,8 +202,9 @@ function ignoring(resolution: Resolution): CheckedResolution {
   return { resolution, notes, unjudged: [], refusals: [] };
 }
 
-/** Describes the bundles that are installed before a bundle and together with it, one sentence each. */
-function describePlan({ wave, members }: DependencyPlan): string[] {
+/** Describes the bundles that are installed before a bundle and together with it, one sentence each, or the plan of another extension. */
+function describePlan({ root, status: { wave, members } }: KnownPlan, extension: string): string[] {
+  if (root !== extension) return [`it is part of the plan of ClusterExtension ${goQuote(root)}`];
   const format = (list: DependencyPlan["members"]): string =>
     formatEnumeration(list.map(({ packageName, bundle }) => `${goQuote(packageName)} (bundle ${goQuote(bundle.name)})`));
   const [first, together] = [members.filter((member) => member.wave < wave), members.filter((member) => member.wave === wave)];
@@ -236,7 +216,7 @@ function describePlan({ wave, members }: DependencyPlan): string[] {
 
 function formatNotes({ resolution, plan, rejected }: DependencyResolution, question: ResolutionSubject): string[] {
   const notes: string[] = [];
-  if (plan) notes.push(...describePlan(plan.status));
+  if (plan) notes.push(...describePlan(plan, question.extension.metadata.name));
   if (rejected) {
     const cannot = resolution.kind === "resolved" ? "is not selected" : "cannot be installed";
     notes.push(`bundle ${goQuote(rejected.bundle)} ${cannot}: ${listClauses(rejected, question).join("; ")}`);

@@ -7,11 +7,14 @@ import { mapInParallel } from "../async/concurrency.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed } from "../kube/errors.ts";
+import { isDependencyExtension, parseDependents } from "../operatorcontroller/dependencies/dependencyLabels.ts";
 import { computeHealth, hasHealth, mayHaveHealth } from "../release/health/health.ts";
 import type { HealthState } from "../release/health/healthState.ts";
 import { getPodSelector } from "../release/health/pods.ts";
 import { describeObject } from "../release/identity.ts";
-import { readExtension } from "./extensions.ts";
+import { formatCount } from "../text/lists.ts";
+import { listClusterExtensions, readExtension } from "./extensions.ts";
+import { countPlanProgress, formatMemberState, formatPlanFailure, listPlanProgress } from "./planProgress.ts";
 
 /** One line of a tree, with its children. */
 export interface TreeNode {
@@ -30,23 +33,76 @@ const REPLICA_SET = { apiVersion: "apps/v1", kind: "ReplicaSet" } as const;
 const POD = { apiVersion: "v1", kind: "Pod" } as const;
 
 /**
- * Returns an extension as a tree: the objects in its inventory with their health, and the ReplicaSets and Pods of workloads. The line of an object
- * that cannot be read contains the reason.
+ * Returns an extension as a tree: its plan in progress, the extensions that were created as its dependencies, the objects in its inventory with their
+ * health, and the ReplicaSets and Pods of workloads. Each extension appears once, also if extensions need each other. The line of an object that
+ * cannot be read contains the reason.
  * @param now milliseconds since the epoch.
  * @throws Error if the extension does not exist.
  * @throws KubeError if the extension cannot be read.
  */
 export async function readExtensionTree(client: TreeClient, name: string, now: number): Promise<TreeNode> {
   const extension = await readExtension(client, name);
+  const others = await listClusterExtensions(client).catch((err: unknown) => getErrorMessage(err));
+  const tree = await buildExtensionNode(client, extension, {
+    others: typeof others === "string" ? [] : others,
+    seen: new Set([name]),
+    now,
+  });
+  return typeof others === "string" ? { ...tree, children: [leaf(`cannot list its dependencies: ${others}`), ...tree.children] } : tree;
+}
+
+/** The extensions of the cluster, and the names of those that are in the tree already. */
+interface TreeContext {
+  readonly others: readonly ClusterExtension[];
+  readonly seen: Set<string>;
+  readonly now: number;
+}
+
+async function buildExtensionNode(client: TreeClient, extension: ClusterExtension, context: TreeContext): Promise<TreeNode> {
+  const { others, seen, now } = context;
+  const isNew = (one: ClusterExtension): boolean => isDependencyOf(one, extension) && !seen.has(one.metadata.name);
+  const dependencies = others.filter(isNew);
+  for (const { metadata } of dependencies) seen.add(metadata.name);
+  const nodes: TreeNode[] = [];
+  for (const one of dependencies) nodes.push(await buildExtensionNode(client, one, context));
   const { inventory } = extension.status ?? {};
-  const reasons = listDependencyReasons(extension);
-  if (!inventory) return { label: formatExtension(extension), children: reasons };
-  const children = await mapInParallel(inventory.objects.map(parseInventoryRef), PARALLEL, (ref) => buildObjectNode(client, ref, now));
-  const more = inventory.count - inventory.objects.length;
+  const objects = await mapInParallel((inventory?.objects ?? []).map(parseInventoryRef), PARALLEL, (ref) =>
+    buildObjectNode(client, ref, now),
+  );
+  const more = inventory ? inventory.count - inventory.objects.length : 0;
   return {
     label: formatExtension(extension),
-    children: [...reasons, ...children, ...(more > 0 ? [{ label: `and ${more} more objects`, children: [] }] : [])],
+    children: [
+      ...listDependencyReasons(extension),
+      ...buildPlanNodes(extension, others),
+      ...nodes,
+      ...objects,
+      ...(more > 0 ? [leaf(`and ${more} more objects`)] : []),
+    ],
   };
+}
+
+/** Reports whether an extension was created as a dependency of `parent`. */
+function isDependencyOf(extension: ClusterExtension, parent: ClusterExtension): boolean {
+  if (!isDependencyExtension(extension)) return false;
+  return parseDependents(extension).some(({ name, uid }) => name === parent.metadata.name && uid === parent.metadata.uid);
+}
+
+/** Returns the plan in progress as a node, with the bundles that are not installed as children; empty if there is none. */
+function buildPlanNodes(extension: ClusterExtension, others: readonly ClusterExtension[]): TreeNode[] {
+  const count = countPlanProgress(extension, others);
+  if (!count) return [];
+  const failure = formatPlanFailure(extension);
+  const missing = listPlanProgress(extension, others).filter(({ state }) => state !== "installed");
+  const children = missing.map((member) =>
+    leaf(`wave ${member.wave}: ${member.bundle.name} (ClusterExtension ${member.extension}): ${formatMemberState(member)}`),
+  );
+  const label = `dependency plan: ${count.installed} of ${formatCount(count.all, "bundle")} installed`;
+  return [{ label, children: [...(failure === undefined ? [] : [leaf(failure)]), ...children] }];
+}
+
+function leaf(label: string): TreeNode {
+  return { label, children: [] };
 }
 
 /** Returns one node for each bundle that cannot be installed because of its dependencies, with the reasons in the status as children. */
@@ -54,7 +110,7 @@ function listDependencyReasons({ status }: ClusterExtension): TreeNode[] {
   const details = findProblem(status, "UnsatisfiedDependencies")?.details?.dependencies ?? [];
   return [...Map.groupBy(details, ({ bundle }) => bundle)].map(([bundle, reasons]) => ({
     label: `bundle ${bundle} cannot be installed`,
-    children: reasons.map(({ message }) => ({ label: message, children: [] })),
+    children: reasons.map(({ message }) => leaf(message)),
   }));
 }
 

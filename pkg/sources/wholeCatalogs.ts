@@ -9,7 +9,7 @@ import { listCatalogFiles } from "./catalogContent.ts";
 /** The dependency index and the packages of a catalog. */
 export interface WholeCatalog {
   readonly index: BundleIndex;
-  /** Returns a package, without manifests and images. @throws Error if one of its metas is invalid */
+  /** Returns a package, without manifests and related images. @throws Error if one of its metas is invalid */
   packageContent(packageName: string): PackageContent;
 }
 
@@ -32,11 +32,17 @@ export class WholeCatalogs {
   async #read(ref: string): Promise<WholeCatalog> {
     const builder = new BundleIndexBuilder();
     const others = new Map<string, Meta[]>();
+    /** By package, then by bundle. */
+    const images = new Map<string, Map<string, string>>();
     for (const { path, location } of await listCatalogFiles(await this.#reader.catalogFolder(ref))) {
       const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
       for await (const meta of decodeMetas(bytes, path)) {
-        if (meta.schema === Schema.bundle) builder.add(meta);
-        else if (!others.get(getPackageName(meta))?.push(meta)) others.set(getPackageName(meta), [meta]);
+        if (meta.schema === Schema.bundle) {
+          builder.add(meta);
+          const { image } = meta.blob;
+          const known = images.get(meta.package) ?? new Map<string, string>();
+          if (typeof image === "string") images.set(meta.package, known.set(meta.name, image));
+        } else if (!others.get(getPackageName(meta))?.push(meta)) others.set(getPackageName(meta), [meta]);
       }
     }
     const index = builder.build();
@@ -44,7 +50,11 @@ export class WholeCatalogs {
       index,
       packageContent: (name) => ({
         ...selectPackage(others.get(name) ?? [], name),
-        bundles: index.bundlesOf(name).map((bundle) => ({ ...bundle, properties: [...bundle.properties], image: "" })),
+        bundles: index.bundlesOf(name).map((bundle) => ({
+          ...bundle,
+          properties: [...bundle.properties],
+          image: images.get(name)?.get(bundle.name) ?? "",
+        })),
       }),
     };
   }

@@ -356,6 +356,10 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     const { findings, notes, counts } = await json(createExtension("odd", { packageName: "p", channels: ["odd"] }));
     expect(findings).toEqual([
       {
+        kind: "dependencies",
+        text: 'bundle "p.v2.0.0" cannot be installed: p 2.0.0 requires package "q" >=1.0.0, which no selected catalog has',
+      },
+      {
         kind: "kindNotServed",
         text: expect.stringContaining(
           "does not serve PrometheusRule (monitoring.coreos.com/v1), ServiceMonitor (monitoring.coreos.com/v1): first install the operator that provides PrometheusRule (monitoring.coreos.com/v1), and apply the CustomResourceDefinition of ServiceMonitor (monitoring.coreos.com/v1) from the bundle yourself",
@@ -365,13 +369,10 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     ]);
     expect(notes.join("\n")).toContain("its minKubeVersion is 9.1.0, but the API server has version v1.");
     expect(notes.join("\n")).toContain("dry run: removed v1alpha1 from status.storedVersions");
-    expect(notes).toContain(
-      'the bundle depends on package "q" >=1.0.0; the plan does not check dependencies (spec.dependencies.policy is Require)',
-    );
     expect(counts.create).toBe(4);
     const odd = createExtension("odd", { packageName: "p", channels: ["odd"] });
     const enforced = await json({ ...odd, spec: { ...odd.spec, install: { requirements: "Enforce" } } });
-    expect(enforced.findings[0]).toEqual({ kind: "requirements", text: expect.stringContaining("its minKubeVersion is 9.1.0") });
+    expect(enforced.findings[1]).toEqual({ kind: "requirements", text: expect.stringContaining("its minKubeVersion is 9.1.0") });
     expect(await readStoredVersions()).toEqual(["v1alpha1", "v1"]);
   });
 

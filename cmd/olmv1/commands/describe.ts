@@ -19,9 +19,11 @@ import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/pe
 import { getAccountName } from "../../../pkg/permissions/grantObjects.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
-import { readExtension } from "../../../pkg/rollout/extensions.ts";
+import { listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { type InventoryObjectHealth, readInventoryHealth } from "../../../pkg/rollout/inventory.ts";
+import { countPlanProgress, formatMemberState, formatPlanFailure, listPlanProgress } from "../../../pkg/rollout/planProgress.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { formatCount } from "../../../pkg/text/lists.ts";
 import { describeCatalogState, findCatalogFailure, isServed } from "../cli/catalogState.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
@@ -42,6 +44,8 @@ export interface ExtensionDescription {
   readonly releases: readonly ReleaseRow[] | string;
   /** Oldest first. */
   readonly events: readonly EventRecord[] | string;
+  /** All extensions of the cluster. */
+  readonly others: readonly ClusterExtension[] | string;
   /** The selected catalogs that are not served as specified. */
   readonly catalogs: readonly ClusterCatalog[] | string;
 }
@@ -63,13 +67,14 @@ const SUMMED_UP: ReadonlySet<string> = new Set([
 
 /** Formats the status of an extension with explanations. @param now milliseconds since the epoch. */
 export function describeText(screen: Screen, described: ExtensionDescription, now: number): string {
-  const { extension, objects, releases, events, catalogs } = described;
+  const { extension, objects, others, releases, events, catalogs } = described;
   const { inventory } = extension.status ?? {};
   const notReady = objects.filter(({ state }) => state !== "healthy");
   const parts = [
     summary(screen, described, now),
     ["Conditions:", ...conditionLines(screen, extension)],
     problemLines(screen, extension),
+    planLines(screen, extension, others),
     catalogLines(screen, catalogs),
     inventory ? [objectsHead(inventory.count, notReady.length), ...notReady.flatMap((one) => objectLines(screen, one))] : [],
     keptLines(screen, extension),
@@ -218,6 +223,34 @@ function problemLines(screen: Screen, { metadata: { name }, status }: ClusterExt
   return ["Problems:", ...problems.flatMap(formatBlock), ...(omittedProblems > 0 ? [`  … and ${omittedProblems} more`] : [])];
 }
 
+/** Formats the plan in progress: each bundle with its wave and state, or the plan of another extension that contains this one. */
+function planLines(screen: Screen, extension: ClusterExtension, others: ExtensionDescription["others"]): string[] {
+  const { name } = extension.metadata;
+  const known = typeof others === "string" ? [] : others;
+  const roots = known.filter(({ status }) => status?.dependencyPlan?.members.some((member) => member.extension === name));
+  const partOf = roots.map(({ metadata }) => `Dependency plan: part of that of ClusterExtension ${metadata.name}`);
+  const count = countPlanProgress(extension, known);
+  if (!count) return partOf.map(escapeControlCharacters);
+  const head = "Dependency plan:";
+  if (typeof others === "string") return [head, `  ${escapeControlCharacters(others)}`];
+  const failure = formatPlanFailure(extension);
+  const lines = [
+    ...(failure === undefined ? [] : [failure]),
+    ...listPlanProgress(extension, known).map(
+      (member) => `wave ${member.wave}: ${member.bundle.name} (ClusterExtension ${member.extension}): ${formatMemberState(member)}`,
+    ),
+  ];
+  return [
+    `${head} ${count.installed} of ${formatCount(count.all, "bundle")} installed`,
+    ...lines.flatMap((line) => indentLines(screen, line)),
+  ];
+}
+
+/** Wraps a text with a hanging indent. */
+function indentLines(screen: Screen, text: string): string[] {
+  return wrapText(escapeControlCharacters(text), screen.width, "      ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line));
+}
+
 function permissionLines(screen: Screen, permissions: NonNullable<ProblemData["permissions"]>, more: string): string[] {
   const indent = "    ";
   const text = formatGrants({ width: screen.width - indent.length }, rulesFromDetails(permissions), more);
@@ -241,13 +274,8 @@ function truncateLines(lines: readonly string[], name: string): readonly string[
 function keptLines(screen: Screen, { status }: ClusterExtension): string[] {
   const { keptCRDs = [] } = status ?? {};
   if (keptCRDs.length === 0) return [];
-  const formatText = ({ name, message }: (typeof keptCRDs)[number]): string => escapeControlCharacters(`${name}: ${message}`);
-  return [
-    "CustomResourceDefinitions kept from earlier bundles:",
-    ...keptCRDs.flatMap((one) =>
-      wrapText(formatText(one), screen.width, "      ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line)),
-    ),
-  ];
+  const formatText = ({ name, message }: (typeof keptCRDs)[number]): string => `${name}: ${message}`;
+  return ["CustomResourceDefinitions kept from earlier bundles:", ...keptCRDs.flatMap((one) => indentLines(screen, formatText(one)))];
 }
 
 /** Formats each failing catalog with its error and the next command, or why the catalogs cannot be read. */
@@ -299,14 +327,15 @@ export async function describeExtension(terminal: Terminal, name: string, option
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
     const now = Date.now();
-    const [account, objects, releases, events, catalogs] = await Promise.all([
+    const [account, objects, releases, events, catalogs, others] = await Promise.all([
       readAccountState(client, extension),
       readInventoryHealth(client, extension, now),
       orError(readReleaseRows(client, extension, options.systemNamespace)),
       orError(readEvents(client, extension.metadata).then((found) => found.events)),
       orError(failingCatalogs(client, extension)),
+      orError(listClusterExtensions(client)),
     ]);
-    terminal.out(describeText(terminal, { extension, account, objects, releases, events, catalogs }, now));
+    terminal.out(describeText(terminal, { extension, account, objects, others, releases, events, catalogs }, now));
   });
 }
 

@@ -9,6 +9,7 @@ import { describeText, type ExtensionDescription } from "./describe.ts";
 import { type EventRecord, formatEvents } from "./events.ts";
 import { formatReleases, type ReleaseRow } from "./history.ts";
 import { formatApis, listText } from "./list.ts";
+import { formatPlanSummary } from "./rollout.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
 const NOW = Date.parse("2026-03-10T12:00:00Z");
@@ -68,9 +69,10 @@ const RELEASES: ReleaseRow[] = [
 ];
 const WORKLOAD = { apiVersion: "apps/v1", kind: "Deployment", namespace: "kafka", name: "strimzi-cluster-operator" };
 const STATES: Readonly<Record<string, Omit<ExtensionDescription, "extension">>> = {
-  argocd: { account: "made", objects: [], releases: [], events: [], catalogs: [] },
+  argocd: { account: "made", others: [], objects: [], releases: [], events: [], catalogs: [] },
   prometheus: {
     account: "made",
+    others: [],
     objects: [],
     releases: [],
     events: 'events is forbidden: User "jane" cannot list resource "events"',
@@ -78,6 +80,7 @@ const STATES: Readonly<Record<string, Omit<ExtensionDescription, "extension">>> 
   },
   strimzi: {
     account: "there",
+    others: [],
     objects: [{ ref: WORKLOAD, state: "failed", message: 'Pod strimzi-7c9d-x2x: container "operator" is in CrashLoopBackOff' }],
     releases: RELEASES,
     events: EVENTS,
@@ -85,6 +88,7 @@ const STATES: Readonly<Record<string, Omit<ExtensionDescription, "extension">>> 
   },
   tempo: {
     account: "missing",
+    others: [],
     objects: [],
     releases: [],
     events: [],
@@ -147,4 +151,69 @@ test("describeText escapes control characters", () => {
   extension!.status!.conditions![1]!.reason = "\u001B[2J";
   const described = { extension: extension!, ...STATES["argocd"]!, events: "\u001B[2J", releases: "\u001B[2J" };
   expect(describeText(SCREENS[0]!, described, NOW)).not.toContain("\u001B");
+});
+
+/** An extension with a plan of three bundles, and the other extensions of the cluster. */
+function createPlanned(): { crew: ClusterExtension; others: ClusterExtension[] } {
+  const [example] = structuredClone(EXTENSIONS);
+  if (!example) throw new Error("no example");
+  const bundle = (name: string) => ({ name: `${name}.v1.0.0`, version: "1.0.0" });
+  const member = (name: string, wave: number) => ({
+    extension: name,
+    packageName: name,
+    bundle: bundle(name),
+    catalog: "c",
+    wave,
+    created: true,
+  });
+  const failure = { message: 'ClusterExtension "cook" failed', attempts: 1, generation: 1, retryAt: "2026-01-01T00:00:00Z" };
+  const plan = { digest: "d", bundle: bundle("crew"), catalog: "c", wave: 2, members: [member("pilot", 1), member("cook", 2)], failure };
+  const named = (name: string, status: ClusterExtension["status"]): ClusterExtension => ({
+    ...example,
+    metadata: { name },
+    ...(status ? { status } : {}),
+  });
+  const waiting = { type: "Progressing", status: "False", reason: "AwaitingApproval", message: "approve\u001B it\nsoon" } as const;
+  const conditions = [{ ...waiting, lastTransitionTime: "2026-01-01T00:00:00Z", observedGeneration: 1 }];
+  return {
+    crew: named("crew", { dependencyPlan: plan }),
+    others: [named("pilot", { install: { bundle: bundle("pilot") } }), named("cook", { conditions })],
+  };
+}
+
+test("describeText lists the bundles of a plan with the state of each", () => {
+  const { crew, others } = createPlanned();
+  const screen = { width: 200, colour: false };
+  const text = describeText(screen, { ...STATES["argocd"]!, extension: crew, others: [crew, ...others] }, NOW);
+  expect(text).toContain(`
+Dependency plan: 1 of 3 bundles installed
+  rolled back (attempts: 1): ClusterExtension "cook" failed; the controller retries after 2026-01-01T00:00:00Z, or as soon as the spec or a bundle changes
+  wave 1: pilot.v1.0.0 (ClusterExtension pilot): installed
+  wave 2: cook.v1.0.0 (ClusterExtension cook): not installed: AwaitingApproval: approve\\u{1b} it
+  wave 2: crew.v1.0.0 (ClusterExtension crew): waiting
+`);
+  const member = describeText(screen, { ...STATES["argocd"]!, extension: others[0]!, others: [crew, ...others] }, NOW);
+  expect(member).toContain("\nDependency plan: part of that of ClusterExtension crew\n");
+  const unknown = describeText(screen, { ...STATES["argocd"]!, extension: crew, others: "forbidden" }, NOW);
+  expect(unknown).toContain("\nDependency plan:\n  forbidden\n");
+});
+
+test("listText prints how many bundles of a plan are installed when it knows all extensions", () => {
+  const { crew, others } = createPlanned();
+  const screen = { width: 200, colour: false };
+  expect(listText(screen, [crew], NOW, false, [crew, ...others])).toContain("Pending (1 of 3 bundles)");
+  expect(listText(screen, [crew], NOW)).not.toContain("bundles");
+});
+
+test("formatPlanSummary lists the bundles that one approval covers", () => {
+  const { crew } = createPlanned();
+  const plan = { digest: "d", bundle: { name: "crew.v1.0.0", version: "1.0.0" }, create: 2, update: 0, delete: 0, unchanged: 0 };
+  expect(formatPlanSummary({ width: 200 }, { ...crew, status: { ...crew.status, plan } })).toBe(
+    `ClusterExtension crew: no bundle is installed, crew.v1.0.0 (version 1.0.0) waits for approval
+one approval covers 3 bundles; the bundles of a wave are installed together:
+  wave 1: pilot.v1.0.0 (version 1.0.0, from catalog c): new ClusterExtension pilot
+  wave 2: cook.v1.0.0 (version 1.0.0, from catalog c): new ClusterExtension cook
+  wave 2: crew.v1.0.0 (version 1.0.0, from catalog c): ClusterExtension crew
+digest: d`,
+  );
 });

@@ -7,6 +7,7 @@ import { KindNotServed } from "../../../pkg/kube/errors.ts";
 import { getAccountName } from "../../../pkg/permissions/grantObjects.ts";
 import { findMostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { countPlanProgress } from "../../../pkg/rollout/planProgress.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { measureWidth } from "../cli/columns.ts";
 import { describeCatalogs, describeExtensionState, describeUpdate, findHolds, isOutdated } from "../cli/extensionState.ts";
@@ -101,15 +102,20 @@ const HOLD = "HOLD";
 /** Columns to omit on a narrow terminal, in this order, so that names are not truncated. */
 const OPTIONAL = ["CATALOG", "NAMESPACE"];
 
-/** Formats extensions as a table. @param now milliseconds since the epoch. */
+/**
+ * Formats extensions as a table.
+ * @param now milliseconds since the epoch.
+ * @param all all extensions of the cluster, for the progress of plans; if absent, the table omits it.
+ */
 export function listText(
   terminal: Pick<Terminal, "width" | "colour">,
   extensions: readonly ClusterExtension[],
   now: number,
   isWide = false,
+  all?: readonly ClusterExtension[],
 ): string {
   const unused = extensions.some((one) => findHolds(one).length > 0) ? [] : [HOLD];
-  const rows = extensions.map((one) => formatRow(one, now));
+  const rows = extensions.map((one) => formatRow(one, now, all));
   if (isWide) {
     const columns = narrowed(rows, unused);
     return formatTable(
@@ -137,8 +143,10 @@ function narrowed(rows: readonly (readonly Cell[])[], without: readonly string[]
   return { head: HEAD.filter(isShown), cells: rows.map((row) => row.filter(isShown)) };
 }
 
-function formatRow(extension: ClusterExtension, now: number): Cell[] {
+function formatRow(extension: ClusterExtension, now: number, all: readonly ClusterExtension[] | undefined): Cell[] {
   const { metadata, spec, status } = extension;
+  const plan = all && countPlanProgress(extension, all);
+  const state = describeExtensionState(extension);
   return [
     metadata.name,
     spec.source.catalog?.packageName ?? "",
@@ -146,7 +154,7 @@ function formatRow(extension: ClusterExtension, now: number): Cell[] {
     describeUpdate(extension),
     status?.install?.catalog ?? "",
     getNamespace(extension),
-    describeExtensionState(extension),
+    plan ? { ...state, text: `${state.text} (${plan.installed} of ${plan.all} bundles)` } : state,
     { text: findHolds(extension).join(", "), mood: "warning" },
     formatAge(metadata.creationTimestamp, now),
   ];
@@ -192,7 +200,7 @@ export async function listExtensions(terminal: Terminal, options: ListExtensions
     }
     if (extensions.length === 0)
       terminal.err(options.outdated ? "no extension has an available update\n" : "no extensions; olmv1 install PACKAGE installs one\n");
-    const text = (isWide: boolean) => () => (extensions.length === 0 ? "" : listText(terminal, extensions, Date.now(), isWide));
+    const text = (isWide: boolean) => () => (extensions.length === 0 ? "" : listText(terminal, extensions, Date.now(), isWide, all));
     return print(terminal, options.output, {
       data: { apiVersion: "v1", kind: "List", items: extensions.map((one) => toPrintableObject(one, options)) },
       text: text(false),

@@ -12,10 +12,17 @@ import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/cert
 import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { createPlan } from "../../../pkg/operatorcontroller/plan/createPlan.ts";
-import type { InstallPlan, InstallPlanObject, PlanFinding } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
+import type {
+  InstallPlan,
+  InstallPlanDependencies,
+  InstallPlanMember,
+  InstallPlanObject,
+  PlanFinding,
+} from "../../../pkg/operatorcontroller/plan/installPlan.ts";
 import { previewExtension } from "../../../pkg/operatorcontroller/plan/previewExtension.ts";
 import { getAccountName } from "../../../pkg/permissions/grantObjects.ts";
 import { type PermissionPreview, type PreviewRequest, previewPermissions } from "../../../pkg/preview/permissionPreview.ts";
+import { createPlanDependencies } from "../../../pkg/preview/planDependencies.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -81,6 +88,7 @@ export function formatPlan(plan: PlanView, screen: PlanScreen = { width: Number.
   const lacking = plan.findings.filter(({ permissions }) => permissions !== undefined);
   const parts: (string | PlanLine)[][] = [
     head(plan),
+    plan.dependencies ? dependencyLines(plan, plan.dependencies) : [],
     [countsLine(plan), ...changing.flatMap((object) => objectLines(object, screen.all ?? false))],
     plan.permissions === undefined ? [] : previewLines(plan.permissions, plan.extension, screen),
     ...lacking.map((finding) => permissionLines(finding, screen)),
@@ -140,8 +148,52 @@ function head({ extension, exists, installed, bundle, explanation }: InstallPlan
   ];
 }
 
-function countsLine({ counts }: InstallPlan): string {
-  return `${counts.create} to create, ${counts.update} to change, ${counts.delete} to delete, ${counts.unchanged} unchanged`;
+/** Formats a plan with dependencies: the waves, the bundles of each with their ClusterExtensions and reasons, and what is not tried yet. */
+function dependencyLines(
+  { extension }: InstallPlan,
+  { root, members, failure, awaitedKinds }: InstallPlanDependencies,
+): (string | Styled)[] {
+  const waves = [...Map.groupBy(members, ({ wave }) => wave)];
+  const owner = root === extension ? "" : ` of ClusterExtension ${root}`;
+  return [
+    `Dependencies: the plan${owner} installs ${formatCount(members.length, "bundle")} in ${formatCount(waves.length, "wave")}`,
+    ...waves.flatMap(([wave, own]) => [
+      `  wave ${wave}${own.length > 1 ? ", installed together" : ""}:`,
+      ...own.flatMap((member) => memberLines(member, extension)),
+    ]),
+    ...awaitedKinds.map(
+      ({ apiVersion, kind, bundle }) => `  ${kind} (${apiVersion}) comes with bundle ${bundle}; objects of this kind were not tried`,
+    ),
+    ...(failure
+      ? [
+          {
+            text: `  rolled back (${formatCount(failure.attempts, "attempt")}): ${failure.message}; the controller retries after ${failure.retryAt}, or as soon as the spec or a bundle changes`,
+            mood: "bad" as const,
+          },
+        ]
+      : []),
+  ];
+}
+
+function memberLines({ bundle, catalog, extension, created, reason, installed }: InstallPlanMember, own: string): (string | Styled)[] {
+  const by =
+    extension === own
+      ? "this ClusterExtension"
+      : created && !installed
+        ? `new ClusterExtension ${extension}`
+        : `ClusterExtension ${extension}`;
+  const { mark, mood } = MARKS[installed ? "Unchanged" : "Create"];
+  return [
+    {
+      text: `    ${mark} ${bundle.name} (version ${bundle.version}, from catalog ${catalog}): ${by}${installed ? ", installed" : ""}`,
+      mood,
+    },
+    ...(reason === null ? [] : [`        ${reason}`]),
+  ];
+}
+
+function countsLine({ counts, dependencies, bundle }: InstallPlan): string {
+  return `${dependencies ? `Objects of ${bundle.name}: ` : ""}${counts.create} to create, ${counts.update} to change, ${counts.delete} to delete, ${counts.unchanged} unchanged`;
 }
 
 function objectLines(object: InstallPlanObject, all: boolean): (string | Styled)[] {
@@ -181,14 +233,15 @@ function listTexts(title: string, texts: readonly string[]): string[] {
   return texts.length === 0 ? [] : [title, ...texts.map((text) => `  ${text.trimEnd().replaceAll("\n", "\n    ")}`)];
 }
 
-function approvalLines({ extension, digest, approval }: InstallPlan): (string | PlanLine)[] {
+function approvalLines({ extension, digest, approval, dependencies }: InstallPlan): (string | PlanLine)[] {
   const known = digest === null ? [] : [`digest: ${digest}`];
   if (!approval.needed) return known;
   if (approval.given) return [...known, "this plan is approved"];
   if (digest === null)
     return ["spec.approval is Manual: after you apply the ClusterExtension, status.plan contains the digest for approving this plan"];
   const command = `kubectl annotate clusterextension ${extension} --overwrite ${ANNOTATION_APPROVE}=${digest}`;
-  return [...known, { text: `approve: ${command}`, isCommand: true }];
+  const covers = dependencies?.root === extension ? ["one approval covers all bundles of the plan"] : [];
+  return [...known, ...covers, { text: `approve: ${command}`, isCommand: true }];
 }
 
 /** Options of `olmv1 plan`. */
@@ -244,6 +297,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
     isServiceAccount,
     reader: { bundle: async (source: string) => (bundle = await reader.bundle(source)) },
     contents: createCatalogReader(reader),
+    dependencies: createPlanDependencies({ client, catalogs, usesClusterCatalogs: sources === undefined, reader }),
     systemNamespace,
     log,
     signal,

@@ -1,6 +1,11 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { InstallPlan, InstallPlanObject } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
+import type {
+  InstallPlan,
+  InstallPlanDependencies,
+  InstallPlanMember,
+  InstallPlanObject,
+} from "../../../pkg/operatorcontroller/plan/installPlan.ts";
 import type { JudgedRule } from "../../../pkg/permissions/judgePermissions.ts";
 import type { PermissionPreview } from "../../../pkg/preview/permissionPreview.ts";
 import { formatPlan, isMinorField, type PlanView } from "./plan.ts";
@@ -61,6 +66,37 @@ const PREVIEW: PermissionPreview = {
   pendingDigest: "sha256:2",
   policy: { name: "default", spec: {}, exists: true },
   account: { namespace: "hello", name: "olmv1-extension-hello" },
+};
+
+const member = (
+  extension: string,
+  name: string,
+  parts: Pick<InstallPlanMember, "wave" | "reason"> & Partial<InstallPlanMember>,
+): InstallPlanMember => ({
+  extension,
+  created: false,
+  packageName: extension,
+  bundle: { name, version: name.slice(name.indexOf(".v") + 2) },
+  catalog: "main",
+  installed: false,
+  ...parts,
+});
+const DEPENDENCIES: InstallPlanDependencies = {
+  root: "hello",
+  stored: false,
+  digest: "sha256:1",
+  members: [
+    member("pilot", "pilot.v1.0.0", { wave: 1, created: true, installed: true, reason: 'hello.v1.1.0 requires package "pilot" 1.0.0' }),
+    member("cook", "cook.v1.0.0", {
+      wave: 2,
+      created: true,
+      catalog: "other",
+      reason: "hello.v1.1.0 requires API example.com/v1 Meal",
+    }),
+    member("hello", "hello.v1.1.0", { wave: 2, reason: null }),
+  ],
+  failure: { message: 'ClusterExtension "cook" failed', attempts: 2, retryAt: "2026-01-01T00:00:00Z" },
+  awaitedKinds: [{ apiVersion: "example.com/v1", kind: "Meal", bundle: "cook.v1.0.0" }],
 };
 
 const MANAGE = ["create", "delete", "get", "list", "patch", "watch"];
@@ -185,6 +221,42 @@ approve: kubectl annotate clusterextension hello --overwrite olm.operatorframewo
     { exists: false, installed: null, digest: null, approval: { needed: true, given: false } },
     `${HEAD.replace(/: hello.v1.0.0 .*/, " does not exist yet")}\n${NO_CHANGE}
 spec.approval is Manual: after you apply the ClusterExtension, status.plan contains the digest for approving this plan
+`,
+  ],
+  [
+    "the waves of a plan with dependencies, and that one approval covers it",
+    {
+      approval: { needed: true, given: false },
+      dependencies: DEPENDENCIES,
+    },
+    `${HEAD}
+Dependencies: the plan installs 3 bundles in 2 waves
+  wave 1:
+      pilot.v1.0.0 (version 1.0.0, from catalog main): ClusterExtension pilot, installed
+        hello.v1.1.0 requires package "pilot" 1.0.0
+  wave 2, installed together:
+    + cook.v1.0.0 (version 1.0.0, from catalog other): new ClusterExtension cook
+        hello.v1.1.0 requires API example.com/v1 Meal
+    + hello.v1.1.0 (version 1.1.0, from catalog main): this ClusterExtension
+  Meal (example.com/v1) comes with bundle cook.v1.0.0; objects of this kind were not tried
+  rolled back (2 attempts): ClusterExtension "cook" failed; the controller retries after 2026-01-01T00:00:00Z, or as soon as the spec or a bundle changes
+
+Objects of hello.v1.1.0: ${NO_CHANGE}
+digest: sha256:1
+one approval covers all bundles of the plan
+approve: kubectl annotate clusterextension hello --overwrite olm.operatorframework.io/approve=sha256:1
+`,
+  ],
+  [
+    "the plan of another ClusterExtension",
+    { dependencies: { ...DEPENDENCIES, root: "crew", awaitedKinds: [], failure: null, members: DEPENDENCIES.members.slice(2) } },
+    `${HEAD}
+Dependencies: the plan of ClusterExtension crew installs 1 bundle in 1 wave
+  wave 2:
+    + hello.v1.1.0 (version 1.1.0, from catalog main): this ClusterExtension
+
+Objects of hello.v1.1.0: ${NO_CHANGE}
+digest: sha256:1
 `,
   ],
   [

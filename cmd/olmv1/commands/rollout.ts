@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import type { Plan } from "../../../pkg/api/clusterExtensionStatus.ts";
+import type { DependencyPlan, Plan } from "../../../pkg/api/clusterExtensionStatus.ts";
 import { Reason } from "../../../pkg/api/constants.ts";
 import type { Condition } from "../../../pkg/api/k8s.ts";
+import { findProblem } from "../../../pkg/api/problems.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isPassing } from "../../../pkg/kube/errors.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition, findMostRelevantCondition, listNextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
-import { buildExtensionRef } from "../../../pkg/rollout/extensions.ts";
+import { buildExtensionRef, listClusterExtensions } from "../../../pkg/rollout/extensions.ts";
 import { readInventoryHealth } from "../../../pkg/rollout/inventory.ts";
+import { countPlanProgress, formatPlanFailure, listPlanProgress } from "../../../pkg/rollout/planProgress.ts";
 import { type Awaited, evaluateRollout, isObserved } from "../../../pkg/rollout/rolloutVerdict.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
@@ -133,8 +135,29 @@ class RolloutPrinter {
     const objects = await readInventoryHealth(client, extension, Date.now()).catch(() => []);
     const ready = objects.filter(({ state }) => state === "healthy");
     if (isExpected) for (const { ref } of ready) this.#print(`${describeObject(ref)} is ready`);
-    const count = objects.length === 0 ? "" : `, ${ready.length} of ${formatCount(objects.length, "object")} ready`;
+    const ofPlan = await this.#updatePlan(client, extension);
+    const count = objects.length === 0 ? ofPlan : `${ofPlan}, ${ready.length} of ${formatCount(objects.length, "object")} ready`;
     progress.now(`ClusterExtension ${metadata.name}: ${condition ? `${condition.reason}: ${line}` : "not reconciled yet"}${count}`);
+  }
+
+  /** Prints the progress of the plan of an extension. @returns the number of installed bundles, for the line of progress; empty if there is no plan */
+  async #updatePlan(client: Client, extension: ClusterExtension): Promise<string> {
+    if (!extension.status?.dependencyPlan) return "";
+    const { name } = extension.metadata;
+    const others = await listClusterExtensions(client).catch(() => undefined);
+    if (!others) return "";
+    const failure = formatPlanFailure(extension);
+    if (failure !== undefined) this.#print(`dependency plan ${failure}`);
+    const members = listPlanProgress(extension, others).filter((member) => member.extension !== name);
+    for (const member of members) {
+      if (member.state === "installed") this.#print(`bundle ${member.bundle.name} is installed (ClusterExtension ${member.extension})`);
+      else if (member.state === "blocked") this.#print(`ClusterExtension ${member.extension}: ${member.why}`);
+    }
+    const isPending = (one: ClusterExtension): boolean =>
+      findProblem(one.status, "PermissionsPending") !== undefined && members.some((member) => member.extension === one.metadata.name);
+    if (others.some(isPending)) this.#print(`approve permissions of dependencies: olmv1 permissions approve ${name} --with-dependencies`);
+    const count = countPlanProgress(extension, others);
+    return count ? `, ${count.installed} of ${formatCount(count.all, "bundle")} installed` : "";
   }
 
   #print(text: string): void {
@@ -161,15 +184,35 @@ export function formatPlanSummary(screen: Pick<Terminal, "width">, { metadata, s
   const { plan } = status ?? {};
   if (!plan) return `ClusterExtension ${metadata.name}: no plan waits for approval`;
   const now = status?.install ? `${status.install.bundle.name} is installed` : "no bundle is installed";
+  const head = `ClusterExtension ${metadata.name}: ${now}, ${plan.bundle.name} (version ${plan.bundle.version}) waits for approval`;
+  const { dependencyPlan } = status ?? {};
+  if (dependencyPlan?.digest === plan.digest)
+    return [head, ...formatWaves(screen, metadata.name, dependencyPlan), `digest: ${plan.digest}`].join("\n");
   const objects = plan.objects ?? [];
   const more = plan.create + plan.update + plan.delete - objects.length;
   return [
-    `ClusterExtension ${metadata.name}: ${now}, ${plan.bundle.name} (version ${plan.bundle.version}) waits for approval`,
+    head,
     `${plan.create} to create, ${plan.update} to change, ${plan.delete} to delete, ${plan.unchanged} unchanged`,
     ...objects.flatMap((object) => objectLines(screen, object)),
     ...(more > 0 ? [`  … and ${more} more`] : []),
     `digest: ${plan.digest}`,
   ].join("\n");
+}
+
+/** Formats the bundles of a plan with dependencies, by wave. */
+function formatWaves(screen: Pick<Terminal, "width">, name: string, { members, ...own }: DependencyPlan): string[] {
+  const all = [...members, { ...own, extension: name, created: false, reason: undefined }].sort((a, b) => a.wave - b.wave);
+  const format = ({ wave, bundle, catalog, extension, created }: (typeof all)[number]): string =>
+    `wave ${wave}: ${bundle.name} (version ${bundle.version}, from catalog ${catalog}): ${created ? "new " : ""}ClusterExtension ${extension}`;
+  return [
+    `one approval covers ${formatCount(all.length, "bundle")}; the bundles of a wave are installed together:`,
+    ...all.flatMap((member) => [
+      ...wrapText(escapeControlCharacters(format(member)), screen.width, "      ").map((line, i) =>
+        i === 0 ? `  ${line.trimStart()}` : line,
+      ),
+      ...(member.reason === undefined ? [] : wrapText(escapeControlCharacters(member.reason), screen.width, "      ")),
+    ]),
+  ];
 }
 
 function objectLines(screen: Pick<Terminal, "width">, object: PlannedRow): string[] {

@@ -14,6 +14,7 @@ import { createPlan } from "../../../pkg/operatorcontroller/plan/createPlan.ts";
 import type { InstallPlan } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
 import { previewExtension } from "../../../pkg/operatorcontroller/plan/previewExtension.ts";
 import { UnresolvedError } from "../../../pkg/operatorcontroller/reconcile/resolve.ts";
+import { createPlanDependencies } from "../../../pkg/preview/planDependencies.ts";
 import { getObjectKey } from "../../../pkg/release/identity.ts";
 import type { UnresolvedReason } from "../../../pkg/resolve/resolution.ts";
 import { buildExtensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
@@ -176,6 +177,7 @@ async function planUpgrade(
           account: "unknown" in identity ? undefined : { client: identity, report },
           reader: { bundle: async (source) => (bundle = await reader.bundle(source)) },
           contents: createCatalogReader(reader),
+          dependencies: createPlanDependencies({ client, catalogs, usesClusterCatalogs: true, reader }),
           providers,
           clusterProxy: await readClusterProxy(client, parseProxySettings({ operatorProxy: "auto" })),
           systemNamespace,

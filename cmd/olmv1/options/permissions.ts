@@ -107,11 +107,14 @@ const APPROVE_HELP = `
 Shows the rules that wait for approval, and writes their digest into annotation
 olm.operatorframework.io/approve of the ExtensionPermissions. The approval is only for these rules, and
 lapses when they change. Then waits until the bundle is installed with the permissions.
-Required permissions: get, patch and approve ExtensionPermissions; with --wait, get the
-ClusterExtension.
+With --with-dependencies, shows and approves at once what waits for the extension and for all extensions
+in its status.dependencyPlan. Those of later waves request their permissions later: run the command again.
+Required permissions: get, patch and approve ExtensionPermissions; with --wait or --with-dependencies,
+get the ClusterExtension; with --with-dependencies, list ExtensionPermissions.
 
 Examples:
   olmv1 permissions approve argocd
+  olmv1 permissions approve argocd --with-dependencies
   olmv1 permissions approve argocd --digest sha256:4f0c… --no-wait   # in a pipeline, after a review
 
 Exit codes:
@@ -126,6 +129,11 @@ function addApprove(permissions: Command, terminal: Terminal): void {
     .description("Approve the permissions of an extension that its policy does not grant")
     .argument("<name>", "name of the ClusterExtension")
     .option("--digest <digest>", "approve without prompting, but only the rules with this digest")
+    .addOption(
+      new Option("--with-dependencies", "also approve the permissions of the extensions that are installed with this one").conflicts(
+        "digest",
+      ),
+    )
     .option("-y, --yes", "approve without prompting");
   addClusterOptions(addWaitOptions(command))
     .addHelpText("after", APPROVE_HELP)

@@ -13,7 +13,8 @@ const PLAN_HELP = `
 Uses server-side dry runs and changes nothing. The ClusterExtension is in a file (-f) or on the cluster
 (NAME); --version, --any-version and --channel override the spec on the cluster. The dry runs use your
 permissions. With --as-service-account, they use the permissions of the ServiceAccount, and the plan
-lists missing ones. Without --catalog, the command pulls the images of the ClusterCatalogs.
+lists missing ones. Without --catalog, the command pulls the images of the ClusterCatalogs. If
+dependencies are missing and spec.dependencies.policy is Install, the plan contains all bundles to install.
 Required permissions: apply the ClusterExtension; get and list Secrets in the system namespace;
 list ClusterExtensions and ClusterCatalogs; get Proxy "cluster" on OpenShift; get and patch the
 objects of the bundle or, with --as-service-account, create serviceaccounts/token.

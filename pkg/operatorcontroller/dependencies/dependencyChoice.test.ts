@@ -222,3 +222,22 @@ test("DependencyChoice names the limit and a rule when the CEL rules of the cata
     /^evaluating the CEL rules of the bundles takes more than 10,000,000 steps; the rule with the most steps: "properties\.exists.*" of bundle "a\.v1\.0\.0"$/,
   );
 });
+
+test("DependencyChoice keeps a plan when a planned bundle has applied its definitions and is not installed yet", async () => {
+  const packages = {
+    lock: { bundles: [{ name: "lock.v1.0.0", provides: ["Lock"], requires: ["API Key"] }] },
+    key: { bundles: [{ name: "key.v1.0.0", provides: ["Key"], requires: ["API Lock"] }] },
+  };
+  const served: { kind: string; extension: string }[] = [];
+  const { choice, contents, catalogs } = dependencyWorld({ catalogs: { c: { packages } }, served });
+  const base = createExtension("lock", { packageName: "lock" });
+  const extension: ClusterExtension = { ...base, spec: { ...base.spec, dependencies: { policy: "Install" } } };
+  const { signal } = new AbortController();
+  const source = { packageName: "lock" };
+  const filtered = filterCandidates({ source, catalogs: await contents.read(catalogs, "lock", signal) });
+  if (filtered.kind === "unresolved") throw new Error(filtered.message);
+  const { plan } = await choice.choose(extension, filtered, catalogs, signal);
+  expect(plan?.members.map(({ bundle }) => bundle.name)).toEqual(["key.v1.0.0", "lock.v1.0.0"]);
+  served.push({ kind: "Key", extension: "key" }, { kind: "Lock", extension: "lock" });
+  expect((await choice.choose(extension, filtered, catalogs, signal)).plan?.status.digest).toBe(plan?.status.digest);
+});

@@ -4,7 +4,7 @@ import { PLAN_MEMBERS_MAX, Reason } from "../../api/constants.ts";
 import type { KeyedLock } from "../../async/keyedLock.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
-import { toProvider } from "../../resolve/constraint/parse.ts";
+import { getGvkKey, toProvider } from "../../resolve/constraint/parse.ts";
 import { StepBudget } from "../../resolve/constraint/stepBudget.ts";
 import { type CatalogIndex, getBundleKey, type PackageLimit } from "../../resolve/dependencies/catalogIndex.ts";
 import {
@@ -126,7 +126,7 @@ export class DependencyPlanner {
       return undefined;
     }
     const reason = plans.getRejection(name) ?? (await this.#check(subject, plan));
-    if (reason === undefined) return choosePlanned(subject, plan);
+    if (reason === undefined) return choosePlanned(subject, plans.of(name) ?? plan);
     plans.drop(name, reason);
     return undefined;
   }
@@ -172,7 +172,10 @@ export class DependencyPlanner {
       bundles.set(member.extension, bundle);
     }
     const planned = [...bundles.values()];
-    const world = { ...toWorld(context, !bundles.has(name)), planned };
+    // An API may already be served because its planned bundle has applied its definitions. The bundle is still needed for it.
+    const provided = new Set(planned.flatMap(({ apis }) => apis.map(getGvkKey)));
+    const served = context.served.filter(({ gvk }) => !provided.has(getGvkKey(gvk)));
+    const world = { ...toWorld({ ...context, served }, !bundles.has(name)), planned };
     const fault = findPlanFault(world);
     if (fault !== undefined) return fault;
     const root = bundles.get(name);

@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import { getNamespace, isApproved } from "../../api/clusterExtension.ts";
+import { getNamespace } from "../../api/clusterExtension.ts";
 import {
   ANNOTATION_ROLLBACK_TO,
   API_VERSION,
@@ -30,8 +30,6 @@ import { determineState } from "../../release/state.ts";
 import { listConfigNotes } from "../../render/configNotes.ts";
 import { describeConstraint } from "../../resolve/constraint/evaluate.ts";
 import { formatError, isDependency, parseConstraints } from "../../resolve/constraint/parse.ts";
-import type { FilteredCatalogs } from "../../resolve/resolution.ts";
-import { chooseBest } from "../../resolve/resolve.ts";
 import { explainUnavailable } from "../../resolve/unresolved.ts";
 import { formatEnumeration } from "../../resolve/wording.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -73,6 +71,14 @@ import {
 } from "../state/phases.ts";
 import { chooseProxyVariables } from "../state/proxyVariables.ts";
 import type { InstallPlan, InstallPlanObject, InstallPlanWarning, PlanFinding } from "./installPlan.ts";
+import {
+  computeApproval,
+  createFindAwaited,
+  type FindAwaited,
+  PlanChoice,
+  type PlanDependencies,
+  toPlanDependencies,
+} from "./planDependencies.ts";
 import type { ExtensionPreview } from "./previewExtension.ts";
 
 /** Compares the objects with the cluster, and runs the preflight. */
@@ -80,7 +86,7 @@ async function compare(
   request: PlanRequest,
   phase: Unpacked,
   { objects: desired, kinds }: PreparedObjects,
-  digest: string,
+  { digest, findAwaited }: { digest: string; findAwaited: FindAwaited },
 ): Promise<{ plan: ChangePlan; refused: ReadonlySet<string>; findings: PlanFinding[]; warnings: InstallPlanWarning[]; notes: string[] }> {
   const { client, isServiceAccount, willBeAdopted, log, signal } = request;
   const { extension, releases, bundle, hidden, client: scoped } = phase;
@@ -100,8 +106,9 @@ async function compare(
   const dryRun = new DryRun(scoped, signal);
   const checked = await preflight(
     {
-      desired,
+      desired: desired.filter((object) => kinds.resourceOf(object) !== undefined || findAwaited(object) === undefined),
       kinds,
+      isAwaited: (gvk) => findAwaited(gvk) !== undefined,
       base: findLastDeployed(history.current),
       owner,
       extensionExists: await listOtherExtensions(client, signal),
@@ -177,13 +184,12 @@ const NO_UID = "00000000-0000-0000-0000-000000000000";
  * Runs the steps of a reconcile that precede unpacking the bundle: resolution and configuration.
  * @throws Error if no bundle can be resolved, or a request is denied.
  */
-async function resolve(request: PlanRequest, phase: Authenticated): Promise<Resolved> {
-  const { catalogs, isServiceAccount, contents, log, signal } = request;
+async function resolve(request: PlanRequest, phase: Authenticated, choice: PlanChoice): Promise<Resolved> {
+  const { catalogs, dependencies, isServiceAccount, contents, log, signal } = request;
   const sources = { catalogs: { list: () => catalogs }, contents };
-  const choice = { choose: (_: unknown, filtered: FilteredCatalogs) => Promise.resolve({ resolution: chooseBest(filtered) }) };
   const outcome = await StepSequence.from<Authenticated, Phase>()
     .step(resolveBundle({ ...sources, choice }))
-    .step(noteDependencies)
+    .step(noteDependencies(dependencies))
     .step(pinInstalledImage({ events: { record: () => undefined }, memory: new ExtensionCache() }))
     .step(readConfiguration({ driftIntervalMs: 0, isServiceAccount }))
     .run(phase, { log, signal });
@@ -221,26 +227,33 @@ async function start({ desired: wanted, client, clusterProxy }: PlanRequest): Pr
   return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, await readVersion(client), clusterProxy);
 }
 
-/** Reports the dependencies of the bundle. Only operator-controller checks whether they are satisfied. */
-const noteDependencies: ReconcileStep<Resolved> = {
-  name: "NoteDependencies",
-  async run(phase) {
-    const notes = await listDependencyNotes(phase);
-    phase.report.problems.push(...notes.map((message) => newProblem("UnsatisfiedDependencies", { severity: "Warning", message })));
-    return phase;
-  },
-};
+/** Reports the dependencies of the bundle that were not checked. */
+function noteDependencies(dependencies: PlanDependencies | undefined): ReconcileStep<Resolved> {
+  return {
+    name: "NoteDependencies",
+    async run(phase) {
+      const unchecked = dependencies ? dependencies.unchecked : "";
+      const gaps = (dependencies?.gaps ?? []).map((gap) => `not checked: ${gap}`);
+      const notes = [...(unchecked === undefined ? [] : await listUncheckedDependencies(phase, unchecked)), ...gaps];
+      phase.report.problems.push(...notes.map((message) => newProblem("UnsatisfiedDependencies", { severity: "Warning", message })));
+      return phase;
+    },
+  };
+}
 
-async function listDependencyNotes({ extension, bundle }: Resolved): Promise<string[]> {
+async function listUncheckedDependencies({ extension, bundle }: Resolved, unchecked: string): Promise<string[]> {
   const properties = JSON.parse(bundle.properties ?? "[]") as Property[];
   if (extension.spec.dependencies?.policy === "Ignore" || !properties.some(({ type }) => isDependency(type))) return [];
   const { constraints, faults } = parseConstraints({ name: bundle.name, properties }, await loadCelRules());
   const policy = extension.spec.dependencies?.policy ?? "Require";
   const needs = constraints.map(describeConstraint);
+  const because = unchecked === "" ? "" : `: ${unchecked}`;
   return [
     ...faults.map(formatError),
     ...(needs.length > 0
-      ? [`the bundle depends on ${formatEnumeration(needs)}; the plan does not check dependencies (spec.dependencies.policy is ${policy})`]
+      ? [
+          `the bundle depends on ${formatEnumeration(needs)}; the plan does not check dependencies (spec.dependencies.policy is ${policy})${because}`,
+        ]
       : []),
   ];
 }
@@ -259,18 +272,19 @@ async function readVersion(client: Client): Promise<ClusterVersion> {
  */
 export async function createPlan(request: PlanRequest): Promise<InstallPlan> {
   const authenticated = await observe(request, await start(request));
-  const resolved = await resolve(request, authenticated);
+  const choice = new PlanChoice(request.dependencies);
+  const resolved = await resolve(request, authenticated, choice);
   try {
-    return await buildPlan(request, resolved);
+    return await buildPlan(request, resolved, choice.listFindings());
   } catch (err) {
     hideInError(err, resolved.hidden);
     throw err;
   }
 }
 
-async function buildPlan(request: PlanRequest, resolved: Resolved): Promise<InstallPlan> {
-  const { desired: wanted, client, reader, providers } = request;
-  const { extension, releases, bundle, hidden, report } = resolved;
+async function buildPlan(request: PlanRequest, resolved: Resolved, unsatisfied: readonly PlanFinding[]): Promise<InstallPlan> {
+  const { desired: wanted, client, dependencies, reader, providers } = request;
+  const { extension, releases, bundle, hidden, report, plan: known } = resolved;
   const { installed, history } = releases;
   const loaded = await reader.bundle(getPullReference(bundle)).catch((err: unknown) => {
     throw wrapError(`bundle ${goQuote(bundle.name)}: `, err);
@@ -284,8 +298,11 @@ async function buildPlan(request: PlanRequest, resolved: Resolved): Promise<Inst
   revealNamespaces(hidden, rendered);
   const prepared = await prepareExtension(client, extension, rendered, bundle);
   const inputs = { inputDigest: computeInputDigest(phase), rendered, base: base?.version ?? 0 };
-  const digest = wanted.exists ? digestPlan(inputs) : "";
-  const { plan, refused, findings, warnings, notes } = await compare(request, phase, prepared, digest);
+  const findAwaited = createFindAwaited(extension.metadata.name, known);
+  const planned = known && dependencies && toPlanDependencies(known, dependencies, { unserved: prepared.kinds.unserved, findAwaited });
+  const isOwnPlan = planned?.root === extension.metadata.name;
+  const digest = wanted.exists ? (isOwnPlan ? planned.digest : digestPlan(inputs)) : null;
+  const { plan, refused, findings, warnings, notes } = await compare(request, phase, prepared, { digest: digest ?? "", findAwaited });
   const counts = countActions(plan);
   const isDeployed = determineState(history.current, { objects: prepared.objects, labels: toReleaseLabels(bundle) }).kind === "Unchanged";
   const relabeled = isDeployed ? [] : formatRelabeled(plan);
@@ -311,25 +328,23 @@ async function buildPlan(request: PlanRequest, resolved: Resolved): Promise<Inst
       .map((one) => ({ catalog: one.name, because: truncate(explainUnavailable(one), CAUSE_LENGTH) })),
     counts: { create: counts.Create, update: counts.Update, delete: counts.Delete, unchanged: counts.Unchanged },
     objects: toPlanObjects(plan, refused),
-    findings: [...unmet, ...findings].map((finding) => ({ ...finding, text: hidden.hide(finding.text) })),
+    findings: [...unsatisfied, ...unmet, ...findings].map((finding) => ({ ...finding, text: hidden.hide(finding.text) })),
     warnings,
     notes: remarks.map((remark) => hidden.hide(remark)),
-    digest: wanted.exists ? digest : null,
-    approval: {
-      needed: extension.spec.approval === "Manual" && !isDeployed,
-      given: extension.spec.approval === "Manual" && wanted.exists && isApproved(extension, digest),
-    },
+    ...(planned ? { dependencies: planned } : {}),
+    digest,
+    approval: computeApproval(extension, { digest, isDeployed, isOwnPlan }, dependencies?.state),
   };
 }
 
 /** Finds unmet requirements that deny the bundle. If they do not deny it, the phase reports a problem instead. */
-async function findUnmetRequirements({ client, log, signal }: PlanRequest, phase: Unpacked): Promise<PlanFinding[]> {
+async function findUnmetRequirements({ client, dependencies, log, signal }: PlanRequest, phase: Unpacked): Promise<PlanFinding[]> {
   const apis = new ClusterApis({ client, extensions: { get: () => undefined, onEvent: () => undefined }, log });
   const step = checkRequirements({
     apis,
     events: { record: () => undefined },
     memory: new ExtensionCache(),
-    plans: { listPartners: () => [] },
+    plans: dependencies?.state?.plans ?? { listPartners: () => [], listWaiting: () => [] },
   });
   try {
     await step.run(phase, { log, signal });
@@ -395,6 +410,8 @@ export interface PlanRequest {
    * finding.
    */
   account?: { readonly client: Client; readonly report: (lacking: MissingPermissions | undefined) => void } | undefined;
+  /** Checks dependencies. Absent if they are not checked. */
+  dependencies?: PlanDependencies | undefined;
   /** Reads the bundle of an image. */
   reader: { bundle(source: string): Promise<RegistryV1Bundle> };
   /** Reads packages from the catalogs. */

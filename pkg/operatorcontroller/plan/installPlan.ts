@@ -6,7 +6,7 @@ import type { FieldChange } from "../../release/diff.ts";
 export interface PlanFinding {
   /**
    * The preflight's `FindingKind`, except that `ownership` includes `kindConflict`; or `requirements`: the cluster does not meet the requirements of
-   * the bundle.
+   * the bundle; or `dependencies`: its dependencies are missing and cannot be installed.
    */
   readonly kind:
     | "namespace"
@@ -16,6 +16,7 @@ export interface PlanFinding {
     | "crdUpgrade"
     | "conversion"
     | "requirements"
+    | "dependencies"
     | "permissions"
     | "dryRun"
     | "quota";
@@ -51,6 +52,39 @@ export interface InstallPlanWarning {
   readonly objects: readonly string[];
 }
 
+/** A bundle of a plan with dependencies. */
+export interface InstallPlanMember {
+  /** The ClusterExtension that installs the bundle. */
+  readonly extension: string;
+  /** Whether the plan creates the ClusterExtension. */
+  readonly created: boolean;
+  readonly packageName: string;
+  readonly bundle: { readonly name: string; readonly version: string };
+  readonly catalog: string;
+  /** The bundles of a wave are installed together, after those of earlier waves. From 1. */
+  readonly wave: number;
+  /** The requirement that the bundle meets; null if there is none. */
+  readonly reason: string | null;
+  /** Whether the bundle is already installed. */
+  readonly installed: boolean;
+}
+
+/** The plan to install a bundle together with the dependencies that are missing. */
+export interface InstallPlanDependencies {
+  /** The ClusterExtension that makes the plan. */
+  readonly root: string;
+  /** Whether `status.dependencyPlan` of this ClusterExtension already contains the plan. */
+  readonly stored: boolean;
+  /** Identifies the plan; null for catalogs that are not those of the cluster, because it depends on their names. */
+  readonly digest: string | null;
+  /** All bundles, by wave and name of the ClusterExtension. */
+  readonly members: readonly InstallPlanMember[];
+  /** Why the plan was rolled back, and the time of the next attempt; null if it was not. */
+  readonly failure: { readonly message: string; readonly attempts: number; readonly retryAt: string } | null;
+  /** Kinds of objects in the bundle that the cluster serves only after another bundle of the plan is installed. The plan does not try these objects. */
+  readonly awaitedKinds: readonly { readonly apiVersion: string; readonly kind: string; readonly bundle: string }[];
+}
+
 /**
  * The changes that operator-controller would make for a ClusterExtension: the JSON output of `olmv1 plan`. Within a format version, members are only
  * added.
@@ -72,7 +106,12 @@ export interface InstallPlan {
   readonly findings: readonly PlanFinding[];
   readonly warnings: readonly InstallPlanWarning[];
   readonly notes: readonly string[];
-  /** The digest in status.plan; null for an extension that does not exist yet, because the digest depends on its uid. */
+  /** Absent if no dependencies are installed with the bundle. */
+  readonly dependencies?: InstallPlanDependencies;
+  /**
+   * The digest in status.plan: that of `dependencies` if the extension makes this plan, because one approval covers all bundles. Null if it is not known
+   * yet, such as for an extension that does not exist, because the digest depends on its uid.
+   */
   readonly digest: string | null;
   /** `needed`: the plan requires approval; `given`: the plan is approved. */
   readonly approval: { readonly needed: boolean; readonly given: boolean };

@@ -59,7 +59,12 @@ class RequirementsFixture {
       resources: () => (fails ? Promise.reject(fails) : Promise.resolve([...this.served])),
       version: () => Promise.resolve("v1.36.3"),
     };
-    const step = checkRequirements({ apis, events: this.events, memory: this.#memory, plans: { listPartners: () => [] } });
+    const step = checkRequirements({
+      apis,
+      events: this.events,
+      memory: this.#memory,
+      plans: { listPartners: () => [], listWaiting: () => [] },
+    });
     return runStep(step, phase);
   }
 }

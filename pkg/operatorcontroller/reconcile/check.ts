@@ -183,7 +183,9 @@ export function checkRequirements({
   events,
   memory,
   plans,
-}: Pick<Services, "apis" | "events" | "memory"> & { plans: Pick<Services["plans"], "listPartners"> }): ReconcileStep<Unpacked> {
+}: Pick<Services, "apis" | "events" | "memory"> & {
+  plans: Pick<Services["plans"], "listPartners" | "listWaiting">;
+}): ReconcileStep<Unpacked> {
   return {
     name: "CheckRequirements",
     async run(phase, { signal, log }) {
@@ -191,9 +193,10 @@ export function checkRequirements({
       const remembered = memory.of(extension);
       if (keepsEarlierRelease(phase)) return phase;
       const requirements = readRequirements(phase);
-      // The bundles of a wave may require each other's APIs.
-      const hasPartners = plans.listPartners(extension.metadata.name).length > 0;
-      const isEnforced = extension.spec.install?.requirements === "Enforce" && !isInstalled(phase) && !hasPartners;
+      // Bundles of the plan may provide the required APIs: those of earlier waves, and those of the same wave, which may require each other's APIs.
+      const { name } = extension.metadata;
+      const awaitsPlan = plans.listWaiting(name).length + plans.listPartners(name).length > 0;
+      const isEnforced = extension.spec.install?.requirements === "Enforce" && !isInstalled(phase) && !awaitsPlan;
       let unmet: readonly string[];
       try {
         unmet = requirements ? await listUnmet(requirements, apis) : [];

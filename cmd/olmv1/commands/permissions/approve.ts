@@ -10,6 +10,7 @@ import type { RequiredRules } from "../../../../pkg/rbac/requiredRules.ts";
 import { findMissingRules, isEmptyRules } from "../../../../pkg/rbac/ruleSets.ts";
 import {
   buildPermissionsRef,
+  listExtensionPermissions,
   readCurrentRules,
   readExtensionPermissions,
   writeApproval,
@@ -27,6 +28,8 @@ import { awaitRollout, reportRollout } from "../rollout.ts";
 /** Options of `olmv1 permissions approve`. */
 export interface ApprovePermissionsOptions extends ClusterOptions, WaitOptions {
   digest?: string;
+  /** Also approves the permissions of the other extensions in the plan. */
+  withDependencies?: boolean;
   yes?: boolean;
 }
 
@@ -35,25 +38,55 @@ const POLL_MS = 200;
 /** Runs `olmv1 permissions approve`. */
 export async function approvePermissions(terminal: Terminal, name: string, options: ApprovePermissionsOptions): Promise<void> {
   await withCluster(options, async (client) => {
-    const permissions = await readExtensionPermissions(client, name);
-    const { pendingDigest: digest, pending = [] } = permissions.status ?? {};
-    if (digest === undefined) {
-      terminal.err(`${nothingWaits(permissions)}\n`);
+    const all = options.withDependencies ? await readPlanPermissions(client, name) : [await readExtensionPermissions(client, name)];
+    const waiting = all.filter(isWaiting);
+    if (waiting.length === 0) {
+      terminal.err(`${all.map(nothingWaits).join("\n")}\n`);
       return terminal.exit(EXIT.no);
     }
-    if (options.digest !== undefined && options.digest !== digest)
-      throw new Error(`the rules that wait have digest ${digest}, not ${options.digest}: see olmv1 permissions show ${name}`);
-    if (options.digest === undefined && !isComplete(pending, digest))
-      throw new Error(
-        `the status does not list all rules that wait for approval: print them with olmv1 permissions policy test, then use --digest ${digest}`,
-      );
-    terminal.out(formatPendingRules(terminal, permissions, await readCurrentRules(client, permissions)));
-    if (!(await confirm(terminal, "Approve these permissions?", options.yes || options.digest !== undefined)))
+    for (const permissions of waiting) {
+      requireShown(permissions, options.digest);
+      terminal.out(formatPendingRules(terminal, permissions, await readCurrentRules(client, permissions)));
+    }
+    const question = waiting.length === 1 ? "Approve these permissions?" : `Approve these permissions of ${waiting.length} extensions?`;
+    if (!(await confirm(terminal, question, options.yes || options.digest !== undefined)))
       return (terminal.err("not approved\n"), terminal.exit(EXIT.no));
-    await writeApproval(client, permissions, digest);
-    terminal.out(`ExtensionPermissions ${name}: permissions approved\n`);
-    return options.wait ? awaitGrant(terminal, client, permissions, digest, options.timeout) : undefined;
+    for (const permissions of waiting) {
+      await writeApproval(client, permissions, permissions.status.pendingDigest);
+      terminal.out(`ExtensionPermissions ${permissions.metadata.name}: permissions approved\n`);
+    }
+    return options.wait ? awaitGrants(terminal, client, name, waiting, options.timeout) : undefined;
   });
+}
+
+/** ExtensionPermissions with rules that wait for approval. */
+type WaitingPermissions = ExtensionPermissions & { readonly status: { readonly pendingDigest: string } };
+
+function isWaiting(permissions: ExtensionPermissions): permissions is WaitingPermissions {
+  return permissions.status?.pendingDigest !== undefined;
+}
+
+/** @throws Error if the user would approve other rules than those that are shown */
+function requireShown({ metadata: { name }, status }: WaitingPermissions, wanted: string | undefined): void {
+  const { pendingDigest: digest, pending = [] } = status;
+  if (wanted !== undefined && wanted !== digest)
+    throw new Error(`the rules that wait have digest ${digest}, not ${wanted}: see olmv1 permissions show ${name}`);
+  if (wanted === undefined && !isComplete(pending, digest))
+    throw new Error(
+      `the status does not list all rules that wait for approval: print them with olmv1 permissions policy test, then use olmv1 permissions approve ${name} --digest ${digest}`,
+    );
+}
+
+/**
+ * Returns the ExtensionPermissions of an extension and of the other extensions in its plan, by wave.
+ * @throws Error if the extension does not exist, or none of them has ExtensionPermissions
+ */
+async function readPlanPermissions(client: Client, name: string): Promise<ExtensionPermissions[]> {
+  const { status } = await readExtension(client, name);
+  const members = (status?.dependencyPlan?.members ?? []).map(({ extension }) => extension);
+  const byName = new Map((await listExtensionPermissions(client)).map((one) => [one.metadata.name, one]));
+  const found = [...new Set([...members, name])].flatMap((extension) => byName.get(extension) ?? []);
+  return found.length > 0 ? found : [await readExtensionPermissions(client, name)];
 }
 
 /** Formats the rules that wait for approval, each with its risk and whether the extension has it now. */
@@ -94,33 +127,46 @@ function nothingWaits({ metadata: { name }, status }: ExtensionPermissions): str
   return status?.state === "Failed" ? `${head}: the request cannot be verified, see olmv1 permissions show ${name}` : head;
 }
 
-/** Waits until permission-manager grants the approved permissions, and until the bundle is installed with them. */
-async function awaitGrant(
+/** Waits until permission-manager grants the approved permissions, and until the bundle of extension `name` is installed with them. */
+async function awaitGrants(
   terminal: Terminal,
   client: Client,
-  { metadata: { name }, status }: ExtensionPermissions,
-  digest: string,
+  name: string,
+  approved: readonly WaitingPermissions[],
   timeoutMs: number,
 ): Promise<void> {
   const end = Date.now() + timeoutMs;
-  const after = await withProgress(terminal, "waiting for permission-manager", async () => {
+  for (const permissions of approved) {
+    const after = await awaitGrant(terminal, client, permissions, end);
+    if (after?.state === "Granted") continue;
+    const why = after?.conditions?.[0]?.message ?? "permission-manager has not decided";
+    const { name: of } = permissions.metadata;
+    terminal.err(`${of}: the permissions are not granted: ${why}\n  olmv1 permissions show ${of}\n`);
+    return terminal.exit(EXIT.no);
+  }
+  const { metadata } = await readExtension(client, name);
+  const own = approved.find((permissions) => permissions.metadata.name === name);
+  const awaited = { generation: metadata.generation ?? 0, bundle: own?.status.bundle?.name, hasApprovedPermissions: own !== undefined };
+  return reportRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, Math.max(end - Date.now(), 0)));
+}
+
+/** Waits until permission-manager has handled an approval. @param end milliseconds since the epoch @returns the status after that */
+async function awaitGrant(
+  terminal: Terminal,
+  client: Client,
+  { metadata: { name }, status: { pendingDigest } }: WaitingPermissions,
+  end: number,
+): Promise<ExtensionPermissions["status"]> {
+  return withProgress(terminal, "waiting for permission-manager", async () => {
     for (;;) {
       const found = await client.get<ExtensionPermissions>(buildPermissionsRef(name), { signal: terminal.signal }).catch((err: unknown) => {
         terminal.signal.throwIfAborted();
         if (isPassing(err) && Date.now() < end) return undefined;
         throw err;
       });
-      const isWaiting = !found || (found.status?.state === "Pending" && found.status.pendingDigest === digest);
-      if (!isWaiting || Date.now() >= end) return found?.status;
+      const isPending = !found || (found.status?.state === "Pending" && found.status.pendingDigest === pendingDigest);
+      if (!isPending || Date.now() >= end) return found?.status;
       await sleep(POLL_MS, undefined, { signal: terminal.signal });
     }
   });
-  if (after?.state !== "Granted") {
-    const why = after?.conditions?.[0]?.message ?? "permission-manager has not decided";
-    terminal.err(`${name}: the permissions are not granted: ${why}\n  olmv1 permissions show ${name}\n`);
-    return terminal.exit(EXIT.no);
-  }
-  const { metadata } = await readExtension(client, name);
-  const awaited = { generation: metadata.generation ?? 0, bundle: status?.bundle?.name, hasApprovedPermissions: true };
-  return reportRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, Math.max(end - Date.now(), 0)));
 }

@@ -1,0 +1,85 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { systemClock } from "../async/clock.ts";
+import { KeyedLock } from "../async/keyedLock.ts";
+import { CatalogBundleIndexes } from "../operatorcontroller/catalogs/catalogBundleIndexes.ts";
+import { CatalogPackages } from "../operatorcontroller/catalogs/catalogPackages.ts";
+import { CatalogIndexReader } from "../operatorcontroller/dependencies/catalogIndexReader.ts";
+import type { ConstraintCache } from "../operatorcontroller/dependencies/constraintCache.ts";
+import { DependencyChoice, type DependencyResolution } from "../operatorcontroller/dependencies/dependencyChoice.ts";
+import { BlockingHintSearch } from "../operatorcontroller/dependencies/hintSearch.ts";
+import { readCandidates } from "../operatorcontroller/reconcile/resolve.ts";
+import type { KnownPlan } from "../operatorcontroller/state/knownPlan.ts";
+import type { FilteredCatalogs } from "../resolve/resolution.ts";
+import type { WholeCatalogs } from "../sources/wholeCatalogs.ts";
+import type { KnownInstallContext } from "./installContext.ts";
+
+/** The sources of a choice outside the controller. */
+export interface PreviewChoiceSources {
+  /** All catalogs, whether or not an extension selects them. */
+  readonly catalogs: readonly ClusterCatalog[];
+  readonly whole: WholeCatalogs;
+  readonly constraints: ConstraintCache;
+  readonly known: KnownInstallContext;
+  readonly signal: AbortSignal;
+}
+
+/** Chooses bundles with the dependency checks of operator-controller, and changes nothing on the cluster. */
+export class PreviewChoice {
+  readonly #sources: PreviewChoiceSources;
+  readonly #contents: CatalogPackages;
+  readonly #choice: DependencyChoice;
+
+  constructor(sources: PreviewChoiceSources) {
+    this.#sources = sources;
+    const { whole, catalogs, constraints, known, signal } = sources;
+    const indexes = new CatalogBundleIndexes(
+      { bundleIndex: async (_base, ref) => ({ index: (await whole.of(ref)).index, tags: new Map() }) },
+      systemClock,
+      signal,
+    );
+    this.#contents = new CatalogPackages({ packageContent: async (_base, ref, name) => (await whole.of(ref)).packageContent(name) });
+    const reader = new CatalogIndexReader({ indexes, contents: this.#contents, constraints, catalogs: { list: () => catalogs } });
+    const { installContext, plans, extensions } = known;
+    this.#choice = new DependencyChoice({
+      installContext,
+      indexes: reader,
+      constraints,
+      search: new BlockingHintSearch(constraints),
+      plans,
+      extensions,
+      lock: new KeyedLock(),
+      enqueue: () => undefined,
+    });
+  }
+
+  /** Chooses as `DependencyChoice.choose`. If the extension is in the plan of another one, first compares this plan with the catalogs. */
+  async choose(
+    extension: ClusterExtension,
+    filtered: FilteredCatalogs,
+    selected: readonly ClusterCatalog[],
+    signal: AbortSignal,
+  ): Promise<DependencyResolution> {
+    const { name } = extension.metadata;
+    const { plans } = this.#sources.known;
+    const plan = plans.find(name);
+    if (plan && plan.root !== name && !plan.bundles) await this.#checkPlan(plan, signal);
+    const found = await this.#choice.choose(extension, filtered, selected, signal);
+    // A plan from the status has its bundles only after it was compared with the catalogs.
+    const loaded = plans.find(name);
+    return found.plan && loaded?.status.digest === found.plan.status.digest ? { ...found, plan: loaded } : found;
+  }
+
+  /** Loads the bundles of a plan from the catalogs, as the reconcile of its root does. */
+  async #checkPlan({ root }: KnownPlan, signal: AbortSignal): Promise<void> {
+    const { known, catalogs } = this.#sources;
+    const extension = known.extensions.list().find(({ metadata }) => metadata.name === root);
+    const source = extension?.spec.source.catalog;
+    if (!extension || !source) return known.plans.remove(root);
+    const installed = extension.status?.install?.bundle;
+    const sources = { catalogs: { list: () => catalogs }, contents: this.#contents };
+    const { selected, filtered } = await readCandidates(sources, { source, installed }, signal);
+    if (filtered.kind === "unresolved") known.plans.remove(root);
+    else await this.#choice.choose(extension, filtered, selected, signal);
+  }
+}
