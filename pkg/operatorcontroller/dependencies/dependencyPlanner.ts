@@ -6,7 +6,7 @@ import { goQuote } from "../../golang/quote.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
 import { getGvkKey, toProvider } from "../../resolve/constraint/parse.ts";
 import { StepBudget } from "../../resolve/constraint/stepBudget.ts";
-import { type CatalogIndex, getBundleKey, type PackageLimit } from "../../resolve/dependencies/catalogIndex.ts";
+import type { CatalogIndex } from "../../resolve/dependencies/catalogIndex.ts";
 import {
   type DependencyConflict,
   formatDependencyConflict,
@@ -27,11 +27,9 @@ import { type DependencyRefusal, formatRefusal } from "../../resolve/dependencie
 import { toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
 import type { FilterResult } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution } from "../../resolve/resolution.ts";
-import { chooseBest, filterCandidates } from "../../resolve/resolve.ts";
+import { chooseBest } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import { StepCounter } from "../../resolve/solver/stepCounter.ts";
-import { compareText } from "../../text/compare.ts";
-import { selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
 import { buildPlan, type KnownPlan, type PlanEntry, type PlanMember } from "../state/knownPlan.ts";
 import type { CatalogIndexReader, ReachableIndex } from "./catalogIndexReader.ts";
@@ -40,6 +38,7 @@ import { chooseExtensionName, findByPackage, isDependencyExtension } from "./dep
 import { type DependencyPlans, toPeer } from "./dependencyPlans.ts";
 import type { HintSearch } from "./hintSearch.ts";
 import type { InstallContextReader } from "./installContext.ts";
+import { computePackageLimits } from "./packageLimits.ts";
 
 /** Dependencies of DependencyPlanner. */
 export interface DependencyPlannerOptions {
@@ -336,41 +335,8 @@ export class DependencyPlanner {
     );
     const isInstalled = (name: string): boolean => context.peers.some((peer) => peer.extension === name);
     const others = extensions.list().filter(({ metadata: { name } }) => name !== extension.metadata.name && !isInstalled(name));
-    return { ...reachable, index: { ...reachable.index, limits: computeLimits(others, catalogs, reachable.index) } };
+    return { ...reachable, index: { ...reachable.index, limits: computePackageLimits(others, catalogs, reachable.index) } };
   }
-}
-
-/**
- * Returns which bundles the existing extensions may install that have installed none. The catalog of an extension that was created as a dependency is no
- * limit, because the controller changes it with the plan.
- */
-function computeLimits(
-  extensions: readonly ClusterExtension[],
-  catalogs: readonly ClusterCatalog[],
-  index: CatalogIndex,
-): ReadonlyMap<string, PackageLimit> {
-  const limits = new Map<string, PackageLimit>();
-  for (const extension of extensions.toSorted((a, b) => compareText(a.metadata.name, b.metadata.name))) {
-    const { name } = extension.metadata;
-    const source = extension.spec?.source?.catalog;
-    if (!source || limits.has(source.packageName)) continue;
-    const { selector: _any, ...unselected } = source;
-    const selection = selectClusterCatalogs({ list: () => catalogs }, isDependencyExtension(extension) ? unselected : source);
-    const selected = selection.kind === "catalogs" ? selection.catalogs : [];
-    const packages = selected.map(({ metadata, spec }) => ({
-      name: metadata.name,
-      priority: spec.priority ?? 0,
-      content: index.packageOf(metadata.name, source.packageName),
-    }));
-    if (packages.every(({ content }) => content === undefined) && selected.length > 0) continue;
-    const filtered = filterCandidates({ source, catalogs: packages });
-    const results = filtered.kind === "unresolved" ? [] : filtered.results;
-    const allowed = results.flatMap(({ catalog, allowed: candidates }) =>
-      candidates.map(({ bundle }) => getBundleKey(catalog, bundle.name)),
-    );
-    limits.set(source.packageName, { extension: name, allowed: new Set(allowed) });
-  }
-  return limits;
 }
 
 /** A choice that respects the plans that other extensions had at its start. */

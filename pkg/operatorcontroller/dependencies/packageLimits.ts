@@ -1,0 +1,40 @@
+import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { type CatalogIndex, getBundleKey, type PackageLimit } from "../../resolve/dependencies/catalogIndex.ts";
+import { filterCandidates } from "../../resolve/resolve.ts";
+import { compareText } from "../../text/compare.ts";
+import { selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
+import { isDependencyExtension } from "./dependencyLabels.ts";
+
+/**
+ * Returns which bundles the existing extensions may install that have installed none. The catalog of an extension that was created as a dependency is no
+ * limit, because the controller changes it with the plan.
+ */
+export function computePackageLimits(
+  extensions: readonly ClusterExtension[],
+  catalogs: readonly ClusterCatalog[],
+  index: CatalogIndex,
+): ReadonlyMap<string, PackageLimit> {
+  const limits = new Map<string, PackageLimit>();
+  for (const extension of extensions.toSorted((a, b) => compareText(a.metadata.name, b.metadata.name))) {
+    const { name } = extension.metadata;
+    const source = extension.spec?.source?.catalog;
+    if (!source || limits.has(source.packageName)) continue;
+    const { selector: _any, ...unselected } = source;
+    const selection = selectClusterCatalogs({ list: () => catalogs }, isDependencyExtension(extension) ? unselected : source);
+    const selected = selection.kind === "catalogs" ? selection.catalogs : [];
+    const packages = selected.map(({ metadata, spec }) => ({
+      name: metadata.name,
+      priority: spec.priority ?? 0,
+      content: index.packageOf(metadata.name, source.packageName),
+    }));
+    if (packages.every(({ content }) => content === undefined) && selected.length > 0) continue;
+    const filtered = filterCandidates({ source, catalogs: packages });
+    const results = filtered.kind === "unresolved" ? [] : filtered.results;
+    const allowed = results.flatMap(({ catalog, allowed: candidates }) =>
+      candidates.map(({ bundle }) => getBundleKey(catalog, bundle.name)),
+    );
+    limits.set(source.packageName, { extension: name, allowed: new Set(allowed) });
+  }
+  return limits;
+}
