@@ -288,6 +288,15 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     await cluster.client.create({ ...policy, spec: { matchConstraints: { resourceRules: rules }, validations } });
     const binding = { ...policy, kind: "ValidatingAdmissionPolicyBinding" };
     await cluster.client.create({ ...binding, spec: { policyName: "no-arrows", validationActions: ["Deny"] } });
+    const probe = { apiVersion: "apps/v1", kind: "Deployment", namespace: "default", name: "arrow" };
+    const labels = { app: "arrow" };
+    const template = { metadata: { labels }, spec: { containers: [{ name: "manager", image: "registry.example.com/arrow:1" }] } };
+    const create = async (): Promise<KubeObject> => {
+      await cluster.client.delete(probe).catch(() => undefined);
+      const object = { apiVersion: "apps/v1", kind: "Deployment", metadata: { namespace: "default", name: "arrow" } };
+      return cluster.client.create({ ...object, spec: { selector: { matchLabels: labels }, template } });
+    };
+    await eventually(async () => expect(create()).rejects.toThrow("forbidden"));
     const bow = await world.extension("bow", buildSpec("bow"));
     const problem = await world.expectProblem("bow", "RolledBack");
     expect(problem.message).toMatch(
@@ -300,6 +309,7 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
       expect(await cluster.client.get(definition)).toBeUndefined();
     });
     for (const { apiVersion, kind, metadata } of [binding, policy]) await cluster.client.delete({ apiVersion, kind, name: metadata.name });
+    await eventually(create);
     await cluster.client.patch({ ...bow, name: "bow" }, { spec: { drift: { policy: "Correct" } } }, { type: "merge" });
     for (const name of ["bow", "arrow"]) await world.conditions(name, DONE);
     await world.until("bow", ({ status }) => expect(status?.dependencyPlan).toBeUndefined());

@@ -120,6 +120,8 @@ export class DependencyPlanner {
     const plan = plans.find(name);
     if (!plan) return undefined;
     if (plan.root !== name) return this.#followOther(subject, plan);
+    // A plan that is being rolled back stays as it is until that has ended.
+    if (plans.getFailure(name) !== undefined) return choosePlanned(subject, plan);
     if (plans.isComplete(plan)) {
       plans.remove(name);
       return undefined;

@@ -149,9 +149,11 @@ export class DependencyPlans {
    * @returns false if the extension is in no plan
    */
   fail(extension: string, message: string): boolean {
-    const root = this.find(extension)?.root;
-    if (root === undefined) return false;
-    if (!this.#failures.has(root)) {
+    const plan = this.find(extension);
+    if (!plan) return false;
+    const { root } = plan;
+    // An extension may report the failure of an attempt that has been rolled back meanwhile.
+    if (!this.#failures.has(root) && !plan.isRolledBack) {
       this.#failures.set(root, message);
       this.#options.enqueue(root);
     }
@@ -172,7 +174,13 @@ export class DependencyPlans {
     const failure = { message: truncate(message, MAX_FAILURE), attempts, generation, retryAt };
     for (const key of this.#stages.keys()) if (key.startsWith(`${plan.status.digest} `)) this.#stages.delete(key);
     this.#failures.delete(root);
-    this.#plans.set(root, { ...plan, status: { ...plan.status, failure } });
+    this.#plans.set(root, { ...plan, isRolledBack: true, status: { ...plan.status, failure } });
+  }
+
+  /** Notes that a plan that was rolled back is carried out again. */
+  resume(root: string): void {
+    const plan = this.#plans.get(root);
+    if (plan?.isRolledBack) this.#plans.set(root, { ...plan, isRolledBack: false });
   }
 
   /**

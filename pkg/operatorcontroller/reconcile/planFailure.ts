@@ -42,7 +42,7 @@ export async function rollBackFailedPlan(deps: PlanFailureServices, phase: Unpac
   const { status } = deps.plans.of(name) ?? plan;
   report.dependencyPlan = { kind: "plan", plan: status };
   const left = status.failure && status.failure.generation === generation ? Date.parse(status.failure.retryAt) - deps.now() : 0;
-  if (!status.failure || left <= 0) return;
+  if (!status.failure || left <= 0) return deps.plans.resume(name);
   deps.requeueAfter(name, left);
   const text = truncateForCondition(
     `the plan to install bundle ${goQuote(status.bundle.name)} was rolled back because ${status.failure.message}; the controller retries after ${status.failure.retryAt}, or as soon as the spec or a bundle changes`,

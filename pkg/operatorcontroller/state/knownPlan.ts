@@ -23,6 +23,8 @@ export interface KnownPlan {
   readonly members: readonly PlanMember[];
   /** The bundles by extension. Undefined after a restart until `root` has compared the plan with the catalogs. */
   readonly bundles?: ReadonlyMap<string, SolverBundle> | undefined;
+  /** Whether the plan was rolled back after a failure and is not carried out at the moment. */
+  readonly isRolledBack?: boolean;
   /** Why an earlier plan of `root` was no longer possible. */
   readonly replaces?: string;
 }
