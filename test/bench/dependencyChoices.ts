@@ -68,7 +68,7 @@ export class DependencyChoices {
     return new DependencyChoice({
       installContext: {
         isKnown: true,
-        concerns: () => Promise.resolve(false),
+        hasConstraints: () => Promise.resolve(false),
         read: () => Promise.resolve({ peers: [], own: undefined, served: [] }),
       },
       indexes: this.#indexes,

@@ -226,8 +226,10 @@ export class PlanModel {
         if (!plan && extension.spec.dependencies?.unneeded === "Remove") await this.#created.releaseUnneeded(extension, this.#signal);
         return { kind: "installed" };
       }
-      const failure = this.fails(resolution.bundle.name) ?? this.#findOwner(name, resolution.bundle);
+      const failure = this.fails(resolution.bundle.name);
       if (failure !== undefined) return { kind: "waiting", text: failure };
+      const owner = this.#findOwner(name, resolution.bundle);
+      if (owner !== undefined) return { kind: "rejected", reasons: [owner] };
       const bundle = Object.values(this.#catalogs).flatMap((packages) => Object.values(packages).flat());
       const found = bundle.find((one) => one.name === resolution.bundle.name);
       if (found) this.install(name, found);

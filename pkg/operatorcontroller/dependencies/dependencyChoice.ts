@@ -29,7 +29,7 @@ import type { InstallContextReader } from "./installContext.ts";
 
 /** Dependencies of DependencyChoice. */
 export interface DependencyChoiceOptions extends DependencyPlannerOptions {
-  installContext: Pick<InstallContextReader, "read" | "concerns" | "isKnown">;
+  installContext: Pick<InstallContextReader, "read" | "hasConstraints" | "isKnown">;
   /** Returns the catalogs to search for dependencies, see `listSearchedCatalogs`. Default: those that the extension selects. */
   listSearched?: (extension: ClusterExtension, selected: readonly ClusterCatalog[]) => readonly ClusterCatalog[];
 }
@@ -142,8 +142,7 @@ export class DependencyChoice {
     const declares = candidates.some(({ bundle }) => bundle.properties.some(({ type }) => isDependency(type)));
     // A first installation breaks no installed bundle, so it need not wait until all installed bundles are known.
     const isKnown = installContext.isKnown || filtered.query.installedName === undefined;
-    const bundles = candidates.map(({ bundle }) => bundle);
-    if (!declares && isKnown && !(await installContext.concerns(name, bundles))) return { resolution };
+    if (!declares && isKnown && !(await installContext.hasConstraints(name))) return { resolution };
     await constraints.prepare(candidates.map(({ bundle }) => bundle.properties));
     const context = await this.#readContext(name);
     const conflicts = new Map<Candidate, DependencyConflict>();
@@ -203,7 +202,11 @@ export class DependencyChoice {
   }
 
   #findConflict(bundle: AvailableBundle, context: InstallContext): DependencyConflict | undefined {
-    return findDependencyConflict({ provider: toProvider(bundle), declared: this.#options.constraints.read(bundle) }, context);
+    const declared = this.#options.constraints.read(bundle);
+    const conflict = findDependencyConflict({ provider: toProvider(bundle), declared }, context);
+    // For a bundle without dependencies, the preflight reports who owns a provided API, as the Go implementation does.
+    const isOnlyProvided = conflict !== undefined && conflict.faults.length + conflict.requires.length + conflict.dependents.length === 0;
+    return isOnlyProvided && declared.constraints.length === 0 ? undefined : conflict;
   }
 }
 

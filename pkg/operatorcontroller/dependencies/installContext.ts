@@ -1,8 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Informer } from "../../controller/informer.ts";
 import type { ServedResource } from "../../kube/servedResources.ts";
-import { getGvkKey, toProvider } from "../../resolve/constraint/parse.ts";
-import type { AvailableBundle } from "../../resolve/dependencies/bundleIndex.ts";
+import { getGvkKey } from "../../resolve/constraint/parse.ts";
 import type { InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type Dependent, findDependents } from "../../resolve/dependencies/dependents.ts";
 import type { ServedApi } from "../../resolve/solver/problem.ts";
@@ -63,12 +62,9 @@ export class InstallContextReader {
     return this.#options.installed.unread().length === 0;
   }
 
-  /** Reports whether the installed bundle of another extension declares a constraint, or provides an API that one of these bundles provides. */
-  async concerns(extension: string, bundles: readonly AvailableBundle[]): Promise<boolean> {
-    const others = (await this.#installed()).filter((one) => one.extension !== extension);
-    if (others.some(({ declared }) => declared.constraints.length > 0)) return true;
-    const provided = new Set(others.flatMap(({ provider }) => provider.apis.map(getGvkKey)));
-    return provided.size > 0 && bundles.some((bundle) => toProvider(bundle).apis.some((gvk) => provided.has(getGvkKey(gvk))));
+  /** Reports whether the installed bundle of another extension declares a constraint. */
+  async hasConstraints(extension: string): Promise<boolean> {
+    return (await this.#installed()).some((one) => one.extension !== extension && one.declared.constraints.length > 0);
   }
 
   /**
