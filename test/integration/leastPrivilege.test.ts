@@ -5,8 +5,7 @@ import { mapInParallel } from "../../pkg/async/concurrency.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { PermissionTrials } from "../support/permissionTrials.ts";
-import { createRandom, shuffle } from "../support/random.ts";
-import { chooseOperators, type RealOperator } from "../support/realOperator.ts";
+import { chooseOperators, type RealOperator, shuffle } from "../support/realOperator.ts";
 import { RealWorld } from "../support/realWorld.ts";
 import {
   computeOperatorRules,
@@ -143,7 +142,7 @@ const SORTS: readonly (readonly [verbs: readonly string[], count: number])[] = [
 
 /** Selects permissions in turn, so that two operators with successive seeds test different permissions. */
 function sample(permissions: readonly ScopedPermission[], seed: number): ScopedPermission[] {
-  const mixed = shuffle(createRandom(seed), permissions);
+  const mixed = shuffle(permissions, seed);
   return SORTS.filter((_, at) => (at + seed) % 2 === 0).flatMap(([verbs, count]) =>
     mixed.filter(({ verb }) => verbs.includes(verb)).slice(0, count),
   );

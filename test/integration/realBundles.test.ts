@@ -10,8 +10,8 @@ import { describeObject, getObjectKey } from "../../pkg/release/identity.ts";
 import { type CaseHead, loadCases } from "../support/caseFiles.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { lostMembers } from "../support/lostMembers.ts";
-import { createRandom, shuffle } from "../support/random.ts";
 import { bundleIds, type RealBundle, realBundle, standIns } from "../support/realBundle.ts";
+import { shuffle } from "../support/realOperator.ts";
 import { RealWorld } from "../support/realWorld.ts";
 import { describeWithData } from "../support/sharedData.ts";
 
@@ -38,7 +38,7 @@ describeWithData("real data", (data) =>
     let world: RealWorld;
 
     beforeAll(async () => {
-      for (const id of shuffle(createRandom(SEED), ids).slice(0, CHOSEN)) bundles.push(await realBundle(folder, id, PROVIDER));
+      for (const id of shuffle(ids, SEED).slice(0, CHOSEN)) bundles.push(await realBundle(folder, id, PROVIDER));
       for (const crd of standIns(bundles.flatMap(({ objects }) => objects))) await cluster.client.apply(crd, { fieldManager: "test" });
       world = await RealWorld.start(
         cluster,

@@ -9,7 +9,6 @@ import { getObjectKey, isCrd } from "../../pkg/release/identity.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { compareVersions, parseVersion } from "../../pkg/version/version.ts";
-import { createRandom, shuffle } from "./random.ts";
 
 /** An operator whose bundles are in folders, with one or two versions, the older first. */
 export interface RealOperator {
@@ -50,7 +49,7 @@ const SERVED: ReadonlySet<string> = new Set([
 export async function chooseOperators(folder: string, seed: number, count: number): Promise<RealOperator[]> {
   const chosen: RealOperator[] = [];
   const taken = new Set<string>();
-  for (const name of shuffle(createRandom(seed), readdirSync(folder).sort())) {
+  for (const name of shuffle(readdirSync(folder).sort(), seed)) {
     if (chosen.flatMap(({ versions }) => versions).length >= count) break;
     const operator = await operatorIn(folder, name);
     const keys = operator?.versions.flatMap(({ objects }) => objects.map(getObjectKey)) ?? [];
@@ -127,4 +126,16 @@ function isVersion(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Shuffles, reproducible by seed (Fisher and Yates, numbers by Lehmer). */
+export function shuffle<T>(items: readonly T[], seed: number): T[] {
+  const out = [...items];
+  let state = seed;
+  for (let i = out.length - 1; i > 0; i--) {
+    state = (state * 48_271) % 2_147_483_647;
+    const j = state % (i + 1);
+    [out[i], out[j]] = [out[j] as T, out[i] as T];
+  }
+  return out;
 }
