@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
-import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import type { PodOutcome } from "../../pkg/devcluster/podSimulation.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
@@ -213,6 +214,31 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     expect(rhyme.spec.source.catalog?.version).toBeUndefined();
     expect((await world.get("meter")).status?.install).toMatchObject({ catalog: "d" });
     await world.remove("poem");
+  });
+
+  test("a plan is kept while the catalog of one of its bundles is unavailable", async () => {
+    await serve({ song: { bundles: [{ name: "song.v1.0.0", requires: ["tune 1.0.0"] }] }, tune: { bundles: ["tune.v2.0.0"] } });
+    await serve({ tune: { bundles: ["tune.v1.0.0"] } }, {}, { catalog: "d" });
+    const end = world.fail("tune.v1.0.0", new Error("the registry does not respond"));
+    await world.extension("song", buildSpec("song"));
+    await world.until("tune", ({ status }) => expect(problemText(status)).toContain("the registry does not respond"));
+    const digest = (await world.get("song")).status?.dependencyPlan?.digest;
+    const catalog = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "d" };
+    const { status } = (await cluster.client.get<ClusterCatalog>(catalog)) ?? {};
+    const silent = status?.conditions?.map((condition) => (condition.type === "Serving" ? { ...condition, status: "False" } : condition));
+    await cluster.client.patch(catalog, { status: { conditions: silent } }, { type: "merge", subresource: "status" });
+    await world.until("tune", (tune) => expect(problemText(tune.status)).toContain(`catalog "d" is not being served`));
+    const edit = { spec: { drift: { policy: "Correct" } } };
+    const { metadata } = await cluster.client.patch({ ...(await world.get("song")), name: "song" }, edit, { type: "merge" });
+    await world.until("song", (song) => {
+      expect(song.status?.conditions?.every(({ observedGeneration }) => observedGeneration === metadata.generation)).toBe(true);
+      expect(song.status?.dependencyPlan?.digest).toBe(digest);
+    });
+    await cluster.client.patch(catalog, { status: { conditions: status?.conditions ?? [] } }, { type: "merge", subresource: "status" });
+    end();
+    for (const name of ["song", "tune"]) await world.conditions(name, DONE);
+    await world.remove("song");
+    await cluster.client.delete(catalog);
   });
 
   test("two plans at the same time install one provider of an API", async () => {

@@ -135,12 +135,13 @@ export class DependencyPlanner {
   #followOther(subject: PlanSubject, plan: KnownPlan): PlannedResolution {
     const { plans, enqueue } = this.#options;
     const { name } = subject.extension.metadata;
+    const member = plan.members.find(({ extension }) => extension === name);
     const found = plan.bundles && choosePlanned(subject, plan);
-    if (found?.resolution.kind === "resolved" && plans.getRejection(plan.root) === undefined) return found;
+    const isKept = found?.resolution.kind === "resolved" || isUnavailable(subject, member?.catalog);
+    if (found && isKept && plans.getRejection(plan.root) === undefined) return found;
     const root = `ClusterExtension ${goQuote(plan.root)}`;
     if (found && plans.getRejection(plan.root) === undefined) {
-      const bundle = plan.members.find(({ extension }) => extension === name)?.bundle.name ?? "";
-      plans.reject(plan.root, `ClusterExtension ${goQuote(name)} cannot resolve to bundle ${goQuote(bundle)}`);
+      plans.reject(plan.root, `ClusterExtension ${goQuote(name)} cannot resolve to bundle ${goQuote(member?.bundle.name ?? "")}`);
     }
     enqueue(plan.root);
     throw new WaitingError(Reason.Retrying, `waiting until ${root} has checked its plan`, {
@@ -156,17 +157,21 @@ export class DependencyPlanner {
       subject.filtered,
       plan.members.find((member) => member.extension === name),
     );
+    if (!own && isUnavailable(subject, plan.status.catalog)) return undefined;
     if (!own) return `bundle ${goQuote(plan.status.bundle.name)} is no longer selected`;
     await constraints.prepare([own.candidate.bundle.properties]);
     const context = await installContext.read(name);
-    const { index } = await this.readIndex(subject, context, [own.candidate]);
+    const { index, unavailable } = await this.readIndex(subject, context, [own.candidate]);
     const bundles = new Map<string, SolverBundle>();
     for (const member of plan.members) {
       const isOwn = member.extension === name;
       const peer = isOwn ? context.own : context.peers.find((one) => one.extension === member.extension);
       if (peer?.bundle === member.bundle.name) continue;
       if (peer && !isOwn) return `ClusterExtension ${goQuote(member.extension)} has installed bundle ${goQuote(peer.bundle)}`;
-      const bundle = isOwn ? toOwnBundle(own.candidate, own.result, index) : findOffered(member, index);
+      const isDown = unavailable.some((catalog) => catalog.name === member.catalog);
+      const offered = isOwn ? toOwnBundle(own.candidate, own.result, index) : findOffered(member, index);
+      const bundle = offered ?? (isDown ? plan.bundles?.get(member.extension) : undefined);
+      if (!bundle && isDown) throw newPlanUnchecked(member.catalog);
       if (!bundle) return `bundle ${goQuote(member.bundle.name)} is no longer in catalog ${goQuote(member.catalog)}`;
       const image = isOwn ? own.candidate.bundle.image : findImage(bundle, index);
       if (image !== undefined && image !== member.image) return `the image of bundle ${goQuote(member.bundle.name)} has changed`;
@@ -339,6 +344,17 @@ export class DependencyPlanner {
     const others = extensions.list().filter(({ metadata: { name } }) => name !== extension.metadata.name && !isInstalled(name));
     return { ...reachable, index: { ...reachable.index, limits: computePackageLimits(others, catalogs, reachable.index) } };
   }
+}
+
+/** Reports whether an extension selects a catalog that is unavailable. */
+function isUnavailable({ filtered }: PlanSubject, catalog: string | undefined): boolean {
+  return filtered.catalogs.some((one) => one.name === catalog && one.unavailable !== undefined);
+}
+
+/** Returns the error for a plan that cannot be compared with a catalog after a restart. A change of the catalog causes the next reconcile. */
+function newPlanUnchecked(catalog: string): WaitingError {
+  const text = `waiting until catalog ${goQuote(catalog)} is available, to check the plan`;
+  return new WaitingError(Reason.Retrying, text, { isOver: () => Promise.resolve(false) });
 }
 
 /** A choice that respects the plans that other extensions had at its start. */

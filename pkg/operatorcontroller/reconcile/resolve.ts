@@ -143,7 +143,9 @@ async function findBundle(services: ResolveServices, phase: Authenticated, signa
   const { selected, packages, filtered } = await readCandidates(services, request, signal);
   report.catalogs.packages = packages;
   const { resolution, plan, rejected } = await chooseInstallable(services.choice, extension, filtered, selected, signal);
-  report.dependencyPlan = plan?.root === extension.metadata.name ? { kind: "plan", plan: plan.status } : { kind: "none" };
+  // While no catalog can be read, the known plan stays.
+  if (filtered.kind !== "unresolved")
+    report.dependencyPlan = plan?.root === extension.metadata.name ? { kind: "plan", plan: plan.status } : { kind: "none" };
   if (resolution.filtered) report.catalogs.filtered = resolution.filtered;
   if (resolution.kind === "unresolved") {
     if (rejected && resolution.reason === "NoMatchingBundle") throw listUnsatisfiedDependencies(resolution, rejected, phase);
