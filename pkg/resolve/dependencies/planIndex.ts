@@ -1,6 +1,7 @@
 import type { BundleConstraint, Gvk, LeafConstraint, Provider } from "../constraint/constraint.ts";
 import { meets } from "../constraint/evaluate.ts";
 import { getGvkKey } from "../constraint/parse.ts";
+import { isOnSide, listLeaves } from "../solver/conflictReasons.ts";
 
 /** A bundle with its constraints: installed, or part of a plan. */
 export interface PlanBundle extends Provider {
@@ -56,7 +57,7 @@ export class PlanIndex<B extends PlanBundle> {
     for (const bundle of [...planned, ...(replaced ? [replaced] : [])]) this.#concerned.set(bundle, []);
     for (const owner of this.#all)
       for (const constraint of owner.constraints)
-        for (const leaf of listLeaves(constraint))
+        for (const { leaf } of listLeaves({ constraint, above: [] }))
           for (const provider of this.#listProviders(leaf)) this.#concerned.get(provider)?.push({ owner, constraint });
   }
 
@@ -79,13 +80,10 @@ export class PlanIndex<B extends PlanBundle> {
 
   /** Reports whether the constraint is true for these bundles. */
   holds(constraint: BundleConstraint, present: ReadonlySet<PlanBundle>): boolean {
-    if ("constraints" in constraint) {
-      const { kind, constraints } = constraint;
-      if (kind === "all") return constraints.every((member) => this.holds(member, present));
-      return constraints.some((member) => this.holds(member, present)) === (kind === "any");
-    }
-    if (constraint.kind === "gvk" && this.#served.has(getGvkKey(constraint.gvk))) return true;
-    return this.#listProviders(constraint).some((provider) => present.has(provider));
+    return isOnSide(constraint, "holds", (leaf) => {
+      if (leaf.kind === "gvk" && this.#served.has(getGvkKey(leaf.gvk))) return true;
+      return this.#listProviders(leaf).some((provider) => present.has(provider));
+    });
   }
 
   /** Yields the constraints that `added` leaves unmet: its own, and those of present bundles that were met before. */
@@ -110,7 +108,7 @@ export class PlanIndex<B extends PlanBundle> {
 
   /** Returns the planned bundles that meet a part of the constraint, in the order of the plan. */
   listHelpful(constraint: BundleConstraint): B[] {
-    const providers = new Set([...listLeaves(constraint)].flatMap((leaf) => this.#listProviders(leaf)));
+    const providers = new Set([...listLeaves({ constraint, above: [] })].flatMap(({ leaf }) => this.#listProviders(leaf)));
     return this.#world.planned.filter((bundle) => providers.has(bundle));
   }
 
@@ -143,9 +141,4 @@ export class PlanIndex<B extends PlanBundle> {
     this.#providers.set(leaf, providers);
     return providers;
   }
-}
-
-function* listLeaves(constraint: BundleConstraint): Generator<LeafConstraint> {
-  if (!("constraints" in constraint)) yield constraint;
-  else for (const member of constraint.constraints) yield* listLeaves(member);
 }
