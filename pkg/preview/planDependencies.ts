@@ -5,7 +5,7 @@ import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencie
 import type { DependencyResolution } from "../operatorcontroller/dependencies/dependencyChoice.ts";
 import type { PlanDependencies } from "../operatorcontroller/plan/planDependencies.ts";
 import { readPlan } from "../operatorcontroller/state/knownPlan.ts";
-import { isDependency } from "../resolve/constraint/parse.ts";
+import { declaresDependency } from "../resolve/constraint/parse.ts";
 import type { FilteredCatalogs, Resolution } from "../resolve/resolution.ts";
 import { chooseBest } from "../resolve/resolve.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
@@ -60,7 +60,7 @@ class ClusterDependencies implements PlanDependencies {
   ): Promise<DependencyResolution> {
     const { client, catalogs, reader } = this.#sources;
     const candidates = filtered.results.flatMap(({ allowed }) => allowed);
-    const declares = candidates.some(({ bundle }) => bundle.properties.some(({ type }) => isDependency(type)));
+    const declares = candidates.some(({ bundle }) => declaresDependency(bundle.properties));
     const isNew = extension.status === undefined && filtered.installed === undefined;
     if (!declares && isNew) return { resolution: chooseBest(filtered) };
     const whole = new WholeCatalogs(reader);

@@ -8,7 +8,7 @@ import type { DependencyResolution, RejectedBundle } from "../operatorcontroller
 import type { KnownPlan } from "../operatorcontroller/state/knownPlan.ts";
 import type { Candidate } from "../resolve/candidates.ts";
 import { describeConstraint } from "../resolve/constraint/evaluate.ts";
-import { isDependency, listDependencyProperties } from "../resolve/constraint/parse.ts";
+import { declaresDependency } from "../resolve/constraint/parse.ts";
 import { formatDependencyConflict } from "../resolve/dependencies/dependencyCheck.ts";
 import { filterByDependencies, getRejections, type Rejection, rejectCandidates } from "../resolve/dependencies/dependencyFilter.ts";
 import { type RefusalRecord, recordRefusal } from "../resolve/dependencies/refusalRecord.ts";
@@ -80,7 +80,7 @@ export async function resolveWithDependencies(question: ResolutionSubject, versi
   if (getPolicy(question) === "Ignore") return ignoring(chooseBest(filtered));
   const questioned = version === undefined ? [] : findQuestioned(filtered, version);
   const all = filtered.results.flatMap(({ allowed }) => [...allowed, ...questioned.map(({ candidate }) => candidate)]);
-  const declares = all.some(({ bundle }) => bundle.properties.some(({ type }) => isDependency(type)));
+  const declares = all.some(({ bundle }) => declaresDependency(bundle.properties));
   if (!declares && filtered.installed === undefined) return { resolution: chooseBest(filtered), notes: [], unjudged: [], refusals: [] };
   const constraints = new ConstraintCache(loadCelRules);
   await constraints.prepare(all.map(({ bundle }) => bundle.properties));
@@ -196,7 +196,7 @@ function findWinners({ results }: FilteredCatalogs, { catalog }: { catalog: stri
 
 function ignoring(resolution: Resolution): CheckedResolution {
   const notes =
-    resolution.kind === "resolved" && listDependencyProperties(resolution.bundle).length > 0
+    resolution.kind === "resolved" && declaresDependency(resolution.bundle.properties)
       ? [`the dependencies of bundle ${goQuote(resolution.bundle.name)} are not checked: spec.dependencies.policy is Ignore`]
       : [];
   return { resolution, notes, unjudged: [], refusals: [] };

@@ -12,7 +12,7 @@ import {
 import type { DeprecationEntry } from "../fbc/types.ts";
 import { compareVersionRelease, compareVersions, formatVersionRelease, parseVersion, parseVersionRelease } from "../version/version.ts";
 import { findDeprecations } from "./candidates.ts";
-import { listDependencyProperties } from "./constraint/parse.ts";
+import { isDependency } from "./constraint/parse.ts";
 import { filterCatalog } from "./filters.ts";
 import { compileSelector, type LabelSelector } from "./labelSelector.ts";
 import type { Resolution, ResolveRequest, UnresolvedReason } from "./resolution.ts";
@@ -103,7 +103,7 @@ test.for(rows)("$about: $id", ({ want, ...row }) => {
   if (want.version !== undefined) expect(formatVersionRelease(got.version)).toBe(want.version);
   if (want.catalog !== undefined) expect(got.catalog).toBe(want.catalog);
   if (want.edge !== undefined) expect(edgeText(got)).toBe(want.edge);
-  if (want.dependsOn !== undefined) expect(listDependencyProperties(got.bundle)[0]?.type ?? null).toBe(want.dependsOn);
+  if (want.dependsOn !== undefined) expect(got.bundle.properties.find(({ type }) => isDependency(type))?.type ?? null).toBe(want.dependsOn);
   if (want.explains !== undefined) expect(got.explanation).toContain(want.explains);
   if (want.warnings !== undefined) expect(got.warnings).toEqual(want.warnings);
   if (want.notes !== undefined) expect(got.problems.map(({ message }) => message)).toEqual(want.notes);

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Property } from "../../fbc/types.ts";
 import { type CelCompiler, usesCel } from "../../resolve/constraint/constraint.ts";
-import { type DeclaredConstraints, isDependency, parseConstraints } from "../../resolve/constraint/parse.ts";
+import { type DeclaredConstraints, declaresDependency, parseConstraints } from "../../resolve/constraint/parse.ts";
 import { StepBudget } from "../../resolve/constraint/stepBudget.ts";
 
 const NO_CONSTRAINTS: DeclaredConstraints = { constraints: [], faults: [] };
@@ -40,7 +40,7 @@ export class ConstraintCache {
 
   /** Returns the constraints of a bundle. Call `prepare` with its properties first. */
   readonly read = (bundle: { readonly name: string; readonly properties: readonly Property[] }): DeclaredConstraints => {
-    if (!bundle.properties.some(({ type }) => isDependency(type))) return NO_CONSTRAINTS;
+    if (!declaresDependency(bundle.properties)) return NO_CONSTRAINTS;
     const known = this.#known.get(bundle.properties);
     if (known) return known;
     const declared = parseConstraints(bundle, this.#cel ?? NO_CEL);

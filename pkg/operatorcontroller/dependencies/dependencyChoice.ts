@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
-import { isDependency, toProvider } from "../../resolve/constraint/parse.ts";
+import { declaresDependency, toProvider } from "../../resolve/constraint/parse.ts";
 import { StepBudget } from "../../resolve/constraint/stepBudget.ts";
 import type { AvailableBundle } from "../../resolve/dependencies/bundleIndex.ts";
 import {
@@ -139,7 +139,7 @@ export class DependencyChoice {
     const resolution = chooseBest(filtered);
     if (resolution.kind === "resolved" && keepsInstalled(resolution)) return { resolution };
     const candidates = filtered.results.flatMap(({ allowed }) => allowed);
-    const declares = candidates.some(({ bundle }) => bundle.properties.some(({ type }) => isDependency(type)));
+    const declares = candidates.some(({ bundle }) => declaresDependency(bundle.properties));
     // A first installation breaks no installed bundle, so it need not wait until all installed bundles are known.
     const isKnown = installContext.isKnown || filtered.query.installedName === undefined;
     if (!declares && isKnown && !(await installContext.hasConstraints(name))) return { resolution };

@@ -29,7 +29,7 @@ import { findLastDeployed } from "../../release/record.ts";
 import { determineState } from "../../release/state.ts";
 import { listConfigNotes } from "../../render/configNotes.ts";
 import { describeConstraint } from "../../resolve/constraint/evaluate.ts";
-import { formatError, isDependency, parseConstraints } from "../../resolve/constraint/parse.ts";
+import { declaresDependency, formatError, parseConstraints } from "../../resolve/constraint/parse.ts";
 import { explainUnavailable } from "../../resolve/unresolved.ts";
 import { formatEnumeration } from "../../resolve/wording.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -243,7 +243,7 @@ function noteDependencies(dependencies: PlanDependencies | undefined): Reconcile
 
 async function listUncheckedDependencies({ extension, bundle }: Resolved, unchecked: string): Promise<string[]> {
   const properties = JSON.parse(bundle.properties ?? "[]") as Property[];
-  if (extension.spec.dependencies?.policy === "Ignore" || !properties.some(({ type }) => isDependency(type))) return [];
+  if (extension.spec.dependencies?.policy === "Ignore" || !declaresDependency(properties)) return [];
   const { constraints, faults } = parseConstraints({ name: bundle.name, properties }, await loadCelRules());
   const policy = extension.spec.dependencies?.policy ?? "Require";
   const needs = constraints.map(describeConstraint);

@@ -7,7 +7,7 @@ import { goQuote } from "../../golang/quote.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { formatKeptProperties } from "../../release/providedBundle.ts";
 import { getStatedRelease, listEntryNames } from "../../resolve/candidates.ts";
-import { listDependencyProperties } from "../../resolve/constraint/parse.ts";
+import { declaresDependency } from "../../resolve/constraint/parse.ts";
 import { getRequestedChannels, isInRange } from "../../resolve/filters.ts";
 import type {
   CatalogPackage,
@@ -210,7 +210,7 @@ function listResolutionProblems(
   rejected: RejectedBundle | undefined,
   extension: Readonly<ClusterExtension>,
 ): Problem[] {
-  const isUnchecked = ignoresDependencies(extension) && listDependencyProperties(bundle).length > 0;
+  const isUnchecked = ignoresDependencies(extension) && declaresDependency(bundle.properties);
   const unchecked = `the dependencies of bundle ${goQuote(bundle.name)} are not checked: spec.dependencies.policy is Ignore`;
   const note = (message: string): Problem => newProblem("UpgradeWarning", { message });
   return [

@@ -17,9 +17,9 @@ export function isDependency(type: string): boolean {
   return DEPENDENCY_TYPES.has(type);
 }
 
-/** Returns the properties in which `bundle` declares its dependencies, in the bundle's order. */
-export function listDependencyProperties(bundle: FbcBundle): Property[] {
-  return bundle.properties.filter(({ type }) => isDependency(type));
+/** Reports whether properties declare a dependency. */
+export function declaresDependency(properties: readonly Property[]): boolean {
+  return properties.some(({ type }) => isDependency(type));
 }
 
 /** Thrown by the parser; converted to a `ConstraintFault`. */
