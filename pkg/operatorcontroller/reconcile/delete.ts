@@ -28,7 +28,7 @@ import { formatKeptCrd, isKept, recheckKept, removeCrds } from "../apply/keptCrd
 import { type CustomResourceKind, findOtherServer, listServedKinds } from "../crds/crdUse.ts";
 import { dropConversions } from "../crds/lostConversions.ts";
 import { ServiceAccountMissing } from "../permissions/identity.ts";
-import { requireReadable } from "../releases/releaseStore.ts";
+import { type ReleaseHistory, requireReadable } from "../releases/releaseStore.ts";
 import { createUnknownReleases } from "../state/clusterChanges.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
 import { hasSpec } from "../state/extensionSpec.ts";
@@ -282,7 +282,7 @@ async function finishDeletion(deps: DeletionServices, phase: Deleting, context: 
     return stop({ ...phase, progress });
   }
   await readReleases(deps, phase, signal);
-  const { current, older, unfinished, orphaned } = releases.history;
+  const { orphaned } = releases.history;
   if (orphaned || finalizers.includes(FINALIZER_ORPHAN)) {
     deps.events.record(
       extension,
@@ -299,8 +299,7 @@ async function finishDeletion(deps: DeletionServices, phase: Deleting, context: 
         { ...phase, progress: `uninstalling: waiting for ${formatFirst(waitingFor)} to be deleted` },
         { requeueAfterMs: UNINSTALL_POLL_MS },
       );
-    const versions = [...[...current, ...older].map(({ version }) => version), ...unfinished];
-    for (const version of versions) await deps.releases.remove(name, version, { signal });
+    await removeReleases(deps, name, releases.history, signal);
     releases.installed = undefined;
     await deps.created.release(extension, signal);
   }
@@ -339,8 +338,19 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
   return removeExtensionObjects(deps, extension, client, context);
 }
 
+/** Deletes the records of all releases of an extension. */
+export async function removeReleases(
+  { releases }: Pick<Services, "releases">,
+  extension: string,
+  { current, older, unfinished }: ReleaseHistory,
+  signal: AbortSignal,
+): Promise<void> {
+  const versions = [...[...current, ...older].map(({ version }) => version), ...unfinished];
+  for (const version of versions) await releases.remove(extension, version, { signal });
+}
+
 /**
- * Deletes the recorded objects of an extension as far as possible without waiting, and records Events. @param client uses the extension's identity
+ * Deletes the recorded objects of an extension until it has to wait, and records Events. @param client uses the extension's identity
  * @returns the objects to wait for; empty when all objects that are not kept are deleted
  */
 export async function removeExtensionObjects(

@@ -10,7 +10,7 @@ import { WaitingError } from "../state/conditionPoller.ts";
 import type { KnownPlan } from "../state/knownPlan.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import type { Unpacked } from "../state/phases.ts";
-import { removeExtensionObjects } from "./delete.ts";
+import { removeExtensionObjects, removeReleases } from "./delete.ts";
 import { type RollbackServices, rollBackToPrevious } from "./rollback.ts";
 import type { Services } from "./services.ts";
 
@@ -64,19 +64,17 @@ async function undo(
   const [latest] = releases.history.current;
   if (!latest || readInstalledBundle(latest).name !== status.bundle.name) return [];
   if (await rollBackToPrevious(deps, phase, latest, message, context)) return [];
-  if (latest.status === "deployed" || findLastDeployed(releases.history.current) === undefined) {
-    // The controller must not restore the objects that it deletes.
-    phase.changes.began = true;
-    deps.watches?.forget(extension.metadata.name);
-    deps.memory.record(extension, releases.history.current, { keep: true });
-    const waitingFor = await removeExtensionObjects(deps, extension, client, context);
-    if (waitingFor.length > 0) return waitingFor;
-    const { current, older, unfinished } = releases.history;
-    for (const version of [...[...current, ...older].map((release) => release.version), ...unfinished])
-      await deps.releases.remove(extension.metadata.name, version, { signal: context.signal });
-    releases.history = newReleaseHistory();
-    releases.installed = undefined;
-    releases.active = [];
-  }
+  if (latest.status !== "deployed" && findLastDeployed(releases.history.current)) return [];
+  const { name } = extension.metadata;
+  // The controller must not restore the objects that it deletes.
+  phase.changes.began = true;
+  deps.watches?.forget(name);
+  deps.memory.record(extension, releases.history.current, { keep: true });
+  const waitingFor = await removeExtensionObjects(deps, extension, client, context);
+  if (waitingFor.length > 0) return waitingFor;
+  await removeReleases(deps, name, releases.history, context.signal);
+  releases.history = newReleaseHistory();
+  releases.installed = undefined;
+  releases.active = [];
   return [];
 }
