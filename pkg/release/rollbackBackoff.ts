@@ -48,7 +48,7 @@ export function getHoldEnd(given: RolledBack, attempt: Attempt, now: number): nu
 }
 
 /** Returns the time when an unchanged attempt is retried, in milliseconds since the epoch. */
-export function getRetryTime({ at, attempts }: RolledBack): number {
+export function getRetryTime({ at, attempts }: Pick<RolledBack, "at" | "attempts">): number {
   const began = Date.parse(at) || 0;
   return began + Math.min(FIRST_WAIT_MS * 2 ** (Math.max(attempts, 1) - 1), LONGEST_WAIT_MS);
 }

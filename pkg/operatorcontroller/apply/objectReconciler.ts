@@ -1,5 +1,5 @@
 import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, Reason } from "../../api/constants.ts";
-import { type GroupVersionKind, getGroup, getVersion } from "../../api/k8s.ts";
+import type { GroupVersionKind } from "../../api/k8s.ts";
 import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../api/migration.ts";
 import { newProblem } from "../../api/problems.ts";
 import { findProvider } from "../../certificates/providers.ts";
@@ -11,7 +11,6 @@ import { preserveDrift } from "../../release/drift.ts";
 import { describeObject, isCrd } from "../../release/identity.ts";
 import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
 import { findLastDeployed, isOfAnotherWriter, type LeftObject, listActiveReleases, type ReleaseRecord } from "../../release/record.ts";
-import type { Gvk } from "../../resolve/constraint/constraint.ts";
 import { truncateForCondition } from "../../resolve/wording.ts";
 import { dropConversions } from "../crds/lostConversions.ts";
 import type { WaveStage } from "../dependencies/dependencyPlans.ts";
@@ -80,10 +79,6 @@ async function writeRelease(
   await certificates.keep(objects);
   events.applied(bundle.name, applier.actions, live, owner, deps.extensionExists);
   return { isDriftLeft: written.length < applied.length || written.some((object) => !applied.includes(object)), left };
-}
-
-function toApi({ apiVersion, kind }: GroupVersionKind): Gvk {
-  return { group: getGroup(apiVersion), version: getVersion(apiVersion), kind };
 }
 
 function formatHandover({ object, owner }: Need): string {
@@ -236,7 +231,7 @@ export class ObjectReconciler {
     if (!plans || plans.listPartners(name).length === 0) return;
     if (!plans.hasReached(name, "defined")) {
       const prepared = await this.#context.prepare(rendered.objects, rendered.bundle);
-      const isAwaited = (gvk: GroupVersionKind): boolean => plans.isProvidedByPartner(name, toApi(gvk));
+      const isAwaited = (gvk: GroupVersionKind): boolean => plans.isProvidedByPartner(name, gvk);
       const served = prepared.objects.filter((object) => prepared.kinds.resourceOf(object) !== undefined);
       const request = { ...this.#preflightRequest({ ...prepared, objects: served }, rendered.bundle.image), isAwaited };
       const checked = newChecked();

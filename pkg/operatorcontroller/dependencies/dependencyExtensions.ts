@@ -68,7 +68,7 @@ export class DependencyExtensions {
         await this.#keepFor(parent, found, signal);
       }
     }
-    await this.#releaseAbandoned(parent, plan, signal);
+    await this.#releaseAbandoned(parent, signal);
   }
 
   /** Uninstalls the extensions that a failed plan has created, unless another extension needs them. */
@@ -90,12 +90,10 @@ export class DependencyExtensions {
     await this.#delete(dependency, signal);
   }
 
-  /** Releases the extensions that an earlier plan of `parent` created and that have installed nothing. */
-  async #releaseAbandoned(parent: ClusterExtension, plan: KnownPlan, signal: AbortSignal): Promise<void> {
-    const isAbandoned = (one: ClusterExtension): boolean =>
-      one.status?.install === undefined && !plan.members.some(({ extension }) => extension === one.metadata.name);
-    for (const one of this.#listDependencies(parent).filter(isAbandoned))
-      if (this.#options.plans.find(one.metadata.name) === undefined) await this.#releaseOne(parent, one, signal);
+  /** Releases the extensions that an earlier plan of `parent` created, that no plan contains, and that have installed nothing. */
+  async #releaseAbandoned(parent: ClusterExtension, signal: AbortSignal): Promise<void> {
+    for (const one of this.#listDependencies(parent))
+      if (!one.status?.install && !this.#options.plans.find(one.metadata.name)) await this.#releaseOne(parent, one, signal);
   }
 
   /** Releases the extensions that were created for `parent` and that no installed bundle needs any longer. */

@@ -31,7 +31,7 @@ import { chooseBest } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import { StepCounter } from "../../resolve/solver/stepCounter.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
-import { buildPlan, type KnownPlan, type PlanEntry, type PlanMember } from "../state/knownPlan.ts";
+import { buildPlan, findPlanMember, type KnownPlan, type PlanEntry, type PlanMember } from "../state/knownPlan.ts";
 import type { CatalogIndexReader, ReachableIndex } from "./catalogIndexReader.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
 import { chooseExtensionName, findByPackage, isDependencyExtension } from "./dependencyLabels.ts";
@@ -120,7 +120,7 @@ export class DependencyPlanner {
     const plan = plans.find(name);
     if (!plan) return undefined;
     if (plan.root !== name) return this.#followOther(subject, plan);
-    // A plan that is being rolled back stays as it is until that has ended.
+    // A plan that is being rolled back stays unchanged until that has ended.
     if (plans.getFailure(name) !== undefined) return choosePlanned(subject, plan);
     if (plans.isComplete(plan)) {
       plans.remove(name);
@@ -135,7 +135,7 @@ export class DependencyPlanner {
   #followOther(subject: PlanSubject, plan: KnownPlan): PlannedResolution {
     const { plans, enqueue } = this.#options;
     const { name } = subject.extension.metadata;
-    const member = plan.members.find(({ extension }) => extension === name);
+    const member = findPlanMember(plan, name);
     const found = plan.bundles && choosePlanned(subject, plan);
     const isKept = found?.resolution.kind === "resolved" || isUnavailable(subject, member?.catalog);
     if (found && isKept && plans.getRejection(plan.root) === undefined) return found;
@@ -153,10 +153,7 @@ export class DependencyPlanner {
   async #check(subject: PlanSubject, plan: KnownPlan): Promise<string | undefined> {
     const { constraints, installContext, plans } = this.#options;
     const { name } = subject.extension.metadata;
-    const own = findPlanned(
-      subject.filtered,
-      plan.members.find((member) => member.extension === name),
-    );
+    const own = findPlanned(subject.filtered, findPlanMember(plan, name));
     if (!own && isUnavailable(subject, plan.status.catalog)) return undefined;
     if (!own) return `bundle ${goQuote(plan.status.bundle.name)} is no longer selected`;
     await constraints.prepare([own.candidate.bundle.properties]);
@@ -421,7 +418,7 @@ function findPlanned(
 /** Chooses the planned bundle of an extension: all other candidates are rejected. */
 function choosePlanned({ extension, filtered }: PlanSubject, plan: KnownPlan): PlannedResolution {
   const { name } = extension.metadata;
-  const member = plan.members.find((one) => one.extension === name);
+  const member = findPlanMember(plan, name);
   const text = `the plan of ClusterExtension ${goQuote(plan.root)} installs bundle ${goQuote(member?.bundle.name ?? "")}`;
   const rejection: Rejection = { text, remedy: "wait until the plan is complete" };
   const kept = findPlanned(filtered, member)?.candidate;

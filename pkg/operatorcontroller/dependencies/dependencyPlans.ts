@@ -1,23 +1,22 @@
 import { type ClusterExtension, isApproved } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
-import { ConditionType, LABEL_DEPENDENCY } from "../../api/constants.ts";
+import { ConditionType } from "../../api/constants.ts";
+import type { GroupVersionKind } from "../../api/k8s.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatTime } from "../../golang/time.ts";
-import type { Gvk } from "../../resolve/constraint/constraint.ts";
+import { getRetryTime } from "../../release/rollbackBackoff.ts";
 import type { InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import { compareText } from "../../text/compare.ts";
 import { truncate } from "../../text/truncate.ts";
 import type { InstalledBundles } from "../releases/installedReleases.ts";
-import { type KnownPlan, type PlanEntry, type PlanMember, readPlan } from "../state/knownPlan.ts";
+import { findPlanMember, type KnownPlan, type PlanEntry, type PlanMember, providesKind, readPlan } from "../state/knownPlan.ts";
+import { isDependencyExtension } from "./dependencyLabels.ts";
 
 /** Maximum length of a message from another extension, in characters. */
 const MAX_MESSAGE = 300;
 /** Maximum length of the message about a failure, in characters. */
 const MAX_FAILURE = 1_000;
-/** Delay before a plan that was rolled back is carried out again. It doubles with every attempt, up to the maximum. */
-const FIRST_WAIT_MS = 10 * 60_000;
-const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
 /**
  * The stages in which the bundles of a wave are installed. No bundle enters a stage before all have completed the one before.
@@ -41,8 +40,8 @@ export class DependencyPlans {
   readonly #plans = new Map<string, KnownPlan>();
   /** Uids of the extensions whose plans are known, by name. Their status may still contain an earlier plan. */
   readonly #seen = new Map<string, string>();
-  /** The last stage that an extension has reached, by digest of the plan and name of the extension. */
-  readonly #stages = new Map<string, WaveStage>();
+  /** By digest of the plan: the last stage that each extension has reached. */
+  readonly #stages = new Map<string, Map<string, WaveStage>>();
   /** Why a plan must be replaced, by root. */
   readonly #rejections = new Map<string, string>();
   /** Why a plan must be rolled back, by root. */
@@ -80,8 +79,7 @@ export class DependencyPlans {
   }
 
   remove(root: string): void {
-    const digest = this.#plans.get(root)?.status.digest;
-    for (const key of this.#stages.keys()) if (digest !== undefined && key.startsWith(`${digest} `)) this.#stages.delete(key);
+    this.#stages.delete(this.#plans.get(root)?.status.digest ?? "");
     this.#plans.delete(root);
     this.#rejections.delete(root);
     this.#failures.delete(root);
@@ -126,11 +124,12 @@ export class DependencyPlans {
    * Reports whether the approval of a plan covers an extension: its root, or one that was created as a dependency. If the root requires no approval,
    * neither do the others.
    */
-  isApproved({ metadata: { name, labels } }: ClusterExtension): boolean {
+  isApproved(extension: ClusterExtension): boolean {
+    const { name } = extension.metadata;
     const plan = this.find(name);
     const root = plan && this.#options.extensions.get(plan.root);
-    if (!plan || !root || (plan.root !== name && labels?.[LABEL_DEPENDENCY] !== "true")) return false;
-    return plan.root !== name && root.spec.approval !== "Manual" ? true : isApproved(root, plan.status.digest);
+    if (!plan || !root || (plan.root !== name && !isDependencyExtension(extension))) return false;
+    return (plan.root !== name && root.spec.approval !== "Manual") || isApproved(root, plan.status.digest);
   }
 
   /** Reports whether every bundle of a plan is installed and, if the plan would be rolled back after a failure, healthy. */
@@ -170,9 +169,9 @@ export class DependencyPlans {
     const plan = this.#plans.get(root);
     if (!plan) return;
     const attempts = (plan.status.failure?.attempts ?? 0) + 1;
-    const retryAt = formatTime(new Date(at + Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS)));
+    const retryAt = formatTime(new Date(getRetryTime({ at: formatTime(new Date(at)), attempts })));
     const failure = { message: truncate(message, MAX_FAILURE), attempts, generation, retryAt };
-    for (const key of this.#stages.keys()) if (key.startsWith(`${plan.status.digest} `)) this.#stages.delete(key);
+    this.#stages.delete(plan.status.digest);
     this.#failures.delete(root);
     this.#plans.set(root, { ...plan, isRolledBack: true, status: { ...plan.status, failure } });
   }
@@ -214,15 +213,15 @@ export class DependencyPlans {
 
   /**
    * Notes that an extension has reached a stage of the installation of its wave, and enqueues it and its partners.
-   * @returns the partners that have not reached it, one clause each; empty if the extension may go on
+   * @returns the partners that have not reached it, one clause each; empty if the extension may continue
    */
   reach(extension: string, stage: WaveStage): string[] {
     const plan = this.find(extension);
     if (!plan) return [];
     const partners = this.listPartners(extension);
-    const key = `${plan.status.digest} ${extension}`;
     if (!this.hasReached(extension, stage)) {
-      this.#stages.set(key, stage);
+      const stages = this.#stages.get(plan.status.digest) ?? new Map<string, WaveStage>();
+      this.#stages.set(plan.status.digest, stages.set(extension, stage));
       for (const name of [extension, ...partners.map((partner) => partner.extension)]) this.#options.enqueue(name);
     }
     return partners.filter((partner) => !this.hasReached(partner.extension, stage)).map((partner) => this.formatMember(partner));
@@ -231,21 +230,19 @@ export class DependencyPlans {
   /** Reports whether an extension has reached a stage in the installation of its wave since the controller started. */
   hasReached(extension: string, stage: WaveStage): boolean {
     const plan = this.find(extension);
-    const reached = plan && this.#stages.get(`${plan.status.digest} ${extension}`);
+    const reached = plan && this.#stages.get(plan.status.digest)?.get(extension);
     return reached !== undefined && WAVE_STAGES.indexOf(reached) >= WAVE_STAGES.indexOf(stage);
   }
 
   /** Reports whether a bundle in the wave of an extension provides an API. */
-  isProvidedByPartner(extension: string, { group, version, kind }: Gvk): boolean {
-    return this.listGiven(extension).some(({ provider }) =>
-      provider.apis.some((api) => api.group === group && api.version === version && api.kind === kind),
-    );
+  isProvidedByPartner(extension: string, kind: GroupVersionKind): boolean {
+    return this.listGiven(extension).some(({ provider }) => providesKind(provider, kind));
   }
 
   /** Returns the extensions of earlier waves that an extension waits for, one clause each. */
   listWaiting(extension: string): string[] {
     const plan = this.find(extension);
-    const own = plan?.members.find((member) => member.extension === extension);
+    const own = plan && findPlanMember(plan, extension);
     if (!plan || !own) return [];
     return plan.members.filter((member) => member.wave < own.wave && !this.#isInstalled(member)).map((member) => this.formatMember(member));
   }
@@ -266,7 +263,7 @@ export class DependencyPlans {
 }
 
 function listWaveMembers(plan: KnownPlan | undefined, extension: string): PlanMember[] {
-  const own = plan?.members.find((member) => member.extension === extension);
+  const own = plan && findPlanMember(plan, extension);
   return plan?.members.filter((member) => member !== own && member.wave === own?.wave) ?? [];
 }
 

@@ -151,7 +151,7 @@ describe("HintSearchThread ends a search and continues with the next when", () =
     await expectDecides(search);
   });
 
-  test("the search exceeds its time, which is told", async () => {
+  test("the search exceeds its time, which is reported", async () => {
     const opened = await openWorld(SLOW);
     const clock = new FakeClock();
     const search = start(opened, {}, clock);
@@ -165,7 +165,7 @@ describe("HintSearchThread ends a search and continues with the next when", () =
     await expectDecides(search);
   });
 
-  test("the search exceeds its memory, which is told", async () => {
+  test("the search exceeds its memory, which is reported", async () => {
     const large = Array.from({ length: 400 }, (_, i) => ({
       type: `large${i}`,
       value: Array.from({ length: 200 }, (_item, n) => `${i} ${n}`),

@@ -1,14 +1,12 @@
 import { type ClusterExtension, isApproved } from "../../api/clusterExtension.ts";
-import { type GroupVersionKind, getGroup, getVersion, type KubeObject } from "../../api/k8s.ts";
+import type { GroupVersionKind, KubeObject } from "../../api/k8s.ts";
 import { goQuote } from "../../golang/quote.ts";
-import type { Gvk } from "../../resolve/constraint/constraint.ts";
 import type { FilteredCatalogs } from "../../resolve/resolution.ts";
 import { chooseBest } from "../../resolve/resolve.ts";
-import { compareText } from "../../text/compare.ts";
 import type { DependencyResolution, RejectedBundle } from "../dependencies/dependencyChoice.ts";
 import type { DependencyPlans } from "../dependencies/dependencyPlans.ts";
 import type { ResolveServices } from "../reconcile/resolve.ts";
-import type { KnownPlan, PlanMember } from "../state/knownPlan.ts";
+import { type KnownPlan, type PlanMember, providesKind } from "../state/knownPlan.ts";
 import type { InstallPlanDependencies, InstallPlanMember, PlanFinding } from "./installPlan.ts";
 
 /** Checks the dependencies of a plan like operator-controller. */
@@ -77,11 +75,7 @@ export type FindAwaited = (gvk: GroupVersionKind) => string | undefined;
 /** Returns a function that finds the bundle of a plan that provides a kind, other than the bundle of `extension`. */
 export function createFindAwaited(extension: string, plan: KnownPlan | undefined): FindAwaited {
   const others = [...(plan?.bundles ?? [])].filter(([name]) => name !== extension).map(([, bundle]) => bundle);
-  return ({ apiVersion, kind }) => {
-    const isProvided = (api: Gvk): boolean =>
-      api.group === getGroup(apiVersion) && api.version === getVersion(apiVersion) && api.kind === kind;
-    return others.find(({ apis }) => apis.some(isProvided))?.name;
-  };
+  return (kind) => others.find((bundle) => providesKind(bundle, kind))?.name;
 }
 
 /** Converts a plan with dependencies. @param unserved objects of the bundle whose kinds the cluster does not serve */
@@ -112,7 +106,7 @@ export function toPlanDependencies(
     root,
     stored: isStored,
     digest: isStored || usesClusterCatalogs ? status.digest : null,
-    members: members.map(toMember).sort((a, b) => a.wave - b.wave || compareText(a.extension, b.extension)),
+    members: members.map(toMember),
     failure: failure ? { message: failure.message, attempts: failure.attempts, retryAt: failure.retryAt } : null,
     awaitedKinds: [...awaited.values()],
   };

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { DependencyPlan } from "../../api/clusterExtensionStatus.ts";
+import { type GroupVersionKind, getGroup, getVersion } from "../../api/k8s.ts";
 import { encodeCanonicalJson } from "../../golang/json.ts";
+import type { Provider } from "../../resolve/constraint/constraint.ts";
+import { getGvkKey } from "../../resolve/constraint/parse.ts";
 import { explainNeeds, sortIntoWaves } from "../../resolve/dependencies/dependencyPlan.ts";
 import type { PlanWorld } from "../../resolve/dependencies/planIndex.ts";
 import { formatBundleVersion } from "../../resolve/solver/bundleFormat.ts";
@@ -19,7 +22,7 @@ export interface KnownPlan {
   readonly uid: string;
   /** As stored in the status of `root`. */
   readonly status: DependencyPlan;
-  /** All bundles, including that of `root`. */
+  /** All bundles, including that of `root`, by wave. */
   readonly members: readonly PlanMember[];
   /** The bundles by extension. Undefined after a restart until `root` has compared the plan with the catalogs. */
   readonly bundles?: ReadonlyMap<string, SolverBundle> | undefined;
@@ -64,7 +67,7 @@ export function buildPlan(
       ...(reason === undefined ? {} : { reason: truncate(reason, MAX_REASON) }),
     };
   };
-  const members = entries.map(toMember).sort((a, b) => a.wave - b.wave || compareText(a.extension, b.extension));
+  const members = entries.map(toMember).sort(compareMembers);
   const { bundle, catalog, image, wave } = toMember(root);
   const content = {
     bundle,
@@ -85,5 +88,20 @@ export function readPlan({ metadata: { name, uid = "" }, spec, status }: Cluster
   if (!plan || packageName === undefined) return undefined;
   const { bundle, catalog, image, wave } = plan;
   const root = { extension: name, packageName, bundle, catalog, ...(image === undefined ? {} : { image }), wave };
-  return { root: name, uid, status: plan, members: [...plan.members, root] };
+  return { root: name, uid, status: plan, members: [...plan.members, root].sort(compareMembers) };
+}
+
+function compareMembers(a: PlanMember, b: PlanMember): number {
+  return a.wave - b.wave || compareText(a.extension, b.extension);
+}
+
+/** Returns the bundle of a plan that an extension installs; undefined if the plan does not contain the extension. */
+export function findPlanMember({ members }: Pick<KnownPlan, "members">, extension: string): PlanMember | undefined {
+  return members.find((member) => member.extension === extension);
+}
+
+/** Reports whether a bundle provides the API of a kind. */
+export function providesKind({ apis }: Pick<Provider, "apis">, { apiVersion, kind }: GroupVersionKind): boolean {
+  const key = getGvkKey({ group: getGroup(apiVersion), version: getVersion(apiVersion), kind });
+  return apis.some((api) => getGvkKey(api) === key);
 }
