@@ -92,7 +92,7 @@ export interface RejectedPlan {
 }
 
 const LOCK = "plan";
-/** Number of searches for a plan after each of which another extension may have made a plan meanwhile. The next one keeps the others from that. */
+/** Number of searches during which other extensions may make plans. During the next search, they wait. */
 const MAX_UNLOCKED = 2;
 /** Number of undecided dependency searches after which the remaining candidates are skipped. */
 const MAX_UNDECIDED = 2;

@@ -17,7 +17,7 @@ import type { HintThreadRequest, HintThreadResponse } from "./hintSearch.ts";
 
 // Runs in the worker thread that `hintSearch.ts` starts.
 
-/** The world of the last search, and its bundles as far as they have arrived. */
+/** The world of the last search, and its bundles that have arrived. */
 interface KnownWorld {
   readonly id: number;
   readonly world: PlainWorld;
