@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { describeCatalogState, isServed } from "../../cmd/olmv1/cli/catalogState.ts";
 import { formatCatalogDetails, formatCatalogTable } from "../../cmd/olmv1/commands/catalog/list.ts";
 import { runCli } from "../../test/support/runCli.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
@@ -49,17 +48,6 @@ describe("buildClusterCatalog", () => {
   ] as const)("buildClusterCatalog rejects %j", ([change, message]) => {
     expect(() => buildClusterCatalog({ ...wish, ...change })).toThrow(message);
   });
-});
-
-test("describeCatalogState and isServed summarize the conditions of a catalog", () => {
-  expect(CATALOGS.map((one) => [one.metadata.name, describeCatalogState(one).text, isServed(one)])).toEqual([
-    ["community", "serving", true],
-    ["internal", "serving, retrying", false],
-    ["broken", "blocked", false],
-    ["new", "waiting", false],
-    ["off", "disabled", false],
-    ["flawed", "serving, has errors", true],
-  ]);
 });
 
 test.for([80, 200])("formatCatalogTable and formatCatalogDetails print catalogs in %i columns", async (width) => {

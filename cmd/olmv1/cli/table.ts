@@ -1,16 +1,8 @@
 import { styleText } from "node:util";
+import type { Styled } from "../../../pkg/rollout/mood.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { measureWidth, truncateColumns, wrapText } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
-
-/** The meaning of a cell. A terminal with colors shows it as a color, in addition to the text. */
-export type Mood = "good" | "bad" | "warning" | "faint" | "strong";
-
-/** A text and its meaning. */
-export interface Styled {
-  readonly text: string;
-  readonly mood?: Mood | undefined;
-}
 
 export type Cell = string | Styled;
 

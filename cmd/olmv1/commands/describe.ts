@@ -18,16 +18,22 @@ import { selectClusterCatalogs } from "../../../pkg/operatorcontroller/catalogs/
 import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { getAccountName } from "../../../pkg/permissions/grantObjects.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
+import { describeCatalogState, findCatalogFailure, isServed } from "../../../pkg/rollout/catalogState.ts";
 import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
+import {
+  describeCatalogs,
+  describeExtensionState,
+  formatRangeCommands,
+  GENERAL_REASONS,
+  getConditionMood,
+} from "../../../pkg/rollout/extensionState.ts";
 import { listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { type InventoryObjectHealth, readInventoryHealth } from "../../../pkg/rollout/inventory.ts";
 import { countPlanProgress, formatMemberState, formatPlanFailure, listPlanProgress } from "../../../pkg/rollout/planProgress.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
-import { describeCatalogState, findCatalogFailure, isServed } from "../cli/catalogState.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
-import { describeCatalogs, describeExtensionState, formatRangeCommands, GENERAL_REASONS, getConditionMood } from "../cli/extensionState.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
 import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";

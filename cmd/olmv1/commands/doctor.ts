@@ -4,6 +4,7 @@ import { type ClusterSnapshot, type DoctorFinding, type FindingStatus, readSnaps
 import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPolicies } from "../../../pkg/doctor/installation.ts";
 import { checkPermissions } from "../../../pkg/doctor/permissions.ts";
 import { checkCertificates, checkDeployments, checkLeases } from "../../../pkg/doctor/programs.ts";
+import type { Mood } from "../../../pkg/rollout/mood.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
 import { PROGRAM_VERSION } from "../../internal/program.ts";
@@ -13,7 +14,7 @@ import { EXIT } from "../cli/errors.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
-import { formatStyled, type Mood } from "../cli/table.ts";
+import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 const MOODS: Readonly<Record<FindingStatus, Mood>> = { ok: "good", warning: "warning", problem: "bad", unknown: "warning" };

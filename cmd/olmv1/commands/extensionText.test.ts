@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
-import { isServed } from "../cli/catalogState.ts";
+import { isServed } from "../../../pkg/rollout/catalogState.ts";
 import { describeText, type ExtensionDescription } from "./describe.ts";
 import { type EventRecord, formatEvents } from "./events.ts";
 import { formatReleases, type ReleaseRow } from "./history.ts";

@@ -17,6 +17,7 @@ import { UnresolvedError } from "../../../pkg/operatorcontroller/reconcile/resol
 import { createPlanDependencies } from "../../../pkg/preview/planDependencies.ts";
 import { getObjectKey } from "../../../pkg/release/identity.ts";
 import type { UnresolvedReason } from "../../../pkg/resolve/resolution.ts";
+import { formatRangeCommands } from "../../../pkg/rollout/extensionState.ts";
 import { buildExtensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withReader } from "../../../pkg/sources/bundleReader.ts";
 import { createCatalogReader, listClusterCatalogs } from "../../../pkg/sources/clusterCatalogs.ts";
@@ -24,7 +25,6 @@ import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
-import { formatRangeCommands } from "../cli/extensionState.ts";
 import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import { printLeftOutCatalogs } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";

@@ -5,7 +5,7 @@ import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { buildClusterCatalog, formatCatalogName, getCatalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { isAlreadyExists } from "../../../../pkg/kube/errors.ts";
-import { describeCatalogState, findCatalogFailure, isServed } from "../../cli/catalogState.ts";
+import { describeCatalogState, findCatalogFailure, isServed } from "../../../../pkg/rollout/catalogState.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import type { ClusterOptions } from "../../cli/options.ts";

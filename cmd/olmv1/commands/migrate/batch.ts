@@ -1,7 +1,8 @@
 import { getErrorMessage } from "../../../../pkg/errors/errors.ts";
+import type { Mood } from "../../../../pkg/rollout/mood.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
-import { formatTable, type Mood } from "../../cli/table.ts";
+import { formatTable } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** The result of one item. */

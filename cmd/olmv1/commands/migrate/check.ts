@@ -1,5 +1,6 @@
 import type { MigrationReason, MigrationState } from "../../../../pkg/migrate/eligibility.ts";
 import { type SurveyedSubscription, survey } from "../../../../pkg/migrate/survey.ts";
+import type { Mood } from "../../../../pkg/rollout/mood.ts";
 import { withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { toOneLine } from "../../../../pkg/text/escape.ts";
 import { withCluster } from "../../cli/cluster.ts";
@@ -7,7 +8,7 @@ import { wrapText } from "../../cli/columns.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
-import { formatStyled, formatTable, type Mood } from "../../cli/table.ts";
+import { formatStyled, formatTable } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import type { MigrateCheckOptions } from "./migrateOptions.ts";
 

@@ -2,11 +2,12 @@ import { EXTENSION_PERMISSIONS, GROUP } from "../../../../pkg/api/constants.ts";
 import type { ExtensionPermissions, ExtensionPermissionsStatus } from "../../../../pkg/api/extensionPermissions.ts";
 import { formatAge } from "../../../../pkg/golang/time.ts";
 import { listExtensionPermissions } from "../../../../pkg/rollout/extensionPermissions.ts";
+import type { Mood, Styled } from "../../../../pkg/rollout/mood.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { measureWidth } from "../../cli/columns.ts";
 import type { ClusterOptions } from "../../cli/options.ts";
 import { type ObjectOutputOptions, print, toPrintableObject } from "../../cli/output.ts";
-import { type Cell, formatTable, type Mood, type Styled } from "../../cli/table.ts";
+import { type Cell, formatTable } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 type PermissionState = NonNullable<ExtensionPermissionsStatus["state"]>;

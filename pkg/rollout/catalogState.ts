@@ -1,7 +1,7 @@
-import { CATALOG_FAILURE_REASONS, type CatalogFailureReason, type ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
-import { findCondition } from "../../../pkg/api/conditions.ts";
-import { ConditionType, Reason } from "../../../pkg/api/constants.ts";
-import type { Styled } from "./table.ts";
+import { CATALOG_FAILURE_REASONS, type CatalogFailureReason, type ClusterCatalog } from "../api/clusterCatalog.ts";
+import { findCondition } from "../api/conditions.ts";
+import { ConditionType, Reason } from "../api/constants.ts";
+import type { Styled } from "./mood.ts";
 
 /** Returns the state of a catalog in a word or two. */
 export function describeCatalogState({ metadata, spec, status }: Pick<ClusterCatalog, "metadata" | "spec" | "status">): Styled {

@@ -1,9 +1,9 @@
-import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import type { BlockedUpdate } from "../../../pkg/api/clusterExtensionStatus.ts";
-import { findCondition } from "../../../pkg/api/conditions.ts";
-import { ANNOTATION_ROLLBACK_TO, ConditionType, LABEL_METADATA_NAME, Reason } from "../../../pkg/api/constants.ts";
-import { findProblem } from "../../../pkg/api/problems.ts";
-import type { Mood, Styled } from "./table.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import type { BlockedUpdate } from "../api/clusterExtensionStatus.ts";
+import { findCondition } from "../api/conditions.ts";
+import { ANNOTATION_ROLLBACK_TO, ConditionType, LABEL_METADATA_NAME, Reason } from "../api/constants.ts";
+import { findProblem } from "../api/problems.ts";
+import type { Mood, Styled } from "./mood.ts";
 
 /** Reasons why an extension is not ready that are not errors. */
 const UNDER_WAY: ReadonlySet<string> = new Set([Reason.RollingOut, Reason.Uninstalling, Reason.Suspended, Reason.AwaitingApproval]);
