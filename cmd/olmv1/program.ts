@@ -21,7 +21,7 @@ import { addMigrate } from "./options/migrate.ts";
 import { addGraph, addSearch, addShow, addVersions } from "./options/packages.ts";
 import { addPermissions } from "./options/permissions.ts";
 import { addClusterUpgradeCheck, addPlan, addResolve, addWhyNot } from "./options/planning.ts";
-import { addCompletion, addDev, addDoctor, addVersion } from "./options/running.ts";
+import { addCompletion, addDev, addDoctor, addUi, addVersion } from "./options/running.ts";
 
 /** Returns the description of an option for the help. Omits an empty default, and a default that the description already contains. */
 function optionDescription(option: Option): string {
@@ -98,6 +98,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
 
   program.commandsGroup(GROUPS.running);
   addDev(program, terminal);
+  addUi(program, terminal);
   addDoctor(program, terminal);
   addVersion(program, terminal);
   addCompletion(program, terminal);

@@ -79,6 +79,11 @@ export class Credentials {
       .map(({ name }) => name);
   }
 
+  /** The name of the current context. */
+  get contextName(): string {
+    return this.#config.getCurrentContext();
+  }
+
   /** Returns the current endpoint, at most 30 seconds old. Concurrent calls share one read. */
   endpoint(): Promise<Endpoint> {
     if (this.#endpoint === undefined || this.#now() - this.#readAt > FRESH_MS) {

@@ -1,10 +1,11 @@
-import { Argument, type Command } from "commander";
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { addReleaseOptions, SHELLS, type Shell } from "../cli/options.ts";
 import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { CompleteOptions } from "../commands/completion/complete.ts";
 import type { DevOptions } from "../commands/dev.ts";
 import type { DoctorOptions } from "../commands/doctor.ts";
+import type { UiOptions } from "../commands/ui.ts";
 import type { VersionOptions } from "../commands/version.ts";
 
 const DEV_HELP = `
@@ -59,6 +60,38 @@ export function addDoctor(program: Command, terminal: Terminal): void {
       const { runDoctor } = await import("../commands/doctor.ts");
       await runDoctor(terminal, options);
     });
+}
+
+const UI_HELP = `
+Serves the console on this machine, with your kubeconfig and your permissions. It installs nothing
+in the cluster. The printed link works once; only the browser that opens it can use the console.
+
+Examples:
+  olmv1 ui
+  olmv1 ui --read-only --context production
+  olmv1 ui --no-open --port 8443    # then: ssh -L 8443:127.0.0.1:8443 HOST
+`;
+
+/** Adds `olmv1 ui`, which serves the web console on this machine. */
+export function addUi(program: Command, terminal: Terminal): void {
+  const command = program
+    .command("ui")
+    .description("Open the web console for the cluster of your kubeconfig")
+    .addOption(new Option("--port <number>", "port on 127.0.0.1 (default: a free port)").argParser(parsePort).default(0))
+    .option("--no-open", "do not open a browser")
+    .option("--read-only", "reject all changes");
+  addReleaseOptions(command)
+    .addHelpText("after", UI_HELP)
+    .action(async (options: UiOptions) => {
+      const { runUi } = await import("../commands/ui.ts");
+      await runUi(terminal, options);
+    });
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError("Use a number from 0 to 65535; 0 selects a free port.");
+  return port;
 }
 
 const VERSION_HELP = `

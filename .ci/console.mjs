@@ -1,0 +1,95 @@
+// Builds the web console from console/ into a folder. Without arguments, builds it for programs that run from the sources, unless that build is up to
+// date: `node .ci/console.mjs [folder]`.
+import { createHash } from "node:crypto";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { build } from "vite";
+
+const root = join(import.meta.dirname, "..");
+/** The build for programs that run from the sources; pkg/serving/consoleAssets.ts reads it. */
+const CACHE = join(root, "node_modules/.cache/olmv1-console");
+const STAMP = ".sources";
+const COMPRESSED = /\.(css|html|js|json|svg)$/;
+
+/** Themes of PatternFly that the console does not use. They are more than half of its variables. */
+const UNUSED_THEMES = /\.pf-v6-theme-(felt|glass|redhat|high-contrast)/;
+
+/** Removes the rules of unused themes from the variables of PatternFly. */
+const withoutUnusedThemes = {
+  name: "without-unused-themes",
+  enforce: "pre",
+  transform(code, id) {
+    if (!/patternfly-(variables|common)\.css/.test(id)) return undefined;
+    return code.replaceAll(/(?<=^|\})([^{}]*)\{[^{}]*\}/g, (rule, selector) => (UNUSED_THEMES.test(selector) ? "" : rule));
+  },
+};
+
+/** Builds the console into an empty folder, with a compressed copy of each text file. Returns the modules of the build, for the bill of materials. */
+export async function buildConsole(folder) {
+  const modules = new Set();
+  const collectModules = {
+    name: "collect-modules",
+    generateBundle(_options, bundle) {
+      for (const chunk of Object.values(bundle)) for (const id of Object.keys(chunk.modules ?? {})) modules.add(id);
+    },
+  };
+  const output = await build({
+    root: join(root, "console"),
+    configFile: false,
+    base: "./",
+    logLevel: "error",
+    plugins: [withoutUnusedThemes, collectModules],
+    build: {
+      outDir: folder,
+      emptyOutDir: true,
+      target: "es2023",
+      modulePreload: { polyfill: false },
+      assetsInlineLimit: 0, // the content security policy allows no data URLs but images
+      reportCompressedSize: false,
+      rolldownOptions: { onLog: (level, log, handler) => (log.code === "MODULE_LEVEL_DIRECTIVE" ? undefined : handler(level, log)) },
+    },
+  });
+  for (const { fileName } of [output].flat().flatMap((one) => one.output)) await compress(join(folder, fileName));
+  for (const name of globSync("*.{js,svg}", { cwd: folder })) await compress(join(folder, name));
+  return [...modules];
+}
+
+async function compress(file) {
+  if (COMPRESSED.test(file)) await writeFile(`${file}.gz`, await promisify(gzip)(await readFile(file), { level: 9 }));
+}
+
+/** Builds the console for programs that run from the sources, unless its sources are unchanged. */
+export async function buildForSources() {
+  const digest = digestSources();
+  if (existsSync(join(CACHE, STAMP)) && (await readFile(join(CACHE, STAMP), "utf8")) === digest) return;
+  const started = Date.now();
+  const folder = `${CACHE}.${process.pid}`;
+  await mkdir(folder, { recursive: true });
+  await buildConsole(folder);
+  await writeFile(join(folder, STAMP), digest);
+  await rm(CACHE, { recursive: true, force: true });
+  await rename(folder, CACHE);
+  process.stderr.write(`built the web console in ${((Date.now() - started) / 1000).toFixed(1)} s\n`);
+}
+
+function digestSources() {
+  const files = globSync(["console/**/*.*", "pkg/consoleapi/**/*.ts", ".ci/console.mjs", "package-lock.json"], { cwd: root }).toSorted();
+  const hash = createHash("sha256");
+  for (const file of files)
+    hash
+      .update(file)
+      .update("\0")
+      .update(readFileSync(join(root, file)))
+      .update("\0");
+  return hash.digest("hex");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [folder] = process.argv.slice(2);
+  if (folder === undefined) await buildForSources();
+  else await buildConsole(resolve(folder));
+}

@@ -1,0 +1,50 @@
+import { Alert } from "@patternfly/react-core";
+import { type ReactElement, useEffect, useState } from "react";
+import { RelativeTime } from "../components/RelativeTime.tsx";
+import { text } from "../text/en.ts";
+import { useLive } from "./consoleState.tsx";
+import { SignedOut } from "./LoginPage.tsx";
+
+/** Time before a lost connection is reported, in milliseconds: most interruptions are shorter. */
+const QUIET_MS = 1_500;
+
+/** Says that the page is out of date, and why. */
+export function ConnectionBanner(): ReactElement | null {
+  const { stream, watches } = useLive();
+  const isLost = useDelayed(stream === "lost", QUIET_MS);
+  if (stream === "signedOut") return <SignedOut problem={{ kind: "signedOut", message: text.login.signedOutNext }} />;
+  if (isLost) return <Alert isInline variant="warning" title={text.connection.consoleLost} component="p" />;
+  const failed = [watches.extensions, watches.catalogs].find(({ state }) => state === "disconnected");
+  if (failed) {
+    return (
+      <Alert isInline variant="warning" title={text.connection.clusterLost} component="p">
+        <p>
+          {text.connection.since} <RelativeTime time={failed.since} />
+        </p>
+        <p className="olm-break">{failed.message}</p>
+      </Alert>
+    );
+  }
+  if (watches.extensions.state === "missing") return <Alert isInline variant="danger" title={text.connection.missing} component="p" />;
+  const forbidden = [
+    watches.extensions.state === "forbidden" ? text.connection.forbiddenExtensions : undefined,
+    watches.catalogs.state === "forbidden" ? text.connection.forbiddenCatalogs : undefined,
+  ].filter((one) => one !== undefined);
+  if (forbidden.length === 0) return null;
+  return (
+    <Alert isInline variant="warning" title={forbidden.join(" ")} component="p">
+      <p className="olm-break">{watches.extensions.message ?? watches.catalogs.message}</p>
+    </Alert>
+  );
+}
+
+/** Returns true once `value` has been true for a time. */
+function useDelayed(value: boolean, ms: number): boolean {
+  const [isPast, setPast] = useState(false);
+  useEffect(() => {
+    if (!value) return setPast(false);
+    const timer = setTimeout(() => setPast(true), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return value && isPast;
+}

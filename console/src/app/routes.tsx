@@ -1,0 +1,18 @@
+import type { RouteObject } from "react-router";
+import { attentionRoutes } from "../pages/attention/routes.tsx";
+import { extensionRoutes } from "../pages/extensions/routes.tsx";
+import { NotFoundPage, PageError } from "./NotFoundPage.tsx";
+import { Shell } from "./Shell.tsx";
+
+/** All pages of the console. Each page is loaded when it is opened. */
+export const consoleRoutes: RouteObject[] = [
+  {
+    element: <Shell />,
+    children: [
+      {
+        errorElement: <PageError />,
+        children: [...attentionRoutes, ...extensionRoutes, { path: "*", element: <NotFoundPage /> }],
+      },
+    ],
+  },
+];

@@ -1,0 +1,24 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Session } from "../consoleapi/session.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { ClusterIdentity } from "./cluster/clusterIdentity.ts";
+import type { EventStreams } from "./live/eventStreams.ts";
+
+/** How callers prove who they are. */
+export interface Callers extends Disposable {
+  /** Returns the identity of the caller of a request. @throws ConsoleError signedOut */
+  identify(headers: IncomingHttpHeaders): ClusterIdentity;
+  /** Keeps the identity's watches running until the returned function is called. */
+  hold(headers: IncomingHttpHeaders): () => void;
+  /** Uses a login token. Returns undefined if it is invalid; absent if callers do not log in at the console. */
+  readonly logIn?: (token: string) => { readonly cookie: string; readonly token: string } | undefined;
+}
+
+/** What the routes of the API need. */
+export interface ConsoleContext extends Disposable {
+  readonly callers: Callers;
+  readonly streams: EventStreams;
+  /** The session without the name of the user. */
+  readonly session: Omit<Session, "user">;
+  readonly log: Logger;
+}

@@ -1,0 +1,71 @@
+import type { ConsoleProblem, MissingPermission } from "../../consoleapi/problem.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
+import { isConflict, isForbidden, isNotFound, KindNotServed, KubeError, NoCredential } from "../../kube/errors.ts";
+import { redactSecrets } from "../../text/redact.ts";
+import { truncate } from "../../text/truncate.ts";
+
+const STATUS: Readonly<Record<ConsoleProblem["kind"], number>> = {
+  signedOut: 401,
+  forbidden: 403,
+  notFound: 404,
+  notInstalled: 404,
+  disconnected: 503,
+  invalid: 400,
+  conflict: 409,
+  limited: 429,
+  failed: 500,
+};
+const MAX_MESSAGE = 2_000;
+
+/** An error whose text the page shows. */
+export class ConsoleError extends Error {
+  override readonly name = "ConsoleError";
+  readonly kind: ConsoleProblem["kind"];
+  readonly next: string | undefined;
+  readonly missing: MissingPermission | undefined;
+
+  constructor(
+    kind: ConsoleProblem["kind"],
+    message: string,
+    { next, missing, cause }: { next?: string; missing?: MissingPermission; cause?: unknown } = {},
+  ) {
+    super(message, { cause });
+    this.kind = kind;
+    this.next = next;
+    this.missing = missing;
+  }
+}
+
+/** Describes an error to the page: without secrets, and with a bounded text. */
+export function toConsoleProblem(err: unknown): { status: number; problem: ConsoleProblem } {
+  const found = findConsoleError(err);
+  const kind = found?.kind ?? classify(err);
+  const problem: ConsoleProblem = { kind, message: truncate(redactSecrets(getErrorMessage(err)), MAX_MESSAGE) };
+  if (found?.next !== undefined) problem.next = found.next;
+  if (found?.missing) problem.missing = found.missing;
+  return { status: STATUS[kind], problem };
+}
+
+function findConsoleError(err: unknown): ConsoleError | undefined {
+  for (let e = err; e instanceof Error; e = e.cause) if (e instanceof ConsoleError) return e;
+  return undefined;
+}
+
+/** Finds the kind of an error by the first cause that determines it. */
+function classify(err: unknown): ConsoleProblem["kind"] {
+  for (let e = err; e instanceof Error; e = e.cause) {
+    if (e instanceof KindNotServed) return "notInstalled";
+    if (isForbidden(e)) return "forbidden";
+    if (isNotFound(e)) return "notFound";
+    if (isConflict(e)) return "conflict";
+    if (e instanceof KubeError && e.status === 401) return "signedOut";
+    if (e instanceof KubeError && e.status === 429) return "limited";
+    if (e instanceof NoCredential || hasConnectionCode(e)) return "disconnected";
+    if ("statusCode" in e && typeof e.statusCode === "number" && e.statusCode >= 400 && e.statusCode < 500) return "invalid"; // fastify
+  }
+  return "failed";
+}
+
+function hasConnectionCode(err: Error): boolean {
+  return "code" in err && typeof err.code === "string" && /^(UND_ERR_|E[A-Z]+$|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(err.code);
+}

@@ -1,0 +1,114 @@
+import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import type { WatchState } from "../../consoleapi/live.ts";
+import { Informer } from "../../controller/informer.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import { isForbidden, KindNotServed } from "../../kube/errors.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import { LiveState, type WatchedTable } from "./liveState.ts";
+import { toCatalogRow, toExtensionRow } from "./rows.ts";
+
+/** Maximum delay before the console tries to reach the API server again, in milliseconds. */
+const MAX_BACKOFF_MS = 3_000;
+/** Interval of the requests that find out whether an interrupted connection works again, in milliseconds. */
+const PROBE_MS = 1_000;
+const PROBE_TIMEOUT_MS = 5_000;
+
+/** Watches the extensions and catalogs of a cluster with one identity, for all pages of that identity. One watch per kind. */
+export class ClusterWatches implements Disposable {
+  readonly state: LiveState;
+  readonly #client: Client;
+  readonly #stop = new AbortController();
+  readonly extensions: Informer<ClusterExtension>;
+  readonly catalogs: Informer<ClusterCatalog>;
+  /** Names of the extensions with a plan in progress, whose rows depend on other extensions. */
+  readonly #planned = new Set<string>();
+  #probe: NodeJS.Timeout | undefined;
+
+  constructor(client: Client, log: Logger) {
+    this.#client = client;
+    this.state = new LiveState(new Date().toISOString());
+    this.extensions = this.#createInformer<ClusterExtension>("extensions", CLUSTER_EXTENSION, log);
+    this.catalogs = this.#createInformer<ClusterCatalog>("catalogs", CLUSTER_CATALOG, log);
+    this.extensions.onEvent(({ type, object }) => {
+      const { name } = object.metadata;
+      if (type === "delete") {
+        this.state.extensions.delete(name);
+        this.#planned.delete(name);
+      } else this.#setExtension(object);
+      for (const planned of this.#planned) if (planned !== name) this.#refresh(planned);
+      this.state.notify();
+    });
+    this.catalogs.onEvent(({ type, object }) => {
+      if (type === "delete") this.state.catalogs.delete(object.metadata.name);
+      else this.state.catalogs.set(toCatalogRow(object));
+      this.state.notify();
+    });
+    void this.extensions.run(this.#stop.signal);
+    void this.catalogs.run(this.#stop.signal);
+  }
+
+  /** Stops the watches. */
+  [Symbol.dispose](): void {
+    clearInterval(this.#probe);
+    this.#stop.abort();
+  }
+
+  #createInformer<T extends KubeObject>(table: WatchedTable, kind: string, log: Logger): Informer<T> {
+    const options = {
+      maxBackoffMs: MAX_BACKOFF_MS,
+      onList: () => this.#setWatch(table, { state: "current" }),
+      onError: (err: unknown) => {
+        const state = describeFailure(err);
+        this.#setWatch(table, state);
+        if (state.state === "disconnected") this.#startProbe();
+      },
+    };
+    return new Informer<T>(this.#client, { apiVersion: API_VERSION, kind }, options, log);
+  }
+
+  #setExtension(extension: ClusterExtension): void {
+    const { name } = extension.metadata;
+    if (extension.status?.dependencyPlan) this.#planned.add(name);
+    else this.#planned.delete(name);
+    this.state.extensions.set(toExtensionRow(extension, this.#planned.has(name) ? this.extensions.list() : []));
+  }
+
+  #refresh(name: string): void {
+    const extension = this.extensions.get(name);
+    if (extension) this.#setExtension(extension);
+  }
+
+  #setWatch(table: WatchedTable, { state, message }: Omit<WatchState, "since">): void {
+    this.state.setWatch(table, { state, ...(message === undefined ? {} : { message }), since: new Date().toISOString() });
+  }
+
+  /** Checks whether the API server responds again: a watch that resumes without events does not show it. */
+  #startProbe(): void {
+    this.#probe ??= setInterval(() => void this.#checkServer(), PROBE_MS).unref();
+  }
+
+  async #checkServer(): Promise<void> {
+    try {
+      const response = await this.#client.request("GET", "/version", { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
+      await response.body.dump();
+    } catch {
+      return;
+    }
+    clearInterval(this.#probe);
+    this.#probe = undefined;
+    for (const table of ["extensions", "catalogs"] as const) {
+      if (this.state.getWatch(table).state === "disconnected" && this[table].hasSynced) this.#setWatch(table, { state: "current" });
+    }
+  }
+}
+
+function describeFailure(err: unknown): Omit<WatchState, "since"> {
+  const message = getErrorMessage(err);
+  if (isForbidden(err)) return { state: "forbidden", message };
+  if (err instanceof KindNotServed) return { state: "missing", message };
+  return { state: "disconnected", message };
+}
