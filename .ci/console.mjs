@@ -15,16 +15,17 @@ const CACHE = join(root, "node_modules/.cache/olmv1-console");
 const STAMP = ".sources";
 const COMPRESSED = /\.(css|html|js|json|svg)$/;
 
-/** Themes of PatternFly that the console does not use. They are more than half of its variables. */
-const UNUSED_THEMES = /\.pf-v6-theme-(felt|glass|redhat|high-contrast)/;
+/** Rules of PatternFly's base that the console does not use: other themes, and fonts of icons. They are more than half of it. */
+const UNUSED_RULE = /\.pf-v6-theme-(felt|glass|redhat|high-contrast)|\.(fas?|fa-[\w-]+|pf-v6-pficon[\w-]*|pf-v6-icon-[\w-]+)\b/;
+const ICON_FONT = /@font-face\s*\{[^{}]*(?:webfonts|pficon)[^{}]*\}/g;
 
-/** Removes the rules of unused themes from the variables of PatternFly. */
-const withoutUnusedThemes = {
-  name: "without-unused-themes",
+/** Removes unused rules from PatternFly's base. */
+const withoutUnusedRules = {
+  name: "without-unused-rules",
   enforce: "pre",
   transform(code, id) {
-    if (!/patternfly-(variables|common)\.css/.test(id)) return undefined;
-    return code.replaceAll(/(?<=^|\})([^{}]*)\{[^{}]*\}/g, (rule, selector) => (UNUSED_THEMES.test(selector) ? "" : rule));
+    if (!id.endsWith("/patternfly-base.css")) return undefined;
+    return code.replace(ICON_FONT, "").replace(/([^{}]+)\{[^{}]*\}/g, (rule, selector) => (UNUSED_RULE.test(selector) ? "" : rule));
   },
 };
 
@@ -42,7 +43,7 @@ export async function buildConsole(folder) {
     configFile: false,
     base: "./",
     logLevel: "error",
-    plugins: [withoutUnusedThemes, collectModules],
+    plugins: [withoutUnusedRules, collectModules],
     build: {
       outDir: folder,
       emptyOutDir: true,

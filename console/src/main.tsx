@@ -1,6 +1,4 @@
-import "@patternfly/patternfly/base/patternfly-variables.css";
-import "@patternfly/patternfly/base/patternfly-common.css";
-import "@patternfly/patternfly/base/patternfly-fonts.css";
+import "@patternfly/patternfly/patternfly-base.css";
 import "./console.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
