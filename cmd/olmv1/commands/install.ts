@@ -9,7 +9,8 @@ import { buildDesiredExtension, type ExtensionOptions, findChangedPaths } from "
 import { buildInstallerObjects, createNamespaceObject, findTokenObjects } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { getGrantName } from "../../../pkg/permissions/grantObjects.ts";
-import { recordChecked, resolveWithDependencies, suggestPackages } from "../../../pkg/preview/resolveWithDependencies.ts";
+import { answerResolution } from "../../../pkg/preview/resolutionAnswers.ts";
+import type { Named } from "../../../pkg/preview/resolutionSubject.ts";
 import type { SuccessfulResolution } from "../../../pkg/resolve/resolution.ts";
 import { buildExtensionRef, listClusterExtensions } from "../../../pkg/rollout/extensions.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
@@ -22,8 +23,8 @@ import { withProgress } from "../cli/progress.ts";
 import { confirm, suggestNext, type Terminal } from "../cli/terminal.ts";
 import { computeInstallerPermissions, formatGrants } from "./grantedPermissions.ts";
 import { formatResourceName } from "./list.ts";
-import { type Named, withResolutionSubject } from "./resolutionSubject.ts";
-import { formatResolution } from "./resolve.ts";
+import { withResolutionSubject } from "./resolutionSubject.ts";
+import { formatResolutionAnswer } from "./resolve.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /** The result of a resolution, with the text that `olmv1 resolve` prints. */
@@ -40,10 +41,9 @@ async function resolveBundle(
   options: Omit<ResolutionOptions, "catalogDir" | "installedPackage">,
 ): Promise<BundleFound> {
   return withResolutionSubject(terminal, named, { ...options, catalogDir: [], installedPackage: [] }, async (question) => {
-    const checked = await resolveWithDependencies(question);
-    const record = recordChecked(question.request.source.packageName, checked);
-    const text = formatResolution(record, question.subject, false, terminal.width) + (await suggestPackages(question, record));
-    return { resolved: checked.resolution.kind === "resolved" ? checked.resolution : undefined, text };
+    const answer = await answerResolution(question);
+    const text = formatResolutionAnswer(answer, question.subject, false, terminal.width);
+    return { resolved: answer.resolution.kind === "resolved" ? answer.resolution : undefined, text };
   });
 }
 
