@@ -61,6 +61,11 @@ export async function listServedCatalogs(client: Client, signal: AbortSignal): P
   } catch (err) {
     throw wrapError("list ClusterCatalogs (not needed with --catalog-dir or --catalog-image): ", err);
   }
+  return toNamedCatalogs(catalogs);
+}
+
+/** Returns ClusterCatalogs with their served images, sorted by name. */
+export function toNamedCatalogs(catalogs: readonly ClusterCatalog[]): NamedCatalog[] {
   const ordered = catalogs.toSorted((a, b) => compareText(a.metadata.name, b.metadata.name));
   return ordered.map((catalog) => {
     const { metadata, spec } = catalog;

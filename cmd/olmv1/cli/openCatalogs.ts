@@ -53,8 +53,8 @@ async function withSources<T>(
   // A signature policy must verify images, so cached catalogs are not used.
   const isKept = options.cache && options.signaturePolicy === undefined;
   const cacheFolder = isKept ? getCacheFolder(terminal.env) : undefined;
-  const open = await withProgress(terminal, "reading catalogs", ({ now }) =>
-    openCatalogs(options, { client, cacheFolder, signal, onStep: now }),
+  const open = await withProgress(terminal, "reading catalogs", (progress) =>
+    openCatalogs(options, { client, cacheFolder, signal, onStep: (step) => progress.now(step) }),
   );
   try {
     printLeftOutCatalogs(terminal, open.leftOut);
