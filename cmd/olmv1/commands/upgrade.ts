@@ -5,6 +5,7 @@ import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { ApplyFailed, applyObjects, formatApplied, formatUnfinished } from "../../../pkg/installer/applyObjects.ts";
 import { buildUpgradedExtension, type UpgradeChange } from "../../../pkg/installer/extensionSpec.ts";
 import { buildInstallerObjects, listInstallObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
+import { type AccountPermissions, addsPermissions, type NewPermissions } from "../../../pkg/installer/installerPermissions.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import type { MissingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import type { InstallPlan } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
@@ -24,13 +25,7 @@ import { printLeftOutCatalogs } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { parseProxySettings } from "../cli/proxySettings.ts";
 import { type ColorMode, confirm, hasColourIn, suggestNext, type Terminal } from "../cli/terminal.ts";
-import {
-  type AccountPermissions,
-  addsPermissions,
-  computeNewPermissions,
-  formatNewPermissions,
-  type NewPermissions,
-} from "./grantedPermissions.ts";
+import { formatNewPermissions, readNewPermissions } from "./grantedPermissions.ts";
 import { formatPlan } from "./plan.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
@@ -65,7 +60,7 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
       terminal.err("no changes were made: the controller would reject this plan\n");
       return terminal.exit(EXIT.no);
     }
-    const permissions = await computeNewPermissions(terminal, client, extension, plan.bundle.image, options);
+    const permissions = await readNewPermissions(terminal, client, extension, plan.bundle.image, options);
     if (permissions) terminal.err(formatNewPermissions(terminal, permissions, account));
     if (options.dryRun) return terminal.err("no changes were made: --dry-run\n");
     if (!(await confirm(terminal, formatQuestion(plan, permissions), options.yes))) {
