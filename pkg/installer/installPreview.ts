@@ -59,7 +59,7 @@ export interface AdoptedAccount {
 }
 
 /** The name of the ClusterExtension of an installation. */
-export function getInstallName({ name, packageName }: Pick<InstallRequest, "name" | "packageName">): string {
+function getInstallName({ name, packageName }: Pick<InstallRequest, "name" | "packageName">): string {
   return name ?? packageName;
 }
 

@@ -6,7 +6,7 @@ import { explainWhyNot, type WhyNot } from "../resolve/whyNot.ts";
 import { type CheckedResolution, type ResolutionSubject, resolveWithDependencies } from "./resolveWithDependencies.ts";
 
 /** The record of a resolution, with the bundles that were rejected because of their dependencies. */
-export interface CheckedRecord extends ResolutionRecord {
+interface CheckedRecord extends ResolutionRecord {
   /** Absent if there are none. */
   readonly refusals?: readonly RefusalRecord[];
 }
