@@ -14,7 +14,7 @@ import { getPodSelector } from "../release/health/pods.ts";
 import { describeObject } from "../release/identity.ts";
 import { formatCount } from "../text/lists.ts";
 import { listClusterExtensions, readExtension } from "./extensions.ts";
-import { countPlanProgress, formatMemberState, formatPlanFailure, listPlanProgress } from "./planProgress.ts";
+import { countPlanProgress, formatPlanFailure, formatPlanMember, listPlanProgress } from "./planProgress.ts";
 
 /** One line of a tree, with its children. */
 export interface TreeNode {
@@ -94,9 +94,7 @@ function buildPlanNodes(extension: ClusterExtension, others: readonly ClusterExt
   if (!count) return [];
   const failure = formatPlanFailure(extension);
   const missing = listPlanProgress(extension, others).filter(({ state }) => state !== "installed");
-  const children = missing.map((member) =>
-    leaf(`wave ${member.wave}: ${member.bundle.name} (ClusterExtension ${member.extension}): ${formatMemberState(member)}`),
-  );
+  const children = missing.map((member) => leaf(formatPlanMember(member)));
   const label = `dependency plan: ${count.installed} of ${formatCount(count.all, "bundle")} installed`;
   return [{ label, children: [...(failure === undefined ? [] : [leaf(failure)]), ...children] }];
 }
