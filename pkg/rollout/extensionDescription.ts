@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_CATALOG, LABEL_CREATED_FOR } from "../api/constants.ts";
-import { getErrorMessage } from "../errors/errors.ts";
+import { getErrorMessage, orErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { selectClusterCatalogs } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { getAccountName } from "../permissions/grantObjects.ts";
@@ -45,10 +45,10 @@ export async function readExtensionDescription(
   const [account, objects, releases, events, catalogs, others] = await Promise.all([
     readAccountState(client, extension),
     readInventoryHealth(client, extension, now),
-    orError(readReleaseRows(client, extension, systemNamespace)),
-    orError(readEvents(client, extension.metadata).then((found) => found.events)),
-    orError(listFailingCatalogs(client, extension)),
-    orError(listClusterExtensions(client)),
+    orErrorMessage(readReleaseRows(client, extension, systemNamespace)),
+    orErrorMessage(readEvents(client, extension.metadata).then((found) => found.events)),
+    orErrorMessage(listFailingCatalogs(client, extension)),
+    orErrorMessage(listClusterExtensions(client)),
   ]);
   return { extension, account, objects, others, releases, events, catalogs };
 }
@@ -74,13 +74,4 @@ async function listFailingCatalogs(client: Pick<Client, "list">, { spec }: Clust
   const selection = selectClusterCatalogs({ list: () => items }, source);
   const selected = selection.kind === "catalogs" ? selection.catalogs : [];
   return selected.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable" && !isServed(catalog));
-}
-
-/** Returns the result, or the error as text, so that a missing permission hides only one part. */
-async function orError<T>(found: Promise<T>): Promise<T | string> {
-  try {
-    return await found;
-  } catch (err) {
-    return getErrorMessage(err);
-  }
 }
