@@ -37,10 +37,27 @@ const NO_HASH = Buffer.alloc(0);
 export class CachedCatalog {
   readonly #lines: readonly string[];
   readonly #metas: FileHandle;
+  #folder: string;
 
-  private constructor(lines: readonly string[], metas: FileHandle) {
+  private constructor(folder: string, lines: readonly string[], metas: FileHandle) {
+    this.#folder = folder;
     this.#lines = lines;
     this.#metas = metas;
+  }
+
+  /** The file with all metas, which is a file-based catalog. It may be removed while the entry is open. */
+  get file(): string {
+    return join(this.#folder, METAS);
+  }
+
+  /** Approximate size in memory, in bytes. */
+  get memoryBytes(): number {
+    return this.#lines.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  /** Records that the folder of the entry was renamed. */
+  moveTo(folder: string): void {
+    this.#folder = folder;
   }
 
   /** Streams these metas to a cache entry in an empty folder. @returns the size of the entry in bytes */
@@ -87,7 +104,7 @@ export class CachedCatalog {
     const metas = await open(join(folder, METAS), "r");
     try {
       if (lines.at(-1) !== "" || (await metas.stat()).size !== bytes) throw new Error("the cached catalog is incomplete");
-      return new CachedCatalog(lines.slice(0, -1), metas);
+      return new CachedCatalog(folder, lines.slice(0, -1), metas);
     } catch (err) {
       await metas.close();
       throw err;
@@ -208,7 +225,10 @@ export class CatalogCache {
     const bytes = await CachedCatalog.write(place, metas);
     const book = await CachedCatalog.open(place);
     if (folder !== undefined && draft !== undefined && bytes <= this.#maxBytes) {
-      await rename(draft, join(folder, key)).catch(() => undefined); // another command has created the entry
+      await rename(draft, join(folder, key)).then(
+        () => book.moveTo(join(folder, key)),
+        () => undefined, // another command has created the entry
+      );
       await this.#trim(folder, key);
     }
     return book;

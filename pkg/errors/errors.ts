@@ -93,6 +93,15 @@ export function getErrorMessage(err: unknown): string {
   return String(err);
 }
 
+/** Returns the result, or the error as text, so that a failure such as a missing permission hides only one part of a view. */
+export async function orErrorMessage<T>(found: Promise<T>): Promise<T | string> {
+  try {
+    return await found;
+  } catch (err) {
+    return getErrorMessage(err);
+  }
+}
+
 /**
  * Returns an error with `prefix` before the message of `err` and `err` as its cause. Keeps the type
  * (terminal or retryable) and the reason of `err`. Other errors become retryable with reason

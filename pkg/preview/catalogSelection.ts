@@ -6,15 +6,14 @@ import type { Client } from "../kube/client.ts";
 import { findLayoutPlace } from "../oci/imagePlace.ts";
 import { selectClusterCatalogs } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import type { CatalogPackage, Unresolved } from "../resolve/resolution.ts";
-import type { BundleReader } from "../sources/bundleReader.ts";
 import { readPackage } from "../sources/catalogContent.ts";
 import { deriveDefaultName, listAvailable } from "../sources/catalogNames.ts";
-import { createCatalogReader, createClusterCatalog, listClusterCatalogs } from "../sources/clusterCatalogs.ts";
+import { type CatalogContentReader, createCatalogReader, createClusterCatalog, listClusterCatalogs } from "../sources/clusterCatalogs.ts";
 
 /** Sources of catalogs: folders, and the cluster; undefined if not used. */
 export interface Sources {
   readonly client: Client | undefined;
-  readonly reader: BundleReader;
+  readonly reader: CatalogContentReader;
   readonly signal: AbortSignal;
 }
 
@@ -70,7 +69,7 @@ function folderFrom(given: string): NamedFolder {
   return { name: at > 0 ? given.slice(0, at) : deriveDefaultName(path), path };
 }
 
-async function folderContent({ name, path }: NamedFolder, packageName: string, reader: BundleReader): Promise<CatalogPackage> {
+async function folderContent({ name, path }: NamedFolder, packageName: string, reader: CatalogContentReader): Promise<CatalogPackage> {
   try {
     return {
       name,

@@ -9,6 +9,7 @@ import type { CertificateProviders } from "../operatorcontroller/apply/certifica
 import { toRenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
 import { deriveContentRules } from "../permissionmanager/contentRules.ts";
 import { getGrantName } from "../permissions/grantObjects.ts";
+import type { JudgedRule } from "../permissions/judgePermissions.ts";
 import { decidePermissions, type PermissionDecision } from "../permissions/permissionDecision.ts";
 import { buildPolicyTarget, getPolicyName } from "../permissions/policySelection.ts";
 import { mergeRequiredRules } from "../rbac/ruleSets.ts";
@@ -56,4 +57,32 @@ export async function previewPermissions(request: PreviewRequest): Promise<Permi
     approvedDigest: permissions?.metadata.annotations?.[ANNOTATION_APPROVE],
   });
   return { ...decision, policy, account: { namespace, name: getGrantName(name) } };
+}
+
+/** A decided rule in JSON. */
+export function toJudgedData({ namespace, rule, outcome, field, risk }: JudgedRule): object {
+  return {
+    ...(namespace === "" ? {} : { namespace }),
+    ...rule,
+    outcome,
+    field,
+    ...(risk ? { risk: risk.name, level: risk.level } : {}),
+  };
+}
+
+/** Returns a preview as JSON. */
+export function toPreviewData({ policy, account, state, problem, added, removed, pending, pendingDigest }: PermissionPreview): object {
+  return {
+    policy: policy.name,
+    serviceAccount: account,
+    state,
+    ...(problem === undefined ? {} : { problem }),
+    added: added.map(toJudgedData),
+    removed: [
+      ...removed.clusterRules,
+      ...[...removed.namespaceRules].flatMap(([namespace, rules]) => rules.map((rule) => ({ namespace, ...rule }))),
+    ],
+    pending: pending.map(toJudgedData),
+    ...(pendingDigest === undefined ? {} : { pendingDigest }),
+  };
 }

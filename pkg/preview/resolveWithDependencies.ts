@@ -1,7 +1,6 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { DependencyPlan } from "../api/clusterExtensionStatus.ts";
-import { findSimilarNames } from "../fbc/summary/search.ts";
 import { goQuote } from "../golang/quote.ts";
 import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
 import type { DependencyResolution, RejectedBundle } from "../operatorcontroller/dependencies/dependencyChoice.ts";
@@ -14,7 +13,7 @@ import { filterByDependencies, getRejections, type Rejection, rejectCandidates }
 import { type RefusalRecord, recordRefusal } from "../resolve/dependencies/refusalRecord.ts";
 import { formatRefusal } from "../resolve/dependencies/resolutionHints.ts";
 import type { FilteredCatalogs, FilterRequest, Resolution, Unresolved } from "../resolve/resolution.ts";
-import { type CatalogCandidate, type ResolutionRecord, recordResolution } from "../resolve/resolutionRecord.ts";
+import type { CatalogCandidate } from "../resolve/resolutionRecord.ts";
 import { chooseBest, filterCandidates } from "../resolve/resolve.ts";
 import { findCandidates } from "../resolve/whyNot.ts";
 import { formatEnumeration, RESOLUTION_MESSAGE_MAX } from "../resolve/wording.ts";
@@ -45,7 +44,7 @@ export interface ResolutionSubject {
 }
 
 /** A resolution with the same dependency checks as in operator-controller. */
-interface CheckedResolution {
+export interface CheckedResolution {
   readonly resolution: Resolution;
   /** Remarks about dependencies, one sentence each. */
   readonly notes: readonly string[];
@@ -222,32 +221,4 @@ function formatNotes({ resolution, plan, rejected }: DependencyResolution, quest
     notes.push(`bundle ${goQuote(rejected.bundle)} ${cannot}: ${listClauses(rejected, question).join("; ")}`);
   }
   return notes;
-}
-
-/** The record of a resolution, with the bundles that were rejected because of their dependencies. */
-export interface CheckedRecord extends ResolutionRecord {
-  /** Absent if there are none. */
-  readonly refusals?: readonly RefusalRecord[];
-}
-
-/** Returns the record of a resolution, with the remarks about dependencies. */
-export function recordChecked(packageName: string, { resolution, notes, unjudged, refusals }: CheckedResolution): CheckedRecord {
-  const record = recordResolution(packageName, resolution);
-  const { outcome } = record;
-  const all = [...(outcome.notes ?? []), ...notes];
-  return {
-    ...record,
-    outcome: all.length > 0 ? { ...outcome, notes: all } : outcome,
-    ...(unjudged.length > 0 ? { unjudged } : {}),
-    ...(refusals.length > 0 ? { refusals } : {}),
-  };
-}
-
-/** Returns a line with similar package names if no catalog contains the requested one; empty if there are none. */
-export async function suggestPackages({ request, catalogs, whole }: ResolutionSubject, record: ResolutionRecord): Promise<string> {
-  if (record.catalogs.length === 0 || record.catalogs.some(({ state }) => state !== "withoutPackage")) return "";
-  const refs = catalogs.flatMap(({ status }) => status?.resolvedSource?.image?.ref ?? []);
-  const names = await Promise.all(refs.map(async (ref) => [...(await whole.of(ref)).index.packages]));
-  const near = findSimilarNames(request.source.packageName, [...new Set(names.flat())]);
-  return near.length === 0 ? "" : `did you mean ${near.join(" or ")}?\n`;
 }

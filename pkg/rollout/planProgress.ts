@@ -62,8 +62,20 @@ const STATES: Readonly<Record<PlanMemberState, string>> = {
 };
 
 /** Formats the state of a bundle, such as "not installed: AwaitingApproval: waiting for approval …". */
-export function formatMemberState({ state, why }: Pick<PlanMemberProgress, "state" | "why">): string {
+function formatMemberState({ state, why }: Pick<PlanMemberProgress, "state" | "why">): string {
   return why === "" ? STATES[state] : `${STATES[state]}: ${why}`;
+}
+
+/** Formats a bundle of a plan with its wave, extension and state. */
+export function formatPlanMember(member: PlanMemberProgress): string {
+  return `wave ${member.wave}: ${member.bundle.name} (ClusterExtension ${member.extension}): ${formatMemberState(member)}`;
+}
+
+/** Returns the names of the extensions whose plan in progress contains the extension `name` as a dependency. */
+export function findPlanRoots(name: string, extensions: readonly ClusterExtension[]): string[] {
+  const isRoot = ({ status }: ClusterExtension): boolean =>
+    status?.dependencyPlan?.members.some(({ extension }) => extension === name) === true;
+  return extensions.filter(isRoot).map(({ metadata }) => metadata.name);
 }
 
 /** Returns the numbers of installed and of all bundles in the plan of an extension; undefined if no plan is in progress. */

@@ -1,6 +1,7 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import { wrapError } from "../errors/errors.ts";
+import type { PackageContent } from "../fbc/types.ts";
 import type { Client } from "../kube/client.ts";
 import { CatalogPackages, getServedContent } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { compareText } from "../text/compare.ts";
@@ -38,10 +39,17 @@ export function createClusterCatalog(name: string, ref: string): ClusterCatalog 
   };
 }
 
+/** Reads catalogs. A reader with `packageContent` need not read a whole catalog for one package. */
+export interface CatalogContentReader extends Pick<BundleReader, "catalogFolder"> {
+  /** @param ref a folder, file or image */
+  packageContent?(ref: string, packageName: string): Promise<PackageContent>;
+}
+
 /** Reads catalogs from the folder, file or image in their resolved source. */
-export function createCatalogReader(reader: BundleReader): CatalogPackages {
+export function createCatalogReader(reader: CatalogContentReader): CatalogPackages {
   return new CatalogPackages({
-    packageContent: async (_base, ref, packageName) => readPackage(await reader.catalogFolder(ref), packageName),
+    packageContent: async (_base, ref, packageName) =>
+      reader.packageContent?.(ref, packageName) ?? readPackage(await reader.catalogFolder(ref), packageName),
   });
 }
 
@@ -53,6 +61,11 @@ export async function listServedCatalogs(client: Client, signal: AbortSignal): P
   } catch (err) {
     throw wrapError("list ClusterCatalogs (not needed with --catalog-dir or --catalog-image): ", err);
   }
+  return toNamedCatalogs(catalogs);
+}
+
+/** Returns ClusterCatalogs with their served images, sorted by name. */
+export function toNamedCatalogs(catalogs: readonly ClusterCatalog[]): NamedCatalog[] {
   const ordered = catalogs.toSorted((a, b) => compareText(a.metadata.name, b.metadata.name));
   return ordered.map((catalog) => {
     const { metadata, spec } = catalog;

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readReleaseRows } from "../../cmd/olmv1/commands/history.ts";
 import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
@@ -14,6 +13,7 @@ import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCach
 import { getReleases } from "../../pkg/operatorcontroller/state/phases.ts";
 import { readExtensions } from "../../pkg/preview/clusterState.ts";
 import { getReleaseKey } from "../../pkg/release/storage/encode.ts";
+import { readReleaseRows } from "../../pkg/rollout/releaseHistory.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import type { ClusterVersion } from "../../pkg/version/clusterVersion.ts";
 import { loadCases } from "../support/caseFiles.ts";

@@ -1,18 +1,12 @@
-import { getErrorMessage } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/golang/quote.ts";
-import { isForbidden } from "../../../pkg/kube/errors.ts";
+import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/openshift/upgradeCheck.ts";
 import {
-  type ClusterUpgradeTarget,
-  checkUpgrade,
-  parseUpgradeTarget,
-  type UpgradeCheck,
-  type UpgradeCheckRow,
-} from "../../../pkg/openshift/upgradeCheck.ts";
-import { parseClusterVersion, readClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
-import { readExtensions } from "../../../pkg/preview/clusterState.ts";
+  describeUpgradeVerdict,
+  listUpgradeRemedies,
+  parseGivenVersion,
+  previewClusterUpgrade,
+} from "../../../pkg/preview/clusterUpgradePreview.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { truncateExcerpt } from "../../../pkg/text/truncate.ts";
-import type { ClusterVersion } from "../../../pkg/version/clusterVersion.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
@@ -35,25 +29,16 @@ export function formatUpgradeReport(check: UpgradeCheck, width: number): string 
   const shown = others.slice(0, MAX_OTHERS);
   const left = others.length - shown.length;
   const parts = [
-    [verdictLine(check, blocking)],
+    [describeUpgradeVerdict(check)],
     check.extensions.length > 0 ? table([...blocking, ...shown], width) : [],
     left > 0 ? [`... and ${left} more compatible extensions; --output json lists all`] : [],
     reasons(check.extensions),
-    check.upgradeable ? [] : whatToDo(check, blocking),
+    whatToDo(check),
   ];
   return `${parts
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.map(escapeControlCharacters).join("\n"))
     .join("\n\n")}\n`;
-}
-
-function verdictLine({ clusterVersion, target, upgradeable, extensions }: UpgradeCheck, blocking: readonly UpgradeCheckRow[]): string {
-  const step = clusterVersion === null ? `the upgrade to ${target}` : `the upgrade from ${clusterVersion} to ${target}`;
-  if (upgradeable)
-    return extensions.length === 0 ? `OK: no extension is installed, so none blocks ${step}` : `OK: no extension blocks ${step}`;
-  const names = new Set(blocking.map(({ extension }) => extension));
-  const all = new Set(extensions.map(({ extension }) => extension));
-  return `BLOCKED: ${names.size} of ${all.size} extensions ${names.size === 1 ? "blocks" : "block"} ${step}`;
 }
 
 function table(rows: readonly UpgradeCheckRow[], width: number): string[] {
@@ -68,18 +53,9 @@ function reasons(rows: readonly UpgradeCheckRow[]): string[] {
   return lines.length === 0 ? [] : ["Errors:", ...lines];
 }
 
-function whatToDo({ target }: UpgradeCheck, blocking: readonly UpgradeCheckRow[]): string[] {
-  const seen = new Map<string, UpgradeCheckRow>();
-  for (const row of blocking) if (!seen.has(row.extension)) seen.set(row.extension, row);
-  const lines = [...seen.values()].map((row) => `  ${row.extension}: ${indented(shortened(row.remedy || advice(row, target)))}`);
-  return ["What to do:", ...lines];
-}
-
-/** Returns general advice for an extension, if the cluster reports no specific remedy. */
-function advice({ verdict, bundle }: UpgradeCheckRow, target: string): string {
-  if (verdict === "blocked") return `upgrade the extension to a bundle that supports ${target}, or uninstall it`;
-  if (bundle === "") return "fix the cause of the error";
-  return "upgrade the extension to a bundle with a valid maximum such as 4.18, or without a maximum, or uninstall it";
+function whatToDo(check: UpgradeCheck): string[] {
+  const lines = listUpgradeRemedies(check).map(({ extension, text }) => `  ${extension}: ${indented(shortened(text))}`);
+  return lines.length === 0 ? [] : ["What to do:", ...lines];
 }
 
 function indented(text: string): string {
@@ -99,49 +75,9 @@ export interface ClusterUpgradeCheckOptions extends ReleaseOptions {
 
 /** Runs `olmv1 cluster-upgrade-check`. */
 export async function showUpgradeCheck(terminal: Terminal, options: ClusterUpgradeCheckOptions): Promise<void> {
-  const check = await answer(options);
+  const { to, systemNamespace, clusterVersion } = options;
+  const cluster = clusterVersion === undefined ? undefined : parseGivenVersion(clusterVersion);
+  const check = await withCluster(options, (client) => previewClusterUpgrade(client, { systemNamespace, to, cluster }));
   await print(terminal, options.output, { data: check, text: () => formatUpgradeReport(check, terminal.width) });
   if (!check.upgradeable) terminal.exit(EXIT.no);
-}
-
-async function answer(options: ClusterUpgradeCheckOptions): Promise<UpgradeCheck> {
-  const { to, systemNamespace, clusterVersion } = options;
-  const given = clusterVersion === undefined ? undefined : givenVersion(clusterVersion);
-  return await withCluster(options, async (client) => {
-    try {
-      const cluster = given ?? (await readClusterVersion(client));
-      const target = parseTarget(to, cluster);
-      return checkUpgrade(await readExtensions(client, { systemNamespace, cluster, target }), cluster, target);
-    } catch (err) {
-      if (!isRefusal(err)) throw err;
-      throw new Error(`${getErrorMessage(err)}; config/openshift/upgrade-checker.yaml grants this permission`, { cause: err });
-    }
-  });
-}
-
-function givenVersion(text: string): ClusterVersion {
-  try {
-    return parseClusterVersion(text);
-  } catch (err) {
-    throw new Error(`--cluster-version: ${goQuote(text)}: ${getErrorMessage(err)}`, { cause: err });
-  }
-}
-
-function parseTarget(to: string | undefined, cluster: ClusterVersion): ClusterUpgradeTarget {
-  if (to === undefined && cluster.kind !== "known") {
-    const why = cluster.kind === "none" ? "this cluster has no ClusterVersion" : cluster.reason;
-    throw new Error(
-      `cannot determine the version of the cluster: ${why}; set --cluster-version, or set the version to upgrade to with --to`,
-    );
-  }
-  try {
-    return parseUpgradeTarget(to, cluster);
-  } catch (err) {
-    throw new Error(`--to: ${getErrorMessage(err)}`, { cause: err });
-  }
-}
-
-function isRefusal(err: unknown): boolean {
-  for (let cause = err; cause instanceof Error; cause = cause.cause) if (isForbidden(cause)) return true;
-  return false;
 }

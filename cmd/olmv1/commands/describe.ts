@@ -1,35 +1,33 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
-import {
-  ANNOTATION_ROLLBACK_TO,
-  API_VERSION,
-  CLUSTER_CATALOG,
-  ConditionType,
-  LABEL_CREATED_FOR,
-  Reason,
-} from "../../../pkg/api/constants.ts";
-import type { Condition } from "../../../pkg/api/k8s.ts";
 import type { ProblemData } from "../../../pkg/api/problemSchema.ts";
-import { findProblem } from "../../../pkg/api/problems.ts";
-import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { formatAge } from "../../../pkg/golang/time.ts";
-import type { Client } from "../../../pkg/kube/client.ts";
-import { selectClusterCatalogs } from "../../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
-import { getAccountName } from "../../../pkg/permissions/grantObjects.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
-import { describeCatalogState, findCatalogFailure, isServed } from "../../../pkg/rollout/catalogState.ts";
-import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
+import { describeCatalogState, findCatalogFailure } from "../../../pkg/rollout/catalogState.ts";
+import { type ConditionView, listConditionViews, PROBLEM_MOODS } from "../../../pkg/rollout/conditionView.ts";
+import { type ExtensionDescription, readExtensionDescription } from "../../../pkg/rollout/extensionDescription.ts";
+import type { EventRecord } from "../../../pkg/rollout/extensionEvents.ts";
+import { describeExtensionState } from "../../../pkg/rollout/extensionState.ts";
 import {
-  describeCatalogs,
-  describeExtensionState,
-  formatRangeCommands,
-  GENERAL_REASONS,
-  getConditionMood,
-} from "../../../pkg/rollout/extensionState.ts";
-import { listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
-import { type InventoryObjectHealth, readInventoryHealth } from "../../../pkg/rollout/inventory.ts";
-import { countPlanProgress, formatMemberState, formatPlanFailure, listPlanProgress } from "../../../pkg/rollout/planProgress.ts";
+  describeAvailableUpdates,
+  describeBlockedUpdate,
+  describeDrift,
+  describeInstalledBundle,
+  describeInstaller,
+  describePin,
+  describeSource,
+  findDeprecation,
+} from "../../../pkg/rollout/extensionSummary.ts";
+import { readExtension } from "../../../pkg/rollout/extensions.ts";
+import type { InventoryObjectHealth } from "../../../pkg/rollout/inventory.ts";
+import {
+  countPlanProgress,
+  findPlanRoots,
+  formatPlanFailure,
+  formatPlanMember,
+  listPlanProgress,
+} from "../../../pkg/rollout/planProgress.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
 import { withCluster } from "../cli/cluster.ts";
@@ -37,24 +35,9 @@ import { wrapText } from "../cli/columns.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
 import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { type EventRecord, formatEvents, readEvents } from "./events.ts";
+import { formatEvents } from "./events.ts";
 import { formatGrants } from "./grantedPermissions.ts";
-import { formatReleases, type ReleaseRow, readReleaseRows } from "./history.ts";
-
-/** The state of an extension. If a part cannot be read, its value is the error text. */
-export interface ExtensionDescription {
-  readonly extension: ClusterExtension;
-  /** Whether the ServiceAccount exists, and whether `olmv1 install` created it. */
-  readonly account: "missing" | "there" | "made" | { readonly unknown: string };
-  readonly objects: readonly InventoryObjectHealth[];
-  readonly releases: readonly ReleaseRow[] | string;
-  /** Oldest first. */
-  readonly events: readonly EventRecord[] | string;
-  /** All extensions of the cluster. */
-  readonly others: readonly ClusterExtension[] | string;
-  /** The selected catalogs that are not served as specified. */
-  readonly catalogs: readonly ClusterCatalog[] | string;
-}
+import { formatReleases } from "./history.ts";
 
 type Screen = Pick<Terminal, "width" | "colour">;
 
@@ -63,14 +46,6 @@ const EVENTS_SHOWN = 8;
 /** Maximum number of lines of a message. */
 const MESSAGE_LINES = 30;
 const LABEL_WIDTH = 13;
-/** Conditions that the summary contains. */
-const SUMMED_UP: ReadonlySet<string> = new Set([
-  ConditionType.Deprecated,
-  ConditionType.PackageDeprecated,
-  ConditionType.ChannelDeprecated,
-  ConditionType.BundleDeprecated,
-]);
-
 /** Formats the status of an extension with explanations. @param now milliseconds since the epoch. */
 export function describeText(screen: Screen, described: ExtensionDescription, now: number): string {
   const { extension, objects, others, releases, events, catalogs } = described;
@@ -95,32 +70,29 @@ export function describeText(screen: Screen, described: ExtensionDescription, no
 
 function summary(screen: Screen, described: ExtensionDescription, now: number): string[] {
   const { extension } = described;
-  const { metadata, spec, status } = extension;
-  const bundle = status?.install?.bundle;
-  const pinned = metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
+  const { metadata, spec } = extension;
   const rows: [string, string | undefined][] = [
     ["Name", metadata.name],
     ["Package", spec.source.catalog?.packageName],
     ["Status", formatStyled(screen, describeExtensionState(extension))],
-    [
-      "Installed",
-      bundle
-        ? `${bundle.name} (version ${bundle.version})${status?.install?.catalog === undefined ? "" : `, from catalog ${status.install.catalog}`}`
-        : "none",
-    ],
+    ["Installed", describeInstalledBundle(extension)],
     ["Namespace", getNamespace(extension)],
-    ["Installer", installerText(described)],
-    ["Source", sourceText(extension)],
-    ["Updates", updatesText(extension)],
-    ["Blocked", blockedText(extension)],
-    ["Deprecated", deprecationText(extension)],
+    ["Installer", describeInstaller(described)],
+    ["Source", describeSource(extension)],
+    ["Updates", joinLines(describeAvailableUpdates(extension))],
+    ["Blocked", joinLines(describeBlockedUpdate(extension))],
+    ["Deprecated", findDeprecation(extension)],
     ["Approval", spec.approval === "Manual" ? `Manual: approve a change with olmv1 approve ${metadata.name}` : undefined],
-    ["Pinned", pinned === undefined ? undefined : `to revision ${pinned}; remove the pin with olmv1 rollback ${metadata.name} --cancel`],
-    ["Drift", driftText(described, now)],
+    ["Pinned", describePin(extension)],
+    ["Drift", describeDrift(described, now)],
     ["Uninstall", `crdPolicy ${spec.uninstall?.crdPolicy ?? "DeleteIfUnused"}`],
     ["Age", formatAge(metadata.creationTimestamp, now)],
   ];
   return rows.flatMap(([label, text]) => (text === undefined ? [] : field(screen, label, text)));
+}
+
+function joinLines(lines: readonly string[]): string | undefined {
+  return lines.length === 0 ? undefined : lines.join("\n");
 }
 
 /** Formats a label and its text, with a hanging indent. */
@@ -134,81 +106,21 @@ function printableOrStyled(text: string): string {
   return text.startsWith("\u001B[") ? text : escapeControlCharacters(text);
 }
 
-function installerText({ extension, account }: ExtensionDescription): string {
-  const { spec, status } = extension;
-  const who = `ServiceAccount ${getNamespace(extension)}/${getAccountName(extension)}`;
-  if (account === "missing" && !spec.serviceAccount?.name) return `${who}, which permission-manager has not created yet`;
-  if (account === "missing") return `${who}, which does not exist`;
-  if (typeof account === "object") return `${who} (${account.unknown})`;
-  const creator = !spec.serviceAccount?.name ? ", created by permission-manager" : account === "made" ? ", created by olmv1 install" : "";
-  const progressing = status?.conditions?.find(({ type }) => type === ConditionType.Progressing);
-  if (!progressing) return `${who}${creator}; its permissions have not been checked yet`;
-  if (findProblem(status, "MissingPermissions")) return `${who}${creator}; it lacks permissions, see Problems`;
-  return `${who}${creator}; ${status?.install ? "it has the permissions that the installed bundle needs" : "no missing permissions are known"}`;
-}
-
-function sourceText(extension: ClusterExtension): string {
-  const { channels = [], version = "", upgradeConstraintPolicy } = extension.spec.source.catalog ?? {};
-  return [
-    `catalogs: ${describeCatalogs(extension)}`,
-    `channels: ${channels.length > 0 ? channels.join(", ") : "all"}`,
-    `version: ${version === "" ? "any" : version}`,
-    ...(upgradeConstraintPolicy === "SelfCertified" ? ["upgradeConstraintPolicy: SelfCertified"] : []),
-  ].join("; ");
-}
-
-function updatesText({ status }: ClusterExtension): string | undefined {
-  if (!status?.availableUpdates) return undefined;
-  if (status.availableUpdates.length === 0) return "none";
-  return status.availableUpdates
-    .map(({ version, catalog, edge, channel, deprecated }) => {
-      const by = edge === undefined ? "" : `, by ${edge}${channel === undefined ? "" : ` in channel ${channel}`}`;
-      return `${version} (catalog ${catalog}${by}${deprecated ? ", deprecated" : ""})`;
-    })
-    .join("\n");
-}
-
-function blockedText({ metadata, status }: ClusterExtension): string | undefined {
-  const { blockedUpdate } = status ?? {};
-  if (!blockedUpdate) return undefined;
-  return [`${blockedUpdate.version}: ${blockedUpdate.message}`, ...formatRangeCommands(metadata.name, blockedUpdate)].join("\n");
-}
-
-function deprecationText({ status }: ClusterExtension): string | undefined {
-  const found = status?.conditions?.find(({ type, status: is }) => type === ConditionType.Deprecated && is === "True");
-  return found?.message;
-}
-
-function driftText({ extension: { spec }, events }: ExtensionDescription, now: number): string {
-  const policy = `policy ${spec.drift?.policy ?? "Correct"}`;
-  const last =
-    typeof events === "string" ? undefined : events.findLast(({ reason }) => reason === "Drifted" || reason === "DriftCorrected");
-  if (!last) return `${policy}; no recent drift`;
-  return `${policy}; ${last.reason} ${formatAge(last.lastTimestamp, now)} ago: ${last.message ?? ""}`;
-}
-
 function conditionLines(screen: Screen, extension: ClusterExtension): string[] {
-  const { conditions = [] } = extension.status ?? {};
-  if (conditions.length === 0)
+  if ((extension.status?.conditions ?? []).length === 0)
     return ["  none yet: operator-controller has not reconciled the extension; run olmv1 doctor to check whether it runs"];
-  return conditions.filter(({ type }) => !SUMMED_UP.has(type)).flatMap((one) => conditionBlock(screen, extension, one));
+  return listConditionViews(extension).flatMap((one) => conditionBlock(screen, extension.metadata.name, one));
 }
 
-function conditionBlock(screen: Screen, extension: ClusterExtension, condition: Condition): string[] {
-  const { type, status, reason, message } = condition;
-  const mood = reason === Reason.Retrying ? "bad" : getConditionMood(type, status);
+function conditionBlock(screen: Screen, name: string, { condition, mood, details }: ConditionView): string[] {
+  const { type, status, reason } = condition;
   const head = `  ${formatStyled(screen, { text: `${type} is ${status}`, mood })}: ${escapeControlCharacters(reason)}`;
-  const cause = type === ConditionType.Ready && status !== "True" ? findSameReason(extension, condition) : undefined;
-  if (cause !== undefined) return [`${head}, see ${cause}`];
-  // The condition message lists permissions in the format of the Go implementation; the problem lists them grouped.
-  const isLacking = findProblem(extension.status, "MissingPermissions")?.severity === "Error" && GENERAL_REASONS.has(reason);
-  if (isLacking) return [`${head}, see Problems`];
-  const text = truncateLines(wrapText(escapeControlCharacters(message), screen.width, "      "), extension.metadata.name);
-  if (mood === "good") return [head, ...text];
-  const { means, next } = explainCondition(extension, condition);
+  if (details.kind === "condition") return [`${head}, see ${details.type}`];
+  if (details.kind === "problems") return [`${head}, see Problems`];
+  const { means, next } = details.advice ?? { means: "", next: [] };
   return [
     head,
-    ...text,
+    ...truncateLines(wrapText(escapeControlCharacters(details.message), screen.width, "      "), name),
     ...(means === "" ? [] : wrapText(means, screen.width - 2, "      ").map((line, i) => (i === 0 ? `    → ${line.trimStart()}` : line))),
     ...next.map((line) => `      ${line}`),
   ];
@@ -218,9 +130,8 @@ function conditionBlock(screen: Screen, extension: ClusterExtension, condition: 
 function problemLines(screen: Screen, { metadata: { name }, status }: ClusterExtension): string[] {
   const { problems = [], omittedProblems = 0 } = status ?? {};
   if (problems.length === 0) return [];
-  const moods = { Error: "bad", Warning: "warning", Info: "good" } as const;
   const formatBlock = ({ type, severity, message, next, details }: (typeof problems)[number]): string[] => [
-    `  ${formatStyled(screen, { text: severity, mood: moods[severity] })} ${escapeControlCharacters(type)}`,
+    `  ${formatStyled(screen, { text: severity, mood: PROBLEM_MOODS[severity] })} ${escapeControlCharacters(type)}`,
     ...truncateLines(wrapText(escapeControlCharacters(message), screen.width, "      "), name),
     ...(details?.permissions ? permissionLines(screen, details.permissions, next ?? "") : []),
     // Not wrapped, so that users can copy commands.
@@ -233,19 +144,13 @@ function problemLines(screen: Screen, { metadata: { name }, status }: ClusterExt
 function planLines(screen: Screen, extension: ClusterExtension, others: ExtensionDescription["others"]): string[] {
   const { name } = extension.metadata;
   const known = typeof others === "string" ? [] : others;
-  const roots = known.filter(({ status }) => status?.dependencyPlan?.members.some((member) => member.extension === name));
-  const partOf = roots.map(({ metadata }) => `Dependency plan: part of that of ClusterExtension ${metadata.name}`);
+  const partOf = findPlanRoots(name, known).map((root) => `Dependency plan: part of that of ClusterExtension ${root}`);
   const count = countPlanProgress(extension, known);
   if (!count) return partOf.map(escapeControlCharacters);
   const head = "Dependency plan:";
   if (typeof others === "string") return [head, `  ${escapeControlCharacters(others)}`];
   const failure = formatPlanFailure(extension);
-  const lines = [
-    ...(failure === undefined ? [] : [failure]),
-    ...listPlanProgress(extension, known).map(
-      (member) => `wave ${member.wave}: ${member.bundle.name} (ClusterExtension ${member.extension}): ${formatMemberState(member)}`,
-    ),
-  ];
+  const lines = [...(failure === undefined ? [] : [failure]), ...listPlanProgress(extension, known).map(formatPlanMember)];
   return [
     `${head} ${count.installed} of ${formatCount(count.all, "bundle")} installed`,
     ...lines.flatMap((line) => indentLines(screen, line)),
@@ -264,11 +169,6 @@ function permissionLines(screen: Screen, permissions: NonNullable<ProblemData["p
     .trimEnd()
     .split("\n")
     .map((line) => indent + line);
-}
-
-/** Returns the type of another condition with the same reason: Ready repeats the reason of the unmet condition. */
-function findSameReason({ status }: ClusterExtension, { type, reason }: Condition): string | undefined {
-  return status?.conditions?.find((other) => other.type !== type && other.reason === reason)?.type;
 }
 
 function truncateLines(lines: readonly string[], name: string): readonly string[] {
@@ -329,49 +229,10 @@ function selectRecent(events: readonly EventRecord[] | string): readonly EventRe
 }
 
 /** Runs `olmv1 describe`. */
-export async function describeExtension(terminal: Terminal, name: string, options: ReleaseOptions): Promise<void> {
+export async function describeExtension(terminal: Terminal, name: string, { systemNamespace, ...options }: ReleaseOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
     const now = Date.now();
-    const [account, objects, releases, events, catalogs, others] = await Promise.all([
-      readAccountState(client, extension),
-      readInventoryHealth(client, extension, now),
-      orError(readReleaseRows(client, extension, options.systemNamespace)),
-      orError(readEvents(client, extension.metadata).then((found) => found.events)),
-      orError(failingCatalogs(client, extension)),
-      orError(listClusterExtensions(client)),
-    ]);
-    terminal.out(describeText(terminal, { extension, account, objects, others, releases, events, catalogs }, now));
+    terminal.out(describeText(terminal, await readExtensionDescription(client, extension, { systemNamespace, now }), now));
   });
-}
-
-async function readAccountState(client: Pick<Client, "get">, extension: ClusterExtension): Promise<ExtensionDescription["account"]> {
-  const { metadata } = extension;
-  const account = { apiVersion: "v1", kind: "ServiceAccount", namespace: getNamespace(extension), name: getAccountName(extension) };
-  try {
-    const found = await client.get(account, { metadataOnly: true });
-    if (!found) return "missing";
-    return found.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name ? "made" : "there";
-  } catch (err) {
-    return { unknown: getErrorMessage(err) };
-  }
-}
-
-/** Returns the selected catalogs that are not served as specified, by name. */
-async function failingCatalogs(client: Pick<Client, "list">, { spec }: ClusterExtension): Promise<ClusterCatalog[]> {
-  const source = spec.source.catalog;
-  if (!source) return [];
-  const { items } = await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG });
-  const selection = selectClusterCatalogs({ list: () => items }, source);
-  const selected = selection.kind === "catalogs" ? selection.catalogs : [];
-  return selected.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable" && !isServed(catalog));
-}
-
-/** Returns the result, or the error as text, so that a missing permission hides only one part. */
-async function orError<T>(found: Promise<T>): Promise<T | string> {
-  try {
-    return await found;
-  } catch (err) {
-    return getErrorMessage(err);
-  }
 }

@@ -17,9 +17,10 @@ import {
   type ProgramName,
   type ProgramSnapshot,
 } from "../../../pkg/doctor/clusterSnapshot.ts";
+import { collectFindings } from "../../../pkg/doctor/findings.ts";
 import { issueCertificate } from "../../../pkg/serving/issueWorker.ts";
 import { EXIT } from "../cli/errors.ts";
-import { collectFindings, computeExitCode, formatDoctorReport } from "./doctor.ts";
+import { computeExitCode, formatDoctorReport } from "./doctor.ts";
 
 const NOW = Date.UTC(2026, 0, 10);
 const DAY = 24 * 3_600_000;

@@ -1,9 +1,5 @@
-import { buildCrd, KINDS } from "../../../pkg/api/customResourceDefinitions.ts";
-import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { type ClusterSnapshot, type DoctorFinding, type FindingStatus, readSnapshot } from "../../../pkg/doctor/clusterSnapshot.ts";
-import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPolicies } from "../../../pkg/doctor/installation.ts";
-import { checkPermissions } from "../../../pkg/doctor/permissions.ts";
-import { checkCertificates, checkDeployments, checkLeases } from "../../../pkg/doctor/programs.ts";
+import { type DoctorFinding, type FindingStatus, readSnapshot } from "../../../pkg/doctor/clusterSnapshot.ts";
+import { collectFindings } from "../../../pkg/doctor/findings.ts";
 import type { Mood } from "../../../pkg/rollout/mood.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
@@ -47,22 +43,6 @@ function summary(findings: readonly DoctorFinding[]): string {
 export interface DoctorOptions extends ClusterOptions {
   systemNamespace: string;
   output: Output;
-}
-
-/** Returns the findings of all checks; each check comes after the checks that it depends on. @param version of this olmv1. */
-export function collectFindings(facts: ClusterSnapshot, version: string): DoctorFinding[] {
-  const desired = new Map(KINDS.map(buildCrd).map((crd): [string, KubeObject] => [crd.metadata.name, crd]));
-  return [
-    ...checkApiServer(facts),
-    ...checkDefinitions(facts, desired),
-    ...checkDeployments(facts, version),
-    ...checkLeases(facts),
-    ...checkCertificates(facts),
-    ...checkCatalogs(facts),
-    ...checkPolicies(facts),
-    ...checkPermissions(facts),
-    ...checkMetrics(facts),
-  ];
 }
 
 /** Returns the exit code: a problem takes precedence over a check that could not run, and both take precedence over success. */

@@ -5,9 +5,12 @@ import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { isServed } from "../../../pkg/rollout/catalogState.ts";
-import { describeText, type ExtensionDescription } from "./describe.ts";
-import { type EventRecord, formatEvents } from "./events.ts";
-import { formatReleases, type ReleaseRow } from "./history.ts";
+import type { ExtensionDescription } from "../../../pkg/rollout/extensionDescription.ts";
+import type { EventRecord } from "../../../pkg/rollout/extensionEvents.ts";
+import type { ReleaseRow } from "../../../pkg/rollout/releaseHistory.ts";
+import { describeText } from "./describe.ts";
+import { formatEvents } from "./events.ts";
+import { formatReleases } from "./history.ts";
 import { formatApis, listText } from "./list.ts";
 import { formatPlanSummary } from "./rollout.ts";
 

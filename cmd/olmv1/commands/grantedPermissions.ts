@@ -1,22 +1,16 @@
-import { type ClusterExtension, type ClusterExtensionSpec, getNamespace } from "../../../pkg/api/clusterExtension.ts";
-import { LABEL_BUNDLE_REFERENCE, LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
-import { getErrorMessage } from "../../../pkg/errors/errors.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { computeBundlePermissions } from "../../../pkg/installer/bundlePermissions.ts";
 import {
-  type BundlePermissions,
-  computeBundlePermissions,
-  diffPermissions,
-  mergeRules,
-  type PermissionsDiff,
-} from "../../../pkg/installer/bundlePermissions.ts";
+  type AccountPermissions,
+  computeNewPermissions,
+  type NewPermissions,
+  type PermissionsReader,
+} from "../../../pkg/installer/installerPermissions.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { formatRbacCommand, type MissingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
-import { ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
-import type { RoleStrategy } from "../../../pkg/rbac/escalation.ts";
 import type { Installer } from "../../../pkg/rbac/installerManifests.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
 import { isEmptyRules } from "../../../pkg/rbac/ruleSets.ts";
-import { findLastDeployed } from "../../../pkg/release/record.ts";
 import { type ReaderOptions, withReader } from "../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatList } from "../../../pkg/text/lists.ts";
@@ -92,105 +86,28 @@ function formatTarget({ apiGroups = [], resources = [], resourceNames = [], nonR
   return `${what}: ${names === "" ? EVERY_NAME : names}`;
 }
 
-/** The fields of an extension that determine the permissions for its bundles. The default namespace is the suggestion of the first bundle. */
-export interface InstallerPermissionsRequest extends Pick<ClusterExtensionSpec, "config" | "install" | "uninstall"> {
-  readonly namespace: string | undefined;
-  readonly serviceAccount: string;
-  /** How the ServiceAccount may write roles. Default: escalate. */
-  readonly strategy?: RoleStrategy;
+/** Returns a reader that pulls bundle images with the options of the command, and prints its progress. */
+export function createPermissionsReader(terminal: Terminal, options: ReaderOptions): PermissionsReader {
+  return (images, bundleOptions) =>
+    withProgress(terminal, `pulling ${images.join(", ")}`, () =>
+      withReader(options, (reader) => computeBundlePermissions(terminal, images, bundleOptions, reader)),
+    );
 }
 
-/** Pulls bundle images and returns their permissions, in order. @throws Error that names the image. */
-export async function computeInstallerPermissions(
-  terminal: Terminal,
-  images: readonly string[],
-  { namespace, serviceAccount, config, install, uninstall, strategy = "escalate" }: InstallerPermissionsRequest,
-  options: ReaderOptions,
-): Promise<BundlePermissions[]> {
-  const bundleOptions = {
-    ...(namespace === undefined ? {} : { namespace }),
-    serviceAccount,
-    config: config?.inline,
-    strategy,
-    crdPolicy: uninstall?.crdPolicy ?? "DeleteIfUnused",
-    webhookCertProvider: "auto" as const,
-    aggregateUserRoles: install?.userRoles === "Aggregate",
-    valuesFrom: config?.valuesFrom ?? [],
-  };
-  return withProgress(terminal, `pulling ${images.join(", ")}`, () =>
-    withReader(options, (reader) => computeBundlePermissions(terminal, images, bundleOptions, reader)),
-  );
-}
-
-/** The permissions that an upgrade needs. */
-export interface NewPermissions {
-  readonly installer: Installer;
-  /** Whether `olmv1 install` created the ServiceAccount, so the command may grant it permissions. */
-  readonly isOurs: boolean;
-  /** The permissions that both bundles and the upgrade between them need. */
-  readonly rules: RequiredRules;
-  readonly diff: PermissionsDiff;
-  /** The command that prints all permissions. */
-  readonly command: string;
-}
-
-/** The missing permissions of the ServiceAccount according to the API server, or why they are unknown. */
-export type AccountPermissions = { readonly lacking: MissingPermissions | undefined } | { readonly unknown: string };
-
-/**
- * Returns the permissions for the installed bundle and the next one; undefined without a ServiceAccount. If the image of the installed bundle cannot
- * be pulled, prints a warning and treats all permissions as new.
- */
-export async function computeNewPermissions(
+/** Returns the permissions that an upgrade to the bundle needs. If the installed bundle cannot be read, prints a warning. */
+export async function readNewPermissions(
   terminal: Terminal,
   client: Client,
   extension: ClusterExtension,
   image: string,
   options: RegistryOptions & { systemNamespace: string },
 ): Promise<NewPermissions | undefined> {
-  const { metadata, spec } = extension;
-  const name = spec.serviceAccount?.name;
-  if (name === undefined) return undefined;
-  const history = await new ReleaseStore(client, options.systemNamespace).history({ name: metadata.name, uid: metadata.uid ?? "" });
-  requireReadable(history, "cannot upgrade: ");
-  const installed = findLastDeployed(history.current)?.labels[LABEL_BUNDLE_REFERENCE];
-  const namespace = getNamespace(extension);
-  const request = { ...spec, namespace, serviceAccount: name };
-  const to = await computeInstallerPermissions(terminal, [image], request, options);
-  const from =
-    installed === undefined ? [] : await orNone(terminal, () => computeInstallerPermissions(terminal, [installed], request, options));
-  return {
-    installer: { namespace, name },
-    isOurs: await isInstallerOurs(client, extension),
-    rules: mergeRules([...from, ...to]),
-    diff: diffPermissions(from, to),
-    command: formatRbacCommand(extension, [...(installed === undefined ? [] : [installed]), image]),
-  };
-}
-
-/** Whether `olmv1 install` created the ServiceAccount for this extension. */
-export async function isInstallerOurs(client: Client, extension: ClusterExtension): Promise<boolean> {
-  const name = extension.spec.serviceAccount?.name;
-  if (name === undefined) return false;
-  const live = await client.get(
-    { apiVersion: "v1", kind: "ServiceAccount", namespace: getNamespace(extension), name },
-    { metadataOnly: true },
-  );
-  return live?.metadata.labels?.[LABEL_CREATED_FOR] === extension.metadata.name;
-}
-
-async function orNone(terminal: Terminal, read: () => Promise<BundlePermissions[]>): Promise<BundlePermissions[]> {
-  try {
-    return await read();
-  } catch (err) {
-    terminal.err(`olmv1: cannot read the installed bundle, so all permissions are listed as new: ${getErrorMessage(err)}\n`);
-    return [];
-  }
-}
-
-/** Whether the upgrade needs new permissions. */
-export function addsPermissions({ diff }: NewPermissions): boolean {
-  return !isEmptyRules(diff.installer.added) || !isEmptyRules(diff.operator.added);
+  const { systemNamespace } = options;
+  const read = createPermissionsReader(terminal, options);
+  const permissions = await computeNewPermissions(client, extension, { image, systemNamespace, read });
+  if (permissions?.unread !== undefined)
+    terminal.err(`olmv1: cannot read the installed bundle, so all permissions are listed as new: ${permissions.unread}\n`);
+  return permissions;
 }
 
 /** Formats the permissions that an upgrade needs, for the user who must agree to them. */

@@ -1,9 +1,8 @@
-import { findBundleByText, findFirst, formatMissingChannel, type PackageInCatalog } from "../../../pkg/browse/packageView.ts";
-import { toBundleVersion } from "../../../pkg/fbc/bundleOrder.ts";
+import { groupByInstalledBundle, readGraphSource } from "../../../pkg/browse/packageGraph.ts";
+import { findBundleByText, findFirst } from "../../../pkg/browse/packageView.ts";
 import { renderDot } from "../../../pkg/fbc/graph/dot.ts";
 import { buildGraphTree, type TreeLine } from "../../../pkg/fbc/graph/graphTree.ts";
 import { renderMermaid } from "../../../pkg/fbc/graph/mermaid.ts";
-import { selectReachable } from "../../../pkg/fbc/graph/subgraph.ts";
 import { renderSvg } from "../../../pkg/fbc/graph/svg.ts";
 import { buildUpdateGraph, type GraphSource, GraphTooLargeError } from "../../../pkg/fbc/graph/updateGraph.ts";
 import { writeExactJson } from "../../../pkg/golang/json.ts";
@@ -32,10 +31,13 @@ export async function runGraph(terminal: Terminal, name: string, options: GraphO
     const meant = options.from ?? options.installed;
     const { found } = findFirst(all, (one) => (meant === undefined ? undefined : findBundleByText(one, meant)));
     const others = all.filter((one) => one !== found);
-    const installed = await installedNames(found, options, listInstalledExtensions(client, signal));
-    const source = readSource(found, options, installed);
+    const installed =
+      options.installed === undefined
+        ? groupByInstalledBundle(found.name, await listInstalledExtensions(client, signal))
+        : new Map([[findBundleByText(found, options.installed).name, []]]);
+    const source = readGraphSource(found, { channel: options.channel, from: options.from, installed });
     try {
-      terminal.out(formatGraph(terminal, options.from === undefined ? source : from(source, found, options.from), options.output));
+      terminal.out(formatGraph(terminal, source, options.output));
     } catch (err) {
       if (err instanceof GraphTooLargeError && options.channel.length === 0)
         throw new Error(`${err.message}; select one channel with --channel`, { cause: err });
@@ -46,54 +48,6 @@ export async function runGraph(terminal: Terminal, name: string, options: GraphO
         `olmv1: package from catalog ${found.catalog}; also in ${others.map(({ catalog }) => catalog).join(", ")}: select one with --catalog\n`,
       );
   });
-}
-
-/** Returns extensions by the name of their installed bundle; empty with --installed. */
-async function installedNames(
-  found: PackageInCatalog,
-  { installed }: GraphOptions,
-  reading: ReturnType<typeof listInstalledExtensions>,
-): Promise<Map<string, string[]>> {
-  if (installed !== undefined) return new Map([[findBundleByText(found, installed).name, []]]);
-  const names = new Map<string, string[]>();
-  for (const one of (await reading) ?? []) {
-    if (one.package === found.name) names.set(one.bundle, [...(names.get(one.bundle) ?? []), one.extension]);
-  }
-  return names;
-}
-
-function readSource(
-  { name, content, facts }: PackageInCatalog,
-  { channel }: GraphOptions,
-  installed: ReadonlyMap<string, readonly string[]>,
-): GraphSource {
-  const unknown = channel.find((one) => !content.channels.some((own) => own.name === one));
-  if (unknown !== undefined)
-    throw new Error(
-      formatMissingChannel(
-        name,
-        unknown,
-        content.channels.map((one) => one.name),
-      ),
-    );
-  const versions = facts.bundles.flatMap(({ name: bundle, version, release }) =>
-    version === undefined ? [] : [[bundle, toBundleVersion(version, release)] as const],
-  );
-  return {
-    package: name,
-    defaultChannel: content.package?.defaultChannel,
-    channels: channel.length === 0 ? content.channels : content.channels.filter((own) => channel.includes(own.name)),
-    versions: new Map(versions),
-    deprecations: content.deprecations,
-    installed,
-  };
-}
-
-function from(source: GraphSource, found: PackageInCatalog, version: string): GraphSource {
-  const { name } = findBundleByText(found, version);
-  const reachable = selectReachable(source, name);
-  if (reachable.channels.length === 0) throw new Error(`no selected channel contains ${name}`);
-  return reachable;
 }
 
 function formatGraph(terminal: Terminal, source: GraphSource, form: GraphForm): string {

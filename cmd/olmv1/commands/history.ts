@@ -1,105 +1,11 @@
-import { isDeepStrictEqual } from "node:util";
-import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../../pkg/api/constants.ts";
-import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import { formatAge } from "../../../pkg/golang/time.ts";
-import type { Client } from "../../../pkg/kube/client.ts";
-import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { findLastDeployed, type ReleaseRecord, sortNewestFirst } from "../../../pkg/release/record.ts";
-import { formatUnreadable } from "../../../pkg/release/storage/decode.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
+import { type ReleaseRow, readReleaseRows } from "../../../pkg/rollout/releaseHistory.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
 import { type Cell, formatTable } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-
-/** A release of an extension, as printed. */
-export interface ReleaseRow {
-  /** 0 if the Secret does not contain a number. */
-  readonly revision: number;
-  /** Helm's status, or "unreadable"; in this case, `description` contains the Secret and the reason. */
-  readonly status: string;
-  readonly bundle: string;
-  readonly version: string;
-  /** RFC 3339; empty if unknown. */
-  readonly deployed: string;
-  readonly description: string;
-  /** Whether the extension is pinned to this revision. */
-  readonly pinned: boolean;
-  /** Whether this is the last deployed revision. */
-  readonly current: boolean;
-  /** Who or what caused the revision; empty if unknown. */
-  readonly cause: string;
-}
-
-/** Concurrent reads. */
-const PARALLEL = 4;
-
-/** Returns the releases of an extension, unreadable ones first, then newest first. @throws KubeError if the Secrets of the system namespace cannot be read. */
-export async function readReleaseRows(client: Client, { metadata }: ClusterExtension, systemNamespace: string): Promise<ReleaseRow[]> {
-  const { name, uid = "", annotations = {} } = metadata;
-  const store = new ReleaseStore(client, systemNamespace);
-  const { current, older, unreadable } = await store.history({ name, uid });
-  const before = await mapInParallel(older, PARALLEL, ({ version }) => store.read(name, version));
-  const records = [...current, ...before.flatMap((release) => (release?.kind === "readable" ? [release.record] : []))];
-  const damaged = [...unreadable, ...before.filter((release) => release?.kind === "unreadable")];
-  const texts = [...new Set(damaged.map(formatUnreadable))];
-  const sorted = sortNewestFirst(records);
-  const state = { current: findLastDeployed(records)?.version, pinned: annotations[ANNOTATION_ROLLBACK_TO] };
-  return [...texts.map(unreadableRow), ...sorted.map((record, i) => toRow(record, sorted[i + 1], state))];
-}
-
-function unreadableRow(description: string): ReleaseRow {
-  return {
-    revision: 0,
-    status: "unreadable",
-    bundle: "",
-    version: "",
-    deployed: "",
-    description,
-    pinned: false,
-    current: false,
-    cause: "",
-  };
-}
-
-function toRow(
-  record: ReleaseRecord,
-  before: ReleaseRecord | undefined,
-  { current, pinned }: { current: number | undefined; pinned: string | undefined },
-): ReleaseRow {
-  const { version, status, labels, lastDeployed: deployed, description } = record;
-  return {
-    revision: version,
-    status,
-    bundle: labels[LABEL_BUNDLE_NAME] ?? "",
-    version: labels[LABEL_BUNDLE_VERSION] ?? "",
-    deployed,
-    description,
-    pinned: pinned === String(version),
-    current: current === version,
-    cause: findCause(record, before),
-  };
-}
-
-/**
- * Returns who or what caused a release: a rollback, a spec change, or a new bundle in the catalog. Pure.
- * @param before the previous release, if it is still stored
- */
-export function findCause(record: ReleaseRecord, before: ReleaseRecord | undefined): string {
-  const { version, rolledBack, pinnedTo, takenOver, generation, changedBy, labels, proxy } = record;
-  const by = changedBy === undefined ? "" : ` by ${changedBy}`;
-  if (rolledBack) return `automatic rollback of revision ${rolledBack.release}`;
-  if (pinnedTo !== undefined) return `rollback to revision ${pinnedTo}${by}`;
-  if (takenOver) return "takeover from another operator-controller";
-  if (version === 1) return `install${by}`;
-  if (generation === undefined || before?.generation === undefined) return "";
-  if (before.pinnedTo !== undefined && generation === before.generation) return "removed pin";
-  if (generation !== before.generation) return `spec change${by}`;
-  if (labels[LABEL_BUNDLE_NAME] !== before.labels[LABEL_BUNDLE_NAME]) return "new bundle in the catalog";
-  return isDeepStrictEqual(proxy, before.proxy) ? "values or controller change" : "cluster proxy change";
-}
 
 function getMood(status: string): { mood?: "good" | "bad" } {
   if (status === "deployed") return { mood: "good" };

@@ -100,31 +100,3 @@ export function withTitle(title: string, lines: readonly string[]): string[] {
 export function toLines(text: string): string[] {
   return text.replace(/\n$/, "").split("\n");
 }
-
-/** A decided rule in JSON. */
-export function toJudgedData({ namespace, rule, outcome, field, risk }: JudgedRule): object {
-  return {
-    ...(namespace === "" ? {} : { namespace }),
-    ...rule,
-    outcome,
-    field,
-    ...(risk ? { risk: risk.name, level: risk.level } : {}),
-  };
-}
-
-/** Returns a preview as JSON. */
-export function toPreviewData({ policy, account, state, problem, added, removed, pending, pendingDigest }: PermissionPreview): object {
-  return {
-    policy: policy.name,
-    serviceAccount: account,
-    state,
-    ...(problem === undefined ? {} : { problem }),
-    added: added.map(toJudgedData),
-    removed: [
-      ...removed.clusterRules,
-      ...[...removed.namespaceRules].flatMap(([namespace, rules]) => rules.map((rule) => ({ namespace, ...rule }))),
-    ],
-    pending: pending.map(toJudgedData),
-    ...(pendingDigest === undefined ? {} : { pendingDigest }),
-  };
-}

@@ -1,17 +1,10 @@
-import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
 import type { WebhookCertProvider } from "../../../pkg/api/flagValues.ts";
-import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
-import { getErrorMessage, wrapError } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/golang/quote.ts";
+import { wrapError } from "../../../pkg/errors/errors.ts";
 import { buildUpgradedExtension, type UpgradeChange } from "../../../pkg/installer/extensionSpec.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { KindNotServed } from "../../../pkg/kube/errors.ts";
-import { ServiceAccountTokens } from "../../../pkg/kube/tokens.ts";
-import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
-import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
-import { createPlan } from "../../../pkg/operatorcontroller/plan/createPlan.ts";
 import type {
   InstallPlan,
   InstallPlanDependencies,
@@ -19,17 +12,14 @@ import type {
   InstallPlanObject,
   PlanFinding,
 } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
-import { previewExtension } from "../../../pkg/operatorcontroller/plan/previewExtension.ts";
-import { getAccountName } from "../../../pkg/permissions/grantObjects.ts";
-import { type PermissionPreview, type PreviewRequest, previewPermissions } from "../../../pkg/preview/permissionPreview.ts";
-import { createPlanDependencies } from "../../../pkg/preview/planDependencies.ts";
+import { createInstallerClient, isPlanAccepted, type PlanView, readExtensionPlan, toPlanData } from "../../../pkg/preview/extensionPlan.ts";
+import { isMinorField } from "../../../pkg/preview/minorFields.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import type { Mood, Styled } from "../../../pkg/rollout/mood.ts";
 import { type BundleReader, withReader } from "../../../pkg/sources/bundleReader.ts";
-import { createCatalogReader, createClusterCatalogs, listClusterCatalogs } from "../../../pkg/sources/clusterCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters, escapeLines } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
@@ -43,7 +33,7 @@ import { parseProxySettings } from "../cli/proxySettings.ts";
 import { formatStyled } from "../cli/table.ts";
 import { type ColorMode, hasColourIn, type Terminal } from "../cli/terminal.ts";
 import { formatGrants } from "./grantedPermissions.ts";
-import { formatPreview, toPreviewData } from "./permissionsText.ts";
+import { formatPreview } from "./permissionsText.ts";
 
 const MARKS: Readonly<Record<PlannedAction, { mark: string; mood?: Mood }>> = {
   Create: { mark: "+", mood: "good" },
@@ -53,31 +43,10 @@ const MARKS: Readonly<Record<PlannedAction, { mark: string; mood?: Mood }>> = {
 };
 const NOTHING = "(none)";
 
-/**
- * Labels and annotations that do not affect the operator: those that the controller sets, checksums, and annotations of the ClusterServiceVersion,
- * which registry+v1 copies to Pod templates.
- */
-const MINOR_KEY =
-  /^(olm\.|olm\.operatorframework\.io\/|operators?\.operatorframework\.io\/|operators\.openshift\.io\/|features\.operators\.openshift\.io\/|console\.openshift\.io\/)|checksum|hash|^(alm-examples|capabilities|categories|certified|containerImage|createdAt|description|repository|support)$/;
-const METADATA_FIELD = /^(?:spec\.template\.)?metadata\.(?:annotations|labels)(?:\.([\w$-]+)|\["(.*)"\])$/;
-
-/** Reports whether a changed field does not affect the operator. A plan shows such fields only with `--all`. */
-export function isMinorField(path: string): boolean {
-  const [, plain, quoted] = METADATA_FIELD.exec(path) ?? [];
-  const key = plain ?? quoted;
-  return key !== undefined && MINOR_KEY.test(key);
-}
-
 /** Options for printing a plan. */
 export interface PlanScreen extends Pick<Terminal, "width" | "colour"> {
   /** Also prints changed labels and annotations that do not affect the operator. */
   readonly all?: boolean;
-}
-
-/** A plan, and what permission-manager would decide about its bundle. */
-export interface PlanView extends InstallPlan {
-  /** Absent if the extension uses a ServiceAccount of its own; why they are unknown if they cannot be previewed. */
-  readonly permissions?: PermissionPreview | { readonly unknown: string };
 }
 
 /**
@@ -278,59 +247,25 @@ export async function showPlan(terminal: Terminal, name: string | undefined, opt
 }
 
 async function run(terminal: Terminal, given: ClusterExtension, options: PlanOptions, client: Client, reader: BundleReader): Promise<void> {
-  const { catalog: sources, systemNamespace, asServiceAccount: isServiceAccount = false } = options;
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const proxySettings = parseProxySettings(options);
-  const desired = await previewExtension(client, given);
-  const { extension } = desired;
-  if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // it selects ClusterCatalogs, which the sources in --catalog replace
-  const catalogs = sources ? createClusterCatalogs(sources) : await listClusterCatalogs(client, signal);
-  const scoped = isServiceAccount ? await asServiceAccount(extension, client) : client;
-  const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
-  const providers = new CertificateProviders(client, options.webhookCertProvider);
-  const clusterProxy = await readClusterProxy(client, proxySettings);
-  let bundle: RegistryV1Bundle | undefined;
-  const requested = {
-    desired,
-    catalogs,
+  const { catalog: sources, systemNamespace, webhookCertProvider } = options;
+  const plan = await readExtensionPlan({
     client,
-    scoped,
-    isServiceAccount,
-    reader: { bundle: async (source: string) => (bundle = await reader.bundle(source)) },
-    contents: createCatalogReader(reader),
-    dependencies: createPlanDependencies({ client, catalogs, usesClusterCatalogs: sources === undefined, reader }),
+    given,
+    reader,
+    sources,
     systemNamespace,
-    log,
-    signal,
-  };
-  const plan = await createPlan({ ...requested, providers, clusterProxy });
-  const catalog = sources ? undefined : catalogs.find(({ metadata }) => metadata.name === plan.bundle.catalog);
-  const permissions = bundle && (await previewPlan({ client, extension, bundle, catalog, providers, systemNamespace }));
-  printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
-  const view: PlanView = { ...plan, ...(permissions ? { permissions } : {}) };
-  await print(terminal, options.output, {
-    data: { ...plan, ...(permissions ? { permissions: "unknown" in permissions ? permissions : toPreviewData(permissions) } : {}) },
-    text: () => formatPlan(view, { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false }),
+    webhookCertProvider,
+    proxySettings: parseProxySettings(options),
+    asServiceAccount: options.asServiceAccount ? (extension) => asServiceAccount(extension, client) : undefined,
+    log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  if (plan.findings.length > 0 || isPlanDenied(view)) terminal.exit(EXIT.no);
-}
-
-/**
- * Previews the permissions of a planned bundle. Undefined if the extension uses a ServiceAccount of its own, or the cluster has no
- * ExtensionPermissions.
- */
-export async function previewPlan(request: PreviewRequest): Promise<PlanView["permissions"]> {
-  try {
-    return await previewPermissions(request);
-  } catch (err) {
-    if (err instanceof KindNotServed) return undefined;
-    return { unknown: getErrorMessage(err) };
-  }
-}
-
-/** Reports whether the policy denies the permissions of a plan. */
-export function isPlanDenied({ permissions }: PlanView): boolean {
-  return permissions !== undefined && "state" in permissions && permissions.state === "Denied";
+  printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
+  await print(terminal, options.output, {
+    data: toPlanData(plan),
+    text: () => formatPlan(plan, { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false }),
+  });
+  if (!isPlanAccepted(plan)) terminal.exit(EXIT.no);
 }
 
 async function asServiceAccount(extension: ClusterExtension, client: Client): Promise<Client> {
@@ -339,16 +274,4 @@ async function asServiceAccount(extension: ClusterExtension, client: Client): Pr
   } catch (err) {
     throw wrapError("--as-service-account: ", err);
   }
-}
-
-/** Returns a client with a token for the extension's ServiceAccount. @throws Error with the ServiceAccount if no token can be created. */
-export async function createInstallerClient(extension: ClusterExtension, client: Client): Promise<Client> {
-  const [namespace, name] = [getNamespace(extension), getAccountName(extension)];
-  const source = new ServiceAccountTokens(client).tokenFor(namespace, name);
-  try {
-    await source();
-  } catch (err) {
-    throw wrapError(`create a token for ServiceAccount ${goQuote(`${namespace}/${name}`)}: `, err);
-  }
-  return client.withToken(source);
 }

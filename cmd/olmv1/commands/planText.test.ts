@@ -7,8 +7,9 @@ import type {
   InstallPlanObject,
 } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
 import type { JudgedRule } from "../../../pkg/permissions/judgePermissions.ts";
+import type { PlanView } from "../../../pkg/preview/extensionPlan.ts";
 import type { PermissionPreview } from "../../../pkg/preview/permissionPreview.ts";
-import { formatPlan, isMinorField, type PlanView } from "./plan.ts";
+import { formatPlan } from "./plan.ts";
 
 const object = (
   action: InstallPlanObject["action"],
@@ -289,19 +290,6 @@ digest: sha256:1
   ],
 ])("formatPlan prints %s", ([, parts, text]) => {
   expect(formatPlan({ ...PLAN, ...parts })).toBe(text);
-});
-
-test.for([
-  ['metadata.labels["olm.operatorframework.io/bundle-version"]', true],
-  ["metadata.annotations.checksum", true],
-  ["spec.template.metadata.annotations.alm-examples", true],
-  ['spec.template.metadata.annotations["olm.properties"]', true],
-  ['spec.template.metadata.annotations["prometheus.io/scrape"]', false],
-  ["metadata.labels.app", false],
-  ["spec.template.spec.containers[name=manager].image", false],
-  ["data.description", false],
-] as const)("isMinorField: %s is %s", ([path, minor]) => {
-  expect(isMinorField(path)).toBe(minor);
 });
 
 test("formatPlan prints only the number of minor label and annotation changes, and lists the changes when all is set", () => {

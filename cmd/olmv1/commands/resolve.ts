@@ -1,4 +1,5 @@
-import { recordChecked, resolveWithDependencies, suggestPackages } from "../../../pkg/preview/resolveWithDependencies.ts";
+import { answerResolution, type ResolutionAnswer } from "../../../pkg/preview/resolutionAnswers.ts";
+import type { Named } from "../../../pkg/preview/resolutionSubject.ts";
 import type {
   CatalogRecord,
   FilterRecord,
@@ -13,7 +14,7 @@ import { EXIT } from "../cli/errors.ts";
 import { type Output, print } from "../cli/output.ts";
 import { formatTableLines } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { type Named, withResolutionSubject } from "./resolutionSubject.ts";
+import { withResolutionSubject } from "./resolutionSubject.ts";
 
 /** The result of a command as data and as text, and whether it is a success. */
 export interface CommandResult {
@@ -33,7 +34,7 @@ export async function printCommandResult(terminal: Terminal, find: () => Promise
  * Formats a resolution: the selected bundle, or why no bundle is selected. With `explain`, also the candidates that each filter kept and removed in
  * each catalog.
  */
-export function formatResolution(record: ResolutionRecord, subject: string, explain: boolean, width: number): string {
+function formatResolution(record: ResolutionRecord, subject: string, explain: boolean, width: number): string {
   const { asked: requested, catalogs, moreCatalogs, outcome, unjudged = [] } = record;
   const funnel = explain
     ? [formatRequestLines(subject, requested), funnelLines(catalogs, moreCatalogs, width), removedLines(catalogs)]
@@ -41,6 +42,17 @@ export function formatResolution(record: ResolutionRecord, subject: string, expl
   const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => toOneLine(`not checked: ${text}`))];
   const parts = [...funnel, last].filter((lines) => lines.length > 0);
   return `${parts.map((lines) => lines.map(escapeControlCharacters).join("\n")).join("\n\n")}\n`;
+}
+
+/** Formats a resolution like `formatResolution`, followed by similar names if no catalog contains the package. */
+export function formatResolutionAnswer(
+  { record, similarPackages }: ResolutionAnswer,
+  subject: string,
+  explain: boolean,
+  width: number,
+): string {
+  const suggestion = similarPackages.length === 0 ? "" : `did you mean ${similarPackages.join(" or ")}?\n`;
+  return formatResolution(record, subject, explain, width) + suggestion;
 }
 
 /** Formats a bundle, such as `p.v1.2.0 (version 1.2.0) of catalog c`. */
@@ -134,12 +146,9 @@ export async function showResolution(terminal: Terminal, name: string | undefine
     terminal,
     () =>
       withResolutionSubject(terminal, namedBy(name, options), options, async (question) => {
-        const { request, subject } = question;
-        const checked = await resolveWithDependencies({ ...question, explainsAll: options.all ?? false });
-        const record = recordChecked(request.source.packageName, checked);
-        const text =
-          formatResolution(record, subject, options.explain ?? false, terminal.width) + (await suggestPackages(question, record));
-        return { data: record, text, isYes: checked.resolution.kind === "resolved" };
+        const answer = await answerResolution({ ...question, explainsAll: options.all ?? false });
+        const text = formatResolutionAnswer(answer, question.subject, options.explain ?? false, terminal.width);
+        return { data: answer.record, text, isYes: answer.resolution.kind === "resolved" };
       }),
     options.output,
   );

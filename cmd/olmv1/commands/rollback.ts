@@ -10,6 +10,7 @@ import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { type AppliedObject, applyObjects, formatApplied } from "../../../pkg/installer/applyObjects.ts";
 import { buildInstallerObjects } from "../../../pkg/installer/installerObjects.ts";
+import { isInstallerOurs, type NewPermissions } from "../../../pkg/installer/installerPermissions.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { getRecord, ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { findPreviousRevision, parseRevision, requireRevision } from "../../../pkg/release/record.ts";
@@ -19,7 +20,7 @@ import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { computeNewPermissions, formatNewPermissions, isInstallerOurs, type NewPermissions } from "./grantedPermissions.ts";
+import { formatNewPermissions, readNewPermissions } from "./grantedPermissions.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /**
@@ -37,7 +38,7 @@ async function grantBack(
 ): Promise<void> {
   if (!(await isInstallerOurs(client, extension))) return;
   try {
-    const permissions = await computeNewPermissions(terminal, client, extension, image, options);
+    const permissions = await readNewPermissions(terminal, client, extension, image, options);
     if (permissions) await grant(terminal, client, extension, permissions, options.systemNamespace);
   } catch (err) {
     terminal.signal.throwIfAborted();

@@ -1,7 +1,7 @@
-import { type PackageMatch, type RankedResult, rankResults, searchCatalog } from "../../../pkg/browse/searchResults.ts";
+import { searchPackages } from "../../../pkg/browse/packageSearch.ts";
+import type { PackageMatch } from "../../../pkg/browse/searchResults.ts";
 import { parseApiPattern, parseSearchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
-import type { Client } from "../../../pkg/kube/client.ts";
-import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
+import type { InstalledExtension } from "../../../pkg/rollout/extensions.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { EXIT } from "../cli/errors.ts";
@@ -44,15 +44,12 @@ export async function search(terminal: Terminal, text: readonly string[], option
   await withCatalogs(terminal, options, async ({ catalogs, leftOut, client, signal }) => {
     if (options.installable && !client)
       throw new Error("--installable requires a cluster: use it without --catalog-dir and --catalog-image");
-    const looked = catalogs.map((catalog) => ({ catalog, packages: catalog.book.packages() }));
-    const all = looked.flatMap(({ catalog, packages }) => searchCatalog(catalog, packages, { words, query }));
-    const isJudged = client !== undefined && (options.installable === true || options.output !== "text");
-    const judged = isJudged ? await judgedHere(all, client, signal) : all;
-    const desired = rankResults(options.installable ? judged.filter(({ found }) => found.installable) : judged).map(({ found }) => found);
-    const installed = await listInstalledExtensions(client, signal);
-    const items = desired.slice(0, options.limit);
-    const answer: SearchOutput = { items, total: desired.length, leftOut };
-    const count = looked.reduce((sum, { packages }) => sum + packages.length, 0);
+    const { installable = false } = options;
+    const addsObstacles = options.output !== "text";
+    const found = await searchPackages({ catalogs, client, signal }, { words, query, installableOnly: installable, addsObstacles });
+    const { matches, installed } = found;
+    const items = matches.slice(0, options.limit);
+    const answer: SearchOutput = { items, total: matches.length, leftOut };
     const isWide = catalogs.length > 1;
     await print(terminal, options.output, {
       data: answer,
@@ -60,20 +57,14 @@ export async function search(terminal: Terminal, text: readonly string[], option
       wide: () => wideTable(terminal, items, installed),
       names: () => [...new Set(items.map((one) => one.package))],
     });
-    if (items.length < desired.length && (options.output === "text" || options.output === "wide"))
-      terminal.err(`olmv1: ${items.length} of ${desired.length} packages; --limit 0 shows all\n`);
-    if (desired.length > 0) return;
+    if (items.length < matches.length && (options.output === "text" || options.output === "wide"))
+      terminal.err(`olmv1: ${items.length} of ${matches.length} packages; --limit 0 shows all\n`);
+    if (matches.length > 0) return;
     terminal.err(
-      `olmv1: no match among ${formatCount(count, "package")} in ${formatCount(catalogs.length, "catalog")}${hint(words, options, all.length)}\n`,
+      `olmv1: no match among ${formatCount(found.packages, "package")} in ${formatCount(catalogs.length, "catalog")}${hint(words, options, found.matching)}\n`,
     );
     terminal.exit(EXIT.no);
   });
-}
-
-/** Adds the reasons why each package cannot be installed on the cluster. */
-async function judgedHere(all: readonly RankedResult[], client: Client, signal: AbortSignal): Promise<readonly RankedResult[]> {
-  const { readClusterCapabilities, addHindrances } = await import("../../../pkg/browse/clusterCapabilities.ts");
-  return addHindrances(all, await readClusterCapabilities(client, signal));
 }
 
 function queryFrom({ kind, keyword, capability, arch, os, feature, channel }: SearchOptions): ReturnType<typeof parseSearchQuery> {

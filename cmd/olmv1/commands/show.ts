@@ -1,11 +1,5 @@
-import {
-  buildPackageView,
-  findFirst,
-  findRequestedBundle,
-  type PackageInCatalog,
-  type PackageView,
-} from "../../../pkg/browse/packageView.ts";
-import { readBundleDetails, readExampleKind } from "../../../pkg/fbc/summary/bundleDetails.ts";
+import { findExamples } from "../../../pkg/browse/bundleExamples.ts";
+import { buildPackageView, findFirst, findRequestedBundle, type PackageView } from "../../../pkg/browse/packageView.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { compareText } from "../../../pkg/text/compare.ts";
@@ -209,20 +203,4 @@ function packageAndVersion(text: string): { name: string; version?: string } {
   const [name, version] = at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
   if (name === "" || version === "") throw new Error(`${JSON.stringify(text)} must be in the form PACKAGE or PACKAGE@VERSION`);
   return version === undefined ? { name } : { name, version };
-}
-
-/** @throws Error if there is no example to print. */
-function findExamples({ metas, name, catalog }: PackageInCatalog, bundle: string, kind: string | undefined): readonly object[] {
-  const meta = metas.find((one) => one.schema === "olm.bundle" && one.name === bundle);
-  const examples = meta && readBundleDetails(meta, { examples: true }).examples;
-  if (examples === undefined)
-    throw new Error(`catalog ${catalog} has no examples of ${bundle}; its image may contain them: olmv1 show ${name} prints the image`);
-  const desired = kind === undefined ? examples : examples.filter((one) => readExampleKind(one).toLowerCase() === kind.toLowerCase());
-  if (desired.length > 0) return desired;
-  const kinds = [...new Set(examples.map(readExampleKind))].join(", ");
-  throw new Error(
-    kind === undefined || kinds === ""
-      ? `${bundle} has no examples`
-      : `${bundle} has no example of kind ${JSON.stringify(kind)}; kinds with examples: ${kinds}`,
-  );
 }

@@ -1,9 +1,51 @@
-import { readExtensionTree, type TreeNode } from "../../../pkg/rollout/inventory.ts";
+import { describeObject } from "../../../pkg/release/identity.ts";
+import {
+  type ExtensionSubject,
+  type NodeSubject,
+  type ObjectNode,
+  type ObjectSubject,
+  readExtensionTree,
+} from "../../../pkg/rollout/objectTree.ts";
+import { formatPlanMember } from "../../../pkg/rollout/planProgress.ts";
 import { toOneLine } from "../../../pkg/text/escape.ts";
+import { formatCount } from "../../../pkg/text/lists.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
+
+/** One line of a tree, with its children. */
+export interface TreeNode {
+  readonly label: string;
+  readonly children: readonly TreeNode[];
+}
+
+/** Returns a tree with the label of each node. */
+export function labelTree({ subject, children }: ObjectNode, parent?: NodeSubject): TreeNode {
+  return { label: formatLabel(subject, parent), children: children.map((child) => labelTree(child, subject)) };
+}
+
+function formatLabel(subject: NodeSubject, parent: NodeSubject | undefined): string {
+  if (subject.kind === "extension") return formatExtension(subject);
+  if (subject.kind === "object") return formatObject(subject, parent?.kind === "object");
+  if (subject.kind === "plan") return `dependency plan: ${subject.installed} of ${formatCount(subject.all, "bundle")} installed`;
+  if (subject.kind === "planMember") return formatPlanMember(subject.member);
+  if (subject.kind === "uninstallableBundle") return `bundle ${subject.bundle} cannot be installed`;
+  return subject.kind === "omitted" ? `and ${subject.count} more objects` : subject.text;
+}
+
+function formatExtension({ name, bundle, state, reason, message }: ExtensionSubject): string {
+  const states = { ready: "ready", notReady: `not ready: ${reason}: ${message}`, notReconciled: "not reconciled yet" };
+  return `ClusterExtension ${name}: ${bundle ? `${bundle.name} (version ${bundle.version})` : "nothing installed"}, ${states[state]}`;
+}
+
+/** @param isChild whether the parent is an object, which has the same namespace */
+function formatObject({ ref, state, message }: ObjectSubject, isChild: boolean): string {
+  const label = describeObject(isChild ? { ...ref, namespace: undefined } : ref);
+  if (state === "present") return label;
+  if (state === "unreadable") return `${label}: ${message}`;
+  return message === "" ? `${label}: ${state}` : `${label}: ${state}: ${message}`;
+}
 
 /** Minimum width of a line, at any depth. */
 const LEAST = 20;
@@ -32,5 +74,6 @@ function lines(text: string, width: number, below: string): string[] {
 
 /** Runs `olmv1 tree`. */
 export async function showTree(terminal: Terminal, name: string, options: ClusterOptions): Promise<void> {
-  terminal.out(formatTree(await withCluster(options, (client) => readExtensionTree(client, name, Date.now())), terminal.width));
+  const tree = await withCluster(options, (client) => readExtensionTree(client, name, Date.now()));
+  terminal.out(formatTree(labelTree(tree), terminal.width));
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { formatTree } from "./tree.ts";
+import type { NodeSubject, ObjectNode } from "../../../pkg/rollout/objectTree.ts";
+import { formatTree, labelTree } from "./tree.ts";
 
 test("formatTree prints one line per node, with connecting lines", () => {
   const leaf = (label: string) => ({ label, children: [] });
@@ -35,4 +36,44 @@ test.for([40, 80, 200])("formatTree wraps labels in %i columns", async (width) =
 
 test("formatTree escapes control characters and line breaks", () => {
   expect(formatTree({ label: "a\u001b[2J\nb", children: [] })).toBe("a\\u{1b}[2J b\n");
+});
+
+test("labelTree formats each kind of node, and omits the namespace of an object below an object", () => {
+  const leaf = (subject: NodeSubject): ObjectNode => ({ subject, children: [] });
+  const ref = (kind: string) => ({ apiVersion: "v1", kind, namespace: "n", name: "x" });
+  const pod = leaf({ kind: "object", ref: ref("Pod"), state: "failed", message: "evicted" });
+  const bundle = { name: "a.v1.0.0", version: "1.0.0" };
+  const member = { wave: 1, extension: "b", bundle, catalog: "c", state: "notCreated", why: "" } as const;
+  const children: ObjectNode[] = [
+    leaf({ kind: "note", text: "a note" }),
+    leaf({ kind: "uninstallableBundle", bundle: "a.v2.0.0" }),
+    { subject: { kind: "plan", installed: 0, all: 2 }, children: [leaf({ kind: "planMember", member })] },
+    leaf({ kind: "extension", name: "b", bundle, state: "ready", reason: "", message: "" }),
+    leaf({ kind: "extension", name: "c", bundle: undefined, state: "notReconciled", reason: "", message: "" }),
+    { subject: { kind: "object", ref: ref("Deployment"), state: "healthy", message: "" }, children: [pod] },
+    leaf({ kind: "object", ref: ref("ConfigMap"), state: "present", message: "" }),
+    leaf({ kind: "object", ref: ref("Service"), state: "missing", message: "" }),
+    leaf({ kind: "object", ref: ref("Secret"), state: "unreadable", message: "cannot read it: forbidden" }),
+    leaf({ kind: "omitted", count: 3 }),
+  ];
+  const root = { kind: "extension", name: "a", bundle, state: "notReady", reason: "Failed", message: "m" } as const;
+  expect(
+    formatTree(labelTree({ subject: root, children }))
+      .trimEnd()
+      .split("\n"),
+  ).toEqual([
+    "ClusterExtension a: a.v1.0.0 (version 1.0.0), not ready: Failed: m",
+    "├─ a note",
+    "├─ bundle a.v2.0.0 cannot be installed",
+    "├─ dependency plan: 0 of 2 bundles installed",
+    "│  └─ wave 1: a.v1.0.0 (ClusterExtension b): not created yet",
+    "├─ ClusterExtension b: a.v1.0.0 (version 1.0.0), ready",
+    "├─ ClusterExtension c: nothing installed, not reconciled yet",
+    "├─ Deployment n/x: healthy",
+    "│  └─ Pod x: failed: evicted",
+    "├─ ConfigMap n/x",
+    "├─ Service n/x: missing",
+    "├─ Secret n/x: cannot read it: forbidden",
+    "└─ and 3 more objects",
+  ]);
 });

@@ -5,18 +5,18 @@ import { type Condition, type KubeObject, toObjectRef } from "../../../pkg/api/k
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { applyObjects } from "../../../pkg/installer/applyObjects.ts";
 import { listInstallObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
+import { buildDeletionPermissions, type CustomResources } from "../../../pkg/installer/removal.ts";
 import {
-  buildDeletionPermissions,
-  type CustomResources,
-  countCustomResources,
-  findBlockingDefinitions,
-  getDefinitionOutcome,
-} from "../../../pkg/installer/removal.ts";
+  divideDefinitions,
+  previewUninstall,
+  type UninstallPreview,
+  type UninstallScope,
+} from "../../../pkg/installer/uninstallPreview.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
-import { type CrdPolicy, getCrdPolicy } from "../../../pkg/release/plan.ts";
+import type { CrdPolicy } from "../../../pkg/release/plan.ts";
 import { explainCondition, findMostRelevantCondition, listNextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
-import { buildExtensionRef, listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { buildExtensionRef } from "../../../pkg/rollout/extensions.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount, formatList } from "../../../pkg/text/lists.ts";
 import { CAUSE_LENGTH, truncate } from "../../../pkg/text/truncate.ts";
@@ -28,34 +28,18 @@ import { withProgress } from "../cli/progress.ts";
 import { confirm, suggestNext, type Terminal } from "../cli/terminal.ts";
 import { readPatiently } from "./rollout.ts";
 
-/** The effects of an uninstall. */
-export interface UninstallSummary {
-  /** Undefined if only objects that `olmv1 install` created are left. */
-  readonly extension: ClusterExtension | undefined;
-  readonly crdPolicy: CrdPolicy;
-  readonly customResources: readonly CustomResources[];
-  /** One sentence for each CustomResourceDefinition that will block the uninstall in operator-controller. */
-  readonly blocked: readonly string[];
-  /** Objects to delete after the extension. */
-  readonly created: readonly KubeObject[];
-  /** Sentences about the objects that are kept, with reasons. */
-  readonly staying: readonly string[];
-}
-
 const NAMES_SHOWN = 5;
 
 /** Formats the effects of an uninstall, lost data first, for the user who must confirm it. */
-export function formatUninstall(screen: Pick<Terminal, "width">, summary: UninstallSummary): string {
-  const { extension, customResources, crdPolicy, blocked, created: made, staying } = summary;
-  const lost = customResources.filter((one) => getDefinitionOutcome(one, crdPolicy) === "deleted");
-  const kept = customResources.filter((one) => getDefinitionOutcome(one, crdPolicy) === "kept");
-  const data = lost.filter(({ names, unknown }) => names.length > 0 || unknown !== undefined);
+export function formatUninstall(screen: Pick<Terminal, "width">, preview: UninstallPreview): string {
+  const { extension, crdPolicy, blocked, created: made, staying } = preview;
+  const { lost, unused, kept } = divideDefinitions(preview);
   const bundle = extension?.status?.install?.bundle;
   const lines = [
-    ...(data.length > 0
+    ...(lost.length > 0
       ? [
           "These custom resources will be DELETED, with everything that their operator created for them:",
-          ...data.flatMap((one) => usedLines(screen, one)),
+          ...lost.flatMap((one) => usedLines(screen, one)),
           "",
         ]
       : []),
@@ -64,7 +48,7 @@ export function formatUninstall(screen: Pick<Terminal, "width">, summary: Uninst
           `ClusterExtension ${extension.metadata.name} will be deleted${bundle ? `, with ${bundle.name} and its ${formatCount(extension.status?.inventory?.count ?? 0, "object")}` : "; no bundle is installed"}`,
         ]
       : []),
-    ...lost.filter((one) => !data.includes(one)).map(({ crd }) => `  including ${describeObject(crd)} (no custom resources)`),
+    ...unused.map(({ crd }) => `  including ${describeObject(crd)} (no custom resources)`),
     ...(kept.length > 0
       ? [
           `These CustomResourceDefinitions are kept, with their custom resources (spec.uninstall.crdPolicy ${crdPolicy}):`,
@@ -102,10 +86,7 @@ function usedLines(screen: Pick<Terminal, "width">, { crd, names, isMore, unknow
 }
 
 /** Options of `olmv1 uninstall`. */
-export interface UninstallOptions extends ClusterOptions, WaitOptions {
-  crdPolicy?: CrdPolicy;
-  deleteNamespace?: boolean;
-  keepServiceAccount?: boolean;
+export interface UninstallOptions extends ClusterOptions, WaitOptions, UninstallScope {
   yes?: boolean;
 }
 
@@ -114,14 +95,9 @@ const POLL_MS = 500;
 /** Runs `olmv1 uninstall`. */
 export async function uninstall(terminal: Terminal, name: string, options: UninstallOptions): Promise<void> {
   await withCluster(options, async (client) => {
-    const made = await listInstallObjects(client, name);
-    const extension = made.length > 0 ? await client.get<ClusterExtension>(buildExtensionRef(name)) : await readExtension(client, name);
-    const crdPolicy = options.crdPolicy ?? (extension ? getCrdPolicy(extension.spec) : "DeleteIfUnused");
-    const customResources = extension ? await countCustomResources(client, extension) : [];
-    const crds = customResources.map(({ crd }) => crd);
-    const blocked = extension ? await findBlockingDefinitions(client, extension, crdPolicy, crds, terminal.signal) : [];
-    const { going, staying } = await divideObjects(client, name, made, options);
-    terminal.err(formatUninstall(terminal, { extension, crdPolicy, customResources, blocked, created: going, staying }));
+    const preview = await previewUninstall(client, name, options, terminal.signal);
+    const { extension, customResources, created } = preview;
+    terminal.err(formatUninstall(terminal, preview));
     if (!(await confirm(terminal, `Uninstall ${name}?`, options.yes))) {
       terminal.err("no changes were made\n");
       return terminal.exit(EXIT.no);
@@ -130,33 +106,11 @@ export async function uninstall(terminal: Terminal, name: string, options: Unins
       const isGone = await remove(terminal, client, extension, customResources, options);
       if (!isGone) return undefined;
     }
-    await removeCreated(terminal, client, await findRemaining(client, name, going), options);
+    await removeCreated(terminal, client, await findRemaining(client, name, created), options);
     await printKept(terminal, client, customResources);
     suggestNext(terminal, "olmv1 list shows the remaining extensions");
     return undefined;
   });
-}
-
-/** Divides the objects that olmv1 install created into those to delete and those to keep, with the reasons. */
-async function divideObjects(
-  client: Client,
-  name: string,
-  created: readonly KubeObject[],
-  { deleteNamespace = false, keepServiceAccount = false }: UninstallOptions,
-): Promise<{ going: KubeObject[]; staying: string[] }> {
-  const namespaces = created.filter(({ kind }) => kind === "Namespace");
-  const others = deleteNamespace ? (await listClusterExtensions(client)).filter(({ metadata }) => metadata.name !== name) : [];
-  const staying =
-    keepServiceAccount && created.length > namespaces.length ? ["The ServiceAccount and its roles are kept (--keep-service-account)."] : [];
-  const going = keepServiceAccount ? [] : created.filter(({ kind }) => kind !== "Namespace");
-  for (const namespace of namespaces) {
-    const user = others.find((other) => getNamespace(other) === namespace.metadata.name);
-    if (!deleteNamespace) staying.push(`Namespace ${namespace.metadata.name} is kept; --delete-namespace deletes it with its content.`);
-    else if (user) staying.push(`Namespace ${namespace.metadata.name} is kept, because ClusterExtension ${user.metadata.name} uses it.`);
-    else going.push(namespace);
-  }
-  if (deleteNamespace && namespaces.length === 0) staying.push("The namespace is kept, because it was not created for this extension.");
-  return { going, staying };
 }
 
 /**

@@ -1,26 +1,21 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE, CLI_MANAGER } from "../../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
-import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
 import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { ApplyFailed, applyObjects, formatApplied, formatUnfinished } from "../../../pkg/installer/applyObjects.ts";
 import { buildUpgradedExtension, type UpgradeChange } from "../../../pkg/installer/extensionSpec.ts";
 import { buildInstallerObjects, listInstallObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
+import { type AccountPermissions, addsPermissions, type NewPermissions } from "../../../pkg/installer/installerPermissions.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
-import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import type { MissingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
-import { createPlan } from "../../../pkg/operatorcontroller/plan/createPlan.ts";
 import type { InstallPlan } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
-import { previewExtension } from "../../../pkg/operatorcontroller/plan/previewExtension.ts";
 import { UnresolvedError } from "../../../pkg/operatorcontroller/reconcile/resolve.ts";
-import { createPlanDependencies } from "../../../pkg/preview/planDependencies.ts";
+import { createInstallerClient, isPlanAccepted, type PlanView, readExtensionPlan } from "../../../pkg/preview/extensionPlan.ts";
 import { getObjectKey } from "../../../pkg/release/identity.ts";
 import type { UnresolvedReason } from "../../../pkg/resolve/resolution.ts";
 import { formatRangeCommands } from "../../../pkg/rollout/extensionState.ts";
 import { buildExtensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withReader } from "../../../pkg/sources/bundleReader.ts";
-import { createCatalogReader, listClusterCatalogs } from "../../../pkg/sources/clusterCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
@@ -30,14 +25,8 @@ import { printLeftOutCatalogs } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { parseProxySettings } from "../cli/proxySettings.ts";
 import { type ColorMode, confirm, hasColourIn, suggestNext, type Terminal } from "../cli/terminal.ts";
-import {
-  type AccountPermissions,
-  addsPermissions,
-  computeNewPermissions,
-  formatNewPermissions,
-  type NewPermissions,
-} from "./grantedPermissions.ts";
-import { createInstallerClient, formatPlan, isPlanDenied, type PlanView, previewPlan } from "./plan.ts";
+import { formatNewPermissions, readNewPermissions } from "./grantedPermissions.ts";
+import { formatPlan } from "./plan.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /** Options of `olmv1 upgrade`. */
@@ -67,11 +56,11 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
     if (isSame && !isLacking && isUnchanged(extension, desired)) return terminal.out(formatUpToDate(extension));
     const screen = { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false };
     terminal.err(`${formatPlan(plan, screen)}\n`);
-    if (plan.findings.length > 0 || isPlanDenied(plan)) {
+    if (!isPlanAccepted(plan)) {
       terminal.err("no changes were made: the controller would reject this plan\n");
       return terminal.exit(EXIT.no);
     }
-    const permissions = await computeNewPermissions(terminal, client, extension, plan.bundle.image, options);
+    const permissions = await readNewPermissions(terminal, client, extension, plan.bundle.image, options);
     if (permissions) terminal.err(formatNewPermissions(terminal, permissions, account));
     if (options.dryRun) return terminal.err("no changes were made: --dry-run\n");
     if (!(await confirm(terminal, formatQuestion(plan, permissions), options.yes))) {
@@ -162,33 +151,19 @@ async function planUpgrade(
   const report = (lacking: MissingPermissions | undefined): void => void (account = { lacking });
   try {
     const plan = await withProgress(terminal, `planning the upgrade of ClusterExtension ${desired.metadata.name}`, () =>
-      withReader(options, async (reader) => {
-        const preview = await previewExtension(client, desired);
-        const catalogs = await listClusterCatalogs(client, signal);
-        const providers = new CertificateProviders(client, "auto");
-        const { systemNamespace } = options;
-        let bundle: RegistryV1Bundle | undefined;
-        const found = await createPlan({
-          desired: preview,
-          catalogs,
+      withReader(options, (reader) =>
+        readExtensionPlan({
           client,
-          scoped: client,
-          isServiceAccount: false,
+          given: desired,
+          reader,
+          systemNamespace: options.systemNamespace,
+          webhookCertProvider: "auto",
+          proxySettings: parseProxySettings({ operatorProxy: "auto" }),
           account: "unknown" in identity ? undefined : { client: identity, report },
-          reader: { bundle: async (source) => (bundle = await reader.bundle(source)) },
-          contents: createCatalogReader(reader),
-          dependencies: createPlanDependencies({ client, catalogs, usesClusterCatalogs: true, reader }),
-          providers,
-          clusterProxy: await readClusterProxy(client, parseProxySettings({ operatorProxy: "auto" })),
-          systemNamespace,
           log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
           signal,
-        });
-        const catalog = catalogs.find(({ metadata }) => metadata.name === found.bundle.catalog);
-        const permissions =
-          bundle && (await previewPlan({ client, extension: preview.extension, bundle, catalog, providers, systemNamespace }));
-        return { ...found, ...(permissions ? { permissions } : {}) };
-      }),
+        }),
+      ),
     );
     return { plan, account };
   } catch (err) {

@@ -1,12 +1,5 @@
-import {
-  findBundleByText,
-  findFirst,
-  formatMissingChannel,
-  type InstalledStart,
-  listVersionRows,
-  type PackageInCatalog,
-  type VersionRow,
-} from "../../../pkg/browse/packageView.ts";
+import { findStart, listInstalledStarts, requireChannels } from "../../../pkg/browse/installedStarts.ts";
+import { listVersionRows, type VersionRow } from "../../../pkg/browse/packageView.ts";
 import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
@@ -31,8 +24,9 @@ const WIDE = 200;
 export async function runVersions(terminal: Terminal, name: string, options: VersionsOptions): Promise<void> {
   const { channel, installed, output } = options;
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
-    checkChannels(name, all, channel);
-    const starts = installed === undefined ? await findStarts(name, listInstalledExtensions(client, signal)) : [startNamed(all, installed)];
+    requireChannels(name, all, channel);
+    const starts =
+      installed === undefined ? listInstalledStarts(name, await listInstalledExtensions(client, signal)) : [findStart(all, installed)];
     const rows = listVersionRows(all, channel, starts);
     const isCut = options.all !== true && rows.length > MAX_ROWS;
     const shown = isCut ? selectRows(rows) : rows;
@@ -50,26 +44,6 @@ export async function runVersions(terminal: Terminal, name: string, options: Ver
 /** Selects the newest versions, and installed ones. */
 function selectRows(rows: readonly VersionRow[]): VersionRow[] {
   return rows.filter(({ installedBy }, at) => at < MAX_ROWS || installedBy.length > 0);
-}
-
-function checkChannels(name: string, all: readonly PackageInCatalog[], requested: readonly string[]): void {
-  const names = [...new Set(all.flatMap(({ facts }) => facts.channels.map((one) => one.name)))];
-  const unknown = requested.find((one) => !names.includes(one));
-  if (unknown !== undefined) throw new Error(formatMissingChannel(name, unknown, names));
-}
-
-async function findStarts(name: string, reading: ReturnType<typeof listInstalledExtensions>): Promise<InstalledStart[]> {
-  return ((await reading) ?? [])
-    .filter((one) => one.package === name)
-    .map(({ extension, bundle, version, release }) => {
-      return { extension, bundle: { name: bundle, version, ...(release === undefined ? {} : { release }) } };
-    });
-}
-
-/** @throws Error if no catalog contains it. */
-function startNamed(all: readonly [PackageInCatalog, ...PackageInCatalog[]], text: string): InstalledStart {
-  const { name, version = "", release } = findFirst(all, (one) => findBundleByText(one, text)).requested;
-  return { bundle: { name, version, ...(release === undefined ? {} : { release }) } };
 }
 
 function versionTable(terminal: Terminal, rows: readonly VersionRow[], hasStart: boolean, isWide: boolean): string {

@@ -1,18 +1,18 @@
-import { resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
-import { type ExplainedBundle, explainWhyNot, parseRequestedVersion, type WhyNot } from "../../../pkg/resolve/whyNot.ts";
+import { answerWhyNot, type CheckedWhyNot } from "../../../pkg/preview/resolutionAnswers.ts";
+import type { Named } from "../../../pkg/preview/resolutionSubject.ts";
+import { type ExplainedBundle, parseRequestedVersion, type WhyNot } from "../../../pkg/resolve/whyNot.ts";
 import { toOneLine } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { type Named, withResolutionSubject } from "./resolutionSubject.ts";
+import { withResolutionSubject } from "./resolutionSubject.ts";
 import { formatBundle, printCommandResult } from "./resolve.ts";
 
 /**
  * Formats why a version is not selected: for each catalog, every rule that excludes the version, and how to allow it.
  * @param subject the extension or package, such as "ClusterExtension hello".
- * @param unchecked rules that the command could not check.
  */
-function formatWhyNot(answer: WhyNot, subject: string, unchecked: readonly string[] = []): string {
-  const { bundles, gets, because, without, silent } = answer;
+function formatWhyNot(answer: CheckedWhyNot, subject: string): string {
+  const { bundles, gets, because, without, silent, unjudged = [] } = answer;
   const lines = [
     headLine(answer, subject),
     ...bundles.flatMap(bundleLines),
@@ -21,7 +21,7 @@ function formatWhyNot(answer: WhyNot, subject: string, unchecked: readonly strin
     ...silent.map(({ catalog, because: why }) => `catalog ${catalog} is unavailable: ${why}`),
     ...(gets && answer.verdict !== "chosen" ? [`selected: ${formatBundle(gets)}`] : []),
     ...(because === undefined ? [] : [`no bundle is selected: ${because}`]),
-    ...unchecked.map((text) => `not checked: ${text}`),
+    ...unjudged.map((text) => `not checked: ${text}`),
   ];
   return `${lines.map(toOneLine).join("\n")}\n`;
 }
@@ -65,14 +65,8 @@ export async function showWhyNot(terminal: Terminal, words: readonly string[], o
   const find = async (): Promise<{ data: unknown; text: string; isYes: boolean }> => {
     const { version, ...named } = parseWords(words, options);
     return withResolutionSubject(terminal, named, options, async (question) => {
-      const subject = { ...question, explainsAll: options.all ?? false };
-      const { resolution, unjudged, refusals } = await resolveWithDependencies(subject, version);
-      const answer = explainWhyNot(question.request.source.packageName, version, resolution);
-      return {
-        data: { ...answer, ...(unjudged.length > 0 ? { unjudged } : {}), ...(refusals.length > 0 ? { refusals } : {}) },
-        text: formatWhyNot(answer, question.subject, unjudged),
-        isYes: answer.verdict === "chosen",
-      };
+      const answer = await answerWhyNot({ ...question, explainsAll: options.all ?? false }, version);
+      return { data: answer, text: formatWhyNot(answer, question.subject), isYes: answer.verdict === "chosen" };
     });
   };
   await printCommandResult(terminal, find, options.output);

@@ -13,6 +13,7 @@ import { countRules } from "../../../../pkg/permissions/grantPlan.ts";
 import type { PermissionOutcome } from "../../../../pkg/permissions/judgePermissions.ts";
 import { decidePermissions, type PermissionDecision } from "../../../../pkg/permissions/permissionDecision.ts";
 import { buildPolicyTarget, getLimits } from "../../../../pkg/permissions/policySelection.ts";
+import { toJudgedData } from "../../../../pkg/preview/permissionPreview.ts";
 import type { RequiredRules } from "../../../../pkg/rbac/requiredRules.ts";
 import { mergeRequiredRules } from "../../../../pkg/rbac/ruleSets.ts";
 import { type FoundPolicy, readPermissionPolicy } from "../../../../pkg/rollout/extensionPermissions.ts";
@@ -27,16 +28,7 @@ import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { formatPlacedRules } from "../grantedPermissions.ts";
-import {
-  formatRisks,
-  listPolicyNotes,
-  MANAGE_NOTE,
-  placeJudgedRules,
-  toJudgedData,
-  toLines,
-  withTitle,
-  wrapLine,
-} from "../permissionsText.ts";
+import { formatRisks, listPolicyNotes, MANAGE_NOTE, placeJudgedRules, toLines, withTitle, wrapLine } from "../permissionsText.ts";
 import { type SelectedBundle, type SelectionOptions, selectBundle } from "./selectBundle.ts";
 
 /** Options of `olmv1 permissions policy test`. */

@@ -1,11 +1,12 @@
 import type { ClusterCatalog } from "../../../../pkg/api/clusterCatalog.ts";
-import { recordChecked, resolveWithDependencies, suggestPackages } from "../../../../pkg/preview/resolveWithDependencies.ts";
+import { answerResolution } from "../../../../pkg/preview/resolutionAnswers.ts";
+import type { Named } from "../../../../pkg/preview/resolutionSubject.ts";
 import type { ResolutionOptions } from "../../cli/catalogOptions.ts";
 import type { ClusterOptions, RegistryOptions } from "../../cli/options.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { type Named, withResolutionSubject } from "../resolutionSubject.ts";
-import { formatResolution } from "../resolve.ts";
+import { withResolutionSubject } from "../resolutionSubject.ts";
+import { formatResolutionAnswer } from "../resolve.ts";
 
 /** Options that select a bundle of a package or an extension. */
 export interface SelectionOptions extends ClusterOptions, RegistryOptions {
@@ -41,16 +42,15 @@ export async function selectBundle(terminal: Terminal, named: Named, options: Se
   };
   return withProgress(terminal, `resolving ${named.package ?? named.extension ?? ""}`, () =>
     withResolutionSubject(terminal, named, request, async (question) => {
-      const checked = await resolveWithDependencies(question);
-      const { resolution } = checked;
+      const answer = await answerResolution(question);
+      const { resolution } = answer;
       if (resolution.kind === "resolved") {
         const { name, image } = resolution.bundle;
         const isOnCluster = catalogDir.length === 0;
         const catalog = isOnCluster ? question.catalogs.find(({ metadata }) => metadata.name === resolution.catalog) : undefined;
         return { name, image, catalog };
       }
-      const record = recordChecked(question.request.source.packageName, checked);
-      terminal.err(formatResolution(record, question.subject, false, terminal.width) + (await suggestPackages(question, record)));
+      terminal.err(formatResolutionAnswer(answer, question.subject, false, terminal.width));
       return undefined;
     }),
   );

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { LABEL_BUNDLE_NAME } from "../../../pkg/api/constants.ts";
-import type { ReleaseRecord } from "../../../pkg/release/record.ts";
-import { findCause } from "./history.ts";
+import { LABEL_BUNDLE_NAME } from "../api/constants.ts";
+import type { ReleaseRecord } from "../release/record.ts";
+import { findCause } from "./releaseHistory.ts";
 
 const release = (version: number, parts: Partial<ReleaseRecord> = {}): ReleaseRecord => ({
   name: "x",

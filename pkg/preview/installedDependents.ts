@@ -1,0 +1,54 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { mapInParallel } from "../async/concurrency.ts";
+import type { Client } from "../kube/client.ts";
+import { ServedResources } from "../kube/servedResources.ts";
+import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
+import { Dependents } from "../operatorcontroller/dependencies/installContext.ts";
+import type { InstalledProvider } from "../operatorcontroller/releases/installedReleases.ts";
+import { ReleaseStore, requireReadable } from "../operatorcontroller/releases/releaseStore.ts";
+import { readProvidedBundle } from "../release/providedBundle.ts";
+import { findLastDeployed } from "../release/record.ts";
+import type { Dependent } from "../resolve/dependencies/dependents.ts";
+
+/** Maximum number of extensions whose releases are read concurrently. */
+const PARALLEL = 8;
+
+/**
+ * Returns the extensions that depend on the installed bundle of an extension, with the function that delays its uninstall in operator-controller.
+ * Reads the releases of all extensions.
+ * @param extensions all extensions of the cluster
+ * @throws Error if the releases of an extension cannot be read; KubeError if a request fails or is denied
+ */
+export async function readDependents(
+  client: Client,
+  name: string,
+  extensions: readonly ClusterExtension[],
+  systemNamespace: string,
+  signal: AbortSignal,
+): Promise<readonly Dependent[]> {
+  const store = new ReleaseStore(client, systemNamespace);
+  const found = await mapInParallel(extensions, PARALLEL, (extension) => readInstalled(store, extension, signal));
+  const bundles = found.flatMap((bundle) => bundle ?? []);
+  const byName = new Map(extensions.map((extension) => [extension.metadata.name, extension]));
+  const served = new ServedResources(client);
+  const dependents = new Dependents({
+    extensions: { get: (other) => byName.get(other) },
+    installed: { list: () => bundles, unread: () => [] },
+    apis: { resources: () => served.read(signal) },
+    constraints: new ConstraintCache(loadCelRules),
+    memory: { isUninstalling: (other) => byName.get(other)?.metadata.deletionTimestamp !== undefined },
+  });
+  return (await dependents.of(name)) ?? [];
+}
+
+async function readInstalled(
+  store: ReleaseStore,
+  { metadata }: ClusterExtension,
+  signal: AbortSignal,
+): Promise<InstalledProvider | undefined> {
+  const { name, uid = "" } = metadata;
+  const history = await store.history({ name, uid }, { signal });
+  requireReadable(history);
+  const deployed = findLastDeployed(history.current);
+  return deployed && { ...readProvidedBundle(deployed), extension: name };
+}

@@ -1,0 +1,76 @@
+import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
+import { ANNOTATION_ROLLBACK_TO, ConditionType } from "../api/constants.ts";
+import { findProblem } from "../api/problems.ts";
+import { formatAge } from "../golang/time.ts";
+import { getAccountName } from "../permissions/grantObjects.ts";
+import type { ExtensionDescription } from "./extensionDescription.ts";
+import { findLastDrift } from "./extensionEvents.ts";
+import { describeCatalogs, formatRangeCommands } from "./extensionState.ts";
+
+/** Describes the installed bundle: name, version and catalog. */
+export function describeInstalledBundle({ status }: Pick<ClusterExtension, "status">): string {
+  const { bundle, catalog } = status?.install ?? {};
+  if (!bundle) return "none";
+  return `${bundle.name} (version ${bundle.version})${catalog === undefined ? "" : `, from catalog ${catalog}`}`;
+}
+
+/** Describes the ServiceAccount that installs the bundle: who created it, and whether it has the permissions. */
+export function describeInstaller({ extension, account }: Pick<ExtensionDescription, "extension" | "account">): string {
+  const { spec, status } = extension;
+  const who = `ServiceAccount ${getNamespace(extension)}/${getAccountName(extension)}`;
+  if (account === "missing" && !spec.serviceAccount?.name) return `${who}, which permission-manager has not created yet`;
+  if (account === "missing") return `${who}, which does not exist`;
+  if (typeof account === "object") return `${who} (${account.unknown})`;
+  const creator = !spec.serviceAccount?.name ? ", created by permission-manager" : account === "made" ? ", created by olmv1 install" : "";
+  const progressing = status?.conditions?.find(({ type }) => type === ConditionType.Progressing);
+  if (!progressing) return `${who}${creator}; its permissions have not been checked yet`;
+  if (findProblem(status, "MissingPermissions")) return `${who}${creator}; it lacks permissions, see Problems`;
+  return `${who}${creator}; ${status?.install ? "it has the permissions that the installed bundle needs" : "no missing permissions are known"}`;
+}
+
+/** Describes from where and in which versions the extension takes its bundle. */
+export function describeSource(extension: ClusterExtension): string {
+  const { channels = [], version = "", upgradeConstraintPolicy } = extension.spec.source.catalog ?? {};
+  return [
+    `catalogs: ${describeCatalogs(extension)}`,
+    `channels: ${channels.length > 0 ? channels.join(", ") : "all"}`,
+    `version: ${version === "" ? "any" : version}`,
+    ...(upgradeConstraintPolicy === "SelfCertified" ? ["upgradeConstraintPolicy: SelfCertified"] : []),
+  ].join("; ");
+}
+
+/** Describes each available update; `none` if there is none. Empty if the controller has not searched for updates. */
+export function describeAvailableUpdates({ status }: Pick<ClusterExtension, "status">): string[] {
+  if (!status?.availableUpdates) return [];
+  if (status.availableUpdates.length === 0) return ["none"];
+  return status.availableUpdates.map(({ version, catalog, edge, channel, deprecated }) => {
+    const by = edge === undefined ? "" : `, by ${edge}${channel === undefined ? "" : ` in channel ${channel}`}`;
+    return `${version} (catalog ${catalog}${by}${deprecated ? ", deprecated" : ""})`;
+  });
+}
+
+/** Describes the blocked update, and the commands that allow it; empty if no update is blocked. */
+export function describeBlockedUpdate({ metadata, status }: Pick<ClusterExtension, "metadata" | "status">): string[] {
+  const { blockedUpdate } = status ?? {};
+  if (!blockedUpdate) return [];
+  return [`${blockedUpdate.version}: ${blockedUpdate.message}`, ...formatRangeCommands(metadata.name, blockedUpdate)];
+}
+
+/** Returns what is deprecated and why; undefined if nothing is. */
+export function findDeprecation({ status }: Pick<ClusterExtension, "status">): string | undefined {
+  return status?.conditions?.find(({ type, status: is }) => type === ConditionType.Deprecated && is === "True")?.message;
+}
+
+/** Describes the revision to which the extension is pinned; undefined if it is not pinned. */
+export function describePin({ metadata }: Pick<ClusterExtension, "metadata">): string | undefined {
+  const pinned = metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
+  return pinned === undefined ? undefined : `to revision ${pinned}; remove the pin with olmv1 rollback ${metadata.name} --cancel`;
+}
+
+/** Describes the drift policy and the last drift. @param now milliseconds since the epoch */
+export function describeDrift({ extension: { spec }, events }: Pick<ExtensionDescription, "extension" | "events">, now: number): string {
+  const policy = `policy ${spec.drift?.policy ?? "Correct"}`;
+  const last = typeof events === "string" ? undefined : findLastDrift(events);
+  if (!last) return `${policy}; no recent drift`;
+  return `${policy}; ${last.reason} ${formatAge(last.lastTimestamp, now)} ago: ${last.message ?? ""}`;
+}
