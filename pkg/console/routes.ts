@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { registerActionRoutes } from "./actions/actionRoutes.ts";
 import type { ConsoleContext } from "./consoleContext.ts";
 import type { ConsoleTypeProvider } from "./http/requestInput.ts";
 import { registerInstallationRoutes } from "./installation/installationRoutes.ts";
@@ -9,4 +10,5 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   const api = app.withTypeProvider<ConsoleTypeProvider>();
   registerSessionRoutes(api, context);
   registerInstallationRoutes(api, context);
+  registerActionRoutes(api, context);
 }

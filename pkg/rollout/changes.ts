@@ -89,9 +89,27 @@ export function buildCatalogChange(
   return buildPatch(buildExtensionRef(name), { metadata: { uid, ...annotations }, spec: { source: { catalog } } });
 }
 
+/** Returns the change that pauses an extension, or that continues it. */
+export function buildSuspension({ metadata: { name, uid } }: ClusterExtension, suspend: boolean): ObjectPatch {
+  return buildPatch(buildExtensionRef(name), { metadata: { uid }, spec: { suspend } });
+}
+
+/** Returns the change that requests a reconcile, which compares all objects. @param request identifies it, such as the current time */
+export function buildReconcileRequest({ metadata: { name, uid } }: ClusterExtension, request: string): ObjectPatch {
+  return buildPatch(buildExtensionRef(name), { metadata: { uid, annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: request } } });
+}
+
+/** How the controller reacts to drift. */
+export type DriftPolicy = NonNullable<NonNullable<ClusterExtension["spec"]["drift"]>["policy"]>;
+
+/** Returns the change of the reaction to drift. */
+export function buildDriftChange({ metadata: { name, uid } }: ClusterExtension, policy: DriftPolicy): ObjectPatch {
+  return buildPatch(buildExtensionRef(name), { metadata: { uid }, spec: { drift: { policy } } });
+}
+
 /** Returns the change of the policy for CustomResourceDefinitions at an uninstall. */
-export function buildCrdPolicyChange({ metadata: { name } }: ClusterExtension, crdPolicy: CrdPolicy): ObjectPatch {
-  return buildPatch(buildExtensionRef(name), { spec: { uninstall: { crdPolicy } } });
+export function buildCrdPolicyChange({ metadata: { name, uid } }: ClusterExtension, crdPolicy: CrdPolicy): ObjectPatch {
+  return buildPatch(buildExtensionRef(name), { metadata: { uid }, spec: { uninstall: { crdPolicy } } });
 }
 
 /** ExtensionPermissions with rules that wait for approval. */
