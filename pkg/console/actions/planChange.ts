@@ -36,8 +36,9 @@ export function planChange(context: ChangeContext, request: ActionRequest): Prom
     case "removeCreated":
       return planRemoval(context, request.extension);
     case "apply":
-      return planApply(context, request.yaml);
+      break;
   }
+  return planApply(context, request.yaml);
 }
 
 type ActionName = ActionRequest["action"];
