@@ -14,6 +14,7 @@ import { buildPolicyTarget, getPolicyName } from "../permissions/policySelection
 import { mergeRequiredRules } from "../rbac/ruleSets.ts";
 import { type FoundPolicy, readCurrentRules, readPermissionPolicy } from "../rollout/extensionPermissions.ts";
 import { buildPermissionsRef } from "../rollout/extensions.ts";
+import { placeRules, toJudgedData } from "../rollout/placedRules.ts";
 
 /** What permission-manager would decide about a bundle of an extension. */
 export interface PermissionPreview extends PermissionDecision {
@@ -57,4 +58,18 @@ export async function previewPermissions(request: PreviewRequest): Promise<Permi
     approvedDigest: permissions?.metadata.annotations?.[ANNOTATION_APPROVE],
   });
   return { ...decision, policy, account: { namespace, name: getGrantName(name) } };
+}
+
+/** Returns a preview as JSON. */
+export function toPreviewData({ policy, account, state, problem, added, removed, pending, pendingDigest }: PermissionPreview): object {
+  return {
+    policy: policy.name,
+    serviceAccount: account,
+    state,
+    ...(problem === undefined ? {} : { problem }),
+    added: added.map(toJudgedData),
+    removed: placeRules(removed).map(({ namespace, rule }) => (namespace === "" ? rule : { namespace, ...rule })),
+    pending: pending.map(toJudgedData),
+    ...(pendingDigest === undefined ? {} : { pendingDigest }),
+  };
 }

@@ -21,7 +21,7 @@ import type {
 } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
 import { previewExtension } from "../../../pkg/operatorcontroller/plan/previewExtension.ts";
 import { getAccountName } from "../../../pkg/permissions/grantObjects.ts";
-import { type PermissionPreview, type PreviewRequest, previewPermissions } from "../../../pkg/preview/permissionPreview.ts";
+import { type PermissionPreview, type PreviewRequest, previewPermissions, toPreviewData } from "../../../pkg/preview/permissionPreview.ts";
 import { createPlanDependencies } from "../../../pkg/preview/planDependencies.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
@@ -43,7 +43,7 @@ import { parseProxySettings } from "../cli/proxySettings.ts";
 import { formatStyled } from "../cli/table.ts";
 import { type ColorMode, hasColourIn, type Terminal } from "../cli/terminal.ts";
 import { formatGrants } from "./grantedPermissions.ts";
-import { formatPreview, toPreviewData } from "./permissionsText.ts";
+import { formatPreview } from "./permissionsText.ts";
 
 const MARKS: Readonly<Record<PlannedAction, { mark: string; mood?: Mood }>> = {
   Create: { mark: "+", mood: "good" },

@@ -1,5 +1,5 @@
 import { CertificateProviders } from "../../../../pkg/operatorcontroller/apply/certificateProviders.ts";
-import { previewPermissions } from "../../../../pkg/preview/permissionPreview.ts";
+import { previewPermissions, toPreviewData } from "../../../../pkg/preview/permissionPreview.ts";
 import { readExtension } from "../../../../pkg/rollout/extensions.ts";
 import { withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { withCluster } from "../../cli/cluster.ts";
@@ -8,7 +8,7 @@ import type { ReleaseOptions } from "../../cli/options.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { formatPreview, toPreviewData } from "../permissionsText.ts";
+import { formatPreview } from "../permissionsText.ts";
 import { type SelectionOptions, selectBundle } from "./selectBundle.ts";
 
 /** Options of `olmv1 permissions diff`. */
