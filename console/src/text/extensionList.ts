@@ -23,7 +23,7 @@ export const extensionListText = {
     package: "Package",
     catalog: "Catalog",
     namespace: "Namespace",
-    problems: "Problems",
+    problems: "Other problems",
     channels: "Channels",
     range: "Version range",
     approval: "Approval",

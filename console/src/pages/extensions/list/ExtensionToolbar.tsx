@@ -25,7 +25,7 @@ export function ExtensionToolbar({
 }): ReactElement {
   return (
     <>
-      <div className="olm-toolbar" role="group" aria-label={t.active}>
+      <div className="olm-filters" role="group" aria-label={t.active}>
         <Search text={filters.text} onChange={(text) => onChange({ ...filters, text })} />
         {MENUS.map((name) => (
           <FilterMenu
@@ -42,7 +42,7 @@ export function ExtensionToolbar({
           selected={filters.marks}
           onChange={(values) => onChange({ ...filters, marks: MARKS.filter((mark) => values.includes(mark)) })}
         />
-        <span className="olm-toolbar-end">
+        <span className="olm-filters-end">
           <FilterMenu
             label={t.columnMenu}
             options={extensionColumns.slice(1).map(({ id, label }) => ({ value: id, label }))}
@@ -66,7 +66,7 @@ function Search({ text, onChange }: { readonly text: string; readonly onChange: 
     onChange(next);
   };
   return (
-    <div className="olm-toolbar-search" data-search="">
+    <div className="olm-filters-search" data-search="">
       <SearchInput
         aria-label={t.search}
         placeholder={t.search}
@@ -91,7 +91,7 @@ function ActiveFilters({
     ...filters.marks.map((mark) => ({ filter: t.filters.marks, value: t.marks[mark], rest: removeMark(filters, mark) })),
   ];
   return (
-    <div className="olm-toolbar">
+    <div className="olm-filters">
       {chips.length > 0 && (
         <LabelGroup categoryName={t.active} numLabels={10}>
           {chips.map(({ filter, value, rest }) => (

@@ -48,7 +48,7 @@ function ExtensionList({ rows }: { readonly rows: readonly ExtensionRow[] }): Re
   const shown = useMemo(() => filterExtensions(rows, applied), [rows, applied]);
   return (
     <>
-      <div className="olm-list-title">
+      <div className="olm-table-title">
         <Title headingLevel="h1">{t.title}</Title>
         <span className="olm-subtle" role="status">
           {t.count(shown.length, rows.length)}

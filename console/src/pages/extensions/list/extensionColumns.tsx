@@ -13,7 +13,7 @@ const SHOWN_PROBLEMS = 1;
 
 /** All columns of the list of extensions. */
 export const extensionColumns: readonly DataColumn<ExtensionRow>[] = [
-  { id: "name", label: t.name, sortValue: ({ name }) => name, cell: ({ name }) => name, minWidth: "10rem" },
+  { id: "name", label: t.name, sortValue: ({ name }) => name, cell: ({ name }) => name, minWidth: "7rem" },
   { id: "state", label: t.state, sortValue: readStateOrder, cell: ({ state }) => <StateLabel state={state} /> },
   { id: "version", label: t.version, sortValue: ({ version }) => version, cell: ({ version }) => <Text value={version} /> },
   { id: "update", label: t.update, sortValue: readUpdate, cell: ({ update }) => <Update update={update} /> },
@@ -84,8 +84,11 @@ function Update({ update: { text, mood } }: Pick<ExtensionRow, "update">): React
   return <bdi className={mood === "faint" ? "olm-subtle" : undefined}>{text}</bdi>;
 }
 
-function Problems({ row: { problems, deprecated, plan } }: { readonly row: ExtensionRow }): ReactElement | undefined {
-  const labels = [...problems, ...(deprecated && !problems.includes("Deprecated") ? [t.deprecated] : [])];
+function Problems({ row: { state, problems, deprecated, plan } }: { readonly row: ExtensionRow }): ReactElement | undefined {
+  const labels = [
+    ...problems.filter((type) => type !== state.text),
+    ...(deprecated && !problems.includes("Deprecated") ? [t.deprecated] : []),
+  ];
   if (labels.length === 0 && !plan) return undefined;
   return (
     <span className="olm-labels" title={labels.join(", ")}>
