@@ -13,7 +13,8 @@ import type { JudgedRule } from "../permissions/judgePermissions.ts";
 import { decidePermissions, type PermissionDecision } from "../permissions/permissionDecision.ts";
 import { buildPolicyTarget, getPolicyName } from "../permissions/policySelection.ts";
 import { mergeRequiredRules } from "../rbac/ruleSets.ts";
-import { buildPermissionsRef, type FoundPolicy, readCurrentRules, readPermissionPolicy } from "../rollout/extensionPermissions.ts";
+import { type FoundPolicy, readCurrentRules, readPermissionPolicy } from "../rollout/extensionPermissions.ts";
+import { buildPermissionsRef } from "../rollout/extensions.ts";
 
 /** What permission-manager would decide about a bundle of an extension. */
 export interface PermissionPreview extends PermissionDecision {

@@ -1,6 +1,5 @@
-import { ANNOTATION_APPROVE, CLI_MANAGER, EXTENSION_PERMISSIONS, LABEL_PERMISSIONS_FOR, PERMISSION_POLICY } from "../api/constants.ts";
+import { EXTENSION_PERMISSIONS, LABEL_PERMISSIONS_FOR, PERMISSION_POLICY } from "../api/constants.ts";
 import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
-import type { ObjectRef } from "../api/k8s.ts";
 import type { PermissionPolicy, PermissionPolicySpec } from "../api/permissionPolicy.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
@@ -10,14 +9,10 @@ import { readGrantedRules } from "../permissions/grantObjects.ts";
 import { DEFAULT_POLICY } from "../permissions/policySelection.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { compareText } from "../text/compare.ts";
-import { readExtension } from "./extensions.ts";
+import { buildPermissionsApproval, sendPatch } from "./changes.ts";
+import { buildPermissionsRef, readExtension } from "./extensions.ts";
 
 const RBAC = "rbac.authorization.k8s.io/v1";
-
-/** Returns the reference of the ExtensionPermissions of an extension. */
-export function buildPermissionsRef(name: string): ObjectRef {
-  return { ...EXTENSION_PERMISSIONS, name };
-}
 
 /** Returns all ExtensionPermissions on the cluster, sorted by name. */
 export async function listExtensionPermissions(client: Pick<Client, "list">): Promise<ExtensionPermissions[]> {
@@ -88,10 +83,8 @@ export async function writeApproval(
   for (let attempt = 1; ; attempt++) {
     if (!current || current.metadata.uid !== seen.metadata.uid || current.status?.pendingDigest !== seen.status?.pendingDigest)
       throw new Error(`ExtensionPermissions ${goQuote(ref.name)} changed while it was shown: run the command again (no changes were made)`);
-    const { uid, resourceVersion } = current.metadata;
     try {
-      const body = { metadata: { uid, resourceVersion, annotations: { [ANNOTATION_APPROVE]: digest } } };
-      await client.patch(ref, body, { type: "merge", fieldManager: CLI_MANAGER });
+      await sendPatch(client, buildPermissionsApproval(current, digest));
       return;
     } catch (err) {
       if (!isConflict(err) || attempt === ATTEMPTS) throw err;

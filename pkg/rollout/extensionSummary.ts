@@ -1,8 +1,9 @@
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
-import { ANNOTATION_ROLLBACK_TO, ConditionType } from "../api/constants.ts";
+import { ConditionType } from "../api/constants.ts";
 import { findProblem } from "../api/problems.ts";
 import { formatAge } from "../golang/time.ts";
 import { getAccountName } from "../permissions/grantObjects.ts";
+import { findPin } from "./changes.ts";
 import type { ExtensionDescription } from "./extensionDescription.ts";
 import { findLastDrift } from "./extensionEvents.ts";
 import { describeCatalogs, formatRangeCommands } from "./extensionState.ts";
@@ -62,9 +63,9 @@ export function findDeprecation({ status }: Pick<ClusterExtension, "status">): s
 }
 
 /** Describes the revision to which the extension is pinned; undefined if it is not pinned. */
-export function describePin({ metadata }: Pick<ClusterExtension, "metadata">): string | undefined {
-  const pinned = metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
-  return pinned === undefined ? undefined : `to revision ${pinned}; remove the pin with olmv1 rollback ${metadata.name} --cancel`;
+export function describePin(extension: Pick<ClusterExtension, "metadata">): string | undefined {
+  const pinned = findPin(extension);
+  return pinned === undefined ? undefined : `to revision ${pinned}; remove the pin with olmv1 rollback ${extension.metadata.name} --cancel`;
 }
 
 /** Describes the drift policy and the last drift. @param now milliseconds since the epoch */

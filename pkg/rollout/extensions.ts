@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
+import { API_VERSION, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS } from "../api/constants.ts";
 import type { ObjectRef } from "../api/k8s.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
@@ -12,6 +12,11 @@ const EXTENSION_KIND = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as c
 /** Returns the reference of an extension. */
 export function buildExtensionRef(name: string): ObjectRef {
   return { ...EXTENSION_KIND, name };
+}
+
+/** Returns the reference of the ExtensionPermissions of an extension. */
+export function buildPermissionsRef(name: string): ObjectRef {
+  return { ...EXTENSION_PERMISSIONS, name };
 }
 
 /** Returns all extensions on the cluster, sorted by name. */

@@ -1,20 +1,14 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import {
-  ANNOTATION_RECONCILE_REQUESTED_AT,
-  ANNOTATION_ROLLBACK_TO,
-  CLI_MANAGER,
-  LABEL_BUNDLE_NAME,
-  LABEL_BUNDLE_REFERENCE,
-} from "../../../pkg/api/constants.ts";
 import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { type AppliedObject, applyObjects, formatApplied } from "../../../pkg/installer/applyObjects.ts";
 import { buildInstallerObjects } from "../../../pkg/installer/installerObjects.ts";
 import { isInstallerOurs, type NewPermissions } from "../../../pkg/installer/installerPermissions.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { getRecord, ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { findPreviousRevision, parseRevision, requireRevision } from "../../../pkg/release/record.ts";
-import { buildExtensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { parseRevision } from "../../../pkg/release/record.ts";
+import { buildPinChange, findPin, sendPatch } from "../../../pkg/rollout/changes.ts";
+import { readExtension } from "../../../pkg/rollout/extensions.ts";
+import { readRollbackTarget } from "../../../pkg/rollout/rollbackTarget.ts";
 import type { Awaited } from "../../../pkg/rollout/rolloutVerdict.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
@@ -90,18 +84,10 @@ async function rollBack(
   desired: number | undefined,
   options: RollbackOptions,
 ): Promise<Awaited> {
-  const { name, uid = "" } = extension.metadata;
-  const store = new ReleaseStore(client, options.systemNamespace);
-  const history = await store.history({ name, uid });
-  requireReadable(history, "cannot roll back: ");
-  const { current, older } = history;
-  const releases = [...current, ...older];
-  const revision = desired ?? findPreviousRevision(releases);
-  requireRevision(releases, revision);
-  const record = current.find(({ version }) => version === revision) ?? getRecord(await store.read(name, revision));
-  const { [LABEL_BUNDLE_NAME]: bundle, [LABEL_BUNDLE_REFERENCE]: image } = record?.labels ?? {};
+  const { name } = extension.metadata;
+  const { revision, bundle, image } = await readRollbackTarget(client, extension, options.systemNamespace, desired);
   if (image !== undefined) await grantBack(terminal, client, extension, image, options);
-  const awaited = await annotate(client, extension, String(revision));
+  const awaited = await changePin(client, extension, revision);
   terminal.out(`${escapeControlCharacters(`ClusterExtension ${goQuote(name)} is being rolled back to revision ${revision}${bundle ? ` (bundle ${goQuote(bundle)})` : ""} and pinned to it`)}
 remove the pin: olmv1 rollback ${name} --cancel
 `);
@@ -110,27 +96,19 @@ remove the pin: olmv1 rollback ${name} --cancel
 
 /** Removes the pin. @returns undefined if the extension is not pinned. */
 async function cancel(terminal: Terminal, client: Client, extension: ClusterExtension): Promise<Awaited | undefined> {
-  const { name, annotations } = extension.metadata;
-  if (annotations?.[ANNOTATION_ROLLBACK_TO] === undefined) {
+  const { name } = extension.metadata;
+  if (findPin(extension) === undefined) {
     terminal.out(`ClusterExtension ${goQuote(name)} is not pinned\n`);
     return undefined;
   }
-  const awaited = await annotate(client, extension, null);
+  const awaited = await changePin(client, extension, null);
   terminal.out(`ClusterExtension ${goQuote(name)} follows its catalogs again\n`);
   return awaited;
 }
 
-/**
- * Sets the pin. Annotations do not change the generation; the reconcile request in the same write shows whether the status is newer than the pin. The
- * API server rejects the write if the extension was deleted and recreated.
- */
-async function annotate(client: Client, { metadata: { name, uid } }: ClusterExtension, value: string | null): Promise<Awaited> {
+/** Sets or removes the pin. The result identifies the reconcile that follows it. */
+async function changePin(client: Client, extension: ClusterExtension, revision: number | null): Promise<Awaited> {
   const request = new Date().toISOString();
-  const annotations = { [ANNOTATION_ROLLBACK_TO]: value, [ANNOTATION_RECONCILE_REQUESTED_AT]: request };
-  const patched = await client.patch(
-    buildExtensionRef(name),
-    { metadata: { uid, annotations } },
-    { type: "merge", fieldManager: CLI_MANAGER },
-  );
+  const patched = await sendPatch(client, buildPinChange(extension, revision, request));
   return { generation: patched.metadata.generation ?? 0, request };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
-import { CLI_MANAGER, LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
+import { LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
 import { type Condition, type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { applyObjects } from "../../../pkg/installer/applyObjects.ts";
@@ -15,6 +15,7 @@ import {
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import type { CrdPolicy } from "../../../pkg/release/plan.ts";
+import { buildCrdPolicyChange, sendPatch } from "../../../pkg/rollout/changes.ts";
 import { explainCondition, findMostRelevantCondition, listNextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
 import { buildExtensionRef } from "../../../pkg/rollout/extensions.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
@@ -213,11 +214,7 @@ async function setPolicy(
         `ServiceAccount ${goQuote(`${namespace}/${account}`)} needs permission to get, list and delete the custom resources; olmv1 rbac --crd-policy Delete prints it\n`,
       );
   }
-  await client.patch(
-    buildExtensionRef(metadata.name),
-    { spec: { uninstall: { crdPolicy } } },
-    { type: "merge", fieldManager: CLI_MANAGER },
-  );
+  await sendPatch(client, buildCrdPolicyChange(extension, crdPolicy));
 }
 
 /** Waits until the extension is gone. @returns the extension if it still exists after the timeout. */

@@ -1,5 +1,4 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { ANNOTATION_APPROVE, CLI_MANAGER } from "../../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
 import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { ApplyFailed, applyObjects, formatApplied, formatUnfinished } from "../../../pkg/installer/applyObjects.ts";
@@ -13,8 +12,9 @@ import { UnresolvedError } from "../../../pkg/operatorcontroller/reconcile/resol
 import { createInstallerClient, isPlanAccepted, type PlanView, readExtensionPlan } from "../../../pkg/preview/extensionPlan.ts";
 import { getObjectKey } from "../../../pkg/release/identity.ts";
 import type { UnresolvedReason } from "../../../pkg/resolve/resolution.ts";
+import { buildCatalogChange, sendPatch } from "../../../pkg/rollout/changes.ts";
 import { formatRangeCommands } from "../../../pkg/rollout/extensionState.ts";
-import { buildExtensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withReader } from "../../../pkg/sources/bundleReader.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
@@ -96,7 +96,8 @@ async function applyUpgrade(
     if (err instanceof ApplyFailed) throw new Error(formatUnfinished(err, "the ClusterExtension was not changed"), { cause: err });
     throw err;
   }
-  const changed = await change(client, extension, wanted, plan);
+  // Confirming the plan also approves it.
+  const changed = await sendPatch(client, buildCatalogChange(extension, wanted, plan.digest));
   terminal.out(`ClusterExtension ${name} ${changed.metadata.generation === extension.metadata.generation ? "unchanged" : "configured"}\n`);
   if (!options.wait) return;
   const approved = extension.spec.approval === "Manual" && plan.digest !== null ? { approved: plan.digest } : {};
@@ -106,26 +107,6 @@ async function applyUpgrade(
   reportRollout(terminal, name, rollout);
   if (rollout.kind === "ready")
     suggestNext(terminal, `olmv1 history ${name} lists the revisions, olmv1 rollback ${name} returns to the previous one`);
-}
-
-/** Changes version and channels. Confirming the plan also approves it. */
-async function change(
-  client: Client,
-  extension: ClusterExtension,
-  desired: ClusterExtension,
-  plan: InstallPlan,
-): Promise<ClusterExtension> {
-  const { name, uid } = extension.metadata;
-  const before = extension.spec.source.catalog;
-  const after = desired.spec.source.catalog;
-  const catalog = {
-    ...(after?.version === before?.version ? {} : { version: after?.version ?? null }),
-    ...(after?.channels === before?.channels ? {} : { channels: after?.channels ?? null }),
-  };
-  const annotations =
-    extension.spec.approval === "Manual" && plan.digest !== null ? { annotations: { [ANNOTATION_APPROVE]: plan.digest } } : {};
-  const body = { metadata: { uid, ...annotations }, spec: { source: { catalog } } };
-  return client.patch<ClusterExtension>(buildExtensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
 }
 
 /** Deletes roles that `olmv1 install` created for earlier bundles and that the old and new bundle do not need. */

@@ -1,21 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ExtensionPermissions, JudgedRuleStatus } from "../../../../pkg/api/extensionPermissions.ts";
-import { goQuote } from "../../../../pkg/golang/quote.ts";
+import type { ExtensionPermissions } from "../../../../pkg/api/extensionPermissions.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { isPassing } from "../../../../pkg/kube/errors.ts";
-import { rulesFromDetails } from "../../../../pkg/operatorcontroller/permissions/permissions.ts";
-import { computeRulesDigest } from "../../../../pkg/permissions/grantPlan.ts";
 import type { PolicyRule } from "../../../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../../../pkg/rbac/requiredRules.ts";
 import { findMissingRules, isEmptyRules } from "../../../../pkg/rbac/ruleSets.ts";
+import { checkPermissionsApproval, type WaitingPermissions } from "../../../../pkg/rollout/changes.ts";
 import {
-  buildPermissionsRef,
   listExtensionPermissions,
   readCurrentRules,
   readExtensionPermissions,
   writeApproval,
 } from "../../../../pkg/rollout/extensionPermissions.ts";
-import { readExtension } from "../../../../pkg/rollout/extensions.ts";
+import { buildPermissionsRef, readExtension } from "../../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import type { ClusterOptions, WaitOptions } from "../../cli/options.ts";
@@ -39,13 +36,17 @@ const POLL_MS = 200;
 export async function approvePermissions(terminal: Terminal, name: string, options: ApprovePermissionsOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const all = options.withDependencies ? await readPlanPermissions(client, name) : [await readExtensionPermissions(client, name)];
-    const waiting = all.filter(isWaiting);
-    if (waiting.length === 0) {
-      terminal.err(`${all.map(nothingWaits).join("\n")}\n`);
+    const checks = all.map((permissions) => checkPermissionsApproval(permissions, options.digest));
+    if (checks.every(({ kind }) => kind === "nothingWaits")) {
+      terminal.err(`${checks.flatMap((check) => (check.kind === "nothingWaits" ? check.message : [])).join("\n")}\n`);
       return terminal.exit(EXIT.no);
     }
-    for (const permissions of waiting) {
-      requireShown(permissions, options.digest);
+    const waiting: WaitingPermissions[] = [];
+    for (const check of checks) {
+      if (check.kind === "nothingWaits") continue;
+      if (check.kind !== "waiting") throw new Error(check.message);
+      const { permissions } = check;
+      waiting.push(permissions);
       terminal.out(formatPendingRules(terminal, permissions, await readCurrentRules(client, permissions)));
     }
     const question = waiting.length === 1 ? "Approve these permissions?" : `Approve these permissions of ${waiting.length} extensions?`;
@@ -57,24 +58,6 @@ export async function approvePermissions(terminal: Terminal, name: string, optio
     }
     return options.wait ? awaitGrants(terminal, client, name, waiting, options.timeout) : undefined;
   });
-}
-
-/** ExtensionPermissions with rules that wait for approval. */
-type WaitingPermissions = ExtensionPermissions & { readonly status: { readonly pendingDigest: string } };
-
-function isWaiting(permissions: ExtensionPermissions): permissions is WaitingPermissions {
-  return permissions.status?.pendingDigest !== undefined;
-}
-
-/** @throws Error if the user would approve other rules than those that are shown */
-function requireShown({ metadata: { name }, status }: WaitingPermissions, wanted: string | undefined): void {
-  const { pendingDigest: digest, pending = [] } = status;
-  if (wanted !== undefined && wanted !== digest)
-    throw new Error(`the rules that wait have digest ${digest}, not ${wanted}: see olmv1 permissions show ${name}`);
-  if (wanted === undefined && !isComplete(pending, digest))
-    throw new Error(
-      `the status does not list all rules that wait for approval: print them with olmv1 permissions policy test, then use olmv1 permissions approve ${name} --digest ${digest}`,
-    );
 }
 
 /**
@@ -114,17 +97,6 @@ function isHeld({ namespace, rule }: PlacedRule, current: RequiredRules): boolea
 function place(namespace: string, rule: PolicyRule): RequiredRules {
   if (namespace === "") return { clusterRules: [rule], namespaceRules: new Map(), unknownKinds: [] };
   return { clusterRules: [], namespaceRules: new Map([[namespace, [rule]]]), unknownKinds: [] };
-}
-
-/** Reports whether the status lists all rules that the digest identifies. Otherwise, the user would approve rules that are not shown. */
-function isComplete(pending: readonly JudgedRuleStatus[], digest: string): boolean {
-  return computeRulesDigest(rulesFromDetails([...pending])) === digest;
-}
-
-function nothingWaits({ metadata: { name }, status }: ExtensionPermissions): string {
-  const head = `no permissions of ClusterExtension ${goQuote(name)} wait for approval`;
-  if (status?.state === "Denied") return `${head}: the policy denies the request, see olmv1 permissions show ${name}`;
-  return status?.state === "Failed" ? `${head}: the request cannot be verified, see olmv1 permissions show ${name}` : head;
 }
 
 /** Waits until permission-manager grants the approved permissions, and until the bundle of extension `name` is installed with them. */

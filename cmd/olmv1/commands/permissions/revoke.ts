@@ -1,11 +1,11 @@
 import type { ClusterExtension } from "../../../../pkg/api/clusterExtension.ts";
-import { ANNOTATION_APPROVE } from "../../../../pkg/api/constants.ts";
 import type { ExtensionPermissions } from "../../../../pkg/api/extensionPermissions.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../../pkg/kube/errors.ts";
 import { type JudgedRule, judgePermissions } from "../../../../pkg/permissions/judgePermissions.ts";
 import { DEFAULT_POLICY } from "../../../../pkg/permissions/policySelection.ts";
 import { describeInstalledSubject } from "../../../../pkg/permissions/riskSubject.ts";
+import { hasApproval } from "../../../../pkg/rollout/changes.ts";
 import {
   readCurrentRules,
   readExtensionPermissions,
@@ -30,7 +30,7 @@ export interface RevokePermissionsOptions extends ReleaseOptions {
 export async function revokePermissions(terminal: Terminal, name: string, options: RevokePermissionsOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const permissions = await readExtensionPermissions(client, name);
-    if (!permissions.metadata.annotations?.[ANNOTATION_APPROVE]) {
+    if (!hasApproval(permissions)) {
       terminal.err(`no permissions of ClusterExtension ${name} are approved\n`);
       return terminal.exit(EXIT.no);
     }

@@ -1,0 +1,62 @@
+import { once } from "node:events";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startDevCluster } from "../../pkg/devcluster/devCluster.ts";
+import { Client } from "../../pkg/kube/client.ts";
+import { runMain, UsageError } from "../cases/runMain.ts";
+import { buildPrograms } from "../support/builtPrograms.ts";
+import { ConsoleWorld } from "../support/consoleWorld.ts";
+
+const USAGE = `usage: node test/console/main.ts world [--kubeconfig FILE]
+
+Starts a control plane with all programs, catalogs and extensions in different states. Runs until SIGINT or SIGTERM.
+
+  --kubeconfig FILE   also write the administrator's kubeconfig to this file`;
+
+/** Runs the command in the arguments. @returns the exit status. */
+async function main(args: readonly string[]): Promise<number> {
+  const { positionals, values } = parseArguments(args);
+  if (positionals.join(" ") !== "world") throw new UsageError("expected the command world");
+  await runWorld(values);
+  return 0;
+}
+
+function parseArguments(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options: { kubeconfig: { type: "string" } } });
+  } catch (err) {
+    throw new UsageError(err instanceof Error ? err.message : String(err));
+  }
+}
+
+async function runWorld({ kubeconfig }: { kubeconfig?: string | undefined }): Promise<void> {
+  const stop = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
+  const folder = await mkdtemp(join(tmpdir(), "olmv1-console-"));
+  process.env["TMPDIR"] = folder;
+  await using resources = new AsyncDisposableStack();
+  resources.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const startedAt = performance.now();
+  const [dev, programs] = await Promise.all([startDevCluster({ print: console.error }), buildPrograms()]);
+  resources.defer(() => dev.stop());
+  const client = Client.fromKubeConfig(dev.kubeconfig);
+  resources.defer(() => client.close());
+  const cluster = { client, kubeconfig: dev.kubeconfig, registry: { host: dev.registry.host, insecure: true as const }, programs };
+  console.error(`control plane runs after ${formatSeconds(startedAt)}`);
+  const world = resources.use(await ConsoleWorld.start(cluster));
+  console.error(`world is complete after ${formatSeconds(startedAt)}`);
+  if (kubeconfig !== undefined) await copyFile(world.kubeconfig, kubeconfig);
+  console.log(`kubeconfig: ${kubeconfig ?? world.kubeconfig}`);
+  console.log(`API server: ${dev.server}`);
+  console.log(`catalogd:   ${world.catalogs}`);
+  console.log(`registry:   ${dev.registry.host}`);
+  console.log(`logs:       ${dev.logs} and ${world.world.workDir}`);
+  await stop;
+}
+
+function formatSeconds(since: number): string {
+  return `${((performance.now() - since) / 1_000).toFixed(1)} s`;
+}
+
+await runMain(main, USAGE);
