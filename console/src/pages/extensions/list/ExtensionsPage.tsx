@@ -1,9 +1,9 @@
 import { PageSection, Title } from "@patternfly/react-core";
 import type { ReactElement } from "react";
-import { useLive } from "../../app/consoleState.tsx";
-import { PageTitle } from "../../app/PageTitle.tsx";
-import { StateLabel } from "../../components/StateLabel.tsx";
-import { text } from "../../text/en.ts";
+import { useLive } from "../../../app/consoleState.tsx";
+import { PageTitle } from "../../../app/PageTitle.tsx";
+import { StateLabel } from "../../../components/StateLabel.tsx";
+import { text } from "../../../text/en.ts";
 
 /** All extensions of the cluster. */
 export default function ExtensionsPage(): ReactElement {
