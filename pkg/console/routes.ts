@@ -4,6 +4,7 @@ import type { ConsoleContext } from "./consoleContext.ts";
 import type { ConsoleTypeProvider } from "./http/requestInput.ts";
 import { registerInstallationRoutes } from "./installation/installationRoutes.ts";
 import { registerSessionRoutes } from "./session/sessionRoutes.ts";
+import { registerWhyRoutes } from "./why/whyRoutes.ts";
 
 /** Registers all routes under /api. */
 export function registerApi(app: FastifyInstance, context: ConsoleContext): void {
@@ -11,4 +12,5 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerSessionRoutes(api, context);
   registerInstallationRoutes(api, context);
   registerActionRoutes(api, context);
+  registerWhyRoutes(api, context);
 }

@@ -27,6 +27,7 @@ export const ActionRequest = z.discriminatedUnion("action", [
     extension: name,
     channels: z.optional(z.array(z.string().check(z.minLength(1), z.maxLength(253))).check(z.maxLength(256))),
     version: z.optional(z.string().check(z.maxLength(64))),
+    upgradeConstraintPolicy: z.optional(z.enum(["CatalogProvided", "SelfCertified"])),
     /** Digest of the plan of the new version that the user saw: it is approved with the change if the extension requires approval. */
     digest: z.optional(digest),
   }),

@@ -8,6 +8,7 @@ import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.
 import { computeRulesDigest } from "../permissions/grantPlan.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { buildExtensionRef, buildPermissionsRef } from "./extensions.ts";
+import { buildSourcePatch } from "./sourceChange.ts";
 
 /** A change of one object, as one request. The uid in `body` makes the API server reject it if the object was deleted and recreated. */
 export interface ObjectPatch {
@@ -71,20 +72,15 @@ export function buildPinChange({ metadata: { name, uid } }: ClusterExtension, re
 }
 
 /**
- * Returns the change of version range and channels to those of `desired`.
+ * Returns the change of version range, channels and upgrade policy to those of `desired`.
  * @param digest the plan that the user confirmed; approved with the change if the extension requires approval. Null if there is none
  */
-export function buildCatalogChange(
-  { metadata: { name, uid }, spec }: ClusterExtension,
-  desired: ClusterExtension,
-  digest: string | null,
-): ObjectPatch {
-  const before = spec.source.catalog;
-  const after = desired.spec.source.catalog;
-  const catalog = {
-    ...(after?.version === before?.version ? {} : { version: after?.version ?? null }),
-    ...(after?.channels === before?.channels ? {} : { channels: after?.channels ?? null }),
-  };
+export function buildCatalogChange(extension: ClusterExtension, desired: ClusterExtension, digest: string | null): ObjectPatch {
+  const {
+    metadata: { name, uid },
+    spec,
+  } = extension;
+  const catalog = buildSourcePatch(extension, desired);
   const annotations = spec.approval === "Manual" && digest !== null ? { annotations: { [ANNOTATION_APPROVE]: digest } } : {};
   return buildPatch(buildExtensionRef(name), { metadata: { uid, ...annotations }, spec: { source: { catalog } } });
 }

@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { ActionRequest } from "../../consoleapi/actions.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import {
   buildCatalogChange,
   buildDriftChange,
@@ -11,11 +12,13 @@ import {
   findPin,
   type ObjectPatch,
 } from "../../rollout/changes.ts";
+import { buildSourcePatch, changeCatalogSource, formatSourceCommand } from "../../rollout/sourceChange.ts";
 import { formatCount, formatList } from "../../text/lists.ts";
-import { quoteShellWord } from "../../text/shell.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { buildPatchRequest } from "./clusterRequest.ts";
 import { type ChangeContext, type PlannedChange, RELOAD, requireExtension, toSeenObject } from "./plannedChange.ts";
+
+const CHANNELS_SHOWN = 5;
 
 type RequestOf<Action extends ActionRequest["action"]> = Extract<ActionRequest, { action: Action }>;
 
@@ -115,64 +118,56 @@ export async function planDriftPolicy(
   };
 }
 
-/** Plans another version range or other channels. */
+/** Plans another version range, other channels, or another upgrade policy. */
 export async function planSourceChange(context: ChangeContext, request: RequestOf<"changeSource">): Promise<PlannedChange> {
   const { extension: name, digest } = request;
   const extension = await requireExtension(context.client, name, context.signal);
-  const desired = buildChangedSource(extension, request);
-  const isManual = extension.spec.approval === "Manual";
+  const desired = changeSource(extension, request);
+  const patch = buildSourcePatch(extension, desired);
   const [before, after] = [extension.spec.source.catalog, desired.spec.source.catalog];
-  const isSame = JSON.stringify(before) === JSON.stringify(after);
-  const channels = (list: readonly string[] | undefined): string => (list?.length ? formatList(list, { max: 5 }) : "all channels");
-  const range = (version: string | undefined): string => (version ? version : "any version");
   return {
     ...(await planPatch(context, extension, buildCatalogChange(extension, desired, digest ?? null))),
     title: `Change the versions that ${name} may get?`,
     effects: [
-      ...(before?.version === after?.version ? [] : [`Version range: ${range(before?.version)} becomes ${range(after?.version)}.`]),
-      ...(request.channels === undefined ? [] : [`Channels: ${channels(before?.channels)} becomes ${channels(after?.channels)}.`]),
-      ...describeSourceEffect(extension, isManual, digest),
+      ...("version" in patch ? [`Version range: ${formatRange(before?.version)} becomes ${formatRange(after?.version)}.`] : []),
+      ...("channels" in patch ? [`Channels: ${formatChannels(before?.channels)} becomes ${formatChannels(after?.channels)}.`] : []),
+      ...("upgradeConstraintPolicy" in patch ? [POLICY_EFFECTS[after?.upgradeConstraintPolicy ?? "CatalogProvided"]] : []),
+      describeSourceEffect(extension, digest),
     ],
-    ...(isSame ? { rejected: "This is the current version range, and these are the current channels." } : {}),
-    command: formatUpgradeCommand(name, request),
+    isDanger: after?.upgradeConstraintPolicy === "SelfCertified" && "upgradeConstraintPolicy" in patch,
+    command: formatSourceCommand(name, patch),
+    ...(Object.keys(patch).length === 0 ? { rejected: `${name} already has these limits.` } : {}),
   };
 }
 
-function describeSourceEffect({ metadata, spec }: ClusterExtension, isManual: boolean, digest: string | undefined): string[] {
+const POLICY_EFFECTS = {
+  CatalogProvided: "Upgrades follow the upgrade edges of the catalog.",
+  SelfCertified: "Upgrades to any version are allowed, without an upgrade edge, including downgrades, which can lose data.",
+} as const;
+
+function formatRange(version: string | undefined): string {
+  return version ? version : "any version";
+}
+
+function formatChannels(channels: readonly string[] | undefined): string {
+  return channels?.length ? formatList(channels, { max: CHANNELS_SHOWN }) : "all channels";
+}
+
+function changeSource(extension: ClusterExtension, change: RequestOf<"changeSource">): ClusterExtension {
+  try {
+    return changeCatalogSource(extension, change);
+  } catch (err) {
+    throw new ConsoleError("invalid", getErrorMessage(err), { cause: err });
+  }
+}
+
+function describeSourceEffect({ metadata, spec }: ClusterExtension, digest: string | undefined): string {
   const { name } = metadata;
-  if (spec.suspend) return [`${name} is suspended, so the change takes effect when you resume it.`];
-  if (findPin({ metadata }) !== undefined) return [`${name} is pinned to a revision, so the change takes effect when you remove the pin.`];
-  if (isManual && digest !== undefined)
-    return ["The change also approves the plan that you see, so the controller carries it out immediately."];
-  if (isManual) return ["If this selects another bundle, its plan waits for your approval."];
-  return ["If this selects another bundle, the controller installs it immediately."];
-}
-
-function buildChangedSource(
-  extension: ClusterExtension,
-  { version, channels }: Pick<RequestOf<"changeSource">, "version" | "channels">,
-): ClusterExtension {
-  const { spec } = extension;
-  const { catalog } = spec.source;
-  if (!catalog) throw new ConsoleError("invalid", "the extension has no spec.source.catalog");
-  const { version: range, channels: list, ...others } = catalog;
-  const changed = {
-    ...others,
-    ...pick("version", version === undefined ? range : version === "" ? undefined : version),
-    ...pick("channels", channels === undefined ? list : channels.length === 0 ? undefined : channels),
-  };
-  return { ...extension, spec: { ...spec, source: { ...spec.source, catalog: changed } } };
-}
-
-function pick<K extends string, T>(key: K, value: T | undefined): Partial<Record<K, T>> {
-  return value === undefined ? {} : ({ [key]: value } as Record<K, T>);
-}
-
-/** Formats the command with the same effect. Removing all channels has no command. */
-function formatUpgradeCommand(name: string, { version, channels }: Pick<RequestOf<"changeSource">, "version" | "channels">): string {
-  if (channels?.length === 0) return `kubectl edit clusterextension ${name}`;
-  const range = version === undefined ? [] : version === "" ? ["--any-version"] : ["--version", quoteShellWord(version)];
-  return ["olmv1 upgrade", name, ...range, ...(channels ?? []).flatMap((channel) => ["--channel", quoteShellWord(channel)])].join(" ");
+  if (spec.suspend) return `${name} is suspended, so the change takes effect when you resume it.`;
+  if (findPin({ metadata }) !== undefined) return `${name} is pinned to a revision, so the change takes effect when you remove the pin.`;
+  if (spec.approval !== "Manual") return "If this selects another bundle, the controller installs it immediately.";
+  if (digest === undefined) return "If this selects another bundle, its plan waits for your approval.";
+  return "The change also approves the plan that you see, so the controller carries it out immediately.";
 }
 
 /** Returns the members of a change that consists of one patch of the extension. */
