@@ -3,6 +3,7 @@ import { registerActionRoutes } from "./actions/actionRoutes.ts";
 import type { ConsoleContext } from "./consoleContext.ts";
 import type { ConsoleTypeProvider } from "./http/requestInput.ts";
 import { registerInstallationRoutes } from "./installation/installationRoutes.ts";
+import { registerPlanRoutes } from "./plan/planRoutes.ts";
 import { registerSessionRoutes } from "./session/sessionRoutes.ts";
 import { registerWhyRoutes } from "./why/whyRoutes.ts";
 
@@ -13,4 +14,5 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerInstallationRoutes(api, context);
   registerActionRoutes(api, context);
   registerWhyRoutes(api, context);
+  registerPlanRoutes(api, context);
 }

@@ -48,6 +48,7 @@ export async function runUi(terminal: Terminal, options: UiOptions): Promise<voi
         callers,
         streams,
         catalogs,
+        registry: { registriesConf, signaturePolicy, authFile },
         session: { ...session, context: context ?? credentials.contextName },
         log,
         [Symbol.dispose]: () => {
