@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_APPROVE } from "../../api/constants.ts";
+import { findProblem } from "../../api/problems.ts";
 import type { MoodText } from "../../consoleapi/live.ts";
 import { type ExtensionPlan, type ObjectChange, PLAN_OBJECTS_SHOWN, type PlanFinding } from "../../consoleapi/plan.ts";
 import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
@@ -40,28 +41,42 @@ const FINDINGS: Readonly<Record<Finding["kind"], string>> = {
 const ORDER = Object.keys(FINDINGS);
 const DEFINITIONS: ReadonlySet<string> = new Set(["crdUpgrade", "conversion"]);
 
+/**
+ * Returns why the controller would reject a plan. Plans are tried with the identity of the user, so the missing permissions of the extension's
+ * ServiceAccount come from the status, which describes only the current limits.
+ */
+function listFindings({ findings }: PlanView, { status, spec }: ClusterExtension, { isChanged }: PlanChoice): PlanFinding[] {
+  const own = findings.toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind)).slice(0, LIST_MAX);
+  const missing = isChanged || !spec.serviceAccount ? undefined : findProblem(status, "MissingPermissions");
+  if (!missing || own.some(({ kind }) => kind === "permissions")) return own.map(toFinding);
+  const { message, next, details } = missing;
+  const { permissions = [] } = details ?? {};
+  return [
+    toFinding({ kind: "permissions", text: toSentence(message), permissions, ...(next === undefined ? {} : { grant: next }) }),
+    ...own.map(toFinding),
+  ];
+}
+
 /** Describes a plan to the page. @param computed time in RFC 3339 */
 export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, choice: PlanChoice, computed: string): ExtensionPlan {
   const { bundle, installed, counts, objects, dependencies, permissions, digest } = plan;
   const accept = offerAcceptance(plan, extension, choice);
+  const findings = listFindings(plan, extension, choice);
   return {
     computed,
-    verdict: describeVerdict(plan),
+    verdict: describeVerdict(plan, findings.length),
     ...(installed ? { installed } : {}),
     bundle: { name: bundle.name, version: bundle.version, ...(bundle.catalog === null ? {} : { catalog: bundle.catalog }) },
     explanation: toSentence(plan.explanation),
     counts,
     objects: objects.slice(0, PLAN_OBJECTS_SHOWN).map(toObjectChange),
     omittedObjects: Math.max(objects.length - PLAN_OBJECTS_SHOWN, 0),
-    findings: plan.findings
-      .toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind))
-      .slice(0, LIST_MAX)
-      .map(toFinding),
+    findings,
     ...(permissions
       ? { permissions: "unknown" in permissions ? toSentence(permissions.unknown) : buildPermissionsPreview(permissions) }
       : {}),
     warnings: plan.warnings.slice(0, LIST_MAX).map(({ text, objects: about }) => ({ text, objects: about.slice(0, LIST_MAX) })),
-    notes: plan.notes.slice(0, LIST_MAX).map(toSentence),
+    notes: [...plan.notes, ...describeUnchecked(extension, choice)].slice(0, LIST_MAX).map(toSentence),
     unavailableCatalogs: plan.unavailableCatalogs
       .slice(0, LIST_MAX)
       .map(({ catalog, because }) => ({ catalog, because: toSentence(because) })),
@@ -74,9 +89,15 @@ export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, 
   };
 }
 
-function describeVerdict(plan: PlanView): MoodText {
-  const { findings, counts, approval, permissions } = plan;
-  if (findings.length > 0) return { text: `The controller would reject this plan: ${formatCount(findings.length, "error")}.`, mood: "bad" };
+function describeUnchecked({ spec }: ClusterExtension, { isChanged }: PlanChoice): string[] {
+  const account = spec.serviceAccount?.name;
+  if (!isChanged || !account) return [];
+  return [`whether ServiceAccount ${account} has the permissions for this version is not checked; the tab Permissions compares them`];
+}
+
+function describeVerdict(plan: PlanView, errors: number): MoodText {
+  const { counts, approval, permissions } = plan;
+  if (errors > 0) return { text: `The controller would reject this plan: ${formatCount(errors, "error")}.`, mood: "bad" };
   if (!isPlanAccepted(plan)) return { text: "The policy denies the permissions of this plan.", mood: "bad" };
   if (counts.create + counts.update + counts.delete === 0) return { text: "Nothing would change.", mood: "good" };
   if (permissions && "state" in permissions && permissions.state === "Pending")
