@@ -1,10 +1,14 @@
 import type { FastifyInstance } from "fastify";
 import type { ConsoleContext } from "./consoleContext.ts";
+import { registerExtensionRoutes } from "./extensions/extensionRoutes.ts";
 import type { ConsoleTypeProvider } from "./http/requestInput.ts";
+import { registerObjectRoutes } from "./objects/objectRoutes.ts";
 import { registerSessionRoutes } from "./session/sessionRoutes.ts";
 
 /** Registers all routes under /api. */
 export function registerApi(app: FastifyInstance, context: ConsoleContext): void {
   const api = app.withTypeProvider<ConsoleTypeProvider>();
   registerSessionRoutes(api, context);
+  registerExtensionRoutes(api, context);
+  registerObjectRoutes(api, context);
 }
