@@ -1,8 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import { registerActionRoutes } from "./actions/actionRoutes.ts";
 import type { ConsoleContext } from "./consoleContext.ts";
+import { registerExtensionRoutes } from "./extensions/extensionRoutes.ts";
 import type { ConsoleTypeProvider } from "./http/requestInput.ts";
 import { registerInstallationRoutes } from "./installation/installationRoutes.ts";
+import { registerObjectRoutes } from "./objects/objectRoutes.ts";
 import { registerPlanRoutes } from "./plan/planRoutes.ts";
 import { registerSessionRoutes } from "./session/sessionRoutes.ts";
 import { registerWhyRoutes } from "./why/whyRoutes.ts";
@@ -15,4 +17,6 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerActionRoutes(api, context);
   registerWhyRoutes(api, context);
   registerPlanRoutes(api, context);
+  registerExtensionRoutes(api, context);
+  registerObjectRoutes(api, context);
 }
