@@ -5,8 +5,10 @@ import { registerExtensionRoutes } from "./extensions/extensionRoutes.ts";
 import type { ConsoleTypeProvider } from "./http/requestInput.ts";
 import { registerInstallationRoutes } from "./installation/installationRoutes.ts";
 import { registerObjectRoutes } from "./objects/objectRoutes.ts";
+import { registerPermissionsRoutes } from "./permissions/permissionsRoutes.ts";
 import { registerPlanRoutes } from "./plan/planRoutes.ts";
 import { registerSessionRoutes } from "./session/sessionRoutes.ts";
+import { registerUninstallRoutes } from "./uninstall/uninstallRoutes.ts";
 import { registerWhyRoutes } from "./why/whyRoutes.ts";
 
 /** Registers all routes under /api. */
@@ -17,6 +19,8 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerActionRoutes(api, context);
   registerWhyRoutes(api, context);
   registerPlanRoutes(api, context);
+  registerPermissionsRoutes(api, context);
+  registerUninstallRoutes(api, context);
   registerExtensionRoutes(api, context);
   registerObjectRoutes(api, context);
 }

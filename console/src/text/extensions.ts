@@ -5,6 +5,7 @@ export const extensionsText = {
     overview: "Overview",
     objects: "Objects",
     plan: "Plan",
+    uninstall: "Uninstall",
   },
   header: {
     all: "Extensions",

@@ -45,7 +45,6 @@ export async function planApproval(context: ChangeContext, { extension: name, di
       ...(members > 0 ? [`The approval covers ${formatCount(members, "other bundle")}, which this bundle depends on.`] : []),
       "The approval is only valid for this plan. If the plan changes first, nothing is installed.",
     ],
-    isDanger: (plan?.delete ?? 0) > 0,
     command: `olmv1 approve ${name} --digest ${digest}`,
   };
 }

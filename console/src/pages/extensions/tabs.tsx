@@ -3,6 +3,7 @@ import { extensionsText } from "../../text/extensions.ts";
 
 const OverviewTab = lazy(() => import("./overview/OverviewTab.tsx"));
 const PlanTab = lazy(() => import("./plan/PlanTab.tsx"));
+const UninstallTab = lazy(() => import("./uninstall/UninstallTab.tsx"));
 const ObjectsTab = lazy(() => import("./objects/ObjectsTab.tsx"));
 
 /** A tab of the page of an extension. */
@@ -20,6 +21,7 @@ const unordered: readonly ExtensionTab[] = [
   { path: "", label: extensionsText.tabs.overview, element: <OverviewTab />, order: 10 },
   { path: "objects", label: extensionsText.tabs.objects, element: <ObjectsTab />, order: 20 },
   { path: "plan", label: extensionsText.tabs.plan, element: <PlanTab />, order: 40 },
+  { path: "uninstall", label: extensionsText.tabs.uninstall, element: <UninstallTab />, order: 70 },
 ];
 
 /** All tabs of the page of an extension, in their order. */
