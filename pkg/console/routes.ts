@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { registerActionRoutes } from "./actions/actionRoutes.ts";
 import type { ConsoleContext } from "./consoleContext.ts";
 import { registerExtensionRoutes } from "./extensions/extensionRoutes.ts";
+import { registerHistoryRoutes } from "./history/historyRoutes.ts";
 import type { ConsoleTypeProvider } from "./http/requestInput.ts";
 import { registerInstallationRoutes } from "./installation/installationRoutes.ts";
 import { registerObjectRoutes } from "./objects/objectRoutes.ts";
@@ -20,6 +21,7 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerWhyRoutes(api, context);
   registerPlanRoutes(api, context);
   registerPermissionsRoutes(api, context);
+  registerHistoryRoutes(api, context);
   registerUninstallRoutes(api, context);
   registerExtensionRoutes(api, context);
   registerObjectRoutes(api, context);

@@ -5,6 +5,8 @@ export const extensionsText = {
     overview: "Overview",
     objects: "Objects",
     plan: "Plan",
+    permissions: "Permissions",
+    history: "History",
     uninstall: "Uninstall",
   },
   header: {

@@ -96,7 +96,8 @@ export async function planReconcile(context: ChangeContext, { extension: name }:
   };
 }
 
-const DRIFT_EFFECTS: Readonly<Record<RequestOf<"setDriftPolicy">["policy"], string>> = {
+/** What the controller does with drift, by policy. */
+export const DRIFT_EFFECTS: Readonly<Record<RequestOf<"setDriftPolicy">["policy"], string>> = {
   Correct: "The controller reverts every changed or deleted object to the state in the bundle, now and in the future.",
   Warn: "The controller reports changed and deleted objects, and does not change them.",
   Ignore: "The controller does not detect changed or deleted objects.",

@@ -3,6 +3,8 @@ import { extensionsText } from "../../text/extensions.ts";
 
 const OverviewTab = lazy(() => import("./overview/OverviewTab.tsx"));
 const PlanTab = lazy(() => import("./plan/PlanTab.tsx"));
+const PermissionsTab = lazy(() => import("./permissions/PermissionsTab.tsx"));
+const HistoryTab = lazy(() => import("./history/HistoryTab.tsx"));
 const UninstallTab = lazy(() => import("./uninstall/UninstallTab.tsx"));
 const ObjectsTab = lazy(() => import("./objects/ObjectsTab.tsx"));
 
@@ -21,6 +23,8 @@ const unordered: readonly ExtensionTab[] = [
   { path: "", label: extensionsText.tabs.overview, element: <OverviewTab />, order: 10 },
   { path: "objects", label: extensionsText.tabs.objects, element: <ObjectsTab />, order: 20 },
   { path: "plan", label: extensionsText.tabs.plan, element: <PlanTab />, order: 40 },
+  { path: "permissions", label: extensionsText.tabs.permissions, element: <PermissionsTab />, order: 50 },
+  { path: "history", label: extensionsText.tabs.history, element: <HistoryTab />, order: 60 },
   { path: "uninstall", label: extensionsText.tabs.uninstall, element: <UninstallTab />, order: 70 },
 ];
 
