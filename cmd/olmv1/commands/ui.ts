@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { ClusterIdentity } from "../../../pkg/console/cluster/clusterIdentity.ts";
-import { startConsoleServer } from "../../../pkg/console/server/consoleServer.ts";
 import { LoginSessions } from "../../../pkg/console/http/loginSessions.ts";
 import { listLoopbackHosts } from "../../../pkg/console/http/requestGuards.ts";
 import { EventStreams } from "../../../pkg/console/live/eventStreams.ts";
+import { startConsoleServer } from "../../../pkg/console/server/consoleServer.ts";
 import { CookieCallers } from "../../../pkg/console/session/cookieCallers.ts";
 import { Client } from "../../../pkg/kube/client.ts";
 import { Credentials } from "../../../pkg/kube/credentials.ts";
