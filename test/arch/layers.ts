@@ -4,6 +4,7 @@
  */
 export const LAYERS = [
   ["cmd"],
+  ["pkg/console"],
   [
     "pkg/migrate",
     "pkg/browse",
@@ -34,5 +35,5 @@ export const LAYERS = [
     "pkg/openshift",
   ],
   ["pkg/fbc", "pkg/version"],
-  ["pkg/api", "pkg/errors", "pkg/golang", "pkg/text"],
+  ["pkg/api", "pkg/errors", "pkg/golang", "pkg/text", "pkg/consoleapi"],
 ];

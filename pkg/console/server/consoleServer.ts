@@ -2,17 +2,17 @@ import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { fastify } from "fastify";
-import { getErrorMessage } from "../errors/errors.ts";
-import type { ServerTls } from "../serving/serverTls.ts";
-import type { StaticAssets } from "../serving/staticAssets.ts";
-import type { Logger } from "../telemetry/log.ts";
-import { redactSecrets } from "../text/redact.ts";
-import type { ConsoleContext } from "./consoleContext.ts";
-import { toConsoleProblem } from "./http/consoleError.ts";
-import { registerPages } from "./http/pageRoutes.ts";
-import { findForgery, type HostPolicy } from "./http/requestGuards.ts";
-import { compileConsoleValidator } from "./http/requestInput.ts";
-import { SECURITY_HEADERS } from "./http/securityHeaders.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
+import type { ServerTls } from "../../serving/serverTls.ts";
+import type { StaticAssets } from "../../serving/staticAssets.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import { redactSecrets } from "../../text/redact.ts";
+import type { ConsoleContext } from "../consoleContext.ts";
+import { toConsoleProblem } from "../http/consoleError.ts";
+import { registerPages } from "../http/pageRoutes.ts";
+import { findForgery, type HostPolicy } from "../http/requestGuards.ts";
+import { compileConsoleValidator } from "../http/requestInput.ts";
+import { SECURITY_HEADERS } from "../http/securityHeaders.ts";
 import { registerApi } from "./routes.ts";
 
 /** Maximum size of a request body in bytes. */
@@ -80,6 +80,7 @@ export async function startConsoleServer(
       stopReloading?.();
       context[Symbol.dispose]();
       await app.close();
+      await context.catalogs.close();
     },
   };
 }

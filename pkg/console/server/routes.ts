@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
-import type { ConsoleContext } from "./consoleContext.ts";
-import type { ConsoleTypeProvider } from "./http/requestInput.ts";
-import { registerInstallationRoutes } from "./installation/installationRoutes.ts";
-import { registerSessionRoutes } from "./session/sessionRoutes.ts";
+import type { ConsoleContext } from "../consoleContext.ts";
+import type { ConsoleTypeProvider } from "../http/requestInput.ts";
+import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
+import { registerSessionRoutes } from "../session/sessionRoutes.ts";
 
 /** Registers all routes under /api. */
 export function registerApi(app: FastifyInstance, context: ConsoleContext): void {
