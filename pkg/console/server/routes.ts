@@ -1,7 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import type { ConsoleContext } from "../consoleContext.ts";
 import type { ConsoleTypeProvider } from "../http/requestInput.ts";
+import { registerExtensionRoutes } from "../extensions/extensionRoutes.ts";
 import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
+import { registerObjectRoutes } from "../objects/objectRoutes.ts";
 import { registerSessionRoutes } from "../session/sessionRoutes.ts";
 
 /** Registers all routes under /api. */
@@ -9,4 +11,6 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   const api = app.withTypeProvider<ConsoleTypeProvider>();
   registerSessionRoutes(api, context);
   registerInstallationRoutes(api, context);
+  registerExtensionRoutes(api, context);
+  registerObjectRoutes(api, context);
 }
