@@ -1,10 +1,11 @@
 import type { FastifyInstance } from "fastify";
 import type { ConsoleContext } from "../consoleContext.ts";
-import type { ConsoleTypeProvider } from "../http/requestInput.ts";
 import { registerExtensionRoutes } from "../extensions/extensionRoutes.ts";
+import type { ConsoleTypeProvider } from "../http/requestInput.ts";
 import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
 import { registerObjectRoutes } from "../objects/objectRoutes.ts";
 import { registerSessionRoutes } from "../session/sessionRoutes.ts";
+import { registerWhyRoutes } from "../why/whyRoutes.ts";
 
 /** Registers all routes under /api. */
 export function registerApi(app: FastifyInstance, context: ConsoleContext): void {
@@ -13,4 +14,5 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerInstallationRoutes(api, context);
   registerExtensionRoutes(api, context);
   registerObjectRoutes(api, context);
+  registerWhyRoutes(api, context);
 }
