@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { registerActionRoutes } from "../actions/actionRoutes.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { registerExtensionRoutes } from "../extensions/extensionRoutes.ts";
 import type { ConsoleTypeProvider } from "../http/requestInput.ts";
@@ -15,4 +16,5 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerExtensionRoutes(api, context);
   registerObjectRoutes(api, context);
   registerWhyRoutes(api, context);
+  registerActionRoutes(api, context);
 }
