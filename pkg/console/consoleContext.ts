@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Session } from "../consoleapi/session.ts";
+import type { KeptCatalogs } from "../sources/keptCatalogs.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { ClusterIdentity } from "./cluster/clusterIdentity.ts";
 import type { EventStreams } from "./live/eventStreams.ts";
@@ -18,6 +19,8 @@ export interface Callers extends Disposable {
 export interface ConsoleContext extends Disposable {
   readonly callers: Callers;
   readonly streams: EventStreams;
+  /** The content of catalogs; the server closes it. Pass only ClusterCatalogs that the caller may read. */
+  readonly catalogs: KeptCatalogs;
   /** The session without the name of the user. */
   readonly session: Omit<Session, "user">;
   readonly log: Logger;

@@ -80,6 +80,7 @@ export async function startConsoleServer(
       stopReloading?.();
       context[Symbol.dispose]();
       await app.close();
+      await context.catalogs.close();
     },
   };
 }

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { getCacheFolder } from "../../../pkg/catalogcache/catalogCache.ts";
 import { ClusterIdentity } from "../../../pkg/console/cluster/clusterIdentity.ts";
 import { startConsoleServer } from "../../../pkg/console/consoleServer.ts";
 import { LoginSessions } from "../../../pkg/console/http/loginSessions.ts";
@@ -9,15 +10,16 @@ import { CookieCallers } from "../../../pkg/console/session/cookieCallers.ts";
 import { Client } from "../../../pkg/kube/client.ts";
 import { Credentials } from "../../../pkg/kube/credentials.ts";
 import { loadConsoleAssets } from "../../../pkg/serving/consoleAssets.ts";
+import { KeptCatalogs } from "../../../pkg/sources/keptCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { PROGRAM_VERSION } from "../../internal/program.ts";
-import type { ReleaseOptions } from "../cli/options.ts";
+import type { RegistryOptions, ReleaseOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 const LOOPBACK = "127.0.0.1";
 
 /** Options of `olmv1 ui`. */
-export interface UiOptions extends ReleaseOptions {
+export interface UiOptions extends ReleaseOptions, RegistryOptions {
   port: number;
   open: boolean;
   readOnly?: boolean;
@@ -27,12 +29,15 @@ export interface UiOptions extends ReleaseOptions {
 export async function runUi(terminal: Terminal, options: UiOptions): Promise<void> {
   terminal.endsByItself();
   const { kubeconfig, context, systemNamespace, port, readOnly = false } = options;
+  const { registriesConf, signaturePolicy, authFile } = options;
   const log = createLogger({ component: "olmv1-ui", level: "warn", pretty: true, destination: process.stderr });
   const assets = loadConsoleAssets();
   const credentials = Credentials.fromKubeConfig(kubeconfig, context);
   const client = Client.of(credentials, { userAgent: "olmv1-ui" });
   const sessions = new LoginSessions();
   const streams = new EventStreams();
+  const cacheFolder = getCacheFolder(terminal.env);
+  const catalogs = new KeptCatalogs({ registriesConf, signaturePolicy, authFile, cacheFolder });
   const callers = new CookieCallers(sessions, new ClusterIdentity(client, log));
   const { server } = await credentials.endpoint();
   const session = { mode: "laptop" as const, server, readOnly, systemNamespace, version: PROGRAM_VERSION };
@@ -42,6 +47,7 @@ export async function runUi(terminal: Terminal, options: UiOptions): Promise<voi
       context: {
         callers,
         streams,
+        catalogs,
         session: { ...session, context: context ?? credentials.contextName },
         log,
         [Symbol.dispose]: () => {

@@ -1,5 +1,5 @@
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
-import { addReleaseOptions, SHELLS, type Shell } from "../cli/options.ts";
+import { addRegistryOptions, addReleaseOptions, SHELLS, type Shell } from "../cli/options.ts";
 import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { CompleteOptions } from "../commands/completion/complete.ts";
@@ -80,7 +80,7 @@ export function addUi(program: Command, terminal: Terminal): void {
     .addOption(new Option("--port <number>", "port on 127.0.0.1 (default: a free port)").argParser(parsePort).default(0))
     .option("--no-open", "do not open a browser")
     .option("--read-only", "reject all changes");
-  addReleaseOptions(command)
+  addRegistryOptions(addReleaseOptions(command))
     .addHelpText("after", UI_HELP)
     .action(async (options: UiOptions) => {
       const { runUi } = await import("../commands/ui.ts");
