@@ -4,13 +4,13 @@ import { type GraphqlRouteDependencies, registerGraphqlRoute } from "./graphqlRo
 import { type GraphRouteDependencies, registerGraphRoute } from "./graphRoutes.ts";
 import { registerOpenApiRoute } from "./openApi.ts";
 import { registerPackagesRoutes } from "./packagesRoutes.ts";
-import { registerPageRoutes } from "./pageRoutes.ts";
+import { type PageRouteDependencies, registerPageRoutes } from "./pageRoutes.ts";
 import type { ZodTypeProvider } from "./queryParameters.ts";
 import type { CatalogRoute, CatalogServer } from "./route.ts";
 import { registerSearchRoute } from "./searchRoute.ts";
 
 /** Dependencies of the endpoints. */
-export interface RouteDependencies extends GraphRouteDependencies, GraphqlRouteDependencies {
+export interface RouteDependencies extends GraphRouteDependencies, GraphqlRouteDependencies, PageRouteDependencies {
   /** Endpoints to omit; requests for them get 404. */
   without?: ReadonlySet<GatedEndpoint>;
 }
