@@ -151,6 +151,8 @@ export interface DoctorFinding {
   readonly message: string;
   /** The suggested fix. Commands can be copied unchanged. */
   readonly next?: string;
+  /** When the checked certificate expires, in RFC 3339. */
+  readonly expires?: string;
 }
 
 /** The result of a read, or why it is forbidden. */

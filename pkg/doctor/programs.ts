@@ -179,13 +179,15 @@ function checkCertificate(check: string, secret: KubeObject | undefined, place: 
   const end = certificate.validToDate;
   const days = Math.floor((end.getTime() - now) / DAY_MS);
   const until = end.toISOString().slice(0, 10);
-  if (end.getTime() <= now) return { check, status: "problem", message: `it expired on ${until}`, next };
+  const expires = end.toISOString();
+  if (end.getTime() <= now) return { check, status: "problem", message: `it expired on ${until}`, next, expires };
   if (days < OVERDUE_DAYS[isOwn ? "self-managed" : "files"])
-    return { check, status: "warning", message: `it expires on ${until}, in ${days} days, and has not been renewed`, next };
+    return { check, status: "warning", message: `it expires on ${until}, in ${days} days, and has not been renewed`, next, expires };
   return {
     check,
     status: "ok",
     message: `${isOwn ? "issued by the program" : "issued by another provider"}, valid until ${until}, ${days} days`,
+    expires,
   };
 }
 

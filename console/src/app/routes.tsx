@@ -1,6 +1,7 @@
 import type { RouteObject } from "react-router";
 import { attentionRoutes } from "../pages/attention/routes.tsx";
 import { extensionRoutes } from "../pages/extensions/routes.tsx";
+import { installationRoutes } from "../pages/installation/routes.tsx";
 import { NotFoundPage, PageError } from "./NotFoundPage.tsx";
 import { Shell } from "./Shell.tsx";
 
@@ -11,7 +12,7 @@ export const consoleRoutes: RouteObject[] = [
     children: [
       {
         errorElement: <PageError />,
-        children: [...attentionRoutes, ...extensionRoutes, { path: "*", element: <NotFoundPage /> }],
+        children: [...attentionRoutes, ...extensionRoutes, ...installationRoutes, { path: "*", element: <NotFoundPage /> }],
       },
     ],
   },

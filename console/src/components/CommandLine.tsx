@@ -1,19 +1,42 @@
-import { ClipboardCopy } from "@patternfly/react-core";
-import type { ReactElement } from "react";
+import { Button, Tooltip } from "@patternfly/react-core";
+import { CheckIcon, CopyIcon } from "@patternfly/react-icons";
+import { type ReactElement, useEffect, useState } from "react";
 import { text } from "../text/en.ts";
 
-/** A command or other text to copy, on one line. */
+const FEEDBACK_MS = 1_500;
+
+/** A command or other text with a button that copies it. Long texts wrap. */
 export function CommandLine({ command, label }: { readonly command: string; readonly label: string }): ReactElement {
   return (
-    <ClipboardCopy
-      isReadOnly
-      isCode
-      hoverTip={text.common.copy}
-      clickTip={text.common.copied}
-      textAriaLabel={label}
-      className="olm-command"
-    >
-      {command}
-    </ClipboardCopy>
+    <div className="olm-command" role="group" aria-label={label}>
+      <code className="olm-break" dir="auto">
+        {command}
+      </code>
+      <CopyButton value={command} />
+    </div>
+  );
+}
+
+/** A button that copies a text to the clipboard, and says so. */
+export function CopyButton({ value, label = text.common.copy }: { readonly value: string; readonly label?: string }): ReactElement {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setCopied(false), FEEDBACK_MS);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  const copy = (): void => {
+    void navigator.clipboard.writeText(value).then(() => setCopied(true));
+  };
+  return (
+    <Tooltip content={isCopied ? text.common.copied : label}>
+      <Button
+        variant="plain"
+        size="sm"
+        icon={isCopied ? <CheckIcon /> : <CopyIcon />}
+        aria-label={isCopied ? text.common.copied : label}
+        onClick={copy}
+      />
+    </Tooltip>
   );
 }

@@ -1,26 +1,161 @@
-import { PageSection, Title } from "@patternfly/react-core";
-import type { ReactElement } from "react";
+import { EmptyState, EmptyStateBody, Label, PageSection, Title } from "@patternfly/react-core";
+import { CheckCircleIcon, ExclamationCircleIcon, ExclamationTriangleIcon, InfoCircleIcon } from "@patternfly/react-icons";
+import { type ReactElement, useMemo } from "react";
 import { Link } from "react-router";
+import type { Attention } from "../../../../pkg/consoleapi/live.ts";
 import { useLive } from "../../app/consoleState.tsx";
 import { PageTitle } from "../../app/PageTitle.tsx";
+import { CommandLine } from "../../components/CommandLine.tsx";
+import { Placeholder } from "../../components/QueryView.tsx";
+import { RelativeTime } from "../../components/RelativeTime.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";
+import { attentionText } from "../../text/attention.ts";
 import { text } from "../../text/en.ts";
+import { useInstallation } from "../installation/installationQuery.ts";
+import {
+  type AttentionCounts,
+  type AttentionItem,
+  countAttention,
+  type DueChange,
+  listAttention,
+  listDueChanges,
+} from "./attentionItems.ts";
 
-/** The start page: what needs attention. */
+const ICONS = { error: ExclamationCircleIcon, warning: ExclamationTriangleIcon, info: InfoCircleIcon, fine: CheckCircleIcon } as const;
+
+/** The start page: what does not work, what is at risk, what waits for the user, and what changes next. */
 export default function AttentionPage(): ReactElement {
-  const { extensions } = useLive();
-  const rows = [...extensions.values()].filter(({ attention }) => attention !== undefined);
+  const { extensions, catalogs, watches } = useLive();
+  const items = useMemo(() => listAttention(extensions.values(), catalogs.values()), [extensions, catalogs]);
+  const changes = useMemo(() => listDueChanges(extensions.values()), [extensions]);
+  const isLoading = [watches.extensions, watches.catalogs].some(({ state }) => state === "loading");
+  const isComplete = [watches.extensions, watches.catalogs].every(({ state }) => state === "current");
   return (
-    <PageSection>
+    <PageSection className="olm-page">
       <PageTitle title={text.navigation.attention} />
-      <Title headingLevel="h1">{text.navigation.attention}</Title>
-      <ul>
-        {rows.map(({ name, state, attention }) => (
-          <li key={name}>
-            <Link to={`/extensions/${name}`}>{name}</Link> <StateLabel state={state} /> {attention?.sentence}
+      <header className="olm-page-header">
+        <Title headingLevel="h1">{text.navigation.attention}</Title>
+        <p className="olm-subtle">{attentionText.intro}</p>
+      </header>
+      {isLoading ? (
+        <Placeholder lines={8} />
+      ) : (
+        <>
+          <Counts counts={countAttention(items, extensions.size + catalogs.size)} />
+          {items.length > 0 && <Items items={items} />}
+          {items.length === 0 && isComplete && <Quiet extensions={extensions.size} catalogs={catalogs.size} />}
+          <Changes changes={changes} />
+        </>
+      )}
+    </PageSection>
+  );
+}
+
+function Counts({ counts }: { readonly counts: AttentionCounts }): ReactElement {
+  return (
+    <ul className="olm-counts">
+      {(["error", "warning", "info", "fine"] as const).map((severity) => {
+        const Icon = ICONS[severity];
+        return (
+          <li key={severity} className={`olm-count olm-count-${counts[severity] === 0 ? "none" : severity}`}>
+            <Icon aria-hidden />
+            <strong>{counts[severity]}</strong>
+            <span>{attentionText.counts[severity]}</span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function Items({ items }: { readonly items: readonly AttentionItem[] }): ReactElement {
+  return (
+    <ul className="olm-list" aria-label={attentionText.list}>
+      {items.map((item) => (
+        <Item key={`${item.kind} ${item.name}`} item={item} />
+      ))}
+    </ul>
+  );
+}
+
+function Item({ item: { kind, name, to, state, since, attention } }: { readonly item: AttentionItem }): ReactElement {
+  const [next] = attention.next;
+  return (
+    <li className="olm-list-item">
+      <SeverityIcon severity={attention.severity} />
+      <div className="olm-list-body">
+        <p className="olm-list-title">
+          <Link to={to}>{name}</Link>
+          <StateLabel state={state} />
+          {kind === "catalog" && <Label variant="outline">{attentionText.kinds.catalog}</Label>}
+          {since !== undefined && (
+            <span className="olm-subtle">
+              <RelativeTime time={since} />
+            </span>
+          )}
+        </p>
+        <p className="olm-break" dir="auto">
+          {attention.sentence}
+        </p>
+        {next !== undefined && <CommandLine command={next} label={attentionText.next} />}
+      </div>
+    </li>
+  );
+}
+
+function SeverityIcon({ severity }: { readonly severity: Attention["severity"] }): ReactElement {
+  const Icon = ICONS[severity];
+  return (
+    <span className={`olm-severity olm-severity-${severity}`} role="img" aria-label={attentionText.severity[severity]}>
+      <Icon />
+    </span>
+  );
+}
+
+function Quiet({ extensions, catalogs }: { readonly extensions: number; readonly catalogs: number }): ReactElement {
+  if (extensions === 0) {
+    return (
+      <EmptyState headingLevel="h2" titleText={attentionText.noneYet}>
+        <EmptyStateBody>
+          <p>{attentionText.noneYetBody}</p>
+          <Link to="/packages">{attentionText.openPackages}</Link>
+        </EmptyStateBody>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState headingLevel="h2" titleText={attentionText.allFine} icon={CheckCircleIcon} status="success">
+      <EmptyStateBody>{attentionText.allFineBody(extensions, catalogs)}</EmptyStateBody>
+    </EmptyState>
+  );
+}
+
+function Changes({ changes }: { readonly changes: readonly DueChange[] }): ReactElement {
+  const { data } = useInstallation();
+  const expiring = (data?.findings ?? []).filter(({ expires, status }) => expires !== undefined && status !== "ok");
+  return (
+    <section className="olm-section" aria-labelledby="changes">
+      <Title headingLevel="h2" id="changes">
+        {attentionText.changes}
+      </Title>
+      {changes.length === 0 && expiring.length === 0 && <p className="olm-subtle">{attentionText.noChanges}</p>}
+      <ul className="olm-rows">
+        {changes.map(({ name, kind, version, to }) => (
+          <li key={`${kind} ${name}`}>
+            <Link to={to}>{name}</Link> <span dir="auto">{formatChange(kind, version)}</span>
+          </li>
+        ))}
+        {expiring.map(({ check, message }) => (
+          <li key={check}>
+            <Link to="/installation">{check}</Link> <span>{message}</span>
           </li>
         ))}
       </ul>
-    </PageSection>
+    </section>
   );
+}
+
+function formatChange(kind: DueChange["kind"], version: string): string {
+  if (kind === "endOfSupport") return attentionText.endOfSupport;
+  return kind === "approval" ? attentionText.approval(version) : attentionText.update(version);
 }
