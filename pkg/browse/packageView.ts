@@ -95,7 +95,7 @@ export function findRequestedBundle(found: PackageInCatalog, { version, channel 
 }
 
 /** Returns the description of a package and one of its versions. @param others the package in other catalogs */
-export function describePackage(found: PackageInCatalog, bundle: BundleData, others: readonly PackageInCatalog[]): PackageView {
+export function describeFoundPackage(found: PackageInCatalog, bundle: BundleData, others: readonly PackageInCatalog[]): PackageView {
   const { catalog, facts, content, metas } = found;
   const meta = metas.find(({ schema, name }) => schema === "olm.bundle" && name === bundle.name);
   const stated = content.bundles.find(({ name }) => name === bundle.name);

@@ -1,6 +1,6 @@
 import { findExamples } from "../../../pkg/browse/bundleExamples.ts";
 import type { PackageView } from "../../../pkg/browse/details/packageView.ts";
-import { describePackage, findFirst, findRequestedBundle } from "../../../pkg/browse/packageView.ts";
+import { describeFoundPackage, findFirst, findRequestedBundle } from "../../../pkg/browse/packageView.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { compareText } from "../../../pkg/text/compare.ts";
@@ -183,7 +183,7 @@ export async function show(terminal: Terminal, text: string, options: ShowOption
       await print(terminal, options.output, { data: examples, text: () => examples.map((one) => `---\n${toYaml(one)}`).join("") });
       return;
     }
-    const view = describePackage(
+    const view = describeFoundPackage(
       found,
       bundle,
       all.filter((one) => one !== found),
