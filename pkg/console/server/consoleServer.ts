@@ -3,6 +3,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import type { AddressInfo } from "node:net";
 import { fastify } from "fastify";
 import { getErrorMessage } from "../../errors/errors.ts";
+import { SECURITY_HEADERS } from "../../serving/securityHeaders.ts";
 import type { ServerTls } from "../../serving/serverTls.ts";
 import type { StaticAssets } from "../../serving/staticAssets.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -12,7 +13,6 @@ import { toConsoleProblem } from "../http/consoleError.ts";
 import { registerPages } from "../http/pageRoutes.ts";
 import { findForgery, type HostPolicy } from "../http/requestGuards.ts";
 import { compileConsoleValidator } from "../http/requestInput.ts";
-import { SECURITY_HEADERS } from "../http/securityHeaders.ts";
 import { registerApi } from "./routes.ts";
 
 /** Maximum size of a request body in bytes. */
