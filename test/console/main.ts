@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -9,11 +9,13 @@ import { runMain, UsageError } from "../cases/runMain.ts";
 import { buildPrograms } from "../support/builtPrograms.ts";
 import { ConsoleWorld } from "../support/consoleWorld.ts";
 
-const USAGE = `usage: node test/console/main.ts world [--kubeconfig FILE]
+const USAGE = `usage: node test/console/main.ts world [--canary] [--extensions NUMBER] [--output FOLDER]
 
 Starts a control plane with all programs, catalogs and extensions in different states. Runs until SIGINT or SIGTERM.
 
-  --kubeconfig FILE   also write the administrator's kubeconfig to this file`;
+  --canary              add a catalog and an extension with hostile texts
+  --extensions NUMBER   add extensions that nothing reconciles; stops operator-controller and permission-manager
+  --output FOLDER       write the administrator's kubeconfig and registries.conf to this folder`;
 
 /** Runs the command in the arguments. @returns the exit status. */
 async function main(args: readonly string[]): Promise<number> {
@@ -25,13 +27,24 @@ async function main(args: readonly string[]): Promise<number> {
 
 function parseArguments(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { kubeconfig: { type: "string" } } });
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { canary: { type: "boolean" }, extensions: { type: "string" }, output: { type: "string" } },
+    });
   } catch (err) {
     throw new UsageError(err instanceof Error ? err.message : String(err));
   }
 }
 
-async function runWorld({ kubeconfig }: { kubeconfig?: string | undefined }): Promise<void> {
+interface WorldArguments {
+  readonly canary?: boolean;
+  readonly extensions?: string;
+  readonly output?: string;
+}
+
+async function runWorld({ canary = false, extensions = "0", output }: WorldArguments): Promise<void> {
+  if (!/^\d+$/.test(extensions)) throw new UsageError(`--extensions must be a number, not ${extensions}`);
   const stop = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   const folder = await mkdtemp(join(tmpdir(), "olmv1-console-"));
   process.env["TMPDIR"] = folder;
@@ -44,15 +57,24 @@ async function runWorld({ kubeconfig }: { kubeconfig?: string | undefined }): Pr
   resources.defer(() => client.close());
   const cluster = { client, kubeconfig: dev.kubeconfig, registry: { host: dev.registry.host, insecure: true as const }, programs };
   console.error(`control plane runs after ${formatSeconds(startedAt)}`);
-  const world = resources.use(await ConsoleWorld.start(cluster));
+  const world = resources.use(await ConsoleWorld.start(cluster, { canary, extensions: Number(extensions) }));
   console.error(`world is complete after ${formatSeconds(startedAt)}`);
-  if (kubeconfig !== undefined) await copyFile(world.kubeconfig, kubeconfig);
-  console.log(`kubeconfig: ${kubeconfig ?? world.kubeconfig}`);
+  const { kubeconfig, registriesConf } = output === undefined ? world : await copyConfiguration(world, output);
+  console.log(`export KUBECONFIG=${kubeconfig} CONTAINERS_REGISTRIES_CONF=${registriesConf}`);
   console.log(`API server: ${dev.server}`);
   console.log(`catalogd:   ${world.catalogs}`);
   console.log(`registry:   ${dev.registry.host}`);
   console.log(`logs:       ${dev.logs} and ${world.world.workDir}`);
   await stop;
+}
+
+/** Copies the files to paths that stay the same when another world starts. */
+async function copyConfiguration(world: ConsoleWorld, folder: string): Promise<{ kubeconfig: string; registriesConf: string }> {
+  const [kubeconfig, registriesConf] = [join(folder, "kubeconfig"), join(folder, "registries.conf")];
+  await mkdir(folder, { recursive: true });
+  await copyFile(world.kubeconfig, kubeconfig);
+  await copyFile(world.registriesConf, registriesConf);
+  return { kubeconfig, registriesConf };
 }
 
 function formatSeconds(since: number): string {
