@@ -22,8 +22,11 @@ export async function createSynthetic(world: World, count: number): Promise<void
   const [healthy, troubled] = [items.filter(isHealthy), items.filter((one) => !isHealthy(one))];
   const numbers = Array.from({ length: count }, (_, at) => at);
   await mapInParallel(numbers, CONCURRENCY, async (at) => {
-    const templates = at % 10 < HEALTHY_OF_TEN ? healthy : troubled;
-    const template = templates[at % templates.length];
+    const [tens, rest] = [Math.floor(at / 10), at % 10];
+    const template =
+      rest < HEALTHY_OF_TEN
+        ? healthy[(tens * HEALTHY_OF_TEN + rest) % healthy.length]
+        : troubled[(tens * (10 - HEALTHY_OF_TEN) + rest - HEALTHY_OF_TEN) % troubled.length];
     if (template) await createCopy(client, template, at);
   });
 }
