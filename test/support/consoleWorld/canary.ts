@@ -5,7 +5,7 @@ import { eventually } from "../eventually.ts";
 import { buildEvent } from "../podEvents.ts";
 import { CATALOGS, publishOperators } from "./catalogs.ts";
 import { describeText } from "./customResources.ts";
-import { CANARY_HOST, HOSTILE_DOCUMENT, HOSTILE_LINE, HOSTILE_TEXTS } from "./hostileTexts.ts";
+import { CANARY_HOST, CANARY_MEMBER, HOSTILE_DOCUMENT, HOSTILE_LINE, HOSTILE_TEXTS } from "./hostileTexts.ts";
 import { toSvgIcon } from "./icons.ts";
 import type { OperatorPackage, OperatorVersion } from "./operatorPackage.ts";
 import type { Seed } from "./seed.ts";
@@ -15,8 +15,9 @@ export const CANARY = { extension: "canary", namespace: "canary-system" } as con
 
 const PACKAGE = "canary-operator";
 const DEPLOYMENT = "canary-operator";
+const HOSTILE_LINK = `javascript:window.${CANARY_MEMBER}=1`;
 const HOSTILE_ICON = toSvgIcon(
-  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" onload="window.__canary=1"><script>window.__canary=1</script>` +
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" onload="window.${CANARY_MEMBER}=1">${HOSTILE_TEXTS.script}` +
     `<image href="https://${CANARY_HOST}/icon.png" width="64" height="64"/><rect width="64" height="64" fill="#b91c1c"/></svg>`,
 );
 
@@ -49,11 +50,11 @@ const OPERATOR: OperatorPackage = {
   displayName: HOSTILE_LINE,
   summary: `${HOSTILE_LINE} ${HOSTILE_TEXTS.longWord}`,
   description: `# ${HOSTILE_TEXTS.image}\n\n${HOSTILE_DOCUMENT}`,
-  provider: { name: HOSTILE_LINE, url: `javascript:window.__canary=1` },
+  provider: { name: HOSTILE_LINE, url: HOSTILE_LINK },
   maintainers: [{ name: HOSTILE_LINE, email: HOSTILE_TEXTS.attribute }],
   links: [
-    { name: HOSTILE_LINE, url: "javascript:window.__canary=1" },
-    { name: HOSTILE_TEXTS.longWord, url: "data:text/html,<script>window.__canary=1</script>" },
+    { name: HOSTILE_LINE, url: HOSTILE_LINK },
+    { name: HOSTILE_TEXTS.longWord, url: `data:text/html,${HOSTILE_TEXTS.script}` },
   ],
   keywords: Object.values(HOSTILE_TEXTS),
   categories: HOSTILE_LINE.replaceAll(",", " "),
@@ -72,7 +73,7 @@ const OPERATOR: OperatorPackage = {
     { reference: { schema: "olm.bundle", name: `${PACKAGE}.v1.0.0` }, message: HOSTILE_LINE },
   ],
   annotations: {
-    repository: "javascript:window.__canary=1",
+    repository: HOSTILE_LINK,
     support: HOSTILE_LINE,
     "operatorframework.io/suggested-namespace": CANARY.namespace,
   },
