@@ -26,22 +26,62 @@ export interface Exclusion {
 const SEARCHED_ENTRIES = 1_000_000;
 const MAX_DEPRECATION = 200;
 
+/** Finds sequences of upgrades from the installed bundle. Searches each catalog once, also for several candidates. */
+export class UpgradePaths {
+  readonly #filtered: FilteredCatalogs;
+  readonly #searched: number;
+  readonly #found = new Map<FilterResult, ReadonlyMap<string, readonly Candidate[]>>();
+
+  /** @param searched maximum number of channel entries to search in each catalog */
+  constructor(filtered: FilteredCatalogs, searched = SEARCHED_ENTRIES) {
+    this.#filtered = filtered;
+    this.#searched = searched;
+  }
+
+  /** Returns the bundles between the installed bundle and the candidate; undefined if no sequence of upgrades was found. */
+  find(result: FilterResult, { bundle }: Candidate): readonly Candidate[] | undefined {
+    const known = this.#found.get(result) ?? this.#search(result);
+    this.#found.set(result, known);
+    return known.get(bundle.name);
+  }
+
+  /** Searches the requested channels first and then all channels of the catalog. */
+  #search({ catalog, channels, inChannels, content, all }: FilterResult): ReadonlyMap<string, readonly Candidate[]> {
+    const { query } = this.#filtered;
+    const ways = new Map<string, readonly Candidate[]>();
+    if (!query.installed) return ways;
+    const budget = new SearchBudget(this.#searched);
+    const maps = [
+      { catalog, channels, candidates: inChannels },
+      { catalog, channels: content.channels, candidates: all },
+    ];
+    for (const map of maps.slice(0, query.channels.length === content.channels.length ? 1 : 2)) {
+      for (const { candidate, through } of findDestinations([map], query.installed, budget))
+        if (!ways.has(candidate.bundle.name)) ways.set(candidate.bundle.name, through);
+    }
+    return ways;
+  }
+}
+
 /**
  * Returns every rule that excludes a candidate: all filters that would remove it, including those after the first. If no filter removes it, returns
  * why another candidate is preferred. Empty for the best candidate.
- * @param searched maximum number of channel entries to search for a sequence of upgrades
  */
-export function findExclusions(ranked: CatalogCandidate, filtered: FilteredCatalogs, searched = SEARCHED_ENTRIES): Exclusion[] {
-  const filters = findFilterExclusions(ranked, filtered, searched);
+export function findExclusions(
+  ranked: CatalogCandidate,
+  filtered: FilteredCatalogs,
+  paths: UpgradePaths = new UpgradePaths(filtered),
+): Exclusion[] {
+  const filters = findFilterExclusions(ranked, filtered, paths);
   return filters.length > 0 ? filters : findPreferenceExclusions(ranked, filtered);
 }
 
-function findFilterExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs, searched: number): Exclusion[] {
+function findFilterExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs, paths: UpgradePaths): Exclusion[] {
   const { query } = filtered;
   return [
     ...findChannelExclusion(result, candidate, query),
     ...findRangeExclusion(candidate, query),
-    ...findEdgeExclusion(result, candidate, filtered, searched),
+    ...findEdgeExclusion(result, candidate, filtered, paths),
     ...findClusterExclusion(candidate, query),
     ...result.extraFilters.flatMap(({ name, removed, near, remedies }) => {
       const text = removed.get(candidate);
@@ -69,43 +109,20 @@ function findRangeExclusion(candidate: Candidate, query: ResolutionQuery): Exclu
   return [{ rule: "versionRange", text, remedy: `change the range, for example to ${version}, or remove the range` }];
 }
 
-function findEdgeExclusion(result: FilterResult, candidate: Candidate, filtered: FilteredCatalogs, searched: number): Exclusion[] {
+function findEdgeExclusion(result: FilterResult, candidate: Candidate, filtered: FilteredCatalogs, paths: UpgradePaths): Exclusion[] {
   const { query } = filtered;
   const { installed, channels } = query;
   if (!installed || isReachable(candidate, query, result.edges)) return [];
   const where = channels.length > 0 ? ` in channels ${formatGoList(channels)}` : "";
   const text = `it has no upgrade edge from ${goQuote(installed.name)}${where}`;
   const selfCertified = "set upgradeConstraintPolicy to SelfCertified to upgrade directly, without an upgrade edge";
-  const way = findPath(result, candidate, filtered, searched);
+  const way = paths.find(result, candidate);
   if (!way) return [{ rule: "upgradeEdges", text, remedy: `no sequence of upgrades reaches it; ${selfCertified}` }];
   if (way.length === 0)
     return [{ rule: "upgradeEdges", text, remedy: `an upgrade edge exists in ${formatCandidateChannels(candidate, result)}` }];
   return [
     { rule: "upgradeEdges", text, remedy: `upgrade through ${formatGoList(way.map(formatCandidateVersion))} first; ${selfCertified}` },
   ];
-}
-
-/**
- * Returns the bundles between the installed bundle and the candidate, searching the requested channels first and then all channels of the
- * catalog.
- */
-function findPath(
-  { catalog, channels, inChannels, content, all }: FilterResult,
-  { bundle }: Candidate,
-  { query: { installed } }: FilteredCatalogs,
-  searched: number,
-): readonly Candidate[] | undefined {
-  if (!installed) return undefined;
-  const budget = new SearchBudget(searched);
-  const maps = [
-    { catalog, channels, candidates: inChannels },
-    { catalog, channels: content.channels, candidates: all },
-  ];
-  for (const map of maps.slice(0, channels.length === content.channels.length ? 1 : 2)) {
-    const target = findDestinations([map], installed, budget).find(({ candidate }) => candidate.bundle.name === bundle.name);
-    if (target) return target.through;
-  }
-  return undefined;
 }
 
 function findClusterExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion[] {

@@ -7,25 +7,38 @@ import { startDevCluster } from "../../pkg/devcluster/devCluster.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { runMain, UsageError } from "../cases/runMain.ts";
 import { buildPrograms } from "../support/builtPrograms.ts";
+import { findChromium } from "../support/chromium.ts";
 import { ConsoleWorld } from "../support/consoleWorld.ts";
+import { ConsoleBrowser } from "./consoleBrowser.ts";
+import { RunningConsole } from "./runningConsole.ts";
+import { writeScreenshots } from "./screenshots.ts";
+
+/** The folder of the pictures in the documentation. */
+const PICTURES = join(import.meta.dirname, "../../docs/images/console");
 
 const USAGE = `usage: node test/console/main.ts world [--kubeconfig FILE]
+       node test/console/main.ts screenshots --kubeconfig FILE [--folder FOLDER]
 
-Starts a control plane with all programs, catalogs and extensions in different states. Runs until SIGINT or SIGTERM.
+world starts a control plane with all programs, catalogs and extensions in different states. It runs until SIGINT or SIGTERM.
+screenshots writes the pictures of README and docs; the world with this kubeconfig must be running.
 
-  --kubeconfig FILE   also write the administrator's kubeconfig to this file`;
+  --kubeconfig FILE   world: also write the administrator's kubeconfig to this file; screenshots: read it
+  --folder FOLDER     where to write the pictures (default: docs/images/console)`;
 
 /** Runs the command in the arguments. @returns the exit status. */
 async function main(args: readonly string[]): Promise<number> {
   const { positionals, values } = parseArguments(args);
-  if (positionals.join(" ") !== "world") throw new UsageError("expected the command world");
-  await runWorld(values);
+  const { kubeconfig, folder = PICTURES } = values;
+  const command = positionals.join(" ");
+  if (command === "world") await runWorld(values);
+  else if (command === "screenshots" && kubeconfig !== undefined) await takeScreenshots(kubeconfig, folder);
+  else throw new UsageError("expected the command world, or screenshots with --kubeconfig");
   return 0;
 }
 
 function parseArguments(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { kubeconfig: { type: "string" } } });
+    return parseArgs({ args: [...args], allowPositionals: true, options: { kubeconfig: { type: "string" }, folder: { type: "string" } } });
   } catch (err) {
     throw new UsageError(err instanceof Error ? err.message : String(err));
   }
@@ -53,6 +66,17 @@ async function runWorld({ kubeconfig }: { kubeconfig?: string | undefined }): Pr
   console.log(`registry:   ${dev.registry.host}`);
   console.log(`logs:       ${dev.logs} and ${world.world.workDir}`);
   await stop;
+}
+
+async function takeScreenshots(kubeconfig: string, folder: string): Promise<void> {
+  const chromium = findChromium();
+  if (chromium === undefined) throw new UsageError("screenshots needs chromium on the PATH, or its path in OLMV1_CHROMIUM");
+  const programs = await buildPrograms();
+  await using resources = new AsyncDisposableStack();
+  resources.defer(() => rm(programs, { recursive: true, force: true }));
+  const running = resources.use(await RunningConsole.start(programs, kubeconfig));
+  const browser = resources.use(await ConsoleBrowser.signIn(chromium, running));
+  await writeScreenshots(browser, folder);
 }
 
 function formatSeconds(since: number): string {

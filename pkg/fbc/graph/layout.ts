@@ -48,24 +48,39 @@ const LETTER_WIDTH = 7.4;
 const PADDING = 12;
 const MAX_LABEL_LETTERS = 80;
 /** Lines start above the center of a box and end below it, so that the lines of a chain do not touch. */
-export const LINE_OFFSET = 6;
+const LINE_OFFSET = 6;
+
+/** What a picture of a channel looks like. */
+export interface LayoutOptions {
+  /** Upper edge of the picture of the channel; default: 0. */
+  readonly top?: number;
+  /** Height of the title; default: that of one line. */
+  readonly titleHeight?: number;
+  /** Text of a node; default: its name and marks. */
+  readonly formatLabel?: (node: GraphNode) => string;
+  /** Space for an icon before the text; default: none. */
+  readonly iconWidth?: number;
+}
 
 /**
  * Computes the layout of a channel: a row for each node, newest first, with `replaces` on the left and `skips` and `skipRange` on the right. Boxes
  * never overlap, because each has its own row, and no line crosses a box.
- * @param top upper edge of the picture of the channel.
  */
-export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
+export function layoutChannel(
+  channel: ChannelGraph,
+  { top = 0, titleHeight = TITLE_HEIGHT, formatLabel, iconWidth = 0 }: LayoutOptions = {},
+): ChannelLayout {
   const skipped = new Set(channel.edges.flatMap(({ type, from }) => (type === "skips" ? [from] : [])));
-  const labels = channel.nodes.map((node) => formatLabel(node, skipped.has(node.name)));
-  const width = Math.ceil(labels.reduce((most, label) => Math.max(most, stringWidth(label)), 8) * LETTER_WIDTH + 2 * PADDING);
+  const labels = channel.nodes.map((node) => formatLabel?.(node) ?? formatMarkedName(node, skipped.has(node.name)));
+  const letters = labels.reduce((most, label) => Math.max(most, stringWidth(label)), 8);
+  const width = Math.ceil(letters * LETTER_WIDTH + 2 * PADDING + iconWidth);
   const rows = new Map(channel.nodes.map(({ name }, row) => [name, row]));
   const groups = groupEdges(channel, rows);
   const left = assignLanes(groups.filter(({ type }) => type === "replaces"));
   const right = assignLanes(groups.filter(({ type }) => type !== "replaces"));
   const x = MARGIN + (left.count > 0 ? left.count * LANE_WIDTH + LANE_GAP : 0);
   const boxes = channel.nodes.map((node, row): Box => {
-    const y = top + TITLE_HEIGHT + row * ROW_HEIGHT + (ROW_HEIGHT - BOX_HEIGHT) / 2;
+    const y = top + titleHeight + row * ROW_HEIGHT + (ROW_HEIGHT - BOX_HEIGHT) / 2;
     return { node, label: labels[row] ?? "", x, y, width, height: BOX_HEIGHT };
   });
   const assignLane = (side: Lane["side"]) => {
@@ -83,7 +98,32 @@ export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
     x: MARGIN,
     y: top,
     width: x + width + (right.count > 0 ? LANE_GAP + right.count * LANE_WIDTH : 0) + MARGIN,
-    height: TITLE_HEIGHT + channel.nodes.length * ROW_HEIGHT + MARGIN,
+    height: titleHeight + channel.nodes.length * ROW_HEIGHT + MARGIN,
+  };
+}
+
+/** The lines of a lane as SVG path data. */
+export interface LanePaths {
+  /** The vertical line with its branches to the source bundles. */
+  readonly line: string;
+  /** From the vertical line to the target bundle; ends with the arrowhead. */
+  readonly arrow: string;
+  /** Where the branches meet the vertical line. */
+  readonly dots: readonly { readonly from: Box; readonly x: number; readonly y: number }[];
+}
+
+/** Draws the line from the source bundles to the bundle that they can be upgraded to. */
+export function drawLane({ to, from, side, x }: Lane): LanePaths {
+  const edge = (box: Box): number => (side === "left" ? box.x : box.x + box.width);
+  const computeStart = (box: Box): number => box.y + box.height / 2 - LINE_OFFSET;
+  const end = to.y + to.height / 2 + LINE_OFFSET;
+  const starts = from.map(computeStart);
+  const top = starts.reduce((least, start) => Math.min(least, start), end);
+  const bottom = starts.reduce((most, start) => Math.max(most, start), end);
+  return {
+    line: `M${x} ${top}V${bottom}${from.map((box) => `M${edge(box)} ${computeStart(box)}H${x}`).join("")}`,
+    arrow: `M${x} ${end}H${edge(to)}`,
+    dots: from.map((box) => ({ from: box, x, y: computeStart(box) })),
   };
 }
 
@@ -135,7 +175,7 @@ function computeSpan({ to, from }: EdgeGroup): { top: number; bottom: number } {
   return { top, bottom };
 }
 
-function formatLabel({ name, version, head, deprecated, absent, installed }: GraphNode, isSkipped: boolean): string {
+function formatMarkedName({ name, version, head, deprecated, absent, installed }: GraphNode, isSkipped: boolean): string {
   const versionText = version === undefined || name.includes(version) ? "" : ` (${version})`;
   const marks = [
     head && "head",

@@ -1,5 +1,5 @@
 import { formatList } from "../../text/lists.ts";
-import { type Box, type ChannelLayout, type Lane, LINE_OFFSET, layoutChannel } from "./layout.ts";
+import { type Box, type ChannelLayout, drawLane, type Lane, layoutChannel } from "./layout.ts";
 import { BoundedText, DRAWING_BYTES, type EdgeType, type UpdateGraph } from "./updateGraph.ts";
 
 const LEGEND_HEIGHT = 64;
@@ -28,7 +28,7 @@ export function renderSvg(graph: UpdateGraph, maxBytes: number = DRAWING_BYTES):
   const layouts: ChannelLayout[] = [];
   let top = LEGEND_HEIGHT;
   for (const channel of graph.channels) {
-    const layout = layoutChannel(channel, top);
+    const layout = layoutChannel(channel, { top });
     layouts.push(layout);
     top += layout.height;
   }
@@ -82,22 +82,17 @@ function boxPicture({ node, label, x, y, width, height }: Box): string {
   );
 }
 
-/** Draws the line from the source bundles to the bundle that they can be upgraded to. */
-function lanePicture({ type, range, to, from, side, x }: Lane): string {
-  const edge = (box: Box): number => (side === "left" ? box.x : box.x + box.width);
-  const computeStart = (box: Box): number => box.y + box.height / 2 - LINE_OFFSET;
-  const end = to.y + to.height / 2 + LINE_OFFSET;
-  const starts = from.map(computeStart);
-  const spine = `M${x} ${Math.min(end, ...starts)}V${Math.max(end, ...starts)}`;
-  const branches = from.map((box) => `M${edge(box)} ${computeStart(box)}H${x}`).join("");
+function lanePicture(lane: Lane): string {
+  const { type, range, to, from } = lane;
+  const { line, arrow, dots } = drawLane(lane);
   const hint = `${type}${range === undefined ? "" : ` ${range}`}: to ${to.node.name} from ${formatNames(from)}`;
-  const dots = from.map(
-    (box) => `<circle class="dot ${type}" cx="${x}" cy="${computeStart(box)}" r="2.5" data-from="${escaped(box.node.name)}"/>`,
+  const circles = dots.map(
+    (dot) => `<circle class="dot ${type}" cx="${dot.x}" cy="${dot.y}" r="2.5" data-from="${escaped(dot.from.node.name)}"/>`,
   );
   return (
     `<g data-type="${type}" data-to="${escaped(to.node.name)}"><title>${escaped(hint)}</title>` +
-    `<path class="line ${type}" d="${spine}${branches}"/>` +
-    `<path class="line ${type}" d="M${x} ${end}H${edge(to)}" marker-end="url(#${type})"/>${dots.join("")}</g>`
+    `<path class="line ${type}" d="${line}"/>` +
+    `<path class="line ${type}" d="${arrow}" marker-end="url(#${type})"/>${circles.join("")}</g>`
   );
 }
 

@@ -1,0 +1,115 @@
+import "@patternfly/patternfly/components/Tabs/tabs.css";
+import "./extensions.css";
+import { Breadcrumb, BreadcrumbItem, EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
+import { type ReactElement, Suspense } from "react";
+import { Link, Outlet, useMatch } from "react-router";
+import type { ExtensionRow } from "../../../../pkg/consoleapi/live.ts";
+import { useLive } from "../../app/consoleState.tsx";
+import { PageTitle } from "../../app/PageTitle.tsx";
+import { Placeholder } from "../../components/QueryView.tsx";
+import { extensionsText } from "../../text/extensions.ts";
+import { ExtensionHeader } from "./ExtensionHeader.tsx";
+import { useExtensionName } from "./extensionName.ts";
+import { extensionTabs } from "./tabs.tsx";
+
+/** The page of one extension: its state and next step, and the tabs. */
+export default function ExtensionPage(): ReactElement {
+  const name = useExtensionName();
+  const { extensions, watches } = useLive();
+  const row = extensions.get(name);
+  if (!row && watches.extensions.state === "current") return <Missing name={name} />;
+  return (
+    <>
+      <PageTitle title={name} />
+      <PageSection className="olm-extension-head" hasBodyWrapper={false}>
+        <Trail name={name} />
+        <Head name={name} row={row} isLoading={watches.extensions.state === "loading"} />
+      </PageSection>
+      <TabList name={name} />
+      <PageSection className="olm-extension-body" hasBodyWrapper={false}>
+        <Suspense fallback={<Placeholder lines={8} />}>
+          <Outlet key={name} />
+        </Suspense>
+      </PageSection>
+    </>
+  );
+}
+
+/** The header; only the name if the user may not list extensions. */
+function Head({
+  name,
+  row,
+  isLoading,
+}: {
+  readonly name: string;
+  readonly row: ExtensionRow | undefined;
+  readonly isLoading: boolean;
+}): ReactElement {
+  if (row) return <ExtensionHeader row={row} />;
+  return (
+    <>
+      <Title headingLevel="h1" className="olm-break">
+        {name}
+      </Title>
+      {isLoading && <Placeholder lines={2} />}
+    </>
+  );
+}
+
+function Trail({ name }: { readonly name: string }): ReactElement {
+  return (
+    <Breadcrumb>
+      <BreadcrumbItem
+        render={({ className, ariaCurrent }) => (
+          <Link to="/extensions" className={className} aria-current={ariaCurrent}>
+            {extensionsText.header.all}
+          </Link>
+        )}
+      />
+      <BreadcrumbItem isActive className="olm-break">
+        {name}
+      </BreadcrumbItem>
+    </Breadcrumb>
+  );
+}
+
+/** The tabs as links, so that each has an address. */
+function TabList({ name }: { readonly name: string }): ReactElement {
+  return (
+    <nav className="pf-v6-c-tabs pf-m-nav pf-m-page-insets olm-tabs" aria-label={extensionsText.tabs.label(name)}>
+      <ul className="pf-v6-c-tabs__list">
+        {extensionTabs.map(({ path, label }) => (
+          <TabLink key={path} to={path === "" ? `/extensions/${name}` : `/extensions/${name}/${path}`} label={label} />
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function TabLink({ to, label }: { readonly to: string; readonly label: string }): ReactElement {
+  const isCurrent = useMatch(to) !== null;
+  return (
+    <li className={`pf-v6-c-tabs__item${isCurrent ? " pf-m-current" : ""}`}>
+      <Link to={to} aria-current={isCurrent ? "page" : undefined} className="pf-v6-c-tabs__link">
+        <span className="pf-v6-c-tabs__item-text">{label}</span>
+      </Link>
+    </li>
+  );
+}
+
+function Missing({ name }: { readonly name: string }): ReactElement {
+  const { notFound, notFoundNext, showAll } = extensionsText.header;
+  return (
+    <PageSection>
+      <PageTitle title={name} />
+      <EmptyState headingLevel="h1" titleText={<span className="olm-break">{notFound(name)}</span>} variant="lg">
+        <EmptyStateBody>
+          <p>{notFoundNext}</p>
+          <p>
+            <Link to="/extensions">{showAll}</Link>
+          </p>
+        </EmptyStateBody>
+      </EmptyState>
+    </PageSection>
+  );
+}

@@ -1,0 +1,24 @@
+import { lazy, type ReactElement } from "react";
+import { extensionsText } from "../../text/extensions.ts";
+
+const OverviewTab = lazy(() => import("./overview/OverviewTab.tsx"));
+const ObjectsTab = lazy(() => import("./objects/ObjectsTab.tsx"));
+
+/** A tab of the page of an extension. */
+export interface ExtensionTab {
+  /** Last part of the address, such as `objects`; empty for the first tab. */
+  readonly path: string;
+  readonly label: string;
+  /** A component that is loaded when the tab is opened. It reads the name of the extension with `useExtensionName()`. */
+  readonly element: ReactElement;
+  /** Position among the tabs, in ascending order. */
+  readonly order: number;
+}
+
+const unordered: readonly ExtensionTab[] = [
+  { path: "", label: extensionsText.tabs.overview, element: <OverviewTab />, order: 10 },
+  { path: "objects", label: extensionsText.tabs.objects, element: <ObjectsTab />, order: 20 },
+];
+
+/** All tabs of the page of an extension, in their order. */
+export const extensionTabs: readonly ExtensionTab[] = unordered.toSorted((one, other) => one.order - other.order);

@@ -1,0 +1,38 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { SourceChange, SourceLimits } from "../../consoleapi/why.ts";
+import { toYaml } from "../../golang/yaml.ts";
+import { buildSourcePatch, changeCatalogSource, formatSourceCommand, toManifest } from "../../rollout/sourceChange.ts";
+
+/** Other limits to try, as in the address of the page. An absent member keeps that of the extension. */
+export interface TriedLimits {
+  readonly range?: string | undefined;
+  /** Separated by commas; empty for all channels. */
+  readonly channels?: string | undefined;
+  readonly policy?: SourceLimits["policy"] | undefined;
+}
+
+/** Returns what an extension may be upgraded to. */
+export function readSourceLimits({ spec }: Pick<ClusterExtension, "spec">): SourceLimits {
+  const { version = "", channels = [], upgradeConstraintPolicy = "CatalogProvided" } = spec.source.catalog ?? {};
+  return { range: version, channels: [...channels], policy: upgradeConstraintPolicy };
+}
+
+/** Returns the extension with other limits, which nothing writes. @throws Error if it does not install a package of a catalog */
+export function tryLimits(extension: ClusterExtension, { range, channels, policy }: TriedLimits): ClusterExtension {
+  return changeCatalogSource(extension, {
+    version: range?.trim(),
+    channels: channels?.split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()])),
+    upgradeConstraintPolicy: policy,
+  });
+}
+
+/** Describes the change from the current limits to others, to copy. */
+export function describeSourceChange(current: ClusterExtension, tried: ClusterExtension): SourceChange {
+  const patch = buildSourcePatch(current, tried);
+  return {
+    isChanged: Object.keys(patch).length > 0,
+    yaml: toYaml(toManifest(tried)),
+    patch: JSON.stringify({ spec: { source: { catalog: patch } } }, undefined, 2),
+    command: formatSourceCommand(current.metadata.name, patch),
+  };
+}

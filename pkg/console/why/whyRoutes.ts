@@ -1,0 +1,120 @@
+import * as z from "zod/mini";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { findPackage } from "../../browse/findPackage.ts";
+import type { PackageInCatalog } from "../../browse/packageView.ts";
+import type { Why, WhyNotVersion } from "../../consoleapi/why.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
+import { answerResolution, answerWhyNot } from "../../preview/resolutionAnswers.ts";
+import { readResolutionSubject } from "../../preview/resolutionSubject.ts";
+import type { ResolutionSubject } from "../../preview/resolveWithDependencies.ts";
+import type { CatalogLease } from "../../sources/keptCatalogs.ts";
+import { type ClusterIdentity } from "../cluster/clusterIdentity.ts";
+import { listCurrentCatalogs, readCurrentExtension } from "../cluster/currentObjects.ts";
+import type { ConsoleContext } from "../consoleContext.ts";
+import { ConsoleError } from "../http/consoleError.ts";
+import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
+import { createRequestSignal } from "../http/requestSignal.ts";
+import { listRefusals } from "./refusals.ts";
+import { toSentence, toVersionRule } from "./ruleTitles.ts";
+import { type TriedLimits, tryLimits } from "./sourceLimits.ts";
+import { buildWhy } from "./whyView.ts";
+
+/** Maximum time of a request, in milliseconds: the first one may pull the catalogs. */
+const TIMEOUT_MS = 120_000;
+const MAX_UNCHECKED = 50;
+
+const Params = z.object({ name: ObjectName });
+const limits = {
+  range: z.optional(z.string().check(z.maxLength(256))),
+  channels: z.optional(z.string().check(z.maxLength(4_096))),
+  policy: z.optional(z.enum(["CatalogProvided", "SelfCertified"])),
+};
+
+/** Registers the explanation of the version of an extension, and what other limits would change. Writes nothing. */
+export function registerWhyRoutes(server: ConsoleRoutes, { callers, catalogs }: ConsoleContext): void {
+  server.route({
+    method: "GET",
+    url: "/api/extensions/:name/why",
+    schema: { params: Params, querystring: z.object(limits) },
+    handler: async (request, reply): Promise<Why> => {
+      const identity = callers.identify(request.headers);
+      const signal = createRequestSignal(reply, TIMEOUT_MS);
+      const extension = await readCurrentExtension(identity, request.params.name);
+      const tried = applyLimits(extension, request.query);
+      return catalogs.use(signal, async (lease) => {
+        const answer = await answerResolution(await readSubject(identity, tried, lease, signal));
+        const selected = answer.resolution.filtered?.catalogs.map(({ name }) => name);
+        const { found, unread } = await openPackage(identity, tried, { lease, signal, selected });
+        return buildWhy({ extension, tried, answer, found, unread });
+      });
+    },
+  });
+
+  server.route({
+    method: "GET",
+    url: "/api/extensions/:name/why-not",
+    schema: {
+      params: Params,
+      querystring: z.object({ ...limits, bundle: z.string().check(z.maxLength(253)), catalog: z.string().check(z.maxLength(253)) }),
+    },
+    handler: async (request, reply): Promise<WhyNotVersion> => {
+      const identity = callers.identify(request.headers);
+      const signal = createRequestSignal(reply, TIMEOUT_MS);
+      const { bundle, catalog, ...other } = request.query;
+      const tried = applyLimits(await readCurrentExtension(identity, request.params.name), other);
+      return catalogs.use(signal, async (lease) => {
+        const answer = await answerWhyNot(await readSubject(identity, tried, lease, signal), bundle);
+        const meant = answer.bundles.find((one) => one.catalog === catalog && one.bundle === bundle);
+        return {
+          verdict: answer.gets?.bundle === bundle && answer.gets.catalog === catalog ? "chosen" : meant ? "notChosen" : "absent",
+          rules: (meant?.exclusions ?? []).map(toVersionRule),
+          refusals: listRefusals(answer.refusals?.filter((one) => one.bundle === bundle)),
+          unchecked: (answer.unjudged ?? []).slice(0, MAX_UNCHECKED).map(toSentence),
+        };
+      });
+    },
+  });
+}
+
+function applyLimits(extension: ClusterExtension, tried: TriedLimits): ClusterExtension {
+  try {
+    return tryLimits(extension, tried);
+  } catch (err) {
+    throw new ConsoleError("invalid", getErrorMessage(err), { cause: err });
+  }
+}
+
+function readSubject(
+  { client }: ClusterIdentity,
+  extension: ClusterExtension,
+  reader: CatalogLease,
+  signal: AbortSignal,
+): Promise<ResolutionSubject> {
+  return readResolutionSubject({ extension: extension.metadata.name }, extension, {}, { client, reader, signal });
+}
+
+/** Where to look for the package. */
+interface PackagePlaces {
+  readonly lease: CatalogLease;
+  readonly signal: AbortSignal;
+  /** Names of the catalogs that the extension selects; undefined if its selector or range is invalid. */
+  readonly selected: readonly string[] | undefined;
+}
+
+/** Returns the package in the selected catalogs, and which of them cannot be read. */
+async function openPackage(
+  identity: ClusterIdentity,
+  { spec }: ClusterExtension,
+  { lease, signal, selected }: PackagePlaces,
+): Promise<{ found: readonly PackageInCatalog[]; unread: string[] }> {
+  const packageName = spec.source.catalog?.packageName ?? "";
+  const isSelected = (name: string): boolean => selected?.includes(name) ?? true;
+  // A lease closes catalogs that are not among the opened ones, so open all.
+  const open = await lease.open(await listCurrentCatalogs(identity, signal));
+  const unread = open.leftOut
+    .filter(({ catalog }) => isSelected(catalog))
+    .map(({ catalog, because }) => toSentence(`catalog ${catalog} cannot be read: ${because}`));
+  const catalogs = open.catalogs.filter(({ name }) => isSelected(name));
+  const isOffered = catalogs.some(({ book }) => book.names().includes(packageName));
+  return { found: isOffered ? await findPackage(packageName, { catalogs }) : [], unread };
+}
