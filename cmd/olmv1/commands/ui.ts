@@ -45,6 +45,7 @@ export async function runUi(terminal: Terminal, options: UiOptions): Promise<voi
       context: {
         callers,
         catalogs,
+        registry: { registriesConf, signaturePolicy, authFile },
         session: { ...session, context: context ?? credentials.contextName },
         log,
       },

@@ -5,6 +5,7 @@ import { registerExtensionRoutes } from "../extensions/extensionRoutes.ts";
 import type { ConsoleTypeProvider } from "../http/requestInput.ts";
 import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
 import { registerObjectRoutes } from "../objects/objectRoutes.ts";
+import { registerPlanRoutes } from "../plan/planRoutes.ts";
 import { registerSessionRoutes } from "../session/sessionRoutes.ts";
 import { registerWhyRoutes } from "../why/whyRoutes.ts";
 
@@ -17,4 +18,5 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerObjectRoutes(api, context);
   registerWhyRoutes(api, context);
   registerActionRoutes(api, context);
+  registerPlanRoutes(api, context);
 }
