@@ -1,5 +1,7 @@
 import type { FastifyInstance } from "fastify";
+import { registerClusterUpgradeRoutes } from "./clusterUpgrade/clusterUpgradeRoutes.ts";
 import type { ConsoleContext } from "./consoleContext.ts";
+import { registerDependencyRoutes } from "./dependencies/dependencyRoutes.ts";
 import type { ConsoleTypeProvider } from "./http/requestInput.ts";
 import { registerInstallationRoutes } from "./installation/installationRoutes.ts";
 import { registerSessionRoutes } from "./session/sessionRoutes.ts";
@@ -11,4 +13,6 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerSessionRoutes(api, context);
   registerInstallationRoutes(api, context);
   registerWhyRoutes(api, context);
+  registerDependencyRoutes(api, context);
+  registerClusterUpgradeRoutes(api, context);
 }
