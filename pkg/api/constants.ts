@@ -81,6 +81,8 @@ export const LABEL_DEPENDENT_PREFIX = `dependent.${GROUP}/`;
 export const LABEL_CREATED_FOR = `${GROUP}/created-for`;
 /** Field manager of the command line. */
 export const CLI_MANAGER = "olmv1";
+/** Field manager of the web console. */
+export const CONSOLE_MANAGER = "olmv1-console";
 /** On a Lease: version of the server that holds it. */
 export const ANNOTATION_PROGRAM_VERSION = `${GROUP}/version`;
 /** On the CRDs: variant of the API. */

@@ -1,36 +1,59 @@
 import * as z from "zod/mini";
 import { MissingPermission } from "./problem.ts";
 
-const name = z.string().check(z.minLength(1), z.maxLength(253));
+const name = z.string().check(z.minLength(1), z.maxLength(253), z.regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/));
+const digest = z.string().check(z.minLength(1), z.maxLength(100));
+/** What happens to CustomResourceDefinitions at an uninstall. */
+const CrdPolicy = z.enum(["DeleteIfUnused", "Delete", "Retain"]);
+export type CrdPolicy = z.infer<typeof CrdPolicy>;
+
+/** Maximum size of the YAML that `apply` accepts, in characters. */
+export const YAML_MAX = 512 * 1024;
 
 /** A change that a page asks for. The server turns it into requests to the API server. */
 export const ActionRequest = z.discriminatedUnion("action", [
-  z.object({ action: z.literal("approvePlan"), extension: name, digest: z.string() }),
-  z.object({ action: z.literal("rollBack"), extension: name, revision: z.number() }),
+  z.object({ action: z.literal("approvePlan"), extension: name, digest }),
+  z.object({ action: z.literal("rollBack"), extension: name, revision: z.number().check(z.int(), z.positive()) }),
   z.object({ action: z.literal("removePin"), extension: name }),
-  z.object({ action: z.literal("approvePermissions"), extension: name, digest: z.string() }),
+  z.object({ action: z.literal("approvePermissions"), extension: name, digest }),
   z.object({ action: z.literal("revokePermissions"), extension: name }),
   z.object({ action: z.literal("suspend"), extension: name }),
   z.object({ action: z.literal("resume"), extension: name }),
-  /** Requests a reconcile now, for example to correct drift or to retry. */
+  /** Requests a reconcile now, for example to retry. */
   z.object({ action: z.literal("reconcile"), extension: name }),
   /** Changes what the extension may be upgraded to. An absent member stays; an empty list or text removes the restriction. */
   z.object({
     action: z.literal("changeSource"),
     extension: name,
-    channels: z.optional(z.array(z.string())),
-    version: z.optional(z.string()),
+    channels: z.optional(z.array(z.string().check(z.minLength(1), z.maxLength(253))).check(z.maxLength(256))),
+    version: z.optional(z.string().check(z.maxLength(64))),
+    upgradeConstraintPolicy: z.optional(z.enum(["CatalogProvided", "SelfCertified"])),
+    /** Digest of the plan of the new version that the user saw: it is approved with the change if the extension requires approval. */
+    digest: z.optional(digest),
   }),
-  z.object({ action: z.literal("setDriftPolicy"), extension: name, policy: z.enum(["Correct", "Report", "Ignore"]) }),
-  z.object({ action: z.literal("uninstall"), extension: name, crdPolicy: z.optional(z.string()) }),
-  /** Creates or applies objects, such as a new ClusterExtension with its ServiceAccount, or roles. @see ../console/actions */
-  z.object({ action: z.literal("apply"), yaml: z.string().check(z.maxLength(512 * 1024)) }),
+  z.object({ action: z.literal("setDriftPolicy"), extension: name, policy: z.enum(["Correct", "Warn", "Ignore"]) }),
+  z.object({ action: z.literal("uninstall"), extension: name, crdPolicy: z.optional(CrdPolicy) }),
+  /** Deletes the ServiceAccount and roles that `olmv1 install` created for an extension that is gone. */
+  z.object({ action: z.literal("removeCreated"), extension: name }),
+  /**
+   * Applies objects server-side, such as a new ClusterExtension with its ServiceAccount, or roles. Accepts only kinds that pages of the console create;
+   * at most 100 objects.
+   */
+  z.object({ action: z.literal("apply"), yaml: z.string().check(z.minLength(1), z.maxLength(YAML_MAX)) }),
 ]);
 export type ActionRequest = z.infer<typeof ActionRequest>;
+
+/** The query of GET /api/actions/access: an action without its details. */
+export const ActionAccessQuery = z.object({ action: z.string().check(z.maxLength(40)), extension: z.optional(name) });
+
+/** Whether the user may ask for an action, as far as this is known without its details. */
+export const ActionAccess = z.object({ missing: z.optional(MissingPermission) });
+export type ActionAccess = z.infer<typeof ActionAccess>;
 
 /** One request to the API server, exactly as the console sends it. */
 export const PreparedRequest = z.object({
   method: z.string(),
+  /** With the query. */
   path: z.string(),
   contentType: z.optional(z.string()),
   /** JSON, as sent. */
@@ -44,12 +67,14 @@ export type PreparedRequest = z.infer<typeof PreparedRequest>;
 
 /** A change that waits for the user's confirmation. */
 export const PreparedAction = z.object({
-  /** Identifies the change; valid once, for some minutes. */
+  /** Identifies the change; valid once, for 10 minutes. Empty if the change cannot be made. */
   id: z.string(),
   /** The question, such as `Approve the plan of argocd?`. */
   title: z.string(),
-  /** What happens then; plain sentences. */
+  /** What happens then; plain sentences, most important first. */
   effects: z.array(z.string()),
+  /** Whether data is lost, or the change removes something. */
+  isDanger: z.boolean(),
   /** The command that does the same; absent if there is none. */
   command: z.optional(z.string()),
   requests: z.array(PreparedRequest),
@@ -64,13 +89,17 @@ export type PreparedAction = z.infer<typeof PreparedAction>;
 
 /** The body of POST /api/actions/run. */
 export const RunAction = z.object({
-  id: z.string(),
+  id: z.string().check(z.maxLength(100)),
   /** Chosen by the page; a repeated request with the same key returns the result of the first. */
   idempotencyKey: z.string().check(z.minLength(8), z.maxLength(100)),
-  confirmation: z.optional(z.string()),
+  confirmation: z.optional(z.string().check(z.maxLength(300))),
 });
+export type RunAction = z.infer<typeof RunAction>;
 
-/** The results of the requests of a change, in order. Requests after a failure are not sent. */
+/**
+ * The results of the requests of a change, in order. Requests after a failure are not sent. If the first request fails, nothing has changed, and the
+ * response is a ConsoleProblem instead.
+ */
 export const ActionResult = z.object({
   isOk: z.boolean(),
   results: z.array(z.object({ description: z.string(), isOk: z.boolean(), message: z.string() })),

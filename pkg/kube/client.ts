@@ -7,6 +7,7 @@ import { isExpired, isNotFound, isTooLargeVersion } from "./errors.ts";
 import {
   type ApplyOptions,
   type CallOptions,
+  CONTENT_TYPE,
   type DeleteOptions,
   formatResourcePath,
   type GetOptions,
@@ -25,12 +26,7 @@ import { type RequestInit, type TokenSource, Transport, type TransportOptions } 
 import { getAcceptHeader, watchEvents } from "./watch.ts";
 
 const PAGE = 500;
-const JSON_TYPE = "application/json";
-const PATCH_TYPES = {
-  merge: "application/merge-patch+json",
-  json: "application/json-patch+json",
-  strategic: "application/strategic-merge-patch+json",
-} as const;
+const PATCH_TYPES = { merge: CONTENT_TYPE.mergePatch, json: CONTENT_TYPE.jsonPatch, strategic: CONTENT_TYPE.strategicPatch } as const;
 
 /**
  * Client of the API server with one identity. Returns objects as received, including unknown fields. Every call throws KubeError if the server
@@ -58,21 +54,17 @@ export class Client {
   /** Creates a client with these credentials. */
   static of(credentials: Credentials, options: TransportOptions = {}): Client {
     const transport = Transport.of(credentials, options);
-    const discovery = new Discovery(async (path) => {
-      const response = await transport.request("GET", path);
-      if (response.statusCode !== 404) return (await readResponse(response, (text) => text)) as { resources?: [] };
-      await response.body.dump();
-      return undefined;
-    });
-    return new Client(transport, discovery);
+    return new Client(transport, createDiscovery(transport));
   }
 
   /**
    * Returns a client for the same server that authenticates with tokens from the source, without a client certificate. All token clients of one
-   * parent share a connection pool and the parent's discovery. `close` the parent to close them.
+   * parent share a connection pool and, unless `ownDiscovery` is set because the parent has no credentials, the parent's discovery. `close` the parent
+   * to close them.
    */
-  withToken(source: TokenSource): Client {
-    return new Client(this.#transport.withToken(source), this.#discovery, this.#filterText);
+  withToken(source: TokenSource, { ownDiscovery = false } = {}): Client {
+    const transport = this.#transport.withToken(source);
+    return new Client(transport, ownDiscovery ? createDiscovery(transport) : this.#discovery, this.#filterText);
   }
 
   /**
@@ -155,13 +147,13 @@ export class Client {
   /** Creates an object; supports `metadata.generateName`. */
   async create<T extends KubeObject>(object: T, options: WriteOptions = {}): Promise<T> {
     const location = { namespace: object.metadata.namespace };
-    return (await this.#call("POST", object, location, writeQuery(options), bodyInit(object, JSON_TYPE, options))) as T;
+    return (await this.#call("POST", object, location, writeQuery(options), bodyInit(object, CONTENT_TYPE.json, options))) as T;
   }
 
   /** Replaces an object. If `object` contains a resourceVersion, it must match. */
   async replace<T extends KubeObject>(object: T, options: WriteOptions & { subresource?: string } = {}): Promise<T> {
     const location = { ...toObjectRef(object), subresource: options.subresource };
-    return (await this.#call("PUT", object, location, writeQuery(options), bodyInit(object, JSON_TYPE, options))) as T;
+    return (await this.#call("PUT", object, location, writeQuery(options), bodyInit(object, CONTENT_TYPE.json, options))) as T;
   }
 
   /**
@@ -170,7 +162,7 @@ export class Client {
    */
   async apply<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T> {
     const location = { ...toObjectRef(object), subresource: options.subresource };
-    const init = bodyInit(object, "application/apply-patch+yaml", options);
+    const init = bodyInit(object, CONTENT_TYPE.applyPatch, options);
     const response = await this.#send("PATCH", object, location, writeQuery(options), init);
     if (options.warn) for (const text of parseWarnings(response.headers["warning"])) options.warn(this.#filterText(text));
     return (await readResponse(response, this.#filterText)) as T;
@@ -197,7 +189,7 @@ export class Client {
       gracePeriodSeconds,
       dryRun: options.dryRun ? ["All"] : undefined,
     };
-    const deleted = this.#call("DELETE", ref, ref, {}, bodyInit(body, JSON_TYPE, options));
+    const deleted = this.#call("DELETE", ref, ref, {}, bodyInit(body, CONTENT_TYPE.json, options));
     return absentAs(
       false,
       deleted.then(() => true),
@@ -219,7 +211,7 @@ export class Client {
 
   /** Sends any request and parses the response. @throws KubeError for every status from 400. */
   async raw(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<unknown> {
-    const init = body === undefined ? { signal: options.signal } : bodyInit(body, JSON_TYPE, options);
+    const init = body === undefined ? { signal: options.signal } : bodyInit(body, CONTENT_TYPE.json, options);
     return readResponse(await this.#transport.request(method, path, init), this.#filterText);
   }
 
@@ -259,6 +251,16 @@ interface KubeList {
 }
 
 /** Returns whether a response is a list. Any other response with status 200 must not be mistaken for an empty list. */
+/** Returns a discovery that reads with the identity of the transport. */
+function createDiscovery(transport: Transport): Discovery {
+  return new Discovery(async (path) => {
+    const response = await transport.request("GET", path);
+    if (response.statusCode !== 404) return (await readResponse(response, (text) => text)) as { resources?: [] };
+    await response.body.dump();
+    return undefined;
+  });
+}
+
 function isList(answer: unknown): boolean {
   if (typeof answer !== "object" || answer === null) return false;
   const { kind = "", items } = answer as { kind?: unknown; items?: unknown };

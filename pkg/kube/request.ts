@@ -1,6 +1,15 @@
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import { type ApiResource, formatGroupVersionPath } from "./discovery.ts";
 
+/** Content types of request bodies. */
+export const CONTENT_TYPE = {
+  json: "application/json",
+  jsonPatch: "application/json-patch+json",
+  mergePatch: "application/merge-patch+json",
+  strategicPatch: "application/strategic-merge-patch+json",
+  applyPatch: "application/apply-patch+yaml",
+} as const;
+
 /** Options of every call. */
 export interface CallOptions {
   signal?: AbortSignal | undefined;

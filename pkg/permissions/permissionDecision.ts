@@ -1,6 +1,7 @@
 import type { PermissionPolicySpec } from "../api/permissionPolicy.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { diffRules } from "../rbac/ruleSets.ts";
+import { formatCount } from "../text/lists.ts";
 import { planGrant } from "./grantPlan.ts";
 import { type JudgedRule, judgePermissions } from "./judgePermissions.ts";
 import { findPolicyProblem, type PolicyTarget } from "./policySelection.ts";
@@ -52,4 +53,12 @@ export function decidePermissions({ policy, required, subject, target, current, 
     denied,
     pendingDigest,
   };
+}
+
+/** Describes what permission-manager would do; empty if it would change nothing. */
+export function describePermissionDecision({ state, problem, pending, denied, added }: PermissionDecision): string[] {
+  if (problem !== undefined) return [`The policy denies the bundle: ${problem}`];
+  if (state === "Denied") return [`The policy denies ${formatCount(denied.length, "rule")}, so nothing would be granted`];
+  if (state === "Granted") return added.length === 0 ? [] : ["permission-manager would grant them without approval"];
+  return [`${formatCount(pending.length, "rule")} would wait for approval, and the installed bundle would keep its permissions`];
 }

@@ -215,6 +215,11 @@ export const WILDCARD_CLASS: RiskClass = {
   rules: [],
 };
 
+/** Returns a class by its name, for example of a status; undefined if it is unknown. */
+export function findRiskClass(name: string | undefined): RiskClass | undefined {
+  return [...RISK_CLASSES, WILDCARD_CLASS].find((risk) => risk.name === name);
+}
+
 /** Namespaces of Kubernetes and OpenShift components. */
 const PROTECTED = /^(kube|openshift)-/;
 

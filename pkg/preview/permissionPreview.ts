@@ -9,12 +9,12 @@ import type { CertificateProviders } from "../operatorcontroller/apply/certifica
 import { toRenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
 import { deriveContentRules } from "../permissionmanager/contentRules.ts";
 import { getGrantName } from "../permissions/grantObjects.ts";
-import type { JudgedRule } from "../permissions/judgePermissions.ts";
 import { decidePermissions, type PermissionDecision } from "../permissions/permissionDecision.ts";
 import { buildPolicyTarget, getPolicyName } from "../permissions/policySelection.ts";
 import { mergeRequiredRules } from "../rbac/ruleSets.ts";
 import { type FoundPolicy, readCurrentRules, readPermissionPolicy } from "../rollout/extensionPermissions.ts";
 import { buildPermissionsRef } from "../rollout/extensions.ts";
+import { placeRules, toJudgedData } from "../rollout/placedRules.ts";
 
 /** What permission-manager would decide about a bundle of an extension. */
 export interface PermissionPreview extends PermissionDecision {
@@ -60,17 +60,6 @@ export async function previewPermissions(request: PreviewRequest): Promise<Permi
   return { ...decision, policy, account: { namespace, name: getGrantName(name) } };
 }
 
-/** A decided rule in JSON. */
-export function toJudgedData({ namespace, rule, outcome, field, risk }: JudgedRule): object {
-  return {
-    ...(namespace === "" ? {} : { namespace }),
-    ...rule,
-    outcome,
-    field,
-    ...(risk ? { risk: risk.name, level: risk.level } : {}),
-  };
-}
-
 /** Returns a preview as JSON. */
 export function toPreviewData({ policy, account, state, problem, added, removed, pending, pendingDigest }: PermissionPreview): object {
   return {
@@ -79,10 +68,7 @@ export function toPreviewData({ policy, account, state, problem, added, removed,
     state,
     ...(problem === undefined ? {} : { problem }),
     added: added.map(toJudgedData),
-    removed: [
-      ...removed.clusterRules,
-      ...[...removed.namespaceRules].flatMap(([namespace, rules]) => rules.map((rule) => ({ namespace, ...rule }))),
-    ],
+    removed: placeRules(removed).map(({ namespace, rule }) => (namespace === "" ? rule : { namespace, ...rule })),
     pending: pending.map(toJudgedData),
     ...(pendingDigest === undefined ? {} : { pendingDigest }),
   };

@@ -8,9 +8,12 @@ import { computeRulesDigest } from "../permissions/grantPlan.ts";
 import {
   buildCatalogChange,
   buildCrdPolicyChange,
+  buildDriftChange,
   buildPermissionsApproval,
   buildPinChange,
   buildPlanApproval,
+  buildReconcileRequest,
+  buildSuspension,
   checkPermissionsApproval,
   checkPlanApproval,
   hasApproval,
@@ -69,7 +72,18 @@ test("buildCatalogChange changes only what differs, and approves the confirmed p
 });
 
 test("buildCrdPolicyChange sets the policy", () => {
-  expect(buildCrdPolicyChange(EXTENSION, "Retain")).toEqual({ ...SENT, body: { spec: { uninstall: { crdPolicy: "Retain" } } } });
+  expect(buildCrdPolicyChange(EXTENSION, "Retain")).toEqual({
+    ...SENT,
+    body: { metadata: { uid: "u" }, spec: { uninstall: { crdPolicy: "Retain" } } },
+  });
+});
+
+test("buildSuspension, buildReconcileRequest and buildDriftChange change the extension that the user saw", () => {
+  expect(buildSuspension(EXTENSION, true)).toEqual({ ...SENT, body: { metadata: { uid: "u" }, spec: { suspend: true } } });
+  expect(buildReconcileRequest(EXTENSION, "now").body).toEqual({
+    metadata: { uid: "u", annotations: { "olm.operatorframework.io/reconcile-requested-at": "now" } },
+  });
+  expect(buildDriftChange(EXTENSION, "Warn").body).toEqual({ metadata: { uid: "u" }, spec: { drift: { policy: "Warn" } } });
 });
 
 const RULE = { apiGroups: [""], resources: ["secrets"], verbs: ["get"] };

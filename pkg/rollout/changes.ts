@@ -8,6 +8,7 @@ import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.
 import { computeRulesDigest } from "../permissions/grantPlan.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { buildExtensionRef, buildPermissionsRef } from "./extensions.ts";
+import { buildSourcePatch } from "./sourceChange.ts";
 
 /** A change of one object, as one request. The uid in `body` makes the API server reject it if the object was deleted and recreated. */
 export interface ObjectPatch {
@@ -71,27 +72,40 @@ export function buildPinChange({ metadata: { name, uid } }: ClusterExtension, re
 }
 
 /**
- * Returns the change of version range and channels to those of `desired`.
+ * Returns the change of version range, channels and upgrade policy to those of `desired`.
  * @param digest the plan that the user confirmed; approved with the change if the extension requires approval. Null if there is none
  */
-export function buildCatalogChange(
-  { metadata: { name, uid }, spec }: ClusterExtension,
-  desired: ClusterExtension,
-  digest: string | null,
-): ObjectPatch {
-  const before = spec.source.catalog;
-  const after = desired.spec.source.catalog;
-  const catalog = {
-    ...(after?.version === before?.version ? {} : { version: after?.version ?? null }),
-    ...(after?.channels === before?.channels ? {} : { channels: after?.channels ?? null }),
-  };
+export function buildCatalogChange(extension: ClusterExtension, desired: ClusterExtension, digest: string | null): ObjectPatch {
+  const {
+    metadata: { name, uid },
+    spec,
+  } = extension;
+  const catalog = buildSourcePatch(extension, desired);
   const annotations = spec.approval === "Manual" && digest !== null ? { annotations: { [ANNOTATION_APPROVE]: digest } } : {};
   return buildPatch(buildExtensionRef(name), { metadata: { uid, ...annotations }, spec: { source: { catalog } } });
 }
 
+/** Returns the change that pauses an extension, or that continues it. */
+export function buildSuspension({ metadata: { name, uid } }: ClusterExtension, suspend: boolean): ObjectPatch {
+  return buildPatch(buildExtensionRef(name), { metadata: { uid }, spec: { suspend } });
+}
+
+/** Returns the change that requests a reconcile, which compares all objects. @param request identifies it, such as the current time */
+export function buildReconcileRequest({ metadata: { name, uid } }: ClusterExtension, request: string): ObjectPatch {
+  return buildPatch(buildExtensionRef(name), { metadata: { uid, annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: request } } });
+}
+
+/** How the controller reacts to drift. */
+export type DriftPolicy = NonNullable<NonNullable<ClusterExtension["spec"]["drift"]>["policy"]>;
+
+/** Returns the change of the reaction to drift. */
+export function buildDriftChange({ metadata: { name, uid } }: ClusterExtension, policy: DriftPolicy): ObjectPatch {
+  return buildPatch(buildExtensionRef(name), { metadata: { uid }, spec: { drift: { policy } } });
+}
+
 /** Returns the change of the policy for CustomResourceDefinitions at an uninstall. */
-export function buildCrdPolicyChange({ metadata: { name } }: ClusterExtension, crdPolicy: CrdPolicy): ObjectPatch {
-  return buildPatch(buildExtensionRef(name), { spec: { uninstall: { crdPolicy } } });
+export function buildCrdPolicyChange({ metadata: { name, uid } }: ClusterExtension, crdPolicy: CrdPolicy): ObjectPatch {
+  return buildPatch(buildExtensionRef(name), { metadata: { uid }, spec: { uninstall: { crdPolicy } } });
 }
 
 /** ExtensionPermissions with rules that wait for approval. */

@@ -12,7 +12,7 @@ import { type InventoryObjectHealth, readInventoryHealth } from "./inventory.ts"
 import { type ReleaseRow, readReleaseRows } from "./releaseHistory.ts";
 
 /** Whether a ServiceAccount exists, and whether `olmv1 install` created it. */
-export type AccountState = "missing" | "there" | "made" | { readonly unknown: string };
+type AccountState = "missing" | "there" | "made" | { readonly unknown: string };
 
 /** The state of an extension. If a part cannot be read, its value is the error text. */
 export interface ExtensionDescription {

@@ -49,6 +49,12 @@ export async function readPermissionPolicy(client: Pick<Client, "get">, name: st
   return { name, spec: { grant: "Guarded" }, exists: false };
 }
 
+/** Describes what applies instead of policy default if it does not exist; empty otherwise. */
+export function describePolicyGap({ name, exists }: Pick<FoundPolicy, "name" | "exists">): string[] {
+  if (exists) return [];
+  return [`PermissionPolicy ${name} does not exist; permission-manager then uses its flag --default-grant, which is Guarded by default`];
+}
+
 /** Returns the rules that an extension has: from the status, or from its roles if the status does not list all of them. */
 export async function readCurrentRules(
   client: Pick<Client, "list">,

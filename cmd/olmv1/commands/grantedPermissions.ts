@@ -8,41 +8,24 @@ import {
 } from "../../../pkg/installer/installerPermissions.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import type { Installer } from "../../../pkg/rbac/installerManifests.ts";
-import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
 import { isEmptyRules } from "../../../pkg/rbac/ruleSets.ts";
+import { formatRule, groupByScope, type PlacedRule, placeRules } from "../../../pkg/rollout/placedRules.ts";
 import { type ReaderOptions, withReader } from "../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { formatList } from "../../../pkg/text/lists.ts";
 import { wrapText } from "../cli/columns.ts";
 import type { RegistryOptions } from "../cli/options.ts";
 import { withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-/** The verbs that the installer needs for an object of a bundle; printed as "manage". */
-const MANAGE = ["create", "delete", "get", "list", "patch", "watch"];
-const READING = ["get", "list", "watch"];
-const NAMES_SHOWN = 5;
 const RULES_SHOWN = 30;
-const EVERY_NAME = "all";
-
-/** A rule in its scope, with a note such as its risk class. */
-export interface PlacedRule {
-  /** "" for the cluster scope. */
-  readonly namespace: string;
-  readonly rule: PolicyRule;
-  readonly note?: string | undefined;
-}
 
 /**
  * Formats rules, grouped by scope, one line each: verbs, resources, names. Never truncates resources, because users must accept them.
  * @param more the command that prints all rules, for omitted ones.
  */
-export function formatGrants(screen: Pick<Terminal, "width">, { clusterRules, namespaceRules }: RequiredRules, more: string): string {
-  const placed = [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>
-    rules.map((rule): PlacedRule => ({ namespace, rule })),
-  );
-  return formatPlacedRules(screen, placed, more);
+export function formatGrants(screen: Pick<Terminal, "width">, rules: RequiredRules, more: string): string {
+  return formatPlacedRules(screen, placeRules(rules), more);
 }
 
 /** Like `formatGrants`, with notes in parentheses. Without `more`, prints all rules. */
@@ -50,8 +33,8 @@ export function formatPlacedRules(screen: Pick<Terminal, "width">, rules: readon
   if (rules.length === 0) return "  none\n";
   const isShort = more === undefined || rules.length <= RULES_SHOWN + 1;
   let room = isShort ? rules.length : RULES_SHOWN;
-  const lines = [...Map.groupBy(rules, ({ namespace }) => namespace)].flatMap(([namespace, own]) => {
-    const shown = own.toSorted((a, b) => breadth(b.rule) - breadth(a.rule)).slice(0, Math.max(room, 0));
+  const lines = groupByScope(rules).flatMap(({ namespace, rules: own }) => {
+    const shown = own.slice(0, Math.max(room, 0));
     room -= shown.length;
     const place = namespace === "" ? "cluster-wide:" : `in namespace ${namespace}:`;
     return shown.length === 0 ? [] : [`  ${place}`, ...shown.flatMap((rule) => ruleLines(screen, rule))];
@@ -60,30 +43,11 @@ export function formatPlacedRules(screen: Pick<Terminal, "width">, rules: readon
   return `${[...lines, ...left].join("\n")}\n`;
 }
 
-/** Sorts rules, broadest first, so that the broadest rules are never omitted. */
-function breadth({ verbs, resources = [], resourceNames = [] }: PolicyRule): number {
-  if (verbs.includes("*") || resources.includes("*")) return 2;
-  return resourceNames.length === 0 && verbs.some((verb) => !READING.includes(verb)) ? 1 : 0;
-}
-
 function ruleLines(screen: Pick<Terminal, "width">, { rule, note }: PlacedRule): string[] {
-  const text = `${formatVerbs(rule)} ${formatTarget(rule)}${note === undefined ? "" : ` (${note})`}`;
+  const text = `${formatRule(rule)}${note === undefined ? "" : ` (${note})`}`;
   return wrapText(escapeControlCharacters(text), screen.width, "        ").map((line, i) =>
     i === 0 ? line.replace(/^ {8}/, "    ") : line,
   );
-}
-
-function formatVerbs({ verbs }: PolicyRule): string {
-  if (verbs.includes("*")) return "all verbs on";
-  const isManaging = MANAGE.every((verb) => verbs.includes(verb));
-  return (isManaging ? ["manage", ...verbs.filter((verb) => !MANAGE.includes(verb))] : verbs).join(", ");
-}
-
-function formatTarget({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): string {
-  if (nonResourceURLs.length > 0) return nonResourceURLs.join(", ");
-  const what = apiGroups.flatMap((group) => resources.map((resource) => (group === "" ? resource : `${resource}.${group}`))).join(", ");
-  const names = formatList(resourceNames, { max: NAMES_SHOWN, rest: (more) => `… and ${more} more` });
-  return `${what}: ${names === "" ? EVERY_NAME : names}`;
 }
 
 /** Returns a reader that pulls bundle images with the options of the command, and prints its progress. */

@@ -18,6 +18,7 @@ import {
 import { BarsIcon } from "@patternfly/react-icons";
 import { type ReactElement, Suspense, useState } from "react";
 import { NavLink, Outlet, useLocation } from "react-router";
+import { ActionHost } from "../actions/actionHost.tsx";
 import { Placeholder } from "../components/QueryView.tsx";
 import { text } from "../text/en.ts";
 import { ConnectionBanner } from "./ConnectionBanner.tsx";
@@ -51,9 +52,11 @@ export function Shell(): ReactElement {
       sidebar={<Navigation isOpen={isSidebarOpen} onSelect={closeOnPhone} />}
     >
       <ConnectionBanner />
-      <Suspense fallback={<Placeholder lines={8} />}>
-        <Outlet />
-      </Suspense>
+      <ActionHost>
+        <Suspense fallback={<Placeholder lines={8} />}>
+          <Outlet />
+        </Suspense>
+      </ActionHost>
       <Shortcuts isHelpOpen={isHelpOpen} setHelpOpen={setHelpOpen} />
     </Page>
   );

@@ -80,7 +80,8 @@ function collectGraph({ extensions, requirements, plans }: GraphContent): { node
   for (const { extension, text, state, unmet, providers } of requirements) {
     const from = addExtension(extension);
     if (state.mood === "bad") {
-      for (const reason of unmet.length > 0 ? unmet : [text]) addEdge(from, addNode(describeMissing(extension, reason)), "unmet", [reason]);
+      for (const reason of unmet.length > 0 ? unmet : [text])
+        addEdge(from, addNode(describeMissing(`missing ${nodes.size}`, reason)), "unmet", [reason]);
       continue;
     }
     for (const provider of providers) addEdge(from, addExtension(provider), "met", [text]);
@@ -107,8 +108,8 @@ function describeExtension(name: string, extension: ClusterExtension | undefined
   };
 }
 
-function describeMissing(extension: string, reason: string): PlainNode {
-  return { id: `missing ${extension} ${reason}`, kind: "missing", label: "Missing", detail: truncate(reason, MAX_DETAIL) };
+function describeMissing(id: string, reason: string): PlainNode {
+  return { id, kind: "missing", label: "Missing", detail: truncate(reason, MAX_DETAIL) };
 }
 
 function describeCluster(): PlainNode {

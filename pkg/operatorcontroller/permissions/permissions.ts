@@ -22,6 +22,7 @@ import {
 } from "../../rbac/ruleSets.ts";
 import { getCrdPolicy } from "../../release/plan.ts";
 import { listCreatedTrustedCas } from "../../render/trustedCa.ts";
+import { quoteShellWord } from "../../text/shell.ts";
 import type { UnblockCheck } from "../state/conditionPoller.ts";
 import { hashRules, isAllowed, listOwnRules, listScopeRules, type OwnRules } from "./ownRules.ts";
 
@@ -30,9 +31,6 @@ import { hashRules, isAllowed, listOwnRules, listScopeRules, type OwnRules } fro
  * configuration could contain more.
  */
 const MAX_OPTIONS = 100;
-
-/** A word that needs no quotes in a shell. */
-const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
 
 /**
  * Formats the command that prints the ServiceAccount and roles for an extension with the bundles of these images.
@@ -63,7 +61,7 @@ export function formatRbacCommand(
     ...(certProvider === undefined ? [] : ["--webhook-cert-provider", certProvider]),
     ...(spec.install?.userRoles === "Aggregate" ? ["--aggregate-user-roles"] : []),
   ];
-  return ["olmv1 rbac", ...words.map(quoteWord)].join(" ");
+  return ["olmv1 rbac", ...words.map(quoteShellWord)].join(" ");
 }
 
 /** Returns the watched namespaces in a configuration. Ignores values that are not strings. */
@@ -76,10 +74,6 @@ function listWatchedNamespaces({
 } = {}): string[] {
   const listed: readonly unknown[] = Array.isArray(watchNamespaces) ? watchNamespaces : [];
   return [watchNamespace, ...listed].filter((namespace) => typeof namespace === "string");
-}
-
-function quoteWord(word: string): string {
-  return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** The objects to write and delete, whose permissions are checked. */

@@ -2,9 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ExtensionPermissions } from "../../../../pkg/api/extensionPermissions.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { isPassing } from "../../../../pkg/kube/errors.ts";
-import type { PolicyRule } from "../../../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../../../pkg/rbac/requiredRules.ts";
-import { findMissingRules, isEmptyRules } from "../../../../pkg/rbac/ruleSets.ts";
 import { checkPermissionsApproval, type WaitingPermissions } from "../../../../pkg/rollout/changes.ts";
 import {
   listExtensionPermissions,
@@ -13,13 +11,15 @@ import {
   writeApproval,
 } from "../../../../pkg/rollout/extensionPermissions.ts";
 import { buildPermissionsRef, readExtension } from "../../../../pkg/rollout/extensions.ts";
+import { listPendingRules } from "../../../../pkg/rollout/permissionsView.ts";
+import type { PlacedRule } from "../../../../pkg/rollout/placedRules.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import type { ClusterOptions, WaitOptions } from "../../cli/options.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { confirm, type Terminal } from "../../cli/terminal.ts";
-import { formatPlacedRules, type PlacedRule } from "../grantedPermissions.ts";
-import { MANAGE_NOTE, placeStatusRules, wrapLine } from "../permissionsText.ts";
+import { formatPlacedRules } from "../grantedPermissions.ts";
+import { MANAGE_NOTE, wrapLine } from "../permissionsText.ts";
 import { awaitRollout, reportRollout } from "../rollout.ts";
 
 /** Options of `olmv1 permissions approve`. */
@@ -73,30 +73,17 @@ async function readPlanPermissions(client: Client, name: string): Promise<Extens
 }
 
 /** Formats the rules that wait for approval, each with its risk and whether the extension has it now. */
-export function formatPendingRules(
-  screen: Pick<Terminal, "width">,
-  { metadata, status = {} }: ExtensionPermissions,
-  current: RequiredRules,
-): string {
-  const { bundle, pending = [], pendingDigest = "" } = status;
+export function formatPendingRules(screen: Pick<Terminal, "width">, permissions: ExtensionPermissions, current: RequiredRules): string {
+  const { metadata, status = {} } = permissions;
+  const { bundle, pendingDigest = "" } = status;
   const what = bundle ? `bundle ${bundle.name} (version ${bundle.version})` : "reading spec.config.valuesFrom";
-  const rules = placeStatusRules(pending).map((one): PlacedRule => {
-    if (!isHeld(one, current)) return one;
-    return { ...one, note: `${one.note ?? ""}; the extension has it now` };
+  const rules = listPendingRules(permissions, current).map((one): PlacedRule => {
+    return one.isHeld ? { ...one, note: `${one.note ?? ""}; the extension has it now` } : one;
   });
   return [
     ...wrapLine(screen, `ExtensionPermissions ${metadata.name}: ${what} needs these permissions (${MANAGE_NOTE}):`),
     `${formatPlacedRules(screen, rules)}digest: ${pendingDigest}\n`,
   ].join("\n");
-}
-
-function isHeld({ namespace, rule }: PlacedRule, current: RequiredRules): boolean {
-  return isEmptyRules(findMissingRules(place(namespace, rule), current));
-}
-
-function place(namespace: string, rule: PolicyRule): RequiredRules {
-  if (namespace === "") return { clusterRules: [rule], namespaceRules: new Map(), unknownKinds: [] };
-  return { clusterRules: [], namespaceRules: new Map([[namespace, [rule]]]), unknownKinds: [] };
 }
 
 /** Waits until permission-manager grants the approved permissions, and until the bundle of extension `name` is installed with them. */

@@ -2,7 +2,7 @@ import { EXTENSION_PERMISSIONS, GROUP } from "../../../../pkg/api/constants.ts";
 import type { ExtensionPermissions, ExtensionPermissionsStatus } from "../../../../pkg/api/extensionPermissions.ts";
 import { formatAge } from "../../../../pkg/golang/time.ts";
 import { listExtensionPermissions } from "../../../../pkg/rollout/extensionPermissions.ts";
-import type { Mood, Styled } from "../../../../pkg/rollout/mood.ts";
+import { describePermissionsState } from "../../../../pkg/rollout/permissionsView.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { measureWidth } from "../../cli/columns.ts";
 import type { ClusterOptions } from "../../cli/options.ts";
@@ -12,7 +12,6 @@ import type { Terminal } from "../../cli/terminal.ts";
 
 type PermissionState = NonNullable<ExtensionPermissionsStatus["state"]>;
 
-const MOODS: Readonly<Record<PermissionState, Mood>> = { Granted: "good", Pending: "warning", Denied: "bad", Failed: "bad" };
 const HEAD = ["NAME", "STATE", "POLICY", "RULES", "BROAD", "NAMESPACE", "ACCESS", "AGE"];
 
 /** Columns to omit on a narrow terminal, in this order, so that names are not truncated. */
@@ -50,7 +49,7 @@ export function formatPermissionsTable(
 ): string {
   const rows = found.map(({ metadata, status = {} }): Cell[] => [
     metadata.name,
-    formatState(status),
+    describePermissionsState(status),
     status.policy ?? "",
     String(status.ruleCount ?? ""),
     String(status.broadCount ?? ""),
@@ -75,9 +74,4 @@ interface Columns {
 function without(omitted: readonly string[], rows: readonly (readonly Cell[])[]): Columns {
   const isShown = (_: unknown, i: number): boolean => !omitted.includes(HEAD[i] ?? "");
   return { head: HEAD.filter(isShown), cells: rows.map((row) => row.filter(isShown)) };
-}
-
-/** Returns the state of permissions; `Requested` if permission-manager has not decided yet. */
-export function formatState({ state }: ExtensionPermissionsStatus): Styled {
-  return state === undefined ? { text: "Requested", mood: "faint" } : { text: state, mood: MOODS[state] };
 }

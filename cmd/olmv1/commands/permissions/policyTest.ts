@@ -13,10 +13,10 @@ import { countRules } from "../../../../pkg/permissions/grantPlan.ts";
 import type { PermissionOutcome } from "../../../../pkg/permissions/judgePermissions.ts";
 import { decidePermissions, type PermissionDecision } from "../../../../pkg/permissions/permissionDecision.ts";
 import { buildPolicyTarget, getLimits } from "../../../../pkg/permissions/policySelection.ts";
-import { toJudgedData } from "../../../../pkg/preview/permissionPreview.ts";
 import type { RequiredRules } from "../../../../pkg/rbac/requiredRules.ts";
 import { mergeRequiredRules } from "../../../../pkg/rbac/ruleSets.ts";
-import { type FoundPolicy, readPermissionPolicy } from "../../../../pkg/rollout/extensionPermissions.ts";
+import { describePolicyGap, type FoundPolicy, readPermissionPolicy } from "../../../../pkg/rollout/extensionPermissions.ts";
+import { placeJudgedRules, toJudgedData } from "../../../../pkg/rollout/placedRules.ts";
 import { withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { isPackageName } from "../../../../pkg/sources/bundleSources.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
@@ -28,7 +28,7 @@ import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { formatPlacedRules } from "../grantedPermissions.ts";
-import { formatRisks, listPolicyNotes, MANAGE_NOTE, placeJudgedRules, toLines, withTitle, wrapLine } from "../permissionsText.ts";
+import { formatRisks, MANAGE_NOTE, toLines, withTitle, wrapLine } from "../permissionsText.ts";
 import { type SelectedBundle, type SelectionOptions, selectBundle } from "./selectBundle.ts";
 
 /** Options of `olmv1 permissions policy test`. */
@@ -121,7 +121,7 @@ async function judgeBundle(
     namespace,
     required,
     decision: decidePermissions({ policy: policy.spec, required, subject, target, current: mergeRequiredRules([]) }),
-    notes: [...listPolicyNotes(policy), ...listGaps(policy.spec, catalog !== undefined), ...listUnknownKinds(required)],
+    notes: [...describePolicyGap(policy), ...listGaps(policy.spec, catalog !== undefined), ...listUnknownKinds(required)],
   };
 }
 

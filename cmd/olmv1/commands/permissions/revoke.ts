@@ -1,25 +1,15 @@
-import type { ClusterExtension } from "../../../../pkg/api/clusterExtension.ts";
 import type { ExtensionPermissions } from "../../../../pkg/api/extensionPermissions.ts";
-import type { Client } from "../../../../pkg/kube/client.ts";
-import { isForbidden } from "../../../../pkg/kube/errors.ts";
-import { type JudgedRule, judgePermissions } from "../../../../pkg/permissions/judgePermissions.ts";
-import { DEFAULT_POLICY } from "../../../../pkg/permissions/policySelection.ts";
-import { describeInstalledSubject } from "../../../../pkg/permissions/riskSubject.ts";
+import type { JudgedRule } from "../../../../pkg/permissions/judgePermissions.ts";
 import { hasApproval } from "../../../../pkg/rollout/changes.ts";
-import {
-  readCurrentRules,
-  readExtensionPermissions,
-  readPermissionPolicy,
-  writeApproval,
-} from "../../../../pkg/rollout/extensionPermissions.ts";
-import { buildExtensionRef } from "../../../../pkg/rollout/extensions.ts";
-import { parseInventoryRef } from "../../../../pkg/rollout/inventory.ts";
+import { readExtensionPermissions, writeApproval } from "../../../../pkg/rollout/extensionPermissions.ts";
+import { findApprovedRules } from "../../../../pkg/rollout/permissionsView.ts";
+import { placeJudgedRules } from "../../../../pkg/rollout/placedRules.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import type { ReleaseOptions } from "../../cli/options.ts";
 import { confirm, suggestNext, type Terminal } from "../../cli/terminal.ts";
 import { formatPlacedRules } from "../grantedPermissions.ts";
-import { MANAGE_NOTE, placeJudgedRules, toLines, wrapLine } from "../permissionsText.ts";
+import { MANAGE_NOTE, toLines, wrapLine } from "../permissionsText.ts";
 
 /** Options of `olmv1 permissions revoke`. */
 export interface RevokePermissionsOptions extends ReleaseOptions {
@@ -34,7 +24,7 @@ export async function revokePermissions(terminal: Terminal, name: string, option
       terminal.err(`no permissions of ClusterExtension ${name} are approved\n`);
       return terminal.exit(EXIT.no);
     }
-    const approved = await findApproved(client, permissions, options.systemNamespace);
+    const approved = await findApprovedRules(client, permissions, options.systemNamespace);
     terminal.err(formatRevocation(terminal, permissions, approved));
     if (!(await confirm(terminal, "Revoke the approval?", options.yes))) return (terminal.err("not revoked\n"), terminal.exit(EXIT.no));
     await writeApproval(client, permissions, null);
@@ -60,19 +50,4 @@ export function formatRevocation(
   const warning =
     "Warning: operator-controller can then no longer change the extension. The operator keeps its own permissions. Approve the permissions again before you uninstall the extension.";
   return `${[...head, ...rules, ...wrapLine(screen, warning)].join("\n")}\n`;
-}
-
-/** Returns the rules that the extension has and the policy does not grant; undefined if you may not read what determines them. */
-async function findApproved(client: Client, permissions: ExtensionPermissions, systemNamespace: string): Promise<JudgedRule[] | undefined> {
-  const { metadata, status = {} } = permissions;
-  try {
-    const { spec } = await readPermissionPolicy(client, status.policy ?? DEFAULT_POLICY);
-    const extension = await client.get<ClusterExtension>(buildExtensionRef(metadata.name));
-    const objects = (extension?.status?.inventory?.objects ?? []).map(parseInventoryRef);
-    const subject = describeInstalledSubject(objects, { installNamespace: status.namespace ?? "", systemNamespace });
-    return judgePermissions(await readCurrentRules(client, permissions), spec, subject).filter(({ outcome }) => outcome === "Pending");
-  } catch (err) {
-    if (isForbidden(err)) return undefined;
-    throw err;
-  }
 }

@@ -1,14 +1,14 @@
-import type { ClusterExtension } from "../../../../pkg/api/clusterExtension.ts";
-import { ANNOTATION_APPROVE } from "../../../../pkg/api/constants.ts";
 import type { ExtensionPermissions, PermissionChange } from "../../../../pkg/api/extensionPermissions.ts";
 import { formatAge } from "../../../../pkg/golang/time.ts";
-import { rulesFromDetails } from "../../../../pkg/operatorcontroller/permissions/permissions.ts";
-import { type JudgedRule, judgePermissions } from "../../../../pkg/permissions/judgePermissions.ts";
-import { describeInstalledSubject } from "../../../../pkg/permissions/riskSubject.ts";
-import type { RequiredRules } from "../../../../pkg/rbac/requiredRules.ts";
-import { readCurrentRules, readExtensionPermissions } from "../../../../pkg/rollout/extensionPermissions.ts";
-import { buildExtensionRef } from "../../../../pkg/rollout/extensions.ts";
-import { parseInventoryRef } from "../../../../pkg/rollout/inventory.ts";
+import { readExtensionPermissions } from "../../../../pkg/rollout/extensionPermissions.ts";
+import {
+  describeApproval,
+  describePermissionsState,
+  judgeGranted,
+  type PermissionsView,
+  readPermissionsView,
+} from "../../../../pkg/rollout/permissionsView.ts";
+import { placeJudgedRules, placeStatusRules } from "../../../../pkg/rollout/placedRules.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import type { ReleaseOptions } from "../../cli/options.ts";
@@ -16,30 +16,20 @@ import { type ObjectOutputOptions, print, toPrintableObject } from "../../cli/ou
 import { type Detail, formatDetails, formatTableLines } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { formatPlacedRules } from "../grantedPermissions.ts";
-import { formatRisks, MANAGE_NOTE, placeJudgedRules, placeStatusRules, toLines, withTitle } from "../permissionsText.ts";
-import { formatState } from "./list.ts";
+import { formatRisks, MANAGE_NOTE, toLines, withTitle } from "../permissionsText.ts";
 
 /** Options of `olmv1 permissions show`. */
 export interface ShowPermissionsOptions extends ReleaseOptions, ObjectOutputOptions {}
-
-/** Permissions with the rules that the extension has. */
-export interface PermissionsView {
-  readonly permissions: ExtensionPermissions;
-  /** The extension; undefined if it does not exist. Its inventory determines the risk of the rules. */
-  readonly extension: ClusterExtension | undefined;
-  readonly rules: RequiredRules;
-}
 
 /** Runs `olmv1 permissions show`. */
 export async function showPermissions(terminal: Terminal, name: string, options: ShowPermissionsOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const permissions = await readExtensionPermissions(client, name);
     const isText = options.output === "text";
-    const extension = isText ? await client.get<ClusterExtension>(buildExtensionRef(name)) : undefined;
-    const rules = isText ? await readCurrentRules(client, permissions) : rulesFromDetails([]);
+    const view = isText ? await readPermissionsView(client, permissions) : undefined;
     await print(terminal, options.output, {
       data: toPrintableObject(permissions, options),
-      text: () => formatPermissions(terminal, { permissions, extension, rules }, options.systemNamespace, Date.now()),
+      text: () => (view ? formatPermissions(terminal, view, options.systemNamespace, Date.now()) : ""),
     });
   });
 }
@@ -47,12 +37,13 @@ export async function showPermissions(terminal: Terminal, name: string, options:
 /** Formats permissions: their state, the rules by outcome, and how they changed. @param now milliseconds since the epoch */
 export function formatPermissions(
   terminal: Pick<Terminal, "width" | "colour">,
-  { permissions, extension, rules }: PermissionsView,
+  view: PermissionsView,
   systemNamespace: string,
   now: number,
 ): string {
+  const { permissions } = view;
   const { pending = [], denied = [], history = [] } = permissions.status ?? {};
-  const granted = judgeGranted(permissions, extension, rules, systemNamespace);
+  const granted = judgeGranted(view, systemNamespace);
   const parts = [
     toLines(formatDetails(terminal, listDetails(permissions, now))),
     [`Granted rules (${MANAGE_NOTE}):`, ...toLines(formatPlacedRules(terminal, placeJudgedRules(granted)))],
@@ -67,19 +58,8 @@ export function formatPermissions(
     .join("\n");
 }
 
-/** Returns the granted rules with their risk classes. */
-function judgeGranted(
-  { status }: ExtensionPermissions,
-  extension: ClusterExtension | undefined,
-  rules: RequiredRules,
-  systemNamespace: string,
-): JudgedRule[] {
-  const objects = extension?.status?.inventory?.objects ?? [];
-  const place = { installNamespace: status?.namespace ?? "", systemNamespace };
-  return judgePermissions(rules, { grant: "Automatic" }, describeInstalledSubject(objects.map(parseInventoryRef), place));
-}
-
-function listDetails({ metadata, spec, status = {} }: ExtensionPermissions, now: number): Detail[] {
+function listDetails(permissions: ExtensionPermissions, now: number): Detail[] {
+  const { metadata, spec, status = {} } = permissions;
   const { name } = metadata;
   const { state, conditions, policy, namespace, serviceAccount, access, bundle, ruleCount = 0, broadCount = 0 } = status;
   const requested = spec?.bundle;
@@ -87,7 +67,7 @@ function listDetails({ metadata, spec, status = {} }: ExtensionPermissions, now:
   const isOther = requested !== undefined && requested.name !== bundle?.name;
   return [
     ["Name", name],
-    ["State", formatState(status)],
+    ["State", describePermissionsState(status)],
     ["Message", message],
     ["Policy", policy],
     ["Namespace", namespace],
@@ -96,20 +76,11 @@ function listDetails({ metadata, spec, status = {} }: ExtensionPermissions, now:
     ["Bundle", bundle && `${bundle.name} (version ${bundle.version}) of catalog ${bundle.catalog}`],
     ["Requested", isOther ? `${requested.name} (version ${requested.version}) of catalog ${requested.catalog}` : undefined],
     ["Rules", `${formatCount(ruleCount, "rule")}, ${broadCount} of them with a risk class`],
-    ["Approval", describeApproval(metadata.annotations?.[ANNOTATION_APPROVE], status)],
+    ["Approval", describeApproval(permissions)],
     ["Approve", state === "Pending" ? `olmv1 permissions approve ${name}` : undefined],
     ["Revoke", status.approvedDigest === undefined ? undefined : `olmv1 permissions revoke ${name}`],
     ["Age", formatAge(metadata.creationTimestamp, now)],
   ];
-}
-
-function describeApproval(
-  approval: string | undefined,
-  { state, pendingDigest, approvedDigest }: NonNullable<ExtensionPermissions["status"]>,
-): string | undefined {
-  if (!approval) return undefined;
-  if (state === "Pending" && approval !== pendingDigest) return `${approval}: lapsed, because the rules changed`;
-  return approval === approvedDigest ? approval : `${approval}: permission-manager has not used it`;
 }
 
 function formatHistory(screen: Pick<Terminal, "width">, history: readonly PermissionChange[], now: number): string[] {

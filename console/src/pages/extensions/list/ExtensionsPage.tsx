@@ -1,22 +1,96 @@
-import { PageSection, Title } from "@patternfly/react-core";
-import type { ReactElement } from "react";
+import "../extensions.css";
+import { EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
+import { type ReactElement, useDeferredValue, useMemo } from "react";
+import { Link, useSearchParams } from "react-router";
+import type { ExtensionRow } from "../../../../../pkg/consoleapi/live.ts";
 import { useLive } from "../../../app/consoleState.tsx";
 import { PageTitle } from "../../../app/PageTitle.tsx";
-import { StateLabel } from "../../../components/StateLabel.tsx";
-import { text } from "../../../text/en.ts";
+import { DataTable } from "../../../components/DataTable.tsx";
+import { Placeholder } from "../../../components/QueryView.tsx";
+import { type TableSort, useTableState } from "../../../components/tableState.ts";
+import { extensionListText as t } from "../../../text/extensionList.ts";
+import { ExtensionToolbar } from "./ExtensionToolbar.tsx";
+import { extensionColumns, STANDARD_COLUMNS } from "./extensionColumns.tsx";
+import { type ExtensionFilters, filterExtensions, hasFilters, parseFilters, writeFilters } from "./extensionFilters.ts";
 
-/** All extensions of the cluster. */
+const STANDARD: { readonly sort: TableSort; readonly columns: readonly string[] } = {
+  sort: { column: "name", isDescending: false },
+  columns: STANDARD_COLUMNS,
+};
+
+/** All extensions of the cluster, with search and filters. */
 export default function ExtensionsPage(): ReactElement {
-  const { extensions } = useLive();
+  const { extensions, watches } = useLive();
+  const rows = useMemo(() => [...extensions.values()].sort((one, other) => one.name.localeCompare(other.name)), [extensions]);
+  const isLoading = rows.length === 0 && watches.extensions.state === "loading";
   return (
-    <PageSection>
-      <PageTitle title={text.navigation.extensions} />
-      <Title headingLevel="h1">{text.navigation.extensions}</Title>
-      {[...extensions.values()].map(({ name, state }) => (
-        <p key={name}>
-          {name} <StateLabel state={state} />
-        </p>
-      ))}
+    <PageSection className="olm-fill" hasBodyWrapper={false}>
+      <PageTitle title={t.title} />
+      {isLoading ? (
+        <>
+          <Title headingLevel="h1">{t.title}</Title>
+          <Placeholder lines={10} />
+        </>
+      ) : (
+        <ExtensionList rows={rows} />
+      )}
     </PageSection>
+  );
+}
+
+function ExtensionList({ rows }: { readonly rows: readonly ExtensionRow[] }): ReactElement {
+  const [params, setParams] = useSearchParams();
+  const filters = useMemo(() => parseFilters(params), [params]);
+  const setFilters = (next: ExtensionFilters): void =>
+    setParams(writeFilters(params, next), { replace: next.text !== filters.text || next.marks === filters.marks });
+  const { sort, setSort, visible, setVisible } = useTableState(extensionColumns, STANDARD);
+  const applied = useDeferredValue(filters);
+  const shown = useMemo(() => filterExtensions(rows, applied), [rows, applied]);
+  return (
+    <>
+      <div className="olm-table-title">
+        <Title headingLevel="h1">{t.title}</Title>
+        <span className="olm-subtle" role="status">
+          {t.count(shown.length, rows.length)}
+        </span>
+      </div>
+      <ExtensionToolbar rows={rows} filters={filters} onChange={setFilters} visible={visible} onVisible={setVisible} />
+      <DataTable
+        label={t.table}
+        columns={extensionColumns}
+        visible={visible}
+        rows={shown}
+        getId={getName}
+        getPath={getPath}
+        sort={sort}
+        onSort={setSort}
+        empty={hasFilters(filters) ? <NoMatch /> : <None />}
+      />
+    </>
+  );
+}
+
+function getName({ name }: ExtensionRow): string {
+  return name;
+}
+
+function getPath({ name }: ExtensionRow): string {
+  return `/extensions/${name}`;
+}
+
+function NoMatch(): ReactElement {
+  return <EmptyState headingLevel="h2" titleText={t.noMatch} variant="sm" />;
+}
+
+function None(): ReactElement {
+  return (
+    <EmptyState headingLevel="h2" titleText={t.none}>
+      <EmptyStateBody>
+        <p>{t.noneNext}</p>
+        <p>
+          <Link to="/packages">{t.openCatalog}</Link>
+        </p>
+      </EmptyStateBody>
+    </EmptyState>
   );
 }

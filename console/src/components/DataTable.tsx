@@ -1,0 +1,192 @@
+import "@patternfly/patternfly/components/Table/table.css";
+import "./dataTable.css";
+import { AngleDownIcon, AngleUpIcon, ArrowsAltVIcon } from "@patternfly/react-icons";
+import { createSortedRowModel, rowSortingFeature, type Row as TableRow, tableFeatures, useTable } from "@tanstack/react-table";
+import { type KeyboardEvent, type ReactElement, type ReactNode, useMemo, useRef } from "react";
+import { Link } from "react-router";
+import { compareValues, type TableSort } from "./tableState.ts";
+import { useVirtualRows } from "./virtualRows.ts";
+
+/** A column of a table. */
+export interface DataColumn<Row> {
+  readonly id: string;
+  readonly label: string;
+  /** What to sort by, undefined last; absent if the column cannot be sorted. */
+  readonly sortValue?: (row: Row) => string | number | undefined;
+  /** Whether the first click sorts in descending order, for example for times. */
+  readonly isDescendingFirst?: boolean;
+  readonly cell: (row: Row) => ReactNode;
+  /** Minimum width in CSS, such as `8rem`. */
+  readonly minWidth?: string;
+}
+
+const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() });
+type FeaturedRow<Row extends object> = TableRow<typeof features, Row>;
+/** Moves of the keyboard focus between rows. */
+const STEPS: Readonly<Record<string, number>> = {
+  ArrowDown: 1,
+  ArrowUp: -1,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
+
+/**
+ * A table of any number of rows: sorts, renders only the visible rows, and turns rows into cards on narrow screens. The first column links to the
+ * row's page. Arrow keys, Home and End move between the links of rows, Enter opens.
+ */
+export function DataTable<Row extends object>({
+  label,
+  columns,
+  visible,
+  rows,
+  getId,
+  getPath,
+  sort,
+  onSort,
+  empty,
+}: {
+  /** Says what the rows are. */
+  readonly label: string;
+  /** In their order. A new array renders all rows again, so keep it. */
+  readonly columns: readonly DataColumn<Row>[];
+  /** Identifiers of the shown columns, except the first, which is always shown. */
+  readonly visible: ReadonlySet<string>;
+  readonly rows: readonly Row[];
+  readonly getId: (row: Row) => string;
+  /** Address of the row's page. */
+  readonly getPath: (row: Row) => string;
+  readonly sort: TableSort;
+  readonly onSort: (sort: TableSort) => void;
+  /** Shown in place of rows if there are none. */
+  readonly empty: ReactNode;
+}): ReactElement {
+  const definitions = useMemo(
+    () =>
+      columns.map(({ id, sortValue }) => ({
+        id,
+        accessorFn: (row: Row) => sortValue?.(row),
+        enableSorting: sortValue !== undefined,
+        sortFn: (one: FeaturedRow<Row>, other: FeaturedRow<Row>) => compareValues(one.getValue(id), other.getValue(id)),
+        sortUndefined: "last" as const,
+      })),
+    [columns],
+  );
+  const shown = columns.filter(({ id }, i) => i === 0 || visible.has(id));
+  const sorting = useMemo(() => [{ id: sort.column, desc: sort.isDescending }], [sort.column, sort.isDescending]);
+  const table = useTable({ features, columns: definitions, data: rows as Row[], getRowId: getId, state: { sorting } });
+  const sorted = table.getRowModel().rows;
+  const container = useRef<HTMLDivElement>(null);
+  const { items, before, after, measure, focusRow } = useVirtualRows(container, sorted.length);
+  const handleKey = (event: KeyboardEvent): void => {
+    const step = STEPS[event.key];
+    const row = (event.target as HTMLElement).closest("tr")?.ariaRowIndex;
+    if (step === undefined || row === undefined || row === null || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    focusRow(Math.min(Math.max(Number(row) - 2 + step, 0), sorted.length - 1));
+  };
+  return (
+    <div className="olm-table" ref={container} onKeyDown={handleKey}>
+      <table className="pf-v6-c-table pf-m-compact" aria-label={label} aria-rowcount={sorted.length + 1}>
+        <Head columns={shown} sort={sort} onSort={onSort} />
+        <tbody className="pf-v6-c-table__tbody">
+          <Spacer height={before} columns={shown.length} />
+          {items.map(({ index }) => {
+            const row = sorted[index];
+            if (!row) return undefined;
+            return (
+              <tr key={row.id} ref={measure} data-index={index} aria-rowindex={index + 2} className="pf-v6-c-table__tr">
+                {shown.map(({ id, label: name, cell }, i) => (
+                  <td key={id} className="pf-v6-c-table__td" data-label={name}>
+                    {i === 0 ? (
+                      <Link to={getPath(row.original)} data-row-link="" className="olm-break">
+                        {cell(row.original)}
+                      </Link>
+                    ) : (
+                      cell(row.original)
+                    )}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+          <Spacer height={after} columns={shown.length} />
+        </tbody>
+      </table>
+      {sorted.length === 0 && empty}
+    </div>
+  );
+}
+
+function Head<Row>({
+  columns,
+  sort,
+  onSort,
+}: {
+  readonly columns: readonly DataColumn<Row>[];
+  readonly sort: TableSort;
+  readonly onSort: (sort: TableSort) => void;
+}): ReactElement {
+  return (
+    <thead className="pf-v6-c-table__thead">
+      <tr className="pf-v6-c-table__tr" aria-rowindex={1}>
+        {columns.map((column) => {
+          const isSorted = column.id === sort.column;
+          const order = isSorted ? (sort.isDescending ? "descending" : "ascending") : "none";
+          return (
+            <th
+              key={column.id}
+              scope="col"
+              className={`pf-v6-c-table__th${column.sortValue ? " pf-v6-c-table__sort" : ""}${isSorted ? " pf-m-selected" : ""}`}
+              style={{ minWidth: column.minWidth }}
+              aria-sort={column.sortValue ? order : undefined}
+            >
+              {column.sortValue ? (
+                <SortButton label={column.label} order={order} onClick={() => onSort(toggleSort(column, sort))} />
+              ) : (
+                column.label
+              )}
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+}
+
+const SORT_ICONS = { none: ArrowsAltVIcon, ascending: AngleUpIcon, descending: AngleDownIcon } as const;
+
+function SortButton({
+  label,
+  order,
+  onClick,
+}: {
+  readonly label: string;
+  readonly order: keyof typeof SORT_ICONS;
+  readonly onClick: () => void;
+}): ReactElement {
+  const Icon = SORT_ICONS[order];
+  return (
+    <button type="button" className="pf-v6-c-table__button" onClick={onClick}>
+      <span className="pf-v6-c-table__button-content">
+        <span className="pf-v6-c-table__text">{label}</span>
+        <span className="pf-v6-c-table__sort-indicator">
+          <Icon />
+        </span>
+      </span>
+    </button>
+  );
+}
+
+function toggleSort<Row>({ id, isDescendingFirst = false }: DataColumn<Row>, sort: TableSort): TableSort {
+  return { column: id, isDescending: sort.column === id ? !sort.isDescending : isDescendingFirst };
+}
+
+/** Takes the place of the rows outside of the view. */
+function Spacer({ height, columns }: { readonly height: number; readonly columns: number }): ReactElement | undefined {
+  if (height <= 0) return undefined;
+  return (
+    <tr aria-hidden="true" className="olm-table-spacer">
+      <td colSpan={columns} style={{ height }} />
+    </tr>
+  );
+}

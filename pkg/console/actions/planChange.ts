@@ -1,0 +1,59 @@
+import { GROUP } from "../../api/constants.ts";
+import type { ActionRequest } from "../../consoleapi/actions.ts";
+import type { MissingPermission } from "../../consoleapi/problem.ts";
+import { planApply } from "./applyChange.ts";
+import { planApproval, planDriftPolicy, planReconcile, planSourceChange, planSuspension, planUnpin } from "./extensionChanges.ts";
+import { planPermissionsApproval, planRevocation } from "./permissionChanges.ts";
+import type { ChangeContext, PlannedChange } from "./plannedChange.ts";
+import { planRollback } from "./rollbackChange.ts";
+import { planRemoval, planUninstall } from "./uninstallChange.ts";
+
+/** Turns an action into requests to the API server. Reads the cluster; writes nothing. @throws ConsoleError if the action is not possible now */
+export function planChange(context: ChangeContext, request: ActionRequest): Promise<PlannedChange> {
+  switch (request.action) {
+    case "approvePlan":
+      return planApproval(context, request);
+    case "rollBack":
+      return planRollback(context, request);
+    case "removePin":
+      return planUnpin(context, request);
+    case "approvePermissions":
+      return planPermissionsApproval(context, request);
+    case "revokePermissions":
+      return planRevocation(context, request);
+    case "suspend":
+      return planSuspension(context, request.extension, true);
+    case "resume":
+      return planSuspension(context, request.extension, false);
+    case "reconcile":
+      return planReconcile(context, request);
+    case "changeSource":
+      return planSourceChange(context, request);
+    case "setDriftPolicy":
+      return planDriftPolicy(context, request);
+    case "uninstall":
+      return planUninstall(context, request);
+    case "removeCreated":
+      return planRemoval(context, request.extension);
+    case "apply":
+      break;
+  }
+  return planApply(context, request.yaml);
+}
+
+type ActionName = ActionRequest["action"];
+
+const RESOURCES: Partial<Record<ActionName, { readonly verb: string; readonly resource: string }>> = {
+  approvePermissions: { verb: "patch", resource: "extensionpermissions" },
+  revokePermissions: { verb: "patch", resource: "extensionpermissions" },
+  uninstall: { verb: "delete", resource: "clusterextensions" },
+};
+/** Actions whose requests are only known with their details. */
+const UNKNOWN: ReadonlySet<string> = new Set<ActionName>(["apply", "removeCreated"]);
+
+/** Returns the permissions that an action needs at least. */
+export function listNeededPermissions(action: string, extension: string | undefined): MissingPermission[] {
+  if (UNKNOWN.has(action)) return [];
+  const { verb, resource } = RESOURCES[action as ActionName] ?? { verb: "patch", resource: "clusterextensions" };
+  return [{ verb, group: GROUP, resource, ...(extension === undefined ? {} : { name: extension }) }];
+}

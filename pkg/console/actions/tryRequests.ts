@@ -1,0 +1,71 @@
+import type { PreparedRequest } from "../../consoleapi/actions.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
+import { isObject } from "../../golang/members.ts";
+import type { Client } from "../../kube/client.ts";
+import { isConflict, isNotFound, KubeError } from "../../kube/errors.ts";
+import { redactSecrets } from "../../text/redact.ts";
+import { truncate } from "../../text/truncate.ts";
+import { type ClusterRequest, sendClusterRequest } from "./clusterRequest.ts";
+
+type DryRun = NonNullable<PreparedRequest["dryRun"]>;
+
+const MAX_MESSAGE = 2_000;
+
+/**
+ * Tries requests in order with dry runs. The dry run of a request cannot see what earlier requests create, so a missing object does not count as a
+ * failure after one.
+ */
+export async function tryRequests(
+  client: Pick<Client, "request">,
+  requests: readonly ClusterRequest[],
+  signal: AbortSignal,
+): Promise<PreparedRequest[]> {
+  const tried: PreparedRequest[] = [];
+  let hasCreated = false;
+  for (const request of requests) {
+    const dryRun = await tryRequest(client, request, { hasCreated, signal });
+    tried.push({ ...toPrepared(request), ...(dryRun ? { dryRun } : {}) });
+    hasCreated ||= request.isNew;
+  }
+  return tried;
+}
+
+/** Returns the description of a request for the page. */
+export function toPrepared({ method, path, contentType, body, description }: ClusterRequest): PreparedRequest {
+  return { method, path, contentType, body, description };
+}
+
+async function tryRequest(
+  client: Pick<Client, "request">,
+  request: ClusterRequest,
+  { hasCreated, signal }: { readonly hasCreated: boolean; readonly signal: AbortSignal },
+): Promise<DryRun | undefined> {
+  try {
+    const { isUnchanged, warnings } = await sendClusterRequest(client, request, { dryRun: true, signal });
+    const message = isUnchanged ? "The object already has this state." : "The API server accepts the request.";
+    return { isOk: true, message, warnings: [...warnings] };
+  } catch (err) {
+    signal.throwIfAborted();
+    if (!(err instanceof KubeError)) throw err;
+    if (hasCreated && isNotFound(err)) return undefined;
+    if (isDryRunUnsupported(err)) return undefined;
+    return { isOk: false, message: explainRejection(err), warnings: [] };
+  }
+}
+
+/** Whether an admission webhook with side effects does not support dry runs. The API server reports it only in this text, with status 400. */
+function isDryRunUnsupported({ status, message }: KubeError): boolean {
+  return status === 400 && message.includes("does not support dry run");
+}
+
+/** Explains why the API server rejects a request. */
+export function explainRejection(err: unknown): string {
+  const advice = hasFieldConflict(err) ? " Other tools manage these fields; the console does not overwrite them." : "";
+  return `${truncate(redactSecrets(getErrorMessage(err)), MAX_MESSAGE)}${advice}`;
+}
+
+/** Whether server-side apply would change a field of another field manager. */
+function hasFieldConflict(err: unknown): boolean {
+  const causes = isConflict(err) ? err.details?.["causes"] : undefined;
+  return Array.isArray(causes) && causes.some((cause: unknown) => isObject(cause) && cause["reason"] === "FieldManagerConflict");
+}

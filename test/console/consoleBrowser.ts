@@ -1,0 +1,130 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { RunningConsole } from "./runningConsole.ts";
+
+/** Without the last flags, the browser tries to reach servers of its vendor. */
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const READY_MS = 30_000;
+const SETTLE_MS = 50;
+/** Expressions that run in the page. */
+const OVERFLOW = "document.documentElement.scrollWidth - innerWidth";
+const RUN_AXE = "axe.run()";
+
+/** How a page is shown. */
+export interface PageView {
+  readonly theme?: "light" | "dark";
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** A headless browser that is signed in to a console. */
+export class ConsoleBrowser implements AsyncDisposable {
+  readonly #browser: Browser;
+  readonly #url: string;
+  readonly #state: Awaited<ReturnType<BrowserContext["storageState"]>>;
+
+  private constructor(browser: Browser, url: string, state: Awaited<ReturnType<BrowserContext["storageState"]>>) {
+    this.#browser = browser;
+    this.#url = url;
+    this.#state = state;
+  }
+
+  /** Starts the browser and signs in with the link that the console printed. */
+  static async signIn(program: string, { link, url }: Pick<RunningConsole, "link" | "url">): Promise<ConsoleBrowser> {
+    const browser = await chromium.launch({ executablePath: program, args: FLAGS });
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(link);
+    await page.waitForURL(url);
+    await page.waitForSelector("h1");
+    const state = await context.storageState();
+    await context.close();
+    return new ConsoleBrowser(browser, url, state);
+  }
+
+  /** Opens an empty page that is signed in. */
+  async open({ theme = "light", width = 1280, height = 900 }: PageView = {}): Promise<ConsolePage> {
+    const context = await this.#browser.newContext({ viewport: { width, height }, storageState: this.#state, reducedMotion: "reduce" });
+    await context.addInitScript((chosen) => localStorage.setItem("olmv1.theme", chosen), theme);
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    return new ConsolePage(await context.newPage(), this.#url);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#browser.close();
+  }
+}
+
+/** A page of the console, with what went wrong in it. */
+export class ConsolePage implements AsyncDisposable {
+  readonly page: Page;
+  /** Console errors, uncaught errors, and requests to other servers. */
+  readonly errors: string[] = [];
+  readonly #url: string;
+
+  constructor(page: Page, url: string) {
+    this.page = page;
+    this.#url = url;
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") this.errors.push(`${message.type()}: ${message.text()}`);
+    });
+    page.on("pageerror", (err) => this.errors.push(`uncaught: ${err.message}`));
+    page.on("request", (request) => {
+      if (!request.url().startsWith(url) && !request.url().startsWith("data:")) this.errors.push(`foreign request: ${request.url()}`);
+    });
+  }
+
+  /** Opens a path and waits until its content is loaded. */
+  async goto(path: string): Promise<void> {
+    await this.page.goto(new URL(path, this.#url).href);
+    await this.ready();
+  }
+
+  /** Waits until the page has a heading and nothing is loading. */
+  async ready(): Promise<void> {
+    await this.page.waitForSelector("h1", { timeout: READY_MS });
+    // A page may start further requests when the first one has ended.
+    for (let i = 0; i < 2; i++) {
+      await this.page.waitForSelector('[aria-busy="true"]', { state: "detached", timeout: READY_MS });
+      await this.page.waitForTimeout(SETTLE_MS);
+    }
+  }
+
+  /** Returns the visible text of the main part, with single spaces. */
+  async mainText(): Promise<string> {
+    return (await this.page.locator("main").innerText()).replaceAll(/\s+/g, " ");
+  }
+
+  /** Returns the violations that axe finds, each with its first elements. */
+  async findViolations(): Promise<string[]> {
+    await this.page.evaluate(AXE);
+    const results = await this.page.evaluate<AxeResults>(RUN_AXE);
+    return results.violations.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .slice(0, 3)
+          .map(({ html }) => html.slice(0, 200))
+          .join(" | ")}`,
+    );
+  }
+
+  /** Returns how many pixels the page is wider than the window. */
+  async measureOverflow(): Promise<number> {
+    return this.page.evaluate<number>(OVERFLOW);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.page.context().close();
+  }
+}
