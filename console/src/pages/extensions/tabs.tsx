@@ -3,6 +3,7 @@ import { extensionsText } from "../../text/extensions.ts";
 
 const OverviewTab = lazy(() => import("./overview/OverviewTab.tsx"));
 const ObjectsTab = lazy(() => import("./objects/ObjectsTab.tsx"));
+const WhyTab = lazy(() => import("./why/WhyTab.tsx"));
 
 /** A tab of the page of an extension. */
 export interface ExtensionTab {
@@ -18,6 +19,7 @@ export interface ExtensionTab {
 const unordered: readonly ExtensionTab[] = [
   { path: "", label: extensionsText.tabs.overview, element: <OverviewTab />, order: 10 },
   { path: "objects", label: extensionsText.tabs.objects, element: <ObjectsTab />, order: 20 },
+  { path: "why", label: extensionsText.tabs.why, element: <WhyTab />, order: 30 },
 ];
 
 /** All tabs of the page of an extension, in their order. */
