@@ -42,9 +42,12 @@ export function ConnectionBanner(): ReactElement | null {
 function useDelayed(value: boolean, ms: number): boolean {
   const [isPast, setPast] = useState(false);
   useEffect(() => {
-    if (!value) return setPast(false);
+    if (!value) return undefined;
     const timer = setTimeout(() => setPast(true), ms);
-    return () => clearTimeout(timer);
+    return () => {
+      clearTimeout(timer);
+      setPast(false);
+    };
   }, [value, ms]);
   return value && isPast;
 }

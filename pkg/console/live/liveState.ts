@@ -56,7 +56,8 @@ export class LiveState {
 
   /** Calls the listeners soon. Several changes in a row cause one call. */
   notify(): void {
-    this.#notification ??= setTimeout(() => {
+    if (this.#notification !== undefined) return;
+    this.#notification = setTimeout(() => {
       this.#notification = undefined;
       for (const listener of this.#listeners) listener();
     }, COLLECT_MS).unref();

@@ -1,5 +1,5 @@
 import type { z } from "zod/mini";
-import { LoggedIn, Login, type Session } from "../../consoleapi/session.ts";
+import { type LoggedIn, Login, type Session } from "../../consoleapi/session.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { SESSION_IDLE_MS } from "../http/loginSessions.ts";

@@ -2,17 +2,17 @@ import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { fastify } from "fastify";
-import { getErrorMessage } from "../errors/errors.ts";
-import { SECURITY_HEADERS } from "../serving/securityHeaders.ts";
-import type { ServerTls } from "../serving/serverTls.ts";
-import type { StaticAssets } from "../serving/staticAssets.ts";
-import type { Logger } from "../telemetry/log.ts";
-import { redactSecrets } from "../text/redact.ts";
-import type { ConsoleContext } from "./consoleContext.ts";
-import { toConsoleProblem } from "./http/consoleError.ts";
-import { registerPages } from "./http/pageRoutes.ts";
-import { findForgery, type HostPolicy } from "./http/requestGuards.ts";
-import { compileConsoleValidator } from "./http/requestInput.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
+import { SECURITY_HEADERS } from "../../serving/securityHeaders.ts";
+import type { ServerTls } from "../../serving/serverTls.ts";
+import type { StaticAssets } from "../../serving/staticAssets.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import { redactSecrets } from "../../text/redact.ts";
+import type { ConsoleContext } from "../consoleContext.ts";
+import { toConsoleProblem } from "../http/consoleError.ts";
+import { registerPages } from "../http/pageRoutes.ts";
+import { findForgery, type HostPolicy } from "../http/requestGuards.ts";
+import { compileConsoleValidator } from "../http/requestInput.ts";
 import { registerApi } from "./routes.ts";
 
 /** Maximum size of a request body in bytes. */

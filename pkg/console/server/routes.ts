@@ -1,0 +1,16 @@
+import type { FastifyInstance } from "fastify";
+import { registerActionRoutes } from "../actions/actionRoutes.ts";
+import type { ConsoleContext } from "../consoleContext.ts";
+import type { ConsoleTypeProvider } from "../http/requestInput.ts";
+import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
+import { registerSessionRoutes } from "../session/sessionRoutes.ts";
+import { registerWhyRoutes } from "../why/whyRoutes.ts";
+
+/** Registers all routes under /api. */
+export function registerApi(app: FastifyInstance, context: ConsoleContext): void {
+  const api = app.withTypeProvider<ConsoleTypeProvider>();
+  registerSessionRoutes(api, context);
+  registerInstallationRoutes(api, context);
+  registerActionRoutes(api, context);
+  registerWhyRoutes(api, context);
+}
