@@ -61,3 +61,17 @@ export async function findEventSubject(client: Pick<Client, "get">, name: string
 export function findLastDrift(events: readonly EventRecord[]): EventRecord | undefined {
   return events.findLast(({ reason }) => reason === "Drifted" || reason === "DriftCorrected");
 }
+
+/** Maximum number of Events of an object that are read. */
+const OBJECT_EVENTS_MAX = 500;
+
+/** Lists the Events of an object, oldest first. Events of objects without a namespace are in namespace default. */
+export async function readObjectEvents(
+  client: Pick<Client, "list">,
+  { metadata: { uid, namespace = "default" } }: Pick<KubeObject, "metadata">,
+): Promise<EventRecord[]> {
+  if (uid === undefined) return [];
+  const selection = { namespace, fieldSelector: `involvedObject.uid=${uid}`, maxItems: OBJECT_EVENTS_MAX };
+  const { items } = await client.list<EventRecord>(EVENT_KIND, selection);
+  return items.toSorted((a, b) => Date.parse(getLastSeen(a)) - Date.parse(getLastSeen(b)));
+}

@@ -66,7 +66,8 @@ export function toCatalogRow(catalog: ClusterCatalog): CatalogRow {
   });
 }
 
-function toMoodText({ text, mood }: Styled): MoodText {
+/** Returns a styled text without the mood if it has none. */
+export function toMoodText({ text, mood }: Styled): MoodText {
   return mood === undefined ? { text } : { text, mood };
 }
 

@@ -1,8 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import { registerActionRoutes } from "../actions/actionRoutes.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
+import { registerExtensionRoutes } from "../extensions/extensionRoutes.ts";
 import type { ConsoleTypeProvider } from "../http/requestInput.ts";
 import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
+import { registerObjectRoutes } from "../objects/objectRoutes.ts";
 import { registerSessionRoutes } from "../session/sessionRoutes.ts";
 import { registerWhyRoutes } from "../why/whyRoutes.ts";
 
@@ -11,6 +13,8 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   const api = app.withTypeProvider<ConsoleTypeProvider>();
   registerSessionRoutes(api, context);
   registerInstallationRoutes(api, context);
-  registerActionRoutes(api, context);
+  registerExtensionRoutes(api, context);
+  registerObjectRoutes(api, context);
   registerWhyRoutes(api, context);
+  registerActionRoutes(api, context);
 }

@@ -1,0 +1,133 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { getNamespace } from "../../api/clusterExtension.ts";
+import type { ConditionRow, ExtensionOverview } from "../../consoleapi/overview.ts";
+import { describeCatalogState, findCatalogFailure } from "../../rollout/catalogState.ts";
+import { type ConditionView, listConditionViews } from "../../rollout/conditionView.ts";
+import type { ExtensionDescription } from "../../rollout/extensionDescription.ts";
+import { describeExtensionState, formatRangeCommands } from "../../rollout/extensionState.ts";
+import {
+  describeAvailableUpdates,
+  describeDrift,
+  describeInstalledBundle,
+  describeInstaller,
+  describePin,
+  describeSource,
+  findDeprecation,
+} from "../../rollout/extensionSummary.ts";
+import type { Mood } from "../../rollout/mood.ts";
+import { countPlanProgress, findPlanRoots, formatPlanFailure, listPlanProgress } from "../../rollout/planProgress.ts";
+import { truncate } from "../../text/truncate.ts";
+import { toMoodText } from "../live/rows.ts";
+import { toEventRows } from "../objects/eventRows.ts";
+import { toObjectState } from "../objects/objectState.ts";
+import { toReference } from "../objects/objectView.ts";
+import { PLAN_MEMBER_STATES } from "./planMemberStates.ts";
+import { listProblemViews } from "./problemView.ts";
+
+const MAX_MESSAGE = 8_000;
+const MAX_CONDITIONS = 50;
+const MAX_OBJECTS = 100;
+const MOOD_ORDER: readonly (Mood | undefined)[] = ["bad", "warning", "faint", undefined, "strong", "good"];
+
+/** Returns what the page shows of a description. @param now milliseconds since the epoch */
+export function buildOverview(described: ExtensionDescription, now: number): ExtensionOverview {
+  const { extension, releases, events, others } = described;
+  const known = typeof others === "string" ? [] : others;
+  const { metadata, status } = extension;
+  const plan = buildPlan(extension, known);
+  const unhealthy = described.objects.filter(({ state }) => state !== "healthy").slice(0, MAX_OBJECTS);
+  return {
+    name: metadata.name,
+    state: toMoodText(describeExtensionState(extension)),
+    summary: buildSummary(described, now),
+    problems: listProblemViews(extension, releases),
+    omittedProblems: status?.omittedProblems ?? 0,
+    conditions: listConditionViews(extension)
+      .sort((one, other) => MOOD_ORDER.indexOf(one.mood) - MOOD_ORDER.indexOf(other.mood))
+      .slice(0, MAX_CONDITIONS)
+      .map(toConditionRow),
+    objects: {
+      ...(status?.inventory ? { count: status.inventory.count } : {}),
+      notReady: unhealthy.map(({ ref, state, message }) => ({ object: toReference(ref), state: toObjectState(state), message })),
+    },
+    ...(plan ? { plan } : {}),
+    partOf: findPlanRoots(metadata.name, known),
+    catalogs: buildCatalogs(described.catalogs),
+    keptCrds: status?.keptCRDs ?? [],
+    events: toEventRows(events),
+  };
+}
+
+function buildSummary(described: ExtensionDescription, now: number): ExtensionOverview["summary"] {
+  const { extension } = described;
+  const { metadata, spec, status } = extension;
+  const blocked = status?.blockedUpdate;
+  const [deprecation, pin] = [findDeprecation(extension), describePin(extension)];
+  return {
+    package: spec.source.catalog?.packageName ?? "",
+    installed: describeInstalledBundle(extension),
+    namespace: getNamespace(extension),
+    installer: describeInstaller(described),
+    source: describeSource(extension),
+    updates: describeAvailableUpdates(extension),
+    ...(blocked
+      ? {
+          blocked: {
+            version: blocked.version,
+            reason: blocked.reason,
+            message: blocked.message,
+            commands: formatRangeCommands(metadata.name, blocked),
+          },
+        }
+      : {}),
+    ...(deprecation === undefined ? {} : { deprecation: truncate(deprecation, MAX_MESSAGE) }),
+    approval: spec.approval ?? "Automatic",
+    ...(pin === undefined ? {} : { pin }),
+    drift: truncate(describeDrift(described, now), MAX_MESSAGE),
+    crdPolicy: spec.uninstall?.crdPolicy ?? "DeleteIfUnused",
+    ...(metadata.creationTimestamp ? { created: metadata.creationTimestamp } : {}),
+  };
+}
+
+function toConditionRow({ condition, mood, details }: ConditionView): ConditionRow {
+  const { type, status, reason, lastTransitionTime } = condition;
+  const advice = details.kind === "own" ? details.advice : undefined;
+  const see = details.kind === "condition" ? details.type : details.kind === "problems" ? "problems" : undefined;
+  return {
+    type,
+    status,
+    reason,
+    state: toMoodText({ text: status, mood }),
+    message: details.kind === "own" ? truncate(details.message, MAX_MESSAGE) : "",
+    since: lastTransitionTime,
+    ...(see === undefined ? {} : { see }),
+    means: advice?.means ?? "",
+    next: [...(advice?.next ?? [])],
+  };
+}
+
+function buildPlan(extension: ClusterExtension, others: readonly ClusterExtension[]): ExtensionOverview["plan"] {
+  const count = countPlanProgress(extension, others);
+  if (!count) return undefined;
+  const failure = formatPlanFailure(extension);
+  return {
+    ...count,
+    ...(failure === undefined ? {} : { failure }),
+    members: listPlanProgress(extension, others).map(({ wave, bundle, extension: name, state, why }) => ({
+      wave,
+      bundle: bundle.name,
+      extension: name,
+      state: PLAN_MEMBER_STATES[state],
+      why,
+    })),
+  };
+}
+
+function buildCatalogs(catalogs: ExtensionDescription["catalogs"]): ExtensionOverview["catalogs"] {
+  if (typeof catalogs === "string") return { error: truncate(catalogs, MAX_MESSAGE) };
+  return catalogs.map((catalog) => ({
+    name: catalog.metadata.name,
+    state: toMoodText(describeCatalogState(catalog)),
+    message: truncate(findCatalogFailure(catalog)?.because ?? "", MAX_MESSAGE),
+  }));
+}

@@ -1,0 +1,136 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { ProblemData, ReportedProblem } from "../../api/problemSchema.ts";
+import type { ActionRequest } from "../../consoleapi/actions.ts";
+import type { ObjectReference } from "../../consoleapi/objects.ts";
+import type { ExtensionTabName, ProblemDetail, ProblemView } from "../../consoleapi/overview.ts";
+import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
+import { formatRule, groupByScope, placeRules } from "../../rollout/placedRules.ts";
+import type { ReleaseRow } from "../../rollout/releaseHistory.ts";
+
+const SEVERITIES = { Error: "error", Warning: "warning", Info: "info" } as const;
+
+/** The tab that explains each type of problems. */
+const TABS: Readonly<Partial<Record<string, ExtensionTabName>>> = {
+  AwaitingApproval: "plan",
+  BundleNotFound: "why",
+  AmbiguousCatalogs: "why",
+  CRDUpgradeUnsafe: "why",
+  ClusterUpgradeBlocked: "why",
+  ClusterVersionNotSupported: "why",
+  ConversionNeeded: "uninstall",
+  DriftDetected: "history",
+  MissingPermissions: "permissions",
+  PermissionsDenied: "permissions",
+  PermissionsPending: "permissions",
+  ProgressDeadlineExceeded: "objects",
+  RequiredByOthers: "uninstall",
+  RevisionPinned: "history",
+  RolledBack: "history",
+  Unhealthy: "objects",
+  UnsatisfiedDependencies: "why",
+  UpgradeWarning: "why",
+};
+
+/** Problems that may be gone at the next attempt, because their cause is outside of the extension. */
+const RETRIED: ReadonlySet<string> = new Set(["ImagePullFailed", "QuotaExceeded", "ReconcileFailed", "RegistryUnavailable"]);
+/** Problems that an earlier release may not have. */
+const ROLLED_BACK: ReadonlySet<string> = new Set(["ProgressDeadlineExceeded", "Unhealthy"]);
+
+/** Returns the problems in the status of an extension. @param releases newest first, or why they cannot be read */
+export function listProblemViews(extension: ClusterExtension, releases: readonly ReleaseRow[] | string): ProblemView[] {
+  return (extension.status?.problems ?? []).map((problem) => {
+    const { type, severity, message, next, details } = problem;
+    const tab = TABS[type];
+    return {
+      type,
+      severity: SEVERITIES[severity] ?? "info",
+      message,
+      ...(next === undefined ? {} : { next }),
+      permissions: listPermissions(details?.permissions ?? []),
+      details: listDetails(extension, details ?? {}),
+      actions: listActions(extension, problem, releases),
+      ...(tab === undefined ? {} : { tab }),
+    };
+  });
+}
+
+function listPermissions(permissions: NonNullable<ProblemData["permissions"]>): ProblemView["permissions"] {
+  return groupByScope(placeRules(rulesFromDetails(permissions))).map(({ namespace, rules }) => ({
+    namespace,
+    rules: rules.map(({ rule }) => formatRule(rule)),
+  }));
+}
+
+function listDetails(extension: ClusterExtension, details: ProblemData): ProblemDetail[] {
+  const { objects = [], crds = [], catalogs = [], candidates = [], quotas = [], dependencies = [] } = details;
+  const { dependents = [], requirements = [], configuration = [], namespaces = [], finalizers = [], clusterUpgrade } = details;
+  const plain = (name: string, text = ""): ProblemDetail => ({ name, text });
+  return [
+    ...objects.map((object) => describeObject(extension, object)),
+    ...crds.map(({ name, check, message }) => ({
+      ...plain(name, check === undefined ? message : `${check}: ${message}`),
+      object: { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name },
+    })),
+    ...catalogs.map(({ name, message }) => ({ ...plain(name, message), catalog: name })),
+    ...candidates.map(({ catalog, bundle, rule }) => ({ ...plain(bundle, `excluded by ${rule} (catalog ${catalog})`), catalog })),
+    ...quotas.map(({ namespace, name, message }) => ({
+      ...plain(`${namespace}/${name}`, message),
+      object: { apiVersion: "v1", kind: "ResourceQuota", namespace, name },
+    })),
+    ...dependencies.map(({ bundle = "", message }) => plain(bundle, message)),
+    ...dependents.map((name) => ({ ...plain(name), extension: name })),
+    ...requirements.map((text) => plain("", text)),
+    ...configuration.map(({ path, message }) => plain(path, message)),
+    ...namespaces.map((name) => plain(name)),
+    ...finalizers.map((name) => plain(name)),
+    ...(clusterUpgrade ? clusterUpgrade.bundles.map((bundle) => plain(bundle, clusterUpgrade.remedy)) : []),
+  ];
+}
+
+type DetailObject = NonNullable<ProblemData["objects"]>[number];
+
+function describeObject(extension: ClusterExtension, object: DetailObject): ProblemDetail {
+  const { kind, namespace, name = "", owner, fields = [], message } = object;
+  const texts = [
+    message,
+    owner === undefined ? undefined : `owner: ${owner}`,
+    fields.length > 0 ? `fields: ${fields.join(", ")}` : undefined,
+  ];
+  const found = findReference(extension, object);
+  return {
+    name: `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`.trim(),
+    text: texts.filter((text) => text !== undefined).join("; "),
+    ...(found ? { object: found } : {}),
+  };
+}
+
+/** Returns the reference of an object of the installed bundle: details of problems have no version. */
+function findReference({ status }: ClusterExtension, { group = "", kind, namespace, name }: DetailObject): ObjectReference | undefined {
+  const found = status?.inventory?.objects.find(
+    (one) => (one.group ?? "") === group && one.kind === kind && (one.namespace ?? "") === (namespace ?? "") && one.name === name,
+  );
+  if (!found || name === undefined) return undefined;
+  const apiVersion = group === "" ? found.version : `${group}/${found.version}`;
+  return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
+}
+
+function listActions(
+  { metadata: { name }, status }: ClusterExtension,
+  { type }: ReportedProblem,
+  releases: readonly ReleaseRow[] | string,
+): ActionRequest[] {
+  if (type === "AwaitingApproval" && status?.plan) return [{ action: "approvePlan", extension: name, digest: status.plan.digest }];
+  if (type === "RevisionPinned") return [{ action: "removePin", extension: name }];
+  if (type === "Suspended") return [{ action: "resume", extension: name }];
+  if (type === "DriftDetected") return [{ action: "setDriftPolicy", extension: name, policy: "Correct" }];
+  if (RETRIED.has(type)) return [{ action: "reconcile", extension: name }];
+  const revision = ROLLED_BACK.has(type) ? findEarlierRevision(releases) : undefined;
+  return revision === undefined ? [] : [{ action: "rollBack", extension: name, revision }];
+}
+
+/** Returns the revision before the deployed one; undefined if there is none. */
+function findEarlierRevision(releases: readonly ReleaseRow[] | string): number | undefined {
+  if (typeof releases === "string") return undefined;
+  const current = releases.find((release) => release.current)?.revision ?? 0;
+  return releases.find(({ revision, status }) => revision < current && status === "superseded")?.revision;
+}

@@ -1,0 +1,101 @@
+import * as z from "zod/mini";
+import { ActionRequest } from "./actions.ts";
+import { MoodText } from "./live.ts";
+import { EventRows, ObjectReference } from "./objects.ts";
+
+/** Tabs of the page of an extension that explain a problem. */
+export const ExtensionTabName = z.enum(["objects", "why", "plan", "permissions", "history", "uninstall"]);
+export type ExtensionTabName = z.infer<typeof ExtensionTabName>;
+
+/** One entry in the details of a problem, such as an object or a catalog. */
+export const ProblemDetail = z.object({
+  name: z.string(),
+  text: z.string(),
+  object: z.optional(ObjectReference),
+  catalog: z.optional(z.string()),
+  extension: z.optional(z.string()),
+});
+export type ProblemDetail = z.infer<typeof ProblemDetail>;
+
+/** A problem of `status.problems`. Lists have at most 20 entries, texts at most 2,000 characters, as in the API. */
+export const ProblemView = z.object({
+  type: z.string(),
+  severity: z.enum(["error", "warning", "info"]),
+  message: z.string(),
+  next: z.optional(z.string()),
+  /** Rules by namespace, empty for the whole cluster; each rule as one text, broadest first. */
+  permissions: z.array(z.object({ namespace: z.string(), rules: z.array(z.string()) })),
+  details: z.array(ProblemDetail),
+  /** Changes that may repair it. */
+  actions: z.array(ActionRequest),
+  /** The tab that shows more. */
+  tab: z.optional(ExtensionTabName),
+});
+export type ProblemView = z.infer<typeof ProblemView>;
+
+/** A condition of the status. */
+export const ConditionRow = z.object({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string(),
+  state: MoodText,
+  /** At most 8,000 characters; empty if `see` is present. */
+  message: z.string(),
+  since: z.string(),
+  /** Type of the condition that contains the details, or `problems`. */
+  see: z.optional(z.string()),
+  means: z.string(),
+  next: z.array(z.string()),
+});
+export type ConditionRow = z.infer<typeof ConditionRow>;
+
+/** One bundle of a dependency plan in progress. */
+export const PlanMember = z.object({ wave: z.number(), bundle: z.string(), extension: z.string(), state: MoodText, why: z.string() });
+
+/** Everything about the state of an extension; the same as `olmv1 describe`. */
+export const ExtensionOverview = z.object({
+  name: z.string(),
+  state: MoodText,
+  summary: z.object({
+    package: z.string(),
+    installed: z.string(),
+    namespace: z.string(),
+    installer: z.string(),
+    source: z.string(),
+    /** Available updates; absent if they are unknown. */
+    updates: z.array(z.string()),
+    blocked: z.optional(z.object({ version: z.string(), reason: z.string(), message: z.string(), commands: z.array(z.string()) })),
+    deprecation: z.optional(z.string()),
+    approval: z.string(),
+    pin: z.optional(z.string()),
+    drift: z.string(),
+    crdPolicy: z.string(),
+    created: z.optional(z.string()),
+  }),
+  /** Errors first, at most 20. */
+  problems: z.array(ProblemView),
+  omittedProblems: z.number(),
+  /** At most 50; those that do not hold first. */
+  conditions: z.array(ConditionRow),
+  /** Objects that do not work, at most 100; `count` counts all objects of the installed bundle and is absent if that is unknown. */
+  objects: z.object({
+    count: z.optional(z.number()),
+    notReady: z.array(z.object({ object: ObjectReference, state: MoodText, message: z.string() })),
+  }),
+  plan: z.optional(
+    z.object({
+      installed: z.number(),
+      all: z.number(),
+      failure: z.optional(z.string()),
+      members: z.array(PlanMember),
+    }),
+  ),
+  /** Extensions whose dependency plan in progress contains this one. */
+  partOf: z.array(z.string()),
+  /** The selected catalogs that are not served as specified, or why they cannot be read. */
+  catalogs: z.union([z.array(z.object({ name: z.string(), state: MoodText, message: z.string() })), z.object({ error: z.string() })]),
+  /** CustomResourceDefinitions that upgrades kept. */
+  keptCrds: z.array(z.object({ name: z.string(), message: z.string() })),
+  events: EventRows,
+});
+export type ExtensionOverview = z.infer<typeof ExtensionOverview>;
