@@ -18,6 +18,8 @@ import { registerApi } from "./routes.ts";
 /** Maximum size of a request body in bytes. */
 const BODY_MAX = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Maximum length of a name in a path, in characters. */
+const MAX_PARAM = 1_024;
 
 /** Options of the console server. */
 export interface ConsoleServerOptions {
@@ -49,6 +51,7 @@ export async function startConsoleServer(
     logger: false,
     bodyLimit: BODY_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    routerOptions: { maxParamLength: MAX_PARAM }, // names in catalogs are longer than the standard of 100
     forceCloseConnections: true,
     serverFactory: (listener): Server => (tls ? createTlsServer({ ...tls.current }, listener) : createServer(listener)),
   });

@@ -5,6 +5,7 @@ import { registerExtensionRoutes } from "../extensions/extensionRoutes.ts";
 import type { ConsoleTypeProvider } from "../http/requestInput.ts";
 import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
 import { registerObjectRoutes } from "../objects/objectRoutes.ts";
+import { registerPackageRoutes } from "../packages/packageRoutes.ts";
 import { registerSessionRoutes } from "../session/sessionRoutes.ts";
 import { registerWhyRoutes } from "../why/whyRoutes.ts";
 
@@ -15,6 +16,7 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerInstallationRoutes(api, context);
   registerExtensionRoutes(api, context);
   registerObjectRoutes(api, context);
+  registerPackageRoutes(api, context);
   registerWhyRoutes(api, context);
   registerActionRoutes(api, context);
 }
