@@ -21,6 +21,7 @@ const entryPoints = {
   catalogd: "cmd/catalogd/main.ts",
   "operator-controller": "cmd/operator-controller/main.ts",
   "permission-manager": "cmd/permission-manager/main.ts",
+  console: "cmd/console/main.ts",
   loadWorker: "pkg/catalogd/load/loadWorker.ts",
   queryWorker: "pkg/catalogd/graphql/queryWorker.ts",
   segmentWorker: "pkg/catalogd/store/segmentWorker.ts",

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -65,6 +65,20 @@ export class Credentials {
       const config = readConfig(path);
       if (context !== undefined && !config.getContextObject(context)) throw new Error(`kubeconfig: context "${context}" does not exist`);
       if (context !== undefined) config.setCurrentContext(context);
+      return config;
+    });
+  }
+
+  /**
+   * Returns the address and certificate authority of a server without any credential, for clients whose every request has a token of its own.
+   * @param caFile PEM file with certificate authorities; read again when it changes
+   * @throws Error if the file cannot be read
+   */
+  static forServer({ server, caFile }: { readonly server: string; readonly caFile: string }): Credentials {
+    return new Credentials(() => {
+      accessSync(caFile, constants.R_OK);
+      const config = new KubeConfig();
+      config.loadFromClusterAndUser({ name: "server", server, caFile, skipTLSVerify: false }, { name: "none" });
       return config;
     });
   }

@@ -36,5 +36,5 @@ export const LAYERS = [
     "pkg/openshift",
   ],
   ["pkg/fbc", "pkg/version"],
-  ["pkg/api", "pkg/errors", "pkg/golang", "pkg/text", "pkg/consoleapi"],
+  ["pkg/api", "pkg/consoleapi", "pkg/errors", "pkg/golang", "pkg/text"],
 ];

@@ -4,7 +4,6 @@ import { getCacheFolder } from "../../../pkg/catalogcache/catalogCache.ts";
 import { ClusterIdentity } from "../../../pkg/console/cluster/clusterIdentity.ts";
 import { LoginSessions } from "../../../pkg/console/http/loginSessions.ts";
 import { listLoopbackHosts } from "../../../pkg/console/http/requestGuards.ts";
-import { EventStreams } from "../../../pkg/console/live/eventStreams.ts";
 import { startConsoleServer } from "../../../pkg/console/server/consoleServer.ts";
 import { CookieCallers } from "../../../pkg/console/session/cookieCallers.ts";
 import { Client } from "../../../pkg/kube/client.ts";
@@ -35,7 +34,6 @@ export async function runUi(terminal: Terminal, options: UiOptions): Promise<voi
   const credentials = Credentials.fromKubeConfig(kubeconfig, context);
   const client = Client.of(credentials, { userAgent: "olmv1-ui" });
   const sessions = new LoginSessions();
-  const streams = new EventStreams();
   const cacheFolder = getCacheFolder(terminal.env);
   const catalogs = new KeptCatalogs({ registriesConf, signaturePolicy, authFile, cacheFolder });
   const callers = new CookieCallers(sessions, new ClusterIdentity(client, log));
@@ -46,18 +44,13 @@ export async function runUi(terminal: Terminal, options: UiOptions): Promise<voi
     {
       context: {
         callers,
-        streams,
         catalogs,
+        registry: { registriesConf, signaturePolicy, authFile },
         session: { ...session, context: context ?? credentials.contextName },
         log,
-        [Symbol.dispose]: () => {
-          streams[Symbol.dispose]();
-          callers[Symbol.dispose]();
-        },
       },
       assets,
       hostPolicy: (used) => ({ hosts: listLoopbackHosts(used) }),
-      log,
     },
   );
   try {

@@ -7,7 +7,7 @@ import { createLogger } from "../../telemetry/log.ts";
 import { createMetrics, type Metrics } from "../../telemetry/metrics.ts";
 import type { CatalogContent } from "../store/content.ts";
 import { type ContentServer, startContentServer } from "./contentServer.ts";
-import { HttpMetrics } from "./httpMetrics.ts";
+import { HttpMetrics } from "../../serving/httpMetrics.ts";
 import type { ServerLimits } from "./serverLimits.ts";
 
 /** Larger than the buffers of a connection. */

@@ -12,7 +12,7 @@ import { type ClientError, formatRawResponse, respondToClientError } from "./cli
 import type { ContentSource } from "./contentRoutes.ts";
 import { Exchanges } from "./exchanges.ts";
 import { registerFailureHandlers, registerOtherMethods } from "./failures.ts";
-import type { HttpMetrics } from "./httpMetrics.ts";
+import type { HttpMetrics } from "../../serving/httpMetrics.ts";
 import { compileValidator, readQueryString, type ZodTypeProvider } from "./queryParameters.ts";
 import { registerRequestChecks } from "./requestChecks.ts";
 import { ResponseCache } from "./responseCache.ts";

@@ -6,6 +6,7 @@ import type { ConsoleTypeProvider } from "../http/requestInput.ts";
 import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
 import { registerObjectRoutes } from "../objects/objectRoutes.ts";
 import { registerPackageRoutes } from "../packages/packageRoutes.ts";
+import { registerPlanRoutes } from "../plan/planRoutes.ts";
 import { registerSessionRoutes } from "../session/sessionRoutes.ts";
 import { registerWhyRoutes } from "../why/whyRoutes.ts";
 
@@ -19,4 +20,5 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerPackageRoutes(api, context);
   registerWhyRoutes(api, context);
   registerActionRoutes(api, context);
+  registerPlanRoutes(api, context);
 }
