@@ -37,5 +37,5 @@ export function toVersionRule({ rule, text, remedy }: Exclusion): VersionRule {
 export function toSentence(clause: string): string {
   const text = truncate(clause, CAUSE_LENGTH).trim();
   if (text === "") return "";
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?\u2026]$/.test(text) ? "" : "."}`;
 }
