@@ -3,11 +3,18 @@ import * as z from "zod";
 import type { GatedEndpoint } from "../../pkg/catalogd/http/catalogRoutes.ts";
 import { CATALOG_VALIDATIONS } from "../../pkg/catalogd/load/findingsArtifact.ts";
 import { parseDuration } from "../../pkg/golang/time.ts";
-import { parseBindAddress } from "../../pkg/telemetry/health.ts";
 import { defineFlags, duration, featureGatesFlag, ignoredFlags, logFlags, switchFlag, systemNamespaceFlag } from "../internal/flags.ts";
 import { hasPullSecret, imageFlags, PULL_SECRET_FORMAT } from "../internal/imageFlags.ts";
 import { areElectionTimesValid, ELECTION_TIMES, leaderFlags } from "../internal/leaderFlags.ts";
-import { hasCertificate, isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../internal/serving.ts";
+import {
+  hasCertificate,
+  isLoopbackAddress,
+  isOneCertificate,
+  isWholePair,
+  mayServeMetrics,
+  ONE_CERTIFICATE,
+  servingFlags,
+} from "../internal/serving.ts";
 
 /** Default address of metrics if a certificate is configured; content uses :8443. */
 export const METRICS_ADDRESS = ":7443";
@@ -81,9 +88,7 @@ export function checkPlainHttp(
   flags: Pick<Flags, "catalogs-server-addr" | "insecure-plain-http" | "tls-cert" | "serving-certificates">,
 ): void {
   const address = flags["catalogs-server-addr"];
-  if (flags["insecure-plain-http"] || hasCertificate(flags)) return;
-  const { host } = parseBindAddress(address);
-  if (host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host)) return;
+  if (flags["insecure-plain-http"] || hasCertificate(flags) || isLoopbackAddress(address)) return;
   throw new Error(
     `catalogs-server-addr ${address} would serve content to the network over plain HTTP: ` +
       "use tls-cert and tls-key, serving-certificates=self-managed, a loopback address such as 127.0.0.1:8443, or insecure-plain-http",

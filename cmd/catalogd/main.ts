@@ -4,12 +4,13 @@ import { systemClock } from "../../pkg/async/clock.ts";
 import { CatalogController, getCacheFolders } from "../../pkg/catalogd/catalogController.ts";
 import { CatalogStore } from "../../pkg/catalogd/catalogStore.ts";
 import { serveUntil, startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
-import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
 import { Loader } from "../../pkg/catalogd/load/loader.ts";
 import { ReplicaReadiness } from "../../pkg/catalogd/readiness.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { CATALOG_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
+import { findConsoleAssets } from "../../pkg/serving/consoleAssets.ts";
+import { HttpMetrics } from "../../pkg/serving/httpMetrics.ts";
 import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
@@ -81,6 +82,7 @@ async function run(flags: Flags): Promise<void> {
       catalogs: () => [...new Set([...store.catalogs(), ...controller.expected()])],
       expects: (name) => controller.expects(name),
     },
+    page: findConsoleAssets(),
     log,
     tls,
     metrics: new HttpMetrics(metrics),

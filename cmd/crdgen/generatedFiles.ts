@@ -4,6 +4,7 @@ import { GROUP } from "../../pkg/api/constants.ts";
 import { buildCrd, KINDS } from "../../pkg/api/customResourceDefinitions.ts";
 import { toYaml } from "../../pkg/golang/yaml.ts";
 import { flagHelp as catalogdFlags } from "../catalogd/flags.ts";
+import { flagHelp as consoleFlags } from "../console/flags.ts";
 import { CommandTerminal } from "../olmv1/cli/terminal.ts";
 import { olmv1 } from "../olmv1/program.ts";
 import { flagHelp as operatorControllerFlags } from "../operator-controller/flags.ts";
@@ -29,6 +30,7 @@ export function generateFiles(): Map<string, string> {
     { name: "catalogd", flags: catalogdFlags() },
     { name: "operator-controller", flags: operatorControllerFlags() },
     { name: "permission-manager", flags: permissionManagerFlags() },
+    { name: "console", flags: consoleFlags() },
   ];
   return new Map([
     ...crds,

@@ -21,6 +21,7 @@ import {
   type TlsSettings,
   type TlsVersion,
 } from "../../pkg/serving/tlsProfile.ts";
+import { parseBindAddress } from "../../pkg/telemetry/health.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
 import type { Metrics } from "../../pkg/telemetry/metrics.ts";
 import { optionalText } from "./flags.ts";
@@ -31,29 +32,25 @@ const CLUSTER_PROFILE = "cluster";
 /** Values of --serving-certificates. */
 const SERVING_CERTIFICATES = ["files", "self-managed"] as const;
 
-/** TLS and metrics flags of both servers, to spread into their flags. @param served the endpoints that use the certificate, such as "/metrics" */
-export function servingFlags({ served, metricsAddress }: { served: string; metricsAddress: string }) {
+/** Flags for a certificate in files, to spread into the flags of a server. @param served the endpoints that use the certificate, such as "/metrics" */
+export function certificateFileFlags(served: string) {
   return {
     "tls-cert": optionalText().describe(`certificate file for ${served}; requires tls-key; reloaded when it changes`),
     "tls-key": optionalText().describe(`key file for ${served}; requires tls-cert`),
-    "serving-certificates": z
-      .enum(SERVING_CERTIFICATES)
-      .default("files")
-      .describe(
-        `source of the certificate for ${served}: files (tls-cert and tls-key) or self-managed (issued and renewed by the server, in a Secret in the system namespace)`,
-      ),
-    "metrics-bind-address": optionalText().describe(
-      `address to serve /metrics on over HTTPS, to clients with permission to get it; requires a certificate; 0 disables it (default: ${metricsAddress} with a certificate)`,
-    ),
+  };
+}
+
+/** Flags for TLS versions, ciphers and curves, to spread into the flags of a server. @param cluster whether the server can read the cluster's profile */
+export function tlsProfileFlags({ cluster }: { cluster: boolean }) {
+  const profiles = "TLS profile for all connections: Mozilla's modern, intermediate or old";
+  return {
     "tls-profile": z
       .string()
       .default("intermediate")
-      .refine((name) => name === CLUSTER_PROFILE || isKnownProfile(name), {
+      .refine((name) => (cluster && name === CLUSTER_PROFILE) || isKnownProfile(name), {
         error: ({ input }) => `unknown TLS profile: ${JSON.stringify(input)}`,
       })
-      .describe(
-        'TLS profile for all connections: Mozilla\'s modern, intermediate or old; custom; or cluster, which follows the OpenShift APIServer "cluster"',
-      ),
+      .describe(cluster ? `${profiles}; custom; or cluster, which follows the OpenShift APIServer "cluster"` : `${profiles}; or custom`),
     "tls-custom-ciphers": nameList("cipher", isKnownCipher).describe("comma-separated IANA names of the cipher suites in profile custom"),
     "tls-custom-curves": nameList("curve", (name) => TLS_CURVES.has(name)).describe(
       `comma-separated curves in profile custom, in order of preference: ${[...TLS_CURVES.keys()].join(", ")}`,
@@ -70,16 +67,43 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
   };
 }
 
-/** The values of `servingFlags`. */
-interface ServingFlags {
+/** TLS and metrics flags of both servers, to spread into their flags. @param served the endpoints that use the certificate, such as "/metrics" */
+export function servingFlags({ served, metricsAddress }: { served: string; metricsAddress: string }) {
+  return {
+    ...certificateFileFlags(served),
+    "serving-certificates": z
+      .enum(SERVING_CERTIFICATES)
+      .default("files")
+      .describe(
+        `source of the certificate for ${served}: files (tls-cert and tls-key) or self-managed (issued and renewed by the server, in a Secret in the system namespace)`,
+      ),
+    "metrics-bind-address": optionalText().describe(
+      `address to serve /metrics on over HTTPS, to clients with permission to get it; requires a certificate; 0 disables it (default: ${metricsAddress} with a certificate)`,
+    ),
+    ...tlsProfileFlags({ cluster: true }),
+  };
+}
+
+/** The values of `certificateFileFlags` and `tlsProfileFlags`. */
+interface CertificateFileFlags {
   "tls-cert"?: string | undefined;
   "tls-key"?: string | undefined;
-  "serving-certificates": (typeof SERVING_CERTIFICATES)[number];
-  "metrics-bind-address"?: string | undefined;
   "tls-profile": string;
   "tls-custom-ciphers": readonly string[];
   "tls-custom-curves": readonly string[];
   "tls-custom-version": TlsVersion;
+}
+
+/** The values of `servingFlags`. */
+interface ServingFlags extends CertificateFileFlags {
+  "serving-certificates": (typeof SERVING_CERTIFICATES)[number];
+  "metrics-bind-address"?: string | undefined;
+}
+
+/** Returns whether an address accepts only connections of this machine. */
+export function isLoopbackAddress(address: string): boolean {
+  const { host } = parseBindAddress(address);
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
 /** Returns whether certificate and key are both set or both absent. */
@@ -109,7 +133,7 @@ export function mayServeMetrics(flags: Pick<ServingFlags, "tls-cert" | "serving-
  * Returns the Node.js TLS settings for the profile in the flags. For the cluster profile, returns the intermediate profile until the cluster profile
  * is known. Logs and omits cipher suites that OpenSSL no longer supports.
  */
-function readTlsSettings(flags: ServingFlags, log: Logger): TlsSettings {
+function readTlsSettings(flags: CertificateFileFlags, log: Logger): TlsSettings {
   const name = flags["tls-profile"] === CLUSTER_PROFILE ? "intermediate" : flags["tls-profile"];
   const profile = getTlsProfile(name, {
     minVersion: flags["tls-custom-version"],
@@ -123,9 +147,16 @@ function readTlsSettings(flags: ServingFlags, log: Logger): TlsSettings {
 }
 
 /** Returns the certificate and key in the flags; undefined if they are not set. @throws Error if they are invalid. */
-function openTlsFiles(flags: ServingFlags, settings: TlsSettings, log: Logger): TlsFiles | undefined {
+function openTlsFiles(flags: CertificateFileFlags, settings: TlsSettings, log: Logger): TlsFiles | undefined {
   const { "tls-cert": certFile, "tls-key": keyFile } = flags;
   return certFile !== undefined && keyFile !== undefined ? new TlsFiles({ certFile, keyFile, settings, log }) : undefined;
+}
+
+/** Returns the certificate and TLS settings in the flags of a server without access to the API server; undefined without a certificate. @throws Error if they are invalid. */
+export function createFileTls(flags: CertificateFileFlags, { log, metrics }: { log: Logger; metrics: Metrics }): ServerTls | undefined {
+  const tls = openTlsFiles(flags, readTlsSettings(flags, log), log);
+  createCertificateEndMetric(metrics, tls);
+  return tls;
 }
 
 /** Options for serving metrics. */

@@ -3,21 +3,21 @@ import type { Session } from "../consoleapi/session.ts";
 import type { ReaderOptions } from "../sources/bundleReader.ts";
 import type { KeptCatalogs } from "../sources/keptCatalogs.ts";
 import type { Logger } from "../telemetry/log.ts";
-import type { ClusterIdentity } from "./cluster/clusterIdentity.ts";
+import type { ClusterIdentity, HeldIdentity } from "./cluster/clusterIdentity.ts";
 import type { EventStreams } from "./live/eventStreams.ts";
 
 /** How callers prove who they are. */
 export interface Callers extends Disposable {
   /** Returns the identity of the caller of a request. @throws ConsoleError signedOut */
   identify(headers: IncomingHttpHeaders): ClusterIdentity;
-  /** Keeps the identity's watches running until the returned function is called. */
-  hold(headers: IncomingHttpHeaders): () => void;
+  /** Returns the identity of the caller, and keeps its watches running until it is released. @throws ConsoleError signedOut, limited */
+  hold(headers: IncomingHttpHeaders): Promise<HeldIdentity>;
   /** Uses a login token. Returns undefined if it is invalid; absent if callers do not log in at the console. */
   readonly logIn?: (token: string) => { readonly cookie: string; readonly token: string } | undefined;
 }
 
 /** What the routes of the API need. */
-export interface ConsoleContext extends Disposable {
+export interface ConsoleContext {
   readonly callers: Callers;
   readonly streams: EventStreams;
   /** The content of catalogs; the server closes it. Pass only ClusterCatalogs that the caller may read. */

@@ -54,21 +54,17 @@ export class Client {
   /** Creates a client with these credentials. */
   static of(credentials: Credentials, options: TransportOptions = {}): Client {
     const transport = Transport.of(credentials, options);
-    const discovery = new Discovery(async (path) => {
-      const response = await transport.request("GET", path);
-      if (response.statusCode !== 404) return (await readResponse(response, (text) => text)) as { resources?: [] };
-      await response.body.dump();
-      return undefined;
-    });
-    return new Client(transport, discovery);
+    return new Client(transport, createDiscovery(transport));
   }
 
   /**
    * Returns a client for the same server that authenticates with tokens from the source, without a client certificate. All token clients of one
-   * parent share a connection pool and the parent's discovery. `close` the parent to close them.
+   * parent share a connection pool and, unless `ownDiscovery` is set because the parent has no credentials, the parent's discovery. `close` the parent
+   * to close them.
    */
-  withToken(source: TokenSource): Client {
-    return new Client(this.#transport.withToken(source), this.#discovery, this.#filterText);
+  withToken(source: TokenSource, { ownDiscovery = false } = {}): Client {
+    const transport = this.#transport.withToken(source);
+    return new Client(transport, ownDiscovery ? createDiscovery(transport) : this.#discovery, this.#filterText);
   }
 
   /**
@@ -255,6 +251,16 @@ interface KubeList {
 }
 
 /** Returns whether a response is a list. Any other response with status 200 must not be mistaken for an empty list. */
+/** Returns a discovery that reads with the identity of the transport. */
+function createDiscovery(transport: Transport): Discovery {
+  return new Discovery(async (path) => {
+    const response = await transport.request("GET", path);
+    if (response.statusCode !== 404) return (await readResponse(response, (text) => text)) as { resources?: [] };
+    await response.body.dump();
+    return undefined;
+  });
+}
+
 function isList(answer: unknown): boolean {
   if (typeof answer !== "object" || answer === null) return false;
   const { kind = "", items } = answer as { kind?: unknown; items?: unknown };

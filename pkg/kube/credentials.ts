@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -70,6 +70,20 @@ export class Credentials {
   }
 
   /**
+   * Returns the address and certificate authority of a server without any credential, for clients whose every request has a token of its own.
+   * @param caFile PEM file with certificate authorities; read again when it changes
+   * @throws Error if the file cannot be read
+   */
+  static forServer({ server, caFile }: { readonly server: string; readonly caFile: string }): Credentials {
+    return new Credentials(() => {
+      accessSync(caFile, constants.R_OK);
+      const config = new KubeConfig();
+      config.loadFromClusterAndUser({ name: "server", server, caFile, skipTLSVerify: false }, { name: "none" });
+      return config;
+    });
+  }
+
+  /**
    * Returns the names of all contexts in the kubeconfig of `fromKubeConfig`. @throws Error if it
    * cannot be read.
    */
@@ -82,6 +96,11 @@ export class Credentials {
   /** The name of the current context. */
   get contextName(): string {
     return this.#config.getCurrentContext();
+  }
+
+  /** The address of the API server, without reading credentials. */
+  get server(): string {
+    return this.#config.getCurrentCluster()?.server.replace(/\/+$/, "") ?? "";
   }
 
   /** Returns the current endpoint, at most 30 seconds old. Concurrent calls share one read. */

@@ -19,6 +19,8 @@ export interface ReaderOptions {
   registriesConf?: string | undefined;
   signaturePolicy?: string | undefined;
   authFile?: string | undefined;
+  /** Folder of PEM files with CA certificates for registries. */
+  casDir?: string | undefined;
 }
 
 /** Matches paths; no image reference starts like this. */
@@ -133,11 +135,11 @@ export class BundleReader {
   }
 
   async #puller(limits: typeof BUNDLE_IMAGE_LIMITS): Promise<Puller> {
-    const { registriesConf, signaturePolicy, authFile } = this.#options;
+    const { registriesConf, signaturePolicy, authFile, casDir } = this.#options;
     const cacheDir = await mkdtemp(join(tmpdir(), "olmv1-"));
     const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
     const credentials = readLogins(authFile, process.env, homedir());
-    const puller = new Puller({ cacheDir, limits, registriesConf, signaturePolicy, credentials, log });
+    const puller = new Puller({ cacheDir, limits, registriesConf, signaturePolicy, casDir, credentials, log });
     this.#open.push(async () => {
       await puller.remove("bundle");
       await puller.remove("catalog");

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { LAYERS } from "./layers.ts";
 
 /** Packages without side effects: no I/O, no clock, no randomness. */
-const PURE = new Set(LAYERS.slice(4).flat());
+const PURE = new Set(LAYERS.slice(5).flat());
 /** Folders of one layer that must not import each other. */
 const STRANGERS = ["pkg/catalogd", "pkg/operatorcontroller"];
 /** Node.js modules and packages that pure code may import. All others do I/O. */
@@ -94,6 +94,8 @@ function offending(among: readonly SourceFile[], find: (file: SourceFile) => rea
 }
 
 const sources = files.map(read);
+/** The pages of the web console, which run in browsers. */
+const pages = globSync("console/src/**/*.{ts,tsx}", { cwd: ROOT }).map(read);
 
 /** Returns the imports between groups of files, where `nameOf` returns the package or folder of a file. Ignores imports within a group. */
 function importsBetween(nameOf: (file: string) => string): Map<string, Set<string>> {
@@ -162,6 +164,36 @@ describe("pure packages", () => {
 
   test("pure packages do not use the clock, random numbers or the process", () => {
     expect(offending(pure, ({ source }) => stripComments(source).match(CLOCK_AND_CHANCE)?.slice(0, 1) ?? [])).toEqual([]);
+  });
+});
+
+describe("the web console", () => {
+  const isOutside = (target: string): boolean => !/^(console\/src|pkg\/consoleapi)\//.test(target);
+
+  test("pages import nothing of the project but the schemas that they share with the server", () => {
+    expect(pages.length).toBeGreaterThan(20);
+    expect(offending(pages, ({ internal }) => internal.filter(isOutside))).toEqual([]);
+  });
+
+  test("pages import no module of Node.js", () => {
+    expect(offending(pages, ({ external }) => external.filter((name) => name.startsWith("node:")))).toEqual([]);
+  });
+
+  test("the schemas import nothing but zod/mini, because browsers load them", () => {
+    const schemas = sources.filter(({ file }) => getPackage(file) === "pkg/consoleapi");
+    const isAllowed = (name: string): boolean => name === "zod/mini" || name.startsWith("pkg/consoleapi/");
+    expect(schemas.length).toBeGreaterThan(2);
+    expect(offending(schemas, ({ internal, external }) => [...internal, ...external].filter((name) => !isAllowed(name)))).toEqual([]);
+  });
+
+  test("the controllers do not import the console", () => {
+    const servers = sources.filter(({ file }) => /^cmd\/(catalogd|operator-controller|permission-manager)\//.test(file));
+    expect(offending(servers, ({ internal }) => internal.filter((target) => getPackage(target) === "pkg/console"))).toEqual([]);
+  });
+
+  test("pages write no HTML and run no text as code", () => {
+    const forbidden = /dangerouslySetInnerHTML|\.(inner|outer)HTML\b|insertAdjacentHTML|document\.write|\beval\(|new Function\(|rehype-raw/;
+    expect(offending(pages, ({ source }) => forbidden.exec(source)?.slice(0, 1) ?? [])).toEqual([]);
   });
 });
 

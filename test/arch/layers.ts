@@ -4,6 +4,7 @@
  */
 export const LAYERS = [
   ["cmd"],
+  ["pkg/console"],
   [
     "pkg/migrate",
     "pkg/browse",
@@ -23,6 +24,7 @@ export const LAYERS = [
   ["pkg/async", "pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry", "pkg/serving", "pkg/http", "pkg/catalogcache"],
   [
     "pkg/authoring",
+    "pkg/browse/details",
     "pkg/resolve",
     "pkg/render",
     "pkg/certificates",
@@ -34,5 +36,5 @@ export const LAYERS = [
     "pkg/openshift",
   ],
   ["pkg/fbc", "pkg/version"],
-  ["pkg/api", "pkg/errors", "pkg/golang", "pkg/text"],
+  ["pkg/api", "pkg/consoleapi", "pkg/errors", "pkg/golang", "pkg/text"],
 ];

@@ -9,7 +9,7 @@ const EXPORTED_DECLARATION = /^export (?:default )?(?:abstract )?(?:async )?(?:f
 const ARGUED: readonly { readonly names: readonly string[]; readonly files: RegExp; readonly why: string }[] = [
   {
     names: ["Flags", "METRICS_ADDRESS"],
-    files: /^cmd\/(catalogd|operator-controller|permission-manager)\/flags\.ts$/,
+    files: /^cmd\/(catalogd|console|operator-controller|permission-manager)\/flags\.ts$/,
     why: "Each server program describes its own flags in a file of the same form, and only that program and its tests import it.",
   },
   {

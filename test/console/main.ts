@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -7,31 +7,58 @@ import { startDevCluster } from "../../pkg/devcluster/devCluster.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { runMain, UsageError } from "../cases/runMain.ts";
 import { buildPrograms } from "../support/builtPrograms.ts";
+import { findChromium } from "../support/chromium.ts";
 import { ConsoleWorld } from "../support/consoleWorld.ts";
+import { ConsoleBrowser } from "./consoleBrowser.ts";
+import { RunningConsole } from "./runningConsole.ts";
+import { writeScreenshots } from "./screenshots.ts";
 
-const USAGE = `usage: node test/console/main.ts world [--kubeconfig FILE]
+/** The folder of the pictures in the documentation. */
+const PICTURES = join(import.meta.dirname, "../../docs/images/console");
 
-Starts a control plane with all programs, catalogs and extensions in different states. Runs until SIGINT or SIGTERM.
+const USAGE = `usage: node test/console/main.ts world [--canary] [--extensions NUMBER] [--output FOLDER]
+       node test/console/main.ts screenshots --world FOLDER [--output FOLDER]
 
-  --kubeconfig FILE   also write the administrator's kubeconfig to this file`;
+world starts a control plane with all programs, catalogs and extensions in different states. It runs until SIGINT or SIGTERM.
+screenshots writes the pictures of README and docs.
+
+  --canary              add a catalog and an extension with hostile texts
+  --extensions NUMBER   add extensions that nothing reconciles; stops operator-controller and permission-manager
+  --world FOLDER        the output folder of a running world
+  --output FOLDER       world: where to write the administrator's kubeconfig and registries.conf;
+                        screenshots: where to write the pictures (default: docs/images/console)`;
 
 /** Runs the command in the arguments. @returns the exit status. */
 async function main(args: readonly string[]): Promise<number> {
   const { positionals, values } = parseArguments(args);
-  if (positionals.join(" ") !== "world") throw new UsageError("expected the command world");
-  await runWorld(values);
+  const { world, output = PICTURES } = values;
+  const command = positionals.join(" ");
+  if (command === "world") await runWorld(values);
+  else if (command === "screenshots" && world !== undefined) await takeScreenshots(world, output);
+  else throw new UsageError("expected the command world, or screenshots with --world");
   return 0;
 }
 
 function parseArguments(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { kubeconfig: { type: "string" } } });
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { canary: { type: "boolean" }, extensions: { type: "string" }, output: { type: "string" }, world: { type: "string" } },
+    });
   } catch (err) {
     throw new UsageError(err instanceof Error ? err.message : String(err));
   }
 }
 
-async function runWorld({ kubeconfig }: { kubeconfig?: string | undefined }): Promise<void> {
+interface WorldArguments {
+  readonly canary?: boolean;
+  readonly extensions?: string;
+  readonly output?: string;
+}
+
+async function runWorld({ canary = false, extensions = "0", output }: WorldArguments): Promise<void> {
+  if (!/^\d+$/.test(extensions)) throw new UsageError(`--extensions must be a number, not ${extensions}`);
   const stop = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   const folder = await mkdtemp(join(tmpdir(), "olmv1-console-"));
   process.env["TMPDIR"] = folder;
@@ -44,15 +71,36 @@ async function runWorld({ kubeconfig }: { kubeconfig?: string | undefined }): Pr
   resources.defer(() => client.close());
   const cluster = { client, kubeconfig: dev.kubeconfig, registry: { host: dev.registry.host, insecure: true as const }, programs };
   console.error(`control plane runs after ${formatSeconds(startedAt)}`);
-  const world = resources.use(await ConsoleWorld.start(cluster));
+  const world = resources.use(await ConsoleWorld.start(cluster, { canary, extensions: Number(extensions) }));
   console.error(`world is complete after ${formatSeconds(startedAt)}`);
-  if (kubeconfig !== undefined) await copyFile(world.kubeconfig, kubeconfig);
-  console.log(`kubeconfig: ${kubeconfig ?? world.kubeconfig}`);
+  const { kubeconfig, registriesConf } = output === undefined ? world : await copyConfiguration(world, output);
+  console.log(`export KUBECONFIG=${kubeconfig} CONTAINERS_REGISTRIES_CONF=${registriesConf}`);
   console.log(`API server: ${dev.server}`);
   console.log(`catalogd:   ${world.catalogs}`);
   console.log(`registry:   ${dev.registry.host}`);
   console.log(`logs:       ${dev.logs} and ${world.world.workDir}`);
   await stop;
+}
+
+/** Copies the files to paths that stay the same when another world starts. */
+async function copyConfiguration(world: ConsoleWorld, folder: string): Promise<{ kubeconfig: string; registriesConf: string }> {
+  const [kubeconfig, registriesConf] = [join(folder, "kubeconfig"), join(folder, "registries.conf")];
+  await mkdir(folder, { recursive: true });
+  await copyFile(world.kubeconfig, kubeconfig);
+  await copyFile(world.registriesConf, registriesConf);
+  return { kubeconfig, registriesConf };
+}
+
+async function takeScreenshots(world: string, folder: string): Promise<void> {
+  const chromium = findChromium();
+  if (chromium === undefined) throw new UsageError("screenshots needs chromium on the PATH, or its path in OLMV1_CHROMIUM");
+  const programs = await buildPrograms();
+  await using resources = new AsyncDisposableStack();
+  resources.defer(() => rm(programs, { recursive: true, force: true }));
+  const files = { kubeconfig: join(world, "kubeconfig"), registriesConf: join(world, "registries.conf") };
+  const running = resources.use(await RunningConsole.start(programs, files));
+  const browser = resources.use(await ConsoleBrowser.signIn(chromium, running));
+  await writeScreenshots(browser, folder);
 }
 
 function formatSeconds(since: number): string {

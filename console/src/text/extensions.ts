@@ -4,6 +4,7 @@ export const extensionsText = {
     label: (name: string) => `Views of extension ${name}`,
     overview: "Overview",
     objects: "Objects",
+    why: "Why this version",
     plan: "Plan",
     permissions: "Permissions",
     history: "History",

@@ -1,9 +1,15 @@
+import { GROUP } from "../../api/constants.ts";
 import type { Client } from "../../kube/client.ts";
+import { isNotFound, KubeError } from "../../kube/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { ClusterWatches } from "../live/clusterWatches.ts";
 import { AccessChecks } from "./accessChecks.ts";
 
 const SELF_REVIEW = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+const WATCHED = [
+  ["extensions", "clusterextensions"],
+  ["catalogs", "clustercatalogs"],
+] as const;
 
 /** One user of a cluster: the client with the user's credentials, the user's watches, and what the user may do. */
 export class ClusterIdentity implements Disposable {
@@ -32,14 +38,46 @@ export class ClusterIdentity implements Disposable {
     return this.#user;
   }
 
+  /**
+   * Asks the API server whether it still accepts the credentials, and whether the user may still list what the watches show. The API server ends a
+   * watch neither when a token expires nor when a permission is revoked.
+   * @returns false if not; the caller must then dispose of the identity
+   * @throws the error if the API server does not respond
+   */
+  async isCurrent(): Promise<boolean> {
+    try {
+      await this.#readUser();
+      for (const [table, resource] of WATCHED) {
+        const isShown = this.#watches?.state.getWatch(table).state === "current";
+        if (isShown && !(await this.access.isAllowed({ verb: "list", group: GROUP, resource }))) return false;
+      }
+      return true;
+    } catch (err) {
+      if (err instanceof KubeError && err.status === 401) return false;
+      throw err;
+    }
+  }
+
   async #readUser(): Promise<string | undefined> {
     const body = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
-    const review = (await this.client.raw("POST", SELF_REVIEW, body)) as { status?: { userInfo?: { username?: string } } };
-    return review.status?.userInfo?.username;
+    try {
+      const review = (await this.client.raw("POST", SELF_REVIEW, body)) as { status?: { userInfo?: { username?: string } } };
+      return review.status?.userInfo?.username;
+    } catch (err) {
+      if (isNotFound(err)) return undefined; // Kubernetes before 1.28
+      throw err;
+    }
   }
 
   /** Stops the watches. The client belongs to the caller. */
   [Symbol.dispose](): void {
     this.#watches?.[Symbol.dispose]();
   }
+}
+
+/** An identity that a page uses for longer than one request. */
+export interface HeldIdentity {
+  readonly identity: ClusterIdentity;
+  /** Call once after the last use. */
+  readonly release: () => void;
 }

@@ -16,6 +16,8 @@ const STATUS: Readonly<Record<ConsoleProblem["kind"], number>> = {
   failed: 500,
 };
 const MAX_MESSAGE = 2_000;
+/** The next step after the API server rejected the credentials. */
+const NEXT_SIGN_IN = "Sign in to the cluster again, then reload the page.";
 
 /** An error whose text the page shows. */
 export class ConsoleError extends Error {
@@ -41,9 +43,16 @@ export function toConsoleProblem(err: unknown): { status: number; problem: Conso
   const found = findConsoleError(err);
   const kind = found?.kind ?? classify(err);
   const problem: ConsoleProblem = { kind, message: truncate(redactSecrets(getErrorMessage(err)), MAX_MESSAGE) };
-  if (found?.next !== undefined) problem.next = found.next;
+  const next = found?.next ?? (kind === "signedOut" ? NEXT_SIGN_IN : undefined);
+  if (next !== undefined) problem.next = next;
   if (found?.missing) problem.missing = found.missing;
-  return { status: STATUS[kind], problem };
+  return { status: findHttpStatus(err) ?? STATUS[kind], problem };
+}
+
+/** Returns the status of an error of fastify, such as 413 for a body that is too large. */
+function findHttpStatus(err: unknown): number | undefined {
+  const status = err instanceof Error && "statusCode" in err && typeof err.statusCode === "number" ? err.statusCode : 0;
+  return status >= 400 && status < 500 ? status : undefined;
 }
 
 function findConsoleError(err: unknown): ConsoleError | undefined {
@@ -61,7 +70,7 @@ function classify(err: unknown): ConsoleProblem["kind"] {
     if (e instanceof KubeError && e.status === 401) return "signedOut";
     if (e instanceof KubeError && e.status === 429) return "limited";
     if (e instanceof NoCredential || hasConnectionCode(e)) return "disconnected";
-    if ("statusCode" in e && typeof e.statusCode === "number" && e.statusCode >= 400 && e.statusCode < 500) return "invalid"; // fastify
+    if (findHttpStatus(e) !== undefined) return "invalid";
   }
   return "failed";
 }

@@ -1,13 +1,16 @@
 import type { FastifyInstance } from "fastify";
+import { renderIndexPage } from "../../serving/consoleAssets.ts";
 import type { StaticAssets } from "../../serving/staticAssets.ts";
+import { isApiPath } from "./requestGuards.ts";
 
 const YEAR_SECONDS = 31_536_000;
+/** Paths of files: in the folder of the build, or with an extension in the root. Other paths may contain names with dots. */
+const FILE = /^\/(assets\/|[^/]*\.\w+$)/;
 const INDEX_TYPE = "text/html; charset=utf-8";
 
 /** Serves the built files of the pages. Each other path outside /api gets index.html, whose script shows the page of the path. */
 export function registerPages(app: FastifyInstance, assets: StaticAssets): void {
-  // The build refers to files relative to index.html; pages have paths of several levels.
-  const index = assets.index.replaceAll('"./', '"/');
+  const index = renderIndexPage(assets, { base: "/", mode: "console" }); // pages have paths of several levels
   for (const path of assets.paths()) {
     if (path === "index.html") continue;
     app.get(`/${path}`, async (request, reply) => {
@@ -22,8 +25,12 @@ export function registerPages(app: FastifyInstance, assets: StaticAssets): void 
     });
   }
   app.setNotFoundHandler(async (request, reply) => {
-    const isPage = request.method === "GET" && !request.url.startsWith("/api/") && !/\.\w+$/.test(request.url.split("?")[0] ?? "");
-    if (!isPage) return reply.code(404).send({ kind: "notFound", message: "no such path" });
+    if (!isPage(request)) return reply.code(404).header("cache-control", "no-store").send({ kind: "notFound", message: "no such path" });
     return reply.header("content-type", INDEX_TYPE).header("cache-control", "no-store").send(index);
   });
+}
+
+function isPage({ method, url }: { readonly method: string; readonly url: string }): boolean {
+  const [path = ""] = url.split("?");
+  return (method === "GET" || method === "HEAD") && !isApiPath(path) && !FILE.test(path);
 }

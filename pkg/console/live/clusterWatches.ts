@@ -55,6 +55,7 @@ export class ClusterWatches implements Disposable {
   [Symbol.dispose](): void {
     clearInterval(this.#probe);
     this.#stop.abort();
+    this.state.close();
   }
 
   #createInformer<T extends KubeObject>(table: WatchedTable, kind: string, log: Logger): Informer<T> {

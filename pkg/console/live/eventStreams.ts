@@ -27,6 +27,7 @@ export class EventStreams implements Disposable {
    * @param onEnd called once after the stream has ended
    */
   open(response: ServerResponse, state: LiveState, lastId: string | undefined, onEnd: () => void): void {
+    if (response.destroyed) return onEnd(); // the client disconnected before
     const stream = new EventStream(response, state, lastId);
     this.#streams.add(stream);
     response.once("close", () => {
@@ -57,6 +58,7 @@ class EventStream {
   #lastId: string | undefined;
   /** Since when the client has not read the last message, in milliseconds since the epoch; undefined if it has. */
   #blockedSince: number | undefined;
+  #isEnded = false;
 
   constructor(response: ServerResponse, state: LiveState, lastId: string | undefined) {
     this.#response = response;
@@ -81,19 +83,22 @@ class EventStream {
   }
 
   end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     this.#unsubscribe();
     this.#response.end();
   }
 
   #send(): void {
+    if (this.#state.isClosed) return this.end();
     if (this.#blockedSince !== undefined) return;
     const next = this.#state.readSince(this.#lastId);
     if (!next) return;
     this.#lastId = next.id;
-    this.#write(`id: ${next.id}\ndata: ${next.json}\n\n`);
+    this.#write(next.message);
   }
 
-  #write(text: string): void {
-    if (!this.#response.write(text)) this.#blockedSince ??= Date.now();
+  #write(data: string | Buffer): void {
+    if (!this.#isEnded && !this.#response.write(data)) this.#blockedSince ??= Date.now();
   }
 }

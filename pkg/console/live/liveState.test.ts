@@ -12,7 +12,7 @@ function catalog(name: string): CatalogRow {
 function read(state: LiveState, id: string | undefined): LiveUpdate & { readonly id: string } {
   const next = state.readSince(id);
   if (!next) throw new Error("no update");
-  return { ...(JSON.parse(next.json) as LiveUpdate), id: next.id };
+  return { ...(JSON.parse(/^data: (.*)$/m.exec(next.message.toString())?.[1] ?? "") as LiveUpdate), id: next.id };
 }
 
 test("LiveState sends all rows when the client has no identifier, and later only changes", () => {

@@ -8,8 +8,8 @@ export type WatchedTable = keyof LiveUpdate["watches"];
 /** A message with the identifier from which a client resumes. */
 export interface NumberedUpdate {
   readonly id: string;
-  /** A LiveUpdate as JSON; all clients with the same identifier share it. */
-  readonly json: string;
+  /** A LiveUpdate in the format of Server-Sent Events. All clients with the same identifier share the bytes, also while they are being sent. */
+  readonly message: Buffer;
 }
 
 /** Time during which changes are collected for one message, in milliseconds. */
@@ -28,6 +28,7 @@ export class LiveState {
   readonly #epoch = randomUUID();
   readonly #listeners = new Set<() => void>();
   #notification: NodeJS.Timeout | undefined;
+  #isClosed = false;
   /** Clients usually have the same identifier, so they share one message. */
   #shared: { readonly since: number; readonly next: NumberedUpdate } | undefined;
 
@@ -54,9 +55,21 @@ export class LiveState {
     this.notify();
   }
 
+  /** Whether the state is not updated any more, because its watches stopped. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Ends the streams of all clients. */
+  close(): void {
+    this.#isClosed = true;
+    for (const listener of this.#listeners) listener();
+  }
+
   /** Calls the listeners soon. Several changes in a row cause one call. */
   notify(): void {
-    this.#notification ??= setTimeout(() => {
+    if (this.#notification !== undefined) return;
+    this.#notification = setTimeout(() => {
       this.#notification = undefined;
       for (const listener of this.#listeners) listener();
     }, COLLECT_MS).unref();
@@ -77,7 +90,8 @@ export class LiveState {
     if (since === this.#sequence.last) return undefined;
     if (this.#shared && this.#shared.since === since && this.#shared.next.id === this.#format(this.#sequence.last))
       return this.#shared.next;
-    const next = { id: this.#format(this.#sequence.last), json: JSON.stringify(this.#buildUpdate(since)) };
+    const newest = this.#format(this.#sequence.last);
+    const next = { id: newest, message: Buffer.from(`id: ${newest}\ndata: ${JSON.stringify(this.#buildUpdate(since))}\n\n`) };
     this.#shared = { since, next };
     return next;
   }

@@ -1,9 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { TOKEN_HEADER } from "../../consoleapi/session.ts";
-import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
+import type { ClusterIdentity, HeldIdentity } from "../cluster/clusterIdentity.ts";
 import type { TokenIdentities } from "../cluster/tokenIdentities.ts";
 import type { Callers } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
+
+/** A token of RFC 6750. Excludes two headers that were joined with a comma. */
+const TOKEN = /^[\w.~+/-]+=*$/;
 
 /**
  * Callers of the console in a cluster: each request carries the caller's bearer token, which an authenticating proxy adds. Requests must also have
@@ -20,8 +23,8 @@ export class BearerCallers implements Callers {
     return this.#identities.find(readToken(headers));
   }
 
-  hold(headers: IncomingHttpHeaders): () => void {
-    return this.#identities.use(readToken(headers));
+  async hold(headers: IncomingHttpHeaders): Promise<HeldIdentity> {
+    return this.#identities.hold(readToken(headers));
   }
 
   [Symbol.dispose](): void {
@@ -30,15 +33,15 @@ export class BearerCallers implements Callers {
 }
 
 /**
- * Returns the bearer token of a request: of the Authorization header, or of the header in which oauth2-proxy passes the access token.
- * @see https://oauth2-proxy.github.io/oauth2-proxy/configuration/overview (pass_authorization_header, pass_access_token)
+ * Returns the bearer token of a request: of the Authorization header, in which oauth2-proxy passes the ID token, or of X-Forwarded-Access-Token, in
+ * which it passes the access token. Unless told otherwise, the proxy removes these headers from the requests of clients.
+ * @see https://github.com/oauth2-proxy/oauth2-proxy/blob/v7.15.3/pkg/apis/options/legacy_options.go getAuthorizationHeader, getPassAccessTokenHeader
  */
 function readToken(headers: IncomingHttpHeaders): string {
   if (headers[TOKEN_HEADER] === undefined) throw new ConsoleError("forbidden", "the request does not come from a page of the console");
   const bearer = /^bearer +(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1];
-  const forwarded = headers["x-forwarded-access-token"];
-  const token = bearer ?? (typeof forwarded === "string" && forwarded !== "" ? forwarded : undefined);
-  if (token !== undefined) return token;
+  const token = bearer ?? headers["x-forwarded-access-token"];
+  if (typeof token === "string" && TOKEN.test(token)) return token;
   throw new ConsoleError("signedOut", "the request has no bearer token", {
     next: "Open the console through its authenticating proxy, and configure the proxy to pass the token of the user.",
   });

@@ -7,6 +7,7 @@ const PermissionsTab = lazy(() => import("./permissions/PermissionsTab.tsx"));
 const HistoryTab = lazy(() => import("./history/HistoryTab.tsx"));
 const UninstallTab = lazy(() => import("./uninstall/UninstallTab.tsx"));
 const ObjectsTab = lazy(() => import("./objects/ObjectsTab.tsx"));
+const WhyTab = lazy(() => import("./why/WhyTab.tsx"));
 
 /** A tab of the page of an extension. */
 export interface ExtensionTab {
@@ -22,6 +23,7 @@ export interface ExtensionTab {
 const unordered: readonly ExtensionTab[] = [
   { path: "", label: extensionsText.tabs.overview, element: <OverviewTab />, order: 10 },
   { path: "objects", label: extensionsText.tabs.objects, element: <ObjectsTab />, order: 20 },
+  { path: "why", label: extensionsText.tabs.why, element: <WhyTab />, order: 30 },
   { path: "plan", label: extensionsText.tabs.plan, element: <PlanTab />, order: 40 },
   { path: "permissions", label: extensionsText.tabs.permissions, element: <PermissionsTab />, order: 50 },
   { path: "history", label: extensionsText.tabs.history, element: <HistoryTab />, order: 60 },

@@ -1,4 +1,4 @@
-import type { Metrics } from "../../telemetry/metrics.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 
 /** Upper bounds in seconds that existing dashboards use. */
 const REQUEST_SECONDS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.6, 2, 2.4, 2.8, 3.2, 3.6, 4, 10];
@@ -17,7 +17,7 @@ export interface HandledRequest {
   readonly seconds: number;
 }
 
-/** Metrics of the content server. No label value comes from a client. */
+/** Metrics of an HTTP server. No label value comes from a client. */
 export class HttpMetrics {
   readonly #requests;
   readonly #seconds;

@@ -1,0 +1,43 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { ConsoleBrowser, PageView } from "./consoleBrowser.ts";
+
+/** A picture in the documentation. */
+interface Screenshot extends PageView {
+  /** File name without extension. */
+  readonly name: string;
+  readonly path: string;
+}
+
+const SCREEN = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 800 };
+
+/** The pictures of README and docs. */
+const SCREENSHOTS: readonly Screenshot[] = [
+  { name: "attention", path: "/", ...SCREEN },
+  { name: "attention-dark", path: "/", theme: "dark", ...SCREEN },
+  { name: "attention-phone", path: "/", ...PHONE },
+  { name: "extensions", path: "/extensions", ...SCREEN },
+  { name: "extension", path: "/extensions/kafka", ...SCREEN },
+  { name: "objects", path: "/extensions/kafka/objects", ...SCREEN },
+  { name: "why", path: "/extensions/redis/why", ...SCREEN },
+  { name: "plan", path: "/extensions/postgres/plan", ...SCREEN },
+  { name: "permissions", path: "/extensions/mesh/permissions", ...SCREEN },
+  { name: "history", path: "/extensions/object-storage/history", ...SCREEN },
+  { name: "uninstall", path: "/extensions/object-storage/uninstall", ...SCREEN },
+  { name: "packages", path: "/packages", ...SCREEN },
+  { name: "packages-dark", path: "/packages", theme: "dark", ...SCREEN },
+  { name: "package-phone", path: "/packages/monitoring-operator", ...PHONE },
+  { name: "dependencies", path: "/dependencies", ...SCREEN },
+];
+
+/** Writes the pictures into a folder. */
+export async function writeScreenshots(browser: ConsoleBrowser, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const { name, path, ...view } of SCREENSHOTS) {
+    await using page = await browser.open(view);
+    await page.goto(path);
+    await page.page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
+    console.log(`${name}.png  ${path}`);
+  }
+}
