@@ -2,6 +2,7 @@ import type { RouteObject } from "react-router";
 import { attentionRoutes } from "../pages/attention/routes.tsx";
 import { extensionRoutes } from "../pages/extensions/routes.tsx";
 import { installationRoutes } from "../pages/installation/routes.tsx";
+import { packageRoutes } from "../pages/packages/routes.tsx";
 import { NotFoundPage, PageError } from "./NotFoundPage.tsx";
 import { Shell } from "./Shell.tsx";
 
@@ -12,7 +13,13 @@ export const consoleRoutes: RouteObject[] = [
     children: [
       {
         errorElement: <PageError />,
-        children: [...attentionRoutes, ...extensionRoutes, ...installationRoutes, { path: "*", element: <NotFoundPage /> }],
+        children: [
+          ...attentionRoutes,
+          ...extensionRoutes,
+          ...installationRoutes,
+          ...packageRoutes,
+          { path: "*", element: <NotFoundPage /> },
+        ],
       },
     ],
   },
