@@ -111,6 +111,7 @@ export const packagesText = {
     stoppedNext: "Check that catalogd runs, then reload the page.",
     unexpected: (status: number) => `The catalog server responded with status ${status}.`,
     loading: "its content is still loading",
+    missing: (name: string) => `No catalog contains package ${name}.`,
     readOnly: "Read-only. Install packages with olmv1 install or a ClusterExtension.",
     api: "API",
   },

@@ -53,7 +53,8 @@ export const catalogdData: CatalogData = {
   },
   describe: async ({ package: name, catalog, version }, signal) => {
     const everywhere = await readJson(`api/v1/search${formatQuery({ package: name, matches: "1" })}`, Found, signal);
-    const home = catalog ?? everywhere.items[0]?.catalog ?? "";
+    const home = catalog ?? everywhere.items[0]?.catalog;
+    if (home === undefined) throw new RequestError({ kind: "notFound", message: packagesText.catalogServer.missing(name) });
     const path = `api/v1/catalogs/${encodeURIComponent(home)}/packages/${encodeURIComponent(name)}${formatQuery({ version })}`;
     const details = await readJson(path, PackageDetails, signal);
     const others = everywhere.items.filter((one) => one.catalog !== home);
