@@ -3,11 +3,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { ContentWorld } from "../../../test/support/contentWorld.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { RawConnection } from "../../../test/support/rawConnection.ts";
+import { HttpMetrics } from "../../serving/httpMetrics.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { createMetrics, type Metrics } from "../../telemetry/metrics.ts";
 import type { CatalogContent } from "../store/content.ts";
 import { type ContentServer, startContentServer } from "./contentServer.ts";
-import { HttpMetrics } from "../../serving/httpMetrics.ts";
 import type { ServerLimits } from "./serverLimits.ts";
 
 /** Larger than the buffers of a connection. */

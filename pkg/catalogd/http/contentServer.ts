@@ -3,6 +3,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { fastify } from "fastify";
+import type { HttpMetrics } from "../../serving/httpMetrics.ts";
 import type { ServerTls } from "../../serving/serverTls.ts";
 import type { StaticAssets } from "../../serving/staticAssets.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -12,7 +13,6 @@ import { type ClientError, formatRawResponse, respondToClientError } from "./cli
 import type { ContentSource } from "./contentRoutes.ts";
 import { Exchanges } from "./exchanges.ts";
 import { registerFailureHandlers, registerOtherMethods } from "./failures.ts";
-import type { HttpMetrics } from "../../serving/httpMetrics.ts";
 import { compileValidator, readQueryString, type ZodTypeProvider } from "./queryParameters.ts";
 import { registerRequestChecks } from "./requestChecks.ts";
 import { ResponseCache } from "./responseCache.ts";

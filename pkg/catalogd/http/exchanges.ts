@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Logger } from "../../telemetry/log.ts";
 import type { HttpMetrics } from "../../serving/httpMetrics.ts";
+import type { Logger } from "../../telemetry/log.ts";
 import { type CatalogServer, toOpenApiPath } from "./route.ts";
 import type { ServerLimits } from "./serverLimits.ts";
 

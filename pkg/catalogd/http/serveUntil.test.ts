@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { ContentWorld } from "../../../test/support/contentWorld.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { RawConnection } from "../../../test/support/rawConnection.ts";
+import { HttpMetrics } from "../../serving/httpMetrics.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { serveUntil } from "./contentServer.ts";
-import { HttpMetrics } from "../../serving/httpMetrics.ts";
 
 /** Larger than the buffers of a connection. */
 const LARGE = Array.from({ length: 16 }, (_, i) => `{"name":"l${i}","schema":"big","text":"${"x".repeat(2_000_000)}"}\n`).join("");

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { registerActionRoutes } from "../actions/actionRoutes.ts";
+import { registerClusterUpgradeRoutes } from "../clusterUpgrade/clusterUpgradeRoutes.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
+import { registerDependencyRoutes } from "../dependencies/dependencyRoutes.ts";
 import { registerExtensionRoutes } from "../extensions/extensionRoutes.ts";
 import type { ConsoleTypeProvider } from "../http/requestInput.ts";
 import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
@@ -19,6 +21,8 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerObjectRoutes(api, context);
   registerPackageRoutes(api, context);
   registerWhyRoutes(api, context);
+  registerDependencyRoutes(api, context);
+  registerClusterUpgradeRoutes(api, context);
   registerActionRoutes(api, context);
   registerPlanRoutes(api, context);
 }
