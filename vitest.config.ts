@@ -44,7 +44,7 @@ const WHOLE_TITLES = { taskTitleValueFormatTruncate: 160 };
 /** Settings for tests on a control plane: three files at the same time, on any number of processors, because they mostly wait. */
 const ON_CLUSTER = {
   ...WHOLE_TITLES,
-  globalSetup: ["test/support/globalSetup.ts"],
+  globalSetup: [".ci/console.mjs", "test/support/globalSetup.ts"],
   hookTimeout: 900_000,
   maxWorkers: 3,
   sequence: { groupOrder: 1 },
@@ -65,6 +65,7 @@ export default defineConfig({
           include: ["{cmd,pkg}/**/*.test.ts", "test/{arch,bench,cases,ci,docs,fuzz,goldens,recording,soak,support}/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          globalSetup: [".ci/console.mjs"],
           isolate: false,
           maxWorkers: Math.max(2, availableParallelism() - 1),
           sequence: { groupOrder: 0 },

@@ -1,4 +1,5 @@
-// `npm run build`: writes the bundled programs and the manual pages of the command line to dist/, or to the folder in the first argument.
+// `npm run build`: writes the bundled programs, the web console and the manual pages of the command line to dist/, or to the folder in the first
+// argument.
 // The build is reproducible.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -7,6 +8,7 @@ import { build } from "esbuild";
 import { CommandTerminal } from "../cmd/olmv1/cli/terminal.ts";
 import { renderManPages } from "../cmd/olmv1/manPages.ts";
 import { olmv1 } from "../cmd/olmv1/program.ts";
+import { buildConsole } from "./console.mjs";
 import { billOfMaterials } from "./sbom.mjs";
 
 const root = join(import.meta.dirname, "..");
@@ -146,6 +148,7 @@ const common = {
   define: { esbuildDetection: "true" },
   logLevel: "warning",
 };
+const modules = buildConsole(join(dist, "console"));
 const built = await Promise.all([
   build({ ...common, entryPoints }),
   build({ ...common, entryPoints: commandLine, splitting: true, chunkNames: "olmv1-[hash]" }),
@@ -157,7 +160,7 @@ const metafile = {
 // In an image, this package.json makes Node.js read .js files as ES modules.
 await writeFile(join(dist, "package.json"), '{ "type": "module" }\n');
 const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
-await writeFile(join(dist, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(metafile, lock), null, 1)}\n`);
+await writeFile(join(dist, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(metafile, await modules, lock), null, 1)}\n`);
 await mkdir(join(dist, "man", "man1"), { recursive: true });
 const silentTerminal = new CommandTerminal({ out: () => undefined, err: () => undefined });
 for (const [name, page] of renderManPages(olmv1(silentTerminal))) await writeFile(join(dist, "man", "man1", name), page);

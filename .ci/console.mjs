@@ -63,7 +63,7 @@ async function compress(file) {
   if (COMPRESSED.test(file)) await writeFile(`${file}.gz`, await promisify(gzip)(await readFile(file), { level: 9 }));
 }
 
-/** Builds the console for programs that run from the sources, unless its sources are unchanged. */
+/** Builds the console for programs that run from the sources, unless its sources are unchanged. Vitest calls it as `setup` before the tests. */
 export async function buildForSources() {
   const digest = digestSources();
   if (existsSync(join(CACHE, STAMP)) && (await readFile(join(CACHE, STAMP), "utf8")) === digest) return;
@@ -76,6 +76,8 @@ export async function buildForSources() {
   await rename(folder, CACHE);
   process.stderr.write(`built the web console in ${((Date.now() - started) / 1000).toFixed(1)} s\n`);
 }
+
+export { buildForSources as setup };
 
 function digestSources() {
   const files = globSync(["console/**/*.*", "pkg/consoleapi/**/*.ts", ".ci/console.mjs", "package-lock.json"], { cwd: root }).toSorted();

@@ -3,14 +3,17 @@
 
 /**
  * @param metafile from esbuild, with paths relative to the root of the checkout.
+ * @param modules paths of the modules of the web console.
  * @param lock the parsed package-lock.json.
  * @see https://cyclonedx.org/docs/1.5/json
  */
-export function billOfMaterials(metafile, lock) {
+export function billOfMaterials(metafile, modules, lock) {
   const bundled = Object.values(metafile.outputs).flatMap(({ inputs }) =>
     Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? folderOf(path) : [])),
   );
-  const components = [...new Set(bundled)].sort().map((folder) => componentOf(folder, lock.packages[folder]));
+  const components = [...new Set([...bundled, ...modules.flatMap(folderOf)])]
+    .sort()
+    .map((folder) => componentOf(folder, lock.packages[folder]));
   const { name, version, license } = lock.packages[""];
   return {
     $schema: "http://cyclonedx.org/schema/bom-1.5.schema.json",

@@ -9,6 +9,7 @@ import { ReplicaReadiness } from "../../pkg/catalogd/readiness.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { CATALOG_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
+import { findConsoleAssets } from "../../pkg/serving/consoleAssets.ts";
 import { HttpMetrics } from "../../pkg/serving/httpMetrics.ts";
 import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
@@ -81,6 +82,7 @@ async function run(flags: Flags): Promise<void> {
       catalogs: () => [...new Set([...store.catalogs(), ...controller.expected()])],
       expects: (name) => controller.expects(name),
     },
+    page: findConsoleAssets(),
     log,
     tls,
     metrics: new HttpMetrics(metrics),

@@ -31,17 +31,18 @@ async function run(flags: Flags): Promise<void> {
   const client = Client.of(credentials, { userAgent: "olmv1-console", observe: registerRestClientMetrics(metrics) });
   const identities = new TokenIdentities(client, log);
   const tls = createFileTls(flags, { log, metrics });
+  const registry = {
+    registriesConf: flags["registries-conf"],
+    signaturePolicy: flags["signature-policy"],
+    authFile: flags["auth-file"],
+    casDir: flags["pull-cas-dir"],
+  };
   const hosts = flags["allowed-host"].length > 0 ? new Set(flags["allowed-host"]) : undefined;
   const server = await startConsoleServer(parseBindAddress(flags["bind-address"]), {
     context: {
       callers: new BearerCallers(identities),
-      catalogs: new KeptCatalogs({
-        registriesConf: flags["registries-conf"],
-        signaturePolicy: flags["signature-policy"],
-        authFile: flags["auth-file"],
-        casDir: flags["pull-cas-dir"],
-        cacheFolder: flags["cache-dir"],
-      }),
+      catalogs: new KeptCatalogs({ ...registry, cacheFolder: flags["cache-dir"] }),
+      registry,
       session: {
         mode: "cluster",
         server: apiServer,

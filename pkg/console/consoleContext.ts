@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Session } from "../consoleapi/session.ts";
+import type { ReaderOptions } from "../sources/bundleReader.ts";
 import type { KeptCatalogs } from "../sources/keptCatalogs.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { ClusterIdentity, HeldIdentity } from "./cluster/clusterIdentity.ts";
@@ -21,6 +22,8 @@ export interface ConsoleContext {
   readonly streams: EventStreams;
   /** The content of catalogs; the server closes it. Pass only ClusterCatalogs that the caller may read. */
   readonly catalogs: KeptCatalogs;
+  /** How to pull bundle images: with the registry credentials of the process. */
+  readonly registry: ReaderOptions;
   /** The session without the name of the user. */
   readonly session: Omit<Session, "user">;
   readonly log: Logger;

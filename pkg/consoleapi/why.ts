@@ -10,8 +10,18 @@ export const VersionRule = z.object({
   text: z.string(),
   /** Empty if nothing lifts it. */
   remedy: z.string(),
+  /** Whether it only prefers another version. */
+  isPreference: z.boolean(),
 });
 export type VersionRule = z.infer<typeof VersionRule>;
+
+/** Other limits that would select a version. An absent member stays. */
+export const LimitAttempt = z.object({
+  range: z.optional(z.string()),
+  channels: z.optional(z.array(z.string())),
+  policy: z.optional(z.enum(["CatalogProvided", "SelfCertified"])),
+});
+export type LimitAttempt = z.infer<typeof LimitAttempt>;
 
 /**
  * What resolution makes of a version:
@@ -46,6 +56,8 @@ export const WhyVersion = z.object({
   rules: z.array(VersionRule),
   /** Intermediate versions of the upgrade from the installed version; empty for one step; absent if there is no such upgrade. */
   path: z.optional(z.array(z.string())),
+  /** Absent if other limits of the extension cannot select it. */
+  attempt: z.optional(LimitAttempt),
 });
 export type WhyVersion = z.infer<typeof WhyVersion>;
 
@@ -93,6 +105,8 @@ export const WhyChannel = z.object({
   isRequested: z.boolean(),
   deprecated: z.optional(z.string()),
   entries: z.number(),
+  /** Where the installed version is, if the channel does not contain it. */
+  hint: z.optional(z.string()),
   nodes: z.array(GraphNode),
   /** The edges that replace a version, and those from the installed version. */
   main: z.optional(GraphDrawing),
@@ -196,8 +210,12 @@ export const Why = z.object({
   /** Highest first; at most 1000. */
   versions: z.array(WhyVersion),
   omittedVersions: z.number(),
+  /** The version that the page shows first: the newest one that is not chosen although it is newer, else the chosen one. */
+  first: z.optional(z.object({ catalog: z.string(), bundle: z.string() })),
   /** The default channel first; at most 200. */
   channels: z.array(WhyChannel),
+  /** Index of the channel that the page shows first. */
+  firstChannel: z.number(),
 });
 export type Why = z.infer<typeof Why>;
 

@@ -53,7 +53,8 @@ export function buildPodStatus(pod: KubeObject, outcome: PodOutcome, now: string
   if (status.phase === phase && isReady(status) === ready && getContainerState(status) === Object.keys(state)[0]) return undefined;
   const reason = succeeded ? "PodCompleted" : "ContainersNotReady";
   const container = ({ name, image = "" }: Container): object => {
-    return { name, image, imageID: "", ready, started: ready, restartCount: outcome === "CrashLoop" ? 5 : 0, state };
+    const restarts = outcome === "CrashLoop" ? { restartCount: 5, lastState: crashedState(now) } : { restartCount: 0 };
+    return { name, image, imageID: "", ready, started: ready, ...restarts, state };
   };
   return {
     phase,
@@ -79,6 +80,10 @@ function containerState(outcome: PodOutcome, succeeded: boolean, now: string): o
 
 function completedState(now: string): object {
   return { terminated: { exitCode: 0, reason: "Completed", startedAt: now, finishedAt: now } };
+}
+
+function crashedState(now: string): object {
+  return { terminated: { exitCode: 1, reason: "Error", startedAt: now, finishedAt: now } };
 }
 
 function condition(type: string, value: boolean, now: string, falseReason?: string): object {

@@ -27,7 +27,7 @@ export async function readDependents(
   signal: AbortSignal,
 ): Promise<readonly Dependent[]> {
   const store = new ReleaseStore(client, systemNamespace);
-  const found = await mapInParallel(extensions, PARALLEL, (extension) => readInstalled(store, extension, signal));
+  const found = await mapInParallel(extensions, PARALLEL, (extension) => readInstalledProvider(store, extension, signal));
   const bundles = found.flatMap((bundle) => bundle ?? []);
   const byName = new Map(extensions.map((extension) => [extension.metadata.name, extension]));
   const served = new ServedResources(client);
@@ -41,9 +41,13 @@ export async function readDependents(
   return (await dependents.of(name)) ?? [];
 }
 
-async function readInstalled(
-  store: ReleaseStore,
-  { metadata }: ClusterExtension,
+/**
+ * Returns the installed bundle of an extension from its release; undefined if it has none.
+ * @throws Error if its releases cannot be read; KubeError if a request fails or is denied
+ */
+export async function readInstalledProvider(
+  store: Pick<ReleaseStore, "history">,
+  { metadata }: Pick<ClusterExtension, "metadata">,
   signal: AbortSignal,
 ): Promise<InstalledProvider | undefined> {
   const { name, uid = "" } = metadata;

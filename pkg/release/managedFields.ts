@@ -51,10 +51,20 @@ export function isManagedBy(entry: FieldsEntry, manager: string, operation: stri
  * @param path such as ["f:spec"]
  */
 export function findLastManager(managedFields: readonly JsonObject[], path: readonly string[]): string | undefined {
+  return findLastWrite(managedFields, path)?.manager;
+}
+
+/** Returns the latest write of a field: its manager, and the time in RFC 3339. Like `findLastManager`. */
+export function findLastWrite(
+  managedFields: readonly JsonObject[],
+  path: readonly string[],
+): { readonly manager: string; readonly time: string } | undefined {
   const contains = ({ fieldsV1, subresource }: FieldsEntry): boolean =>
     !subresource && path.reduce<unknown>((tree, step) => (isObject(tree) ? tree[step] : undefined), fieldsV1) !== undefined;
   const entries = (managedFields as readonly FieldsEntry[]).filter(contains);
-  return entries.length === 0 ? undefined : entries.reduce((a, b) => (parseTime(b) > parseTime(a) ? b : a)).manager;
+  if (entries.length === 0) return undefined;
+  const last = entries.reduce((a, b) => (parseTime(b) > parseTime(a) ? b : a));
+  return { manager: last.manager ?? "", time: parseTime(last) };
 }
 
 function parseTime({ time }: FieldsEntry): string {

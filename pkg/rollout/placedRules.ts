@@ -42,15 +42,15 @@ export function placeJudgedRules(judged: readonly JudgedRule[], withField = fals
 }
 
 /** Rules of one scope. */
-export interface ScopedRules {
+export interface ScopedRules<Rule extends PlacedRule = PlacedRule> {
   /** "" for the cluster scope. */
   readonly namespace: string;
   /** Broadest first. */
-  readonly rules: readonly PlacedRule[];
+  readonly rules: readonly Rule[];
 }
 
 /** Groups rules by scope, and sorts those of each scope, broadest first, so that users see the broadest rules. */
-export function groupByScope(rules: readonly PlacedRule[]): ScopedRules[] {
+export function groupByScope<Rule extends PlacedRule>(rules: readonly Rule[]): ScopedRules<Rule>[] {
   return [...Map.groupBy(rules, ({ namespace }) => namespace)].map(([namespace, own]) => ({
     namespace,
     rules: own.toSorted((a, b) => computeBreadth(b.rule) - computeBreadth(a.rule)),

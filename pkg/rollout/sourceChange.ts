@@ -31,22 +31,25 @@ export function changeCatalogSource(
 /** The members of `spec.source.catalog` that a change of the source can change. */
 const MEMBERS = ["version", "channels", "upgradeConstraintPolicy"] as const;
 
-/** Returns the merge patch of `spec.source.catalog`: null for a removed member. Empty if nothing changes. */
-export function buildSourcePatch(before: ClusterExtension, after: ClusterExtension): Record<string, unknown> {
+/** A merge patch of `spec.source.catalog`: null removes a member. */
+type SourcePatch = { readonly [M in (typeof MEMBERS)[number]]?: NonNullable<CatalogSource[M]> | null };
+
+/** Returns the merge patch from one source to another. Empty if nothing changes. */
+export function buildSourcePatch(before: ClusterExtension, after: ClusterExtension): SourcePatch {
   const [old, updated] = [before.spec.source.catalog, after.spec.source.catalog];
   const changed = MEMBERS.filter((member) => JSON.stringify(old?.[member]) !== JSON.stringify(updated?.[member]));
   return Object.fromEntries(changed.map((member) => [member, updated?.[member] ?? null]));
 }
 
 /** Formats the command that makes a change: `olmv1 upgrade` if it can, else `kubectl patch`. */
-export function formatSourceCommand(name: string, patch: Readonly<Record<string, unknown>>): string {
+export function formatSourceCommand(name: string, patch: SourcePatch): string {
   const { version, channels, upgradeConstraintPolicy } = patch;
   if (upgradeConstraintPolicy !== undefined || channels === null) {
     const body = JSON.stringify({ spec: { source: { catalog: patch } } });
     return `kubectl patch clusterextension ${quoteShellWord(name)} --type merge --patch ${quoteShellWord(body)}`;
   }
-  const range = version === undefined ? [] : version === null ? ["--any-version"] : ["--version", quoteShellWord(String(version))];
-  const listed = Array.isArray(channels) ? channels.flatMap((channel) => ["--channel", quoteShellWord(String(channel))]) : [];
+  const range = version === undefined ? [] : version === null ? ["--any-version"] : ["--version", quoteShellWord(version)];
+  const listed = (channels ?? []).flatMap((channel) => ["--channel", quoteShellWord(channel)]);
   return ["olmv1 upgrade", quoteShellWord(name), ...range, ...listed].join(" ");
 }
 

@@ -24,6 +24,7 @@ export const LAYERS = [
   ["pkg/async", "pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry", "pkg/serving", "pkg/http", "pkg/catalogcache"],
   [
     "pkg/authoring",
+    "pkg/browse/details",
     "pkg/resolve",
     "pkg/render",
     "pkg/certificates",
@@ -35,5 +36,5 @@ export const LAYERS = [
     "pkg/openshift",
   ],
   ["pkg/fbc", "pkg/version"],
-  ["pkg/api", "pkg/errors", "pkg/golang", "pkg/text", "pkg/consoleapi"],
+  ["pkg/api", "pkg/consoleapi", "pkg/errors", "pkg/golang", "pkg/text"],
 ];

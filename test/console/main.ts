@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -16,35 +16,49 @@ import { writeScreenshots } from "./screenshots.ts";
 /** The folder of the pictures in the documentation. */
 const PICTURES = join(import.meta.dirname, "../../docs/images/console");
 
-const USAGE = `usage: node test/console/main.ts world [--kubeconfig FILE]
-       node test/console/main.ts screenshots --kubeconfig FILE [--folder FOLDER]
+const USAGE = `usage: node test/console/main.ts world [--canary] [--extensions NUMBER] [--output FOLDER]
+       node test/console/main.ts screenshots --world FOLDER [--output FOLDER]
 
 world starts a control plane with all programs, catalogs and extensions in different states. It runs until SIGINT or SIGTERM.
-screenshots writes the pictures of README and docs; the world with this kubeconfig must be running.
+screenshots writes the pictures of README and docs.
 
-  --kubeconfig FILE   world: also write the administrator's kubeconfig to this file; screenshots: read it
-  --folder FOLDER     where to write the pictures (default: docs/images/console)`;
+  --canary              add a catalog and an extension with hostile texts
+  --extensions NUMBER   add extensions that nothing reconciles; stops operator-controller and permission-manager
+  --world FOLDER        the output folder of a running world
+  --output FOLDER       world: where to write the administrator's kubeconfig and registries.conf;
+                        screenshots: where to write the pictures (default: docs/images/console)`;
 
 /** Runs the command in the arguments. @returns the exit status. */
 async function main(args: readonly string[]): Promise<number> {
   const { positionals, values } = parseArguments(args);
-  const { kubeconfig, folder = PICTURES } = values;
+  const { world, output = PICTURES } = values;
   const command = positionals.join(" ");
   if (command === "world") await runWorld(values);
-  else if (command === "screenshots" && kubeconfig !== undefined) await takeScreenshots(kubeconfig, folder);
-  else throw new UsageError("expected the command world, or screenshots with --kubeconfig");
+  else if (command === "screenshots" && world !== undefined) await takeScreenshots(world, output);
+  else throw new UsageError("expected the command world, or screenshots with --world");
   return 0;
 }
 
 function parseArguments(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { kubeconfig: { type: "string" }, folder: { type: "string" } } });
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { canary: { type: "boolean" }, extensions: { type: "string" }, output: { type: "string" }, world: { type: "string" } },
+    });
   } catch (err) {
     throw new UsageError(err instanceof Error ? err.message : String(err));
   }
 }
 
-async function runWorld({ kubeconfig }: { kubeconfig?: string | undefined }): Promise<void> {
+interface WorldArguments {
+  readonly canary?: boolean;
+  readonly extensions?: string;
+  readonly output?: string;
+}
+
+async function runWorld({ canary = false, extensions = "0", output }: WorldArguments): Promise<void> {
+  if (!/^\d+$/.test(extensions)) throw new UsageError(`--extensions must be a number, not ${extensions}`);
   const stop = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   const folder = await mkdtemp(join(tmpdir(), "olmv1-console-"));
   process.env["TMPDIR"] = folder;
@@ -57,10 +71,10 @@ async function runWorld({ kubeconfig }: { kubeconfig?: string | undefined }): Pr
   resources.defer(() => client.close());
   const cluster = { client, kubeconfig: dev.kubeconfig, registry: { host: dev.registry.host, insecure: true as const }, programs };
   console.error(`control plane runs after ${formatSeconds(startedAt)}`);
-  const world = resources.use(await ConsoleWorld.start(cluster));
+  const world = resources.use(await ConsoleWorld.start(cluster, { canary, extensions: Number(extensions) }));
   console.error(`world is complete after ${formatSeconds(startedAt)}`);
-  if (kubeconfig !== undefined) await copyFile(world.kubeconfig, kubeconfig);
-  console.log(`kubeconfig: ${kubeconfig ?? world.kubeconfig}`);
+  const { kubeconfig, registriesConf } = output === undefined ? world : await copyConfiguration(world, output);
+  console.log(`export KUBECONFIG=${kubeconfig} CONTAINERS_REGISTRIES_CONF=${registriesConf}`);
   console.log(`API server: ${dev.server}`);
   console.log(`catalogd:   ${world.catalogs}`);
   console.log(`registry:   ${dev.registry.host}`);
@@ -68,13 +82,23 @@ async function runWorld({ kubeconfig }: { kubeconfig?: string | undefined }): Pr
   await stop;
 }
 
-async function takeScreenshots(kubeconfig: string, folder: string): Promise<void> {
+/** Copies the files to paths that stay the same when another world starts. */
+async function copyConfiguration(world: ConsoleWorld, folder: string): Promise<{ kubeconfig: string; registriesConf: string }> {
+  const [kubeconfig, registriesConf] = [join(folder, "kubeconfig"), join(folder, "registries.conf")];
+  await mkdir(folder, { recursive: true });
+  await copyFile(world.kubeconfig, kubeconfig);
+  await copyFile(world.registriesConf, registriesConf);
+  return { kubeconfig, registriesConf };
+}
+
+async function takeScreenshots(world: string, folder: string): Promise<void> {
   const chromium = findChromium();
   if (chromium === undefined) throw new UsageError("screenshots needs chromium on the PATH, or its path in OLMV1_CHROMIUM");
   const programs = await buildPrograms();
   await using resources = new AsyncDisposableStack();
   resources.defer(() => rm(programs, { recursive: true, force: true }));
-  const running = resources.use(await RunningConsole.start(programs, kubeconfig));
+  const files = { kubeconfig: join(world, "kubeconfig"), registriesConf: join(world, "registries.conf") };
+  const running = resources.use(await RunningConsole.start(programs, files));
   const browser = resources.use(await ConsoleBrowser.signIn(chromium, running));
   await writeScreenshots(browser, folder);
 }

@@ -20,9 +20,14 @@ export class RunningConsole implements AsyncDisposable {
   }
 
   /** Starts the built command line. @param programs folder of the built programs */
-  static async start(programs: string, kubeconfig: string, args: readonly string[] = []): Promise<RunningConsole> {
+  static async start(
+    programs: string,
+    { kubeconfig, registriesConf }: { readonly kubeconfig: string; readonly registriesConf: string },
+    args: readonly string[] = [],
+  ): Promise<RunningConsole> {
     const child = spawn(process.execPath, [join(programs, "olmv1.js"), "ui", "--no-open", "--kubeconfig", kubeconfig, ...args], {
       stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, CONTAINERS_REGISTRIES_CONF: registriesConf },
     });
     const timer = setTimeout(() => child.kill("SIGKILL"), START_MS);
     for await (const line of createInterface({ input: child.stdout })) {

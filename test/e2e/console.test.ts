@@ -22,7 +22,7 @@ describe.skipIf(CHROMIUM === undefined && process.env["CI"] !== "true")("the con
 
     beforeAll(async () => {
       world = started.use(await ConsoleWorld.start(cluster));
-      const console = started.use(await RunningConsole.start(cluster.programs, world.kubeconfig));
+      const console = started.use(await RunningConsole.start(cluster.programs, world));
       browser = started.use(await ConsoleBrowser.signIn(CHROMIUM ?? "chromium", console));
     });
     afterAll(() => started.disposeAsync());

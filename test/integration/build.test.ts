@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { cp, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -97,6 +98,25 @@ describe("the bundled programs", () => {
     expect(await contents(join(folder, "second"))).toEqual(first);
   });
 
+  test("the web console is built with its compressed files, reproducibly in any folder", async () => {
+    const read = async (name: string): Promise<[path: string, hash: string][]> => {
+      const files = await readdir(join(folder, name, "console"), { recursive: true, withFileTypes: true });
+      const paths = files
+        .filter((file) => file.isFile())
+        .map((file) => relative(join(folder, name, "console"), join(file.parentPath, file.name)));
+      const hash = async (path: string): Promise<string> =>
+        createHash("sha256")
+          .update(await readFile(join(folder, name, "console", path)))
+          .digest("hex");
+      return Promise.all(paths.sort().map(async (path): Promise<[string, string]> => [path, await hash(path)]));
+    };
+    const first = await read("first");
+    const names = first.map(([path]) => path);
+    expect(names).toEqual(expect.arrayContaining(["index.html", "index.html.gz", "theme.js", "favicon.svg"]));
+    expect(names.filter((name) => /^assets\/index-.*\.js\.gz$/.test(name)).length).toBeGreaterThan(0);
+    expect(await read("second")).toEqual(first);
+  });
+
   test("olmv1 loads the modules of a command only when it runs that command", async () => {
     const { "olmv1.js": start = "", ...others } = await contents(join(folder, "first"));
     const read = [...start.matchAll(/from"\.\/(olmv1-\w+\.js)"/g)].map(([, name]) => others[name ?? ""] ?? "");
@@ -113,8 +133,10 @@ describe("the bundled programs", () => {
     };
     const names = bill.components.map(({ name }) => name);
     expect(bill.bomFormat).toBe("CycloneDX");
-    expect(names).toEqual(expect.arrayContaining(["undici", "fastify", "@kubernetes/client-node", "@bufbuild/cel"]));
-    for (const name of ["vitest", "esbuild", "typescript", "fast-check"]) expect(names).not.toContain(name);
+    expect(names).toEqual(
+      expect.arrayContaining(["undici", "fastify", "@kubernetes/client-node", "@bufbuild/cel", "react", "@patternfly/react-core"]),
+    );
+    for (const name of ["vitest", "esbuild", "vite", "typescript", "fast-check"]) expect(names).not.toContain(name);
     const { dependencies } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { dependencies: Record<string, string> };
     expect(Object.keys(dependencies).filter((name) => !names.includes(name))).toEqual([]);
     expect(new Set(bill.components.map(({ purl }) => purl)).size).toBe(names.length);

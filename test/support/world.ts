@@ -18,6 +18,8 @@ const PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1";
 /** A registry that can only be reached through its mirror. */
 const MIRRORED_REGISTRY = "mirrored.example.com";
 
+const REGISTRIES_CONF = "registries.conf";
+
 /** The parts of a cluster that a world needs. */
 export type WorldCluster = Pick<TestCluster, "client" | "kubeconfig" | "registry" | "programs">;
 
@@ -44,7 +46,7 @@ export class World {
     options: Pick<InstallationOptions, "env" | "extraArgs" | "programs" | "signaturePolicy"> = {},
   ): Promise<World> {
     const workDir = await mkdtemp(join(tmpdir(), "olmv1-e2e-"));
-    const registriesConf = join(workDir, "registries.conf");
+    const registriesConf = join(workDir, REGISTRIES_CONF);
     await writeFile(registriesConf, registriesText(cluster.registry.host));
     const signaturePolicy = join(workDir, "policy.json");
     await writeFile(signaturePolicy, '{"default":[{"type":"insecureAcceptAnything"}]}');
@@ -60,6 +62,11 @@ export class World {
       ...options,
     });
     return new World(cluster, installation, workDir, unexpectedEnds);
+  }
+
+  /** Path of the registries.conf that maps quay.io to the registry of the cluster. */
+  get registriesConf(): string {
+    return join(this.workDir, REGISTRIES_CONF);
   }
 
   async stop(): Promise<void> {

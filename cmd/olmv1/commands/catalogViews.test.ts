@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { PackageView } from "../../../pkg/browse/packageView.ts";
+import type { PackageView } from "../../../pkg/browse/details/packageView.ts";
 import type { PackageMatch } from "../../../pkg/browse/searchResults.ts";
 import type { UpdateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";

@@ -1,5 +1,6 @@
 import { findExamples } from "../../../pkg/browse/bundleExamples.ts";
-import { buildPackageView, findFirst, findRequestedBundle, type PackageView } from "../../../pkg/browse/packageView.ts";
+import type { PackageView } from "../../../pkg/browse/details/packageView.ts";
+import { describeFoundPackage, findFirst, findRequestedBundle } from "../../../pkg/browse/packageView.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { compareText } from "../../../pkg/text/compare.ts";
@@ -182,7 +183,7 @@ export async function show(terminal: Terminal, text: string, options: ShowOption
       await print(terminal, options.output, { data: examples, text: () => examples.map((one) => `---\n${toYaml(one)}`).join("") });
       return;
     }
-    const view = buildPackageView(
+    const view = describeFoundPackage(
       found,
       bundle,
       all.filter((one) => one !== found),

@@ -35,7 +35,7 @@ export interface UiOptions extends ReleaseOptions, RegistryOptions {
 export async function runUi(terminal: Terminal, options: UiOptions): Promise<void> {
   terminal.endsByItself();
   const { kubeconfig, context, systemNamespace, port, namespace, readOnly = false } = options;
-  const { registriesConf, signaturePolicy, authFile } = options;
+  const registry = { registriesConf: options.registriesConf, signaturePolicy: options.signaturePolicy, authFile: options.authFile };
   const credentials = Credentials.fromKubeConfig(kubeconfig, context);
   if (import.meta.filename.endsWith(".ts") && existsSync(BUILDER)) await buildPages(terminal.signal);
   if (terminal.signal.aborted) return;
@@ -56,7 +56,8 @@ export async function runUi(terminal: Terminal, options: UiOptions): Promise<voi
     await using running = await listen(port, {
       context: {
         callers: new CookieCallers(sessions, new ClusterIdentity(client, log)),
-        catalogs: new KeptCatalogs({ registriesConf, signaturePolicy, authFile, cacheFolder: getCacheFolder(terminal.env) }),
+        catalogs: new KeptCatalogs({ ...registry, cacheFolder: getCacheFolder(terminal.env) }),
+        registry,
         session,
         log,
       },

@@ -4,6 +4,8 @@ export const extensionsText = {
     label: (name: string) => `Views of extension ${name}`,
     overview: "Overview",
     objects: "Objects",
+    why: "Why this version",
+    plan: "Plan",
   },
   header: {
     all: "Extensions",

@@ -7,6 +7,7 @@ import { CatalogStore } from "../../catalogd/catalogStore.ts";
 import { startContentServer } from "../../catalogd/http/contentServer.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { formatTime } from "../../golang/time.ts";
+import { findConsoleAssets } from "../../serving/consoleAssets.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { escapeControlCharacters } from "../../text/escape.ts";
 import { formatCount } from "../../text/lists.ts";
@@ -128,7 +129,7 @@ export async function serveCatalog(request: ServeRequest, terminal: ImageTermina
     const first = await read();
     const server = await startContentServer(
       { host, port },
-      { source: { get: (one) => store.get(one), catalogs: () => store.catalogs() }, log },
+      { source: { get: (one) => store.get(one), catalogs: () => store.catalogs() }, page: findConsoleAssets(), log },
     );
     try {
       const base = `http://${authority(server.address)}/catalogs/${name}`;

@@ -27,10 +27,10 @@ export interface GraphLines {
   readonly properties: Uint8Array<ArrayBuffer>;
 }
 
-/** Reasons for rejecting a graph request. */
-export type GraphRefusal = "GraphTooLarge" | "InvalidQuery" | "ChannelNotFound";
+/** Reasons for rejecting a request for a graph or package. */
+export type GraphRefusal = "GraphTooLarge" | "InvalidQuery" | "ChannelNotFound" | "PackageTooLarge" | "VersionNotFound";
 
-/** A graph request that cannot be satisfied. */
+/** A request for a graph or package that cannot be satisfied. */
 export class GraphRefusedError extends Error {
   override readonly name = "GraphRefusedError";
   readonly code: GraphRefusal;

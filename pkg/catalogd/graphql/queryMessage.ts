@@ -1,3 +1,4 @@
+import type { DescribeRequest } from "./describePackage.ts";
 import type { GraphLines, GraphRefusal, GraphRequest } from "./drawGraph.ts";
 import type { LineRange, PageQuery } from "./queryContext.ts";
 
@@ -11,7 +12,7 @@ export interface OpenCatalogFiles {
   readonly schemas: { readonly fd: number; readonly bytes: number };
 }
 
-/** Message to a query thread: a query, a graph request, or the location of objects that a query requested. */
+/** Message to a query thread: a query, a request for a graph or package, or the location of objects that a query requested. */
 export type ToQueryThread =
   | {
       readonly kind: "run";
@@ -22,6 +23,8 @@ export type ToQueryThread =
       readonly stop: Int32Array<SharedArrayBuffer>;
     }
   | { readonly kind: "graph"; readonly request: GraphRequest; readonly lines: GraphLines }
+  /** @property metas file descriptor of the metas, which stays open until the thread has responded or exited */
+  | { readonly kind: "describe"; readonly request: DescribeRequest; readonly metas: number; readonly lines: readonly LineRange[] }
   | { readonly kind: "found"; readonly find: number; readonly lines: readonly LineRange[] };
 
 /** Message from a query thread. */
@@ -30,7 +33,7 @@ export type FromQueryThread =
   | { readonly kind: "find"; readonly find: number; readonly query: PageQuery }
   /** Undefined if the only error is that the catalog does not exist. */
   | { readonly kind: "done"; readonly answer: Uint8Array<ArrayBuffer> | undefined }
-  /** The graph request cannot be satisfied. */
+  /** The request for a graph or package cannot be satisfied. */
   | { readonly kind: "refused"; readonly code: GraphRefusal; readonly message: string }
   | { readonly kind: "failed"; readonly message: string };
 

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { getWorkerFile } from "../../async/taskThread.ts";
 import type { CatalogContent } from "../store/content.ts";
+import type { DescribeRequest } from "./describePackage.ts";
 import { type GraphLines, GraphRefusedError, type GraphRequest } from "./drawGraph.ts";
 import type { LineRange, PageQuery } from "./queryContext.ts";
 import { type FromQueryThread, formatFailedQuery, type OpenCatalogFiles, type QueryRequest, type ToQueryThread } from "./queryMessage.ts";
@@ -37,6 +38,11 @@ interface QueryOptions {
 const GRAPH_FAULTS: Readonly<Record<FailedQuery, string>> = {
   late: "drawing the graph takes too long. Request a single channel with the parameter channel",
   memory: "drawing the graph needs too much memory. Request a single channel with the parameter channel",
+};
+
+const DESCRIBE_FAULTS: Readonly<Record<FailedQuery, string>> = {
+  late: "describing the package takes too long",
+  memory: "describing the package needs too much memory",
 };
 
 /**
@@ -106,6 +112,19 @@ class QueryThread {
     const transfer = [lines.metas.buffer, lines.properties.buffer];
     const response = await this.#ask({ kind: "graph", request, lines }, { find: () => [], failed, transfer });
     if (!response) throw new Error("the query thread returned no graph");
+    return response;
+  }
+
+  /**
+   * Returns the details of a package as JSON. The thread stops using the file before the promise settles.
+   * @throws GraphRefusedError if the request cannot be satisfied or exceeds the time or memory limit; Error if the lines cannot be read
+   */
+  async describe(request: DescribeRequest, metas: number, lines: readonly LineRange[]): Promise<Uint8Array> {
+    const failed = (reason: FailedQuery): never => {
+      throw new GraphRefusedError("PackageTooLarge", DESCRIBE_FAULTS[reason]);
+    };
+    const response = await this.#ask({ kind: "describe", request, metas, lines }, { find: () => [], failed });
+    if (!response) throw new Error("the query thread returned no package");
     return response;
   }
 
@@ -226,6 +245,11 @@ export class QueryThreads {
    */
   async graph(request: GraphRequest, read: () => Promise<GraphLines>, signal: AbortSignal): Promise<Uint8Array> {
     return this.#inTurn(signal, async (thread) => thread.graph(request, await read()));
+  }
+
+  /** @see QueryThread.describe @throws the errors of `run`. */
+  async describe(request: DescribeRequest, metas: number, lines: readonly LineRange[], signal: AbortSignal): Promise<Uint8Array> {
+    return this.#inTurn(signal, (thread) => thread.describe(request, metas, lines));
   }
 
   async #inTurn<T>(signal: AbortSignal, use: (thread: QueryThread) => Promise<T>): Promise<T> {

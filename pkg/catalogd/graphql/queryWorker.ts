@@ -3,6 +3,7 @@ import { parentPort } from "node:worker_threads";
 import type { GraphQLSchema } from "graphql";
 import { LRUCache } from "lru-cache";
 import { getErrorMessage } from "../../errors/errors.ts";
+import { describePackage } from "./describePackage.ts";
 import { drawGraph, GraphRefusedError } from "./drawGraph.ts";
 import type { LineRange, ObjectSource, PageQuery } from "./queryContext.ts";
 import type { FromQueryThread, OpenCatalogFiles, ToQueryThread } from "./queryMessage.ts";
@@ -67,10 +68,11 @@ async function run({ request, catalog, stop }: ToQueryThread & { kind: "run" }):
   }
 }
 
-function draw({ request, lines }: ToQueryThread & { kind: "graph" }): void {
+/** Responds with a text. @param create creates the text */
+function respondWith(create: () => string): void {
   postResponse({ kind: "started" });
   try {
-    const response = new Uint8Array(Buffer.from(drawGraph(request, lines)));
+    const response = new Uint8Array(Buffer.from(create()));
     postResponse({ kind: "done", answer: response }, [response.buffer]);
   } catch (err) {
     if (err instanceof GraphRefusedError) postResponse({ kind: "refused", code: err.code, message: err.message });
@@ -80,7 +82,9 @@ function draw({ request, lines }: ToQueryThread & { kind: "graph" }): void {
 
 parentPort?.on("message", (message: ToQueryThread) => {
   if (message.kind === "run") void run(message);
-  else if (message.kind === "graph") draw(message);
+  else if (message.kind === "graph") respondWith(() => drawGraph(message.request, message.lines));
+  else if (message.kind === "describe")
+    respondWith(() => describePackage(message.request, message.lines, (range) => read(message.metas, range)));
   else {
     finds.get(message.find)?.(message.lines);
     finds.delete(message.find);

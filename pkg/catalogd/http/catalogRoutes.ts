@@ -3,14 +3,15 @@ import { registerAllRoute, registerCatalogListRoute, registerFindingsRoute, regi
 import { type GraphqlRouteDependencies, registerGraphqlRoute } from "./graphqlRoutes.ts";
 import { type GraphRouteDependencies, registerGraphRoute } from "./graphRoutes.ts";
 import { registerOpenApiRoute } from "./openApi.ts";
+import { registerPackageRoute } from "./packageRoute.ts";
 import { registerPackagesRoutes } from "./packagesRoutes.ts";
-import { registerPageRoutes } from "./pageRoutes.ts";
+import { type PageRouteDependencies, registerPageRoutes } from "./pageRoutes.ts";
 import type { ZodTypeProvider } from "./queryParameters.ts";
 import type { CatalogRoute, CatalogServer } from "./route.ts";
 import { registerSearchRoute } from "./searchRoute.ts";
 
 /** Dependencies of the endpoints. */
-export interface RouteDependencies extends GraphRouteDependencies, GraphqlRouteDependencies {
+export interface RouteDependencies extends GraphRouteDependencies, GraphqlRouteDependencies, PageRouteDependencies {
   /** Endpoints to omit; requests for them get 404. */
   without?: ReadonlySet<GatedEndpoint>;
 }
@@ -35,6 +36,7 @@ export function registerCatalogRoutes(server: CatalogServer, dependencies: Route
   registerFindingsRoute(server, dependencies);
   registerCatalogListRoute(server, dependencies);
   registerPackagesRoutes(server, dependencies);
+  registerPackageRoute(server, dependencies);
   registerGraphRoute(server, dependencies);
   registerSearchRoute(server, dependencies);
   registerPageRoutes(server, dependencies);

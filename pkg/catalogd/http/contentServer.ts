@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fastify } from "fastify";
 import type { HttpMetrics } from "../../serving/httpMetrics.ts";
 import type { ServerTls } from "../../serving/serverTls.ts";
+import type { StaticAssets } from "../../serving/staticAssets.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { QueryThreads } from "../graphql/queryThreads.ts";
 import { type GatedEndpoint, registerCatalogRoutes } from "./catalogRoutes.ts";
@@ -57,6 +58,8 @@ export interface ContentServerOptions {
   limits?: Partial<ServerLimits>;
   /** Disabled endpoints. */
   without?: ReadonlySet<GatedEndpoint>;
+  /** The built files of the web page at /ui, which gets 404 without them. */
+  page?: StaticAssets | undefined;
   /** Whether GraphQL queries are enabled; default true. If false, they get 503. */
   graphql?: boolean;
 }
@@ -94,7 +97,7 @@ export async function startContentServer(
   { host, port }: { host: string; port: number },
   options: ContentServerOptions,
 ): Promise<ContentServer> {
-  const { source, log, tls, metrics, cache = new ResponseCache(), without = new Set(), graphql = true } = options;
+  const { source, log, tls, metrics, cache = new ResponseCache(), without = new Set(), page, graphql = true } = options;
   const limits = { ...SERVER_LIMITS, ...options.limits };
   const queries = new QueryThreads();
   const exchanges = new Exchanges({ limits, log, metrics });
@@ -103,7 +106,7 @@ export async function startContentServer(
   registerRequestChecks(app, { limits, exchanges });
   registerSender(app, { limits, log });
   registerFailureHandlers(app, log);
-  const routes = registerCatalogRoutes(app, { source, cache, graphs: queries, queries: graphql ? queries : undefined, without });
+  const routes = registerCatalogRoutes(app, { source, cache, graphs: queries, queries: graphql ? queries : undefined, without, page });
   registerOtherMethods(app, routes);
   await app.listen({ host, port });
   const { server } = app;

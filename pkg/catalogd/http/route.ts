@@ -11,7 +11,7 @@ export type CatalogServer = FastifyInstance<Server, IncomingMessage, ServerRespo
  * The schema of a body by media type; undefined unless the body is JSON. Set an id in a shared
  * schema: `.meta({ id: "Package" })`.
  */
-export type MediaTypes = Readonly<Record<string, z.ZodType | undefined>>;
+export type MediaTypes = Readonly<Record<string, z.core.$ZodType | undefined>>;
 
 /** A response of an endpoint for one status. */
 export interface ResponseDescription {

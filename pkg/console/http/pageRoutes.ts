@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { renderIndexPage } from "../../serving/consoleAssets.ts";
 import type { StaticAssets } from "../../serving/staticAssets.ts";
 import { isApiPath } from "./requestGuards.ts";
 
@@ -9,8 +10,7 @@ const INDEX_TYPE = "text/html; charset=utf-8";
 
 /** Serves the built files of the pages. Each other path outside /api gets index.html, whose script shows the page of the path. */
 export function registerPages(app: FastifyInstance, assets: StaticAssets): void {
-  // The build refers to files relative to index.html; pages have paths of several levels.
-  const index = assets.index.replaceAll('"./', '"/');
+  const index = renderIndexPage(assets, { base: "/", mode: "console" }); // pages have paths of several levels
   for (const path of assets.paths()) {
     if (path === "index.html") continue;
     app.get(`/${path}`, async (request, reply) => {

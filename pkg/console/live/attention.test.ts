@@ -62,6 +62,14 @@ test.each([
     status: { conditions: [READY, SUCCEEDED, condition("Deprecated", "True", "Deprecated", "use another one")] },
     expected: { severity: "warning", sentence: "use another one", next: ["olmv1 upgrade argocd"] },
   },
+  {
+    what: "a rule blocks a newer version",
+    status: {
+      conditions: [READY, SUCCEEDED],
+      blockedUpdate: { version: "2.1.0", bundle: "argocd.v2.1.0", catalog: "c", reason: "UpgradeEdges", message: "no upgrade edge" },
+    },
+    expected: { severity: "info", sentence: "Version 2.1.0 is blocked: no upgrade edge", next: ["olmv1 why-not argocd 2.1.0"] },
+  },
 ])("findExtensionAttention reports the most severe reason when $what", ({ status, expected }) => {
   expect(findExtensionAttention(extension(status))).toEqual(expected);
 });

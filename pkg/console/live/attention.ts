@@ -35,6 +35,14 @@ export function findExtensionAttention(extension: ClusterExtension): Attention |
   if (deprecated?.status === "True")
     return { severity: "warning", sentence: bounded(deprecated.message), next: explainCondition(extension, deprecated).next.slice() };
   if (state.mood === "warning") return { severity: "info", ...describeCondition(extension) };
+  if (status?.blockedUpdate) {
+    const { version, message } = status.blockedUpdate;
+    return {
+      severity: "info",
+      sentence: bounded(`Version ${version} is blocked: ${message}`),
+      next: [`olmv1 why-not ${metadata.name} ${version}`],
+    };
+  }
   return undefined;
 }
 

@@ -25,7 +25,8 @@ export function formatObject(object: KubeObject): ObjectText {
   const { [LAST_APPLIED]: lastApplied, ...kept } = annotations ?? {};
   if (lastApplied !== undefined) notes.push(`Annotation ${LAST_APPLIED} is left out.`);
   const shown = annotations === undefined ? metadata : { ...metadata, annotations: kept };
-  const plain = { ...object, metadata: shown } as KubeObject;
+  const { apiVersion, kind, metadata: _old, ...members } = object;
+  const plain = { apiVersion, kind, metadata: shown, ...members } as KubeObject;
   const visible = isSecret(object) ? hideValues(plain) : plain;
   if (isSecret(object)) notes.push("The values of the Secret are hidden.");
   const yaml = toYaml(visible);

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { HttpMetrics } from "../../serving/httpMetrics.ts";
+import { SECURITY_HEADERS } from "../../serving/securityHeaders.ts";
 import type { ServerTls } from "../../serving/serverTls.ts";
 import type { StaticAssets } from "../../serving/staticAssets.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -13,7 +14,6 @@ import { toConsoleProblem } from "../http/consoleError.ts";
 import { registerPages } from "../http/pageRoutes.ts";
 import { findForgery, type HostPolicy, isApiPath } from "../http/requestGuards.ts";
 import { compileConsoleValidator } from "../http/requestInput.ts";
-import { SECURITY_HEADERS } from "../http/securityHeaders.ts";
 import { EventStreams } from "../live/eventStreams.ts";
 import { registerApi } from "./routes.ts";
 

@@ -1,10 +1,14 @@
 import type { FastifyInstance } from "fastify";
 import { registerActionRoutes } from "../actions/actionRoutes.ts";
+import { registerClusterUpgradeRoutes } from "../clusterUpgrade/clusterUpgradeRoutes.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
+import { registerDependencyRoutes } from "../dependencies/dependencyRoutes.ts";
 import { registerExtensionRoutes } from "../extensions/extensionRoutes.ts";
 import type { ConsoleTypeProvider } from "../http/requestInput.ts";
 import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
 import { registerObjectRoutes } from "../objects/objectRoutes.ts";
+import { registerPackageRoutes } from "../packages/packageRoutes.ts";
+import { registerPlanRoutes } from "../plan/planRoutes.ts";
 import { registerSessionRoutes } from "../session/sessionRoutes.ts";
 import { registerWhyRoutes } from "../why/whyRoutes.ts";
 
@@ -15,6 +19,10 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerInstallationRoutes(api, context);
   registerExtensionRoutes(api, context);
   registerObjectRoutes(api, context);
+  registerPackageRoutes(api, context);
   registerWhyRoutes(api, context);
+  registerDependencyRoutes(api, context);
+  registerClusterUpgradeRoutes(api, context);
   registerActionRoutes(api, context);
+  registerPlanRoutes(api, context);
 }

@@ -3,6 +3,7 @@ import type { PackageInCatalog } from "../../browse/packageView.ts";
 import type { GraphDrawing, WhyChannel, WhyVersion } from "../../consoleapi/why.ts";
 import { type ChannelLayout, drawLane, layoutChannel } from "../../fbc/graph/layout.ts";
 import { buildUpdateGraph, type ChannelGraph, type GraphNode, GraphTooLargeError } from "../../fbc/graph/updateGraph.ts";
+import { formatList } from "../../text/lists.ts";
 import { NAME_LENGTH, truncate } from "../../text/truncate.ts";
 
 const MAX_CHANNELS = 200;
@@ -23,8 +24,8 @@ export interface ChannelGraphSources {
   readonly versions: readonly WhyVersion[];
   /** The channels in the spec; empty for all. */
   readonly requested: readonly string[];
-  /** Name of the installed bundle. */
-  readonly installed: string | undefined;
+  /** The installed bundle. */
+  readonly installed: { readonly name: string; readonly version: string } | undefined;
 }
 
 /** Returns the upgrade graphs of all channels, with the default channel of each catalog first. */
@@ -50,8 +51,9 @@ export function drawChannels({ found, versions, requested, installed }: ChannelG
         isRequested: isRequested(name),
         deprecated: channel?.deprecated === undefined ? undefined : truncate(channel.deprecated, MAX_DEPRECATION),
         entries: one.facts.channels.find((stated) => stated.name === name)?.entries.length ?? 0,
+        hint: installed && nodes.length > 0 ? explainAbsence(nodes, labels.get(installed.name), installed.version) : undefined,
         nodes: [],
-        ...(channel && nodes.length > 0 ? drawChannel(channel, labels, installed) : { undrawn: explainUndrawn(graph) }),
+        ...(channel && nodes.length > 0 ? drawChannel(channel, labels, installed?.name) : { undrawn: explainUndrawn(graph) }),
       });
     }
   }
@@ -66,6 +68,15 @@ function readGraph(found: PackageInCatalog): readonly ChannelGraph[] | string {
     if (err instanceof GraphTooLargeError) return err.message;
     throw err;
   }
+}
+
+/** Explains where the installed version is; undefined if it is a node of the channel. */
+function explainAbsence(nodes: readonly GraphNode[], installed: WhyVersion | undefined, version: string): string | undefined {
+  if (installed && nodes.some(({ name }) => name === installed.bundle)) return undefined;
+  const text = `The installed version ${truncate(version, NAME_LENGTH)} is not in this channel`;
+  if (!installed) return `${text} and not in this catalog.`;
+  if (installed.channels.length === 0) return `${text} and not in any other.`;
+  return `${text}: it is in ${formatList(installed.channels, { max: 5 })}.`;
 }
 
 function explainUndrawn(graph: readonly ChannelGraph[] | string): string {

@@ -15,7 +15,7 @@ function toRefusal({ bundle, reasons, requires = [], provided = [], dependents =
   const texts = (list: readonly string[]): string[] => list.slice(0, MAX_LISTED).map((text) => truncate(text, CAUSE_LENGTH));
   return {
     bundle: truncate(bundle, NAME_LENGTH),
-    reasons: reasons.slice(0, MAX_LISTED).map(toSentence),
+    reasons: reasons.slice(0, MAX_LISTED).map((text) => toSentence(text)),
     requires: texts(requires),
     provided: provided.slice(0, MAX_LISTED).map((one) => ({ ...one })),
     dependents: dependents.slice(0, MAX_LISTED).map((one) => ({ ...one, requires: texts(one.requires) })),
@@ -43,5 +43,5 @@ function describeRemedy({ kind, steps = [], catalog, bundles }: NonNullable<Refu
   const install = bundles.map((one) => `install ${name(one)} with a ClusterExtension for package ${one.package}`);
   const all = [...together, ...updates, ...select, ...install];
   const alternative = bundles.length > 0 ? ["or set spec.dependencies.policy to Install, so that the controller installs them"] : [];
-  return [...all, ...alternative].slice(0, MAX_LISTED).map(toSentence);
+  return [...all, ...alternative].slice(0, MAX_LISTED).map((text) => toSentence(text));
 }

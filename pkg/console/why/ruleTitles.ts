@@ -30,12 +30,13 @@ export function isPreference(rule: string): boolean {
 
 /** Describes a rule that excludes a version to the page. */
 export function toVersionRule({ rule, text, remedy }: Exclusion): VersionRule {
-  return { rule, title: getRuleTitle(rule), text: toSentence(text), remedy: toSentence(remedy) };
+  return { rule, title: getRuleTitle(rule), text: toSentence(text), remedy: toSentence(remedy), isPreference: isPreference(rule) };
 }
 
-/** Turns a clause into a sentence with a bounded length. */
-export function toSentence(clause: string): string {
-  const text = truncate(clause, CAUSE_LENGTH).trim();
+/** Turns a clause into a sentence with a bounded length. Does not change the case of a field or name at its start. */
+export function toSentence(clause: string, max: number = CAUSE_LENGTH): string {
+  const text = truncate(clause, max).trim();
   if (text === "") return "";
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?\u2026]$/.test(text) ? "" : "."}`;
+  const start = /^[a-z]+[ ,:;]/.test(text) ? text.charAt(0).toUpperCase() : text.charAt(0);
+  return `${start}${text.slice(1)}${/[.!?\u2026]$/.test(text) ? "" : "."}`;
 }

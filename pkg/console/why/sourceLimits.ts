@@ -1,7 +1,13 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { SourceChange, SourceLimits } from "../../consoleapi/why.ts";
 import { toYaml } from "../../golang/yaml.ts";
-import { buildSourcePatch, changeCatalogSource, formatSourceCommand, toManifest } from "../../rollout/sourceChange.ts";
+import {
+  buildSourcePatch,
+  changeCatalogSource,
+  formatSourceCommand,
+  type SourceChange as TriedChange,
+  toManifest,
+} from "../../rollout/sourceChange.ts";
 
 /** Other limits to try, as in the address of the page. An absent member keeps that of the extension. */
 export interface TriedLimits {
@@ -18,12 +24,17 @@ export function readSourceLimits({ spec }: Pick<ClusterExtension, "spec">): Sour
 }
 
 /** Returns the extension with other limits, which nothing writes. @throws Error if it does not install a package of a catalog */
-export function tryLimits(extension: ClusterExtension, { range, channels, policy }: TriedLimits): ClusterExtension {
-  return changeCatalogSource(extension, {
+export function tryLimits(extension: ClusterExtension, tried: TriedLimits): ClusterExtension {
+  return changeCatalogSource(extension, parseLimits(tried));
+}
+
+/** Returns limits in the address of a page as a change of the source. */
+export function parseLimits({ range, channels, policy }: TriedLimits): TriedChange {
+  return {
     version: range?.trim(),
     channels: channels?.split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()])),
     upgradeConstraintPolicy: policy,
-  });
+  };
 }
 
 /** Describes the change from the current limits to others, to copy. */

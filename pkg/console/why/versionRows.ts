@@ -7,6 +7,7 @@ import { type FilterResult, findEdge } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution } from "../../resolve/resolution.ts";
 import { NAME_LENGTH, truncate } from "../../text/truncate.ts";
 import { compareVersionRelease } from "../../version/version.ts";
+import { findAttempt } from "./limitAttempt.ts";
 import { getRuleTitle, isPreference, toSentence, toVersionRule } from "./ruleTitles.ts";
 
 const MAX_DEPRECATION = 500;
@@ -55,6 +56,7 @@ class VersionJudge {
     const isInstalled = bundle === this.#installed?.name;
     const path = reached[0]?.through;
     const { state, label, reason, exclusions } = this.#decide(row, isInstalled);
+    const query = this.#resolution.filtered?.query;
     return {
       catalog,
       bundle: truncate(bundle, NAME_LENGTH),
@@ -69,6 +71,7 @@ class VersionJudge {
       reason,
       rules: exclusions.map(toVersionRule),
       path: path && [...path],
+      attempt: query && findAttempt(row, exclusions, query.channels),
     };
   }
 

@@ -4,6 +4,7 @@ import { findPackage } from "../../browse/findPackage.ts";
 import type { PackageInCatalog } from "../../browse/packageView.ts";
 import type { Why, WhyNotVersion } from "../../consoleapi/why.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
+import { getServedContent } from "../../operatorcontroller/catalogs/catalogPackages.ts";
 import { answerResolution, answerWhyNot } from "../../preview/resolutionAnswers.ts";
 import { readResolutionSubject } from "../../preview/resolutionSubject.ts";
 import type { ResolutionSubject } from "../../preview/resolveWithDependencies.ts";
@@ -69,7 +70,7 @@ export function registerWhyRoutes(server: ConsoleRoutes, { callers, catalogs }: 
           verdict: answer.gets?.bundle === bundle && answer.gets.catalog === catalog ? "chosen" : meant ? "notChosen" : "absent",
           rules: (meant?.exclusions ?? []).map(toVersionRule),
           refusals: listRefusals(answer.refusals?.filter((one) => one.bundle === bundle)),
-          unchecked: (answer.unjudged ?? []).slice(0, MAX_UNCHECKED).map(toSentence),
+          unchecked: (answer.unjudged ?? []).slice(0, MAX_UNCHECKED).map((text) => toSentence(text)),
         };
       });
     },
@@ -101,7 +102,7 @@ interface PackagePlaces {
   readonly selected: readonly string[] | undefined;
 }
 
-/** Returns the package in the selected catalogs, and which of them cannot be read. */
+/** Returns the package in the selected catalogs, and which of those that the cluster serves cannot be read. */
 async function openPackage(
   identity: ClusterIdentity,
   { spec }: ClusterExtension,
@@ -110,11 +111,17 @@ async function openPackage(
   const packageName = spec.source.catalog?.packageName ?? "";
   const isSelected = (name: string): boolean => selected?.includes(name) ?? true;
   // A lease closes catalogs that are not among the opened ones, so open all.
-  const open = await lease.open(await listCurrentCatalogs(identity, signal));
+  const listed = await listCurrentCatalogs(identity, signal);
+  const open = await lease.open(listed);
+  const served = new Set(listed.filter((one) => typeof getServedContent(one) !== "string").map(({ metadata }) => metadata.name));
   const unread = open.leftOut
-    .filter(({ catalog }) => isSelected(catalog))
-    .map(({ catalog, because }) => toSentence(`catalog ${catalog} cannot be read: ${because}`));
+    .filter(({ catalog }) => isSelected(catalog) && served.has(catalog))
+    .map(({ catalog, because }) => describeUnread(catalog, because));
   const catalogs = open.catalogs.filter(({ name }) => isSelected(name));
   const isOffered = catalogs.some(({ book }) => book.names().includes(packageName));
   return { found: isOffered ? await findPackage(packageName, { catalogs }) : [], unread };
+}
+
+function describeUnread(catalog: string, because: string): string {
+  return toSentence(`the console cannot read catalog ${catalog}, so the controller may decide differently: ${because}`);
 }

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { listVersionRows, type PackageInCatalog, type VersionRow } from "../../browse/packageView.ts";
 import type { MoodText } from "../../consoleapi/live.ts";
-import type { CatalogFunnel, Why } from "../../consoleapi/why.ts";
+import type { CatalogFunnel, Why, WhyVersion } from "../../consoleapi/why.ts";
 import type { ResolutionAnswer } from "../../preview/resolutionAnswers.ts";
 import type { CatalogRecord, OutcomeRecord, RecordedBundle } from "../../resolve/resolutionRecord.ts";
 import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
@@ -13,6 +13,8 @@ import { judgeVersions } from "./versionRows.ts";
 
 const MAX_VERSIONS = 1_000;
 const MAX_NOTES = 20;
+/** Length of the start of a note that shows whether the explanation contains it. */
+const SAME_START = 100;
 const MAX_UNCHECKED = 50;
 const MAX_EXPLANATION = 8_192;
 
@@ -36,6 +38,8 @@ export function buildWhy({ extension, tried, answer, found, unread }: WhySubject
   const rows = listVersionRows(found, [], installed ? [{ extension: extension.metadata.name, bundle: installed }] : []);
   const versions = judgeVersions(selectRows(rows, record.outcome, installed?.name), resolution, installed);
   const limits = readSourceLimits(tried);
+  const first = findFirstVersion(versions);
+  const channels = drawChannels({ found, versions, requested: limits.channels, installed });
   return {
     package: record.package,
     installed: installed && { bundle: installed.name, version: installed.version, catalog: install.catalog },
@@ -48,8 +52,20 @@ export function buildWhy({ extension, tried, answer, found, unread }: WhySubject
     refusals: listRefusals(record.refusals),
     versions,
     omittedVersions: rows.length - versions.length,
-    channels: drawChannels({ found, versions, requested: limits.channels, installed: installed?.name }),
+    first: first && { catalog: first.catalog, bundle: first.bundle },
+    channels,
+    firstChannel: Math.max(
+      0,
+      channels.findIndex(({ catalog, nodes }) => catalog === first?.catalog && nodes.some(({ bundle }) => bundle === first.bundle)),
+    ),
   };
+}
+
+/** Returns the version that users ask about: the newest one that is not chosen although it is newer, else the chosen or installed one. */
+function findFirstVersion(versions: readonly WhyVersion[]): WhyVersion | undefined {
+  const [newest] = versions;
+  const isAsked = newest && (newest.state === "blocked" || newest.state === "later" || newest.state === "chosen");
+  return isAsked ? newest : (versions.find(({ state }) => state === "chosen") ?? versions.find(({ isInstalled }) => isInstalled) ?? newest);
 }
 
 /** Returns the highest versions, and the installed and the chosen one at any position. */
@@ -60,13 +76,16 @@ function selectRows(rows: readonly VersionRow[], outcome: OutcomeRecord, install
 }
 
 function describeOutcome(outcome: OutcomeRecord, installed: string | undefined): Omit<Why["outcome"], "similarPackages"> {
-  const notes = (outcome.notes ?? []).slice(0, MAX_NOTES).map(toSentence);
-  const explanation = truncate(outcome.explanation, MAX_EXPLANATION);
+  const explanation = toSentence(outcome.explanation, MAX_EXPLANATION);
+  const notes = (outcome.notes ?? [])
+    .filter((note) => !repeats(outcome.explanation, note))
+    .slice(0, MAX_NOTES)
+    .map((note) => toSentence(note));
   if (outcome.kind === "unresolved") {
     const tied = (outcome.tied ?? []).map((one) => toSentence(`${formatBundle(one)} is offered`));
     return {
       state: { text: "No version", mood: "bad" },
-      title: toSentence(outcome.message),
+      title: outcome.reason === "NoMatchingBundle" ? "No version can be chosen." : toSentence(outcome.message),
       explanation,
       notes: [...tied, ...notes].slice(0, MAX_NOTES),
     };
@@ -80,6 +99,11 @@ function describeOutcome(outcome: OutcomeRecord, installed: string | undefined):
     runnerUp: runnerUp && { ...named(runnerUp), because: toSentence(because) },
     notes,
   };
+}
+
+/** Reports whether the explanation already contains a note, which may be truncated. */
+function repeats(explanation: string, note: string): boolean {
+  return explanation.includes(note.slice(0, SAME_START));
 }
 
 function describeChoice(
@@ -109,7 +133,7 @@ function toFunnel({ catalog, priority, state, because, bundles, filters, near = 
       removed,
       last: last.map((one) => ({ ...one, rule: toSentence(one.rule) })),
     })),
-    near: near.map(toSentence),
+    near: near.map((text) => toSentence(text)),
     best: best && (best.version ?? best.bundle),
   };
 }

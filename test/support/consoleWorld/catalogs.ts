@@ -1,8 +1,9 @@
 import type { JsonObject } from "../../../pkg/api/k8s.ts";
 import type { World } from "../world.ts";
+import { BACKUP, KAFKA, POSTGRES, REDIS, TRAINING } from "./dataPackages.ts";
 import { CERTIFICATES, GATEWAY, MONITORING, OBJECT_STORAGE } from "./healthyPackages.ts";
 import { buildBundleFiles, buildCatalogMetas, type OperatorPackage } from "./operatorPackage.ts";
-import { BACKUP, GRAFANA, KAFKA, LOGGING, MESH, POSTGRES, REDIS, SECRETS_SYNC, TRACING, TRAINING } from "./troubledPackages.ts";
+import { GRAFANA, LOGGING, MESH, SECRETS_SYNC, TRACING } from "./platformPackages.ts";
 
 /** The names of the catalogs. */
 export const CATALOGS = {

@@ -1,7 +1,7 @@
 import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 
 /** A version of a CustomResourceDefinition. The first version is stored. */
-export interface CrdVersionFixture {
+interface CrdVersionFixture {
   readonly name: string;
   /** Default true. */
   readonly served?: boolean;

@@ -4,10 +4,11 @@ import { loadBundle } from "../../../pkg/bundle/load.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { grantInstaller } from "../serviceAccounts.ts";
 import { CATALOGS } from "./catalogs.ts";
+import { BACKUP, KAFKA, POSTGRES, REDIS, TRAINING } from "./dataPackages.ts";
 import { CERTIFICATES, GATEWAY, OBJECT_STORAGE } from "./healthyPackages.ts";
 import { buildBundleFiles } from "./operatorPackage.ts";
+import { GRAFANA, LOGGING, MESH, SECRETS_SYNC, TRACING } from "./platformPackages.ts";
 import type { Seed } from "./seed.ts";
-import { BACKUP, GRAFANA, KAFKA, LOGGING, MESH, POSTGRES, REDIS, SECRETS_SYNC, TRACING, TRAINING } from "./troubledPackages.ts";
 
 /** An extension of the world. */
 interface SeededExtension {

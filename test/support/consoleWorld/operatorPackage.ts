@@ -4,12 +4,11 @@ import { renderCatalogBundle } from "../../../pkg/authoring/render/renderBundle.
 import type { WebhookDescription } from "../../../pkg/bundle/types.ts";
 import type { ChannelEntry, Property } from "../../../pkg/fbc/types.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
-import type { CrdFixture } from "./customResources.ts";
-import { defineCrd } from "./customResources.ts";
+import { type CrdFixture, defineCrd } from "./customResources.ts";
 import type { Icon } from "./icons.ts";
 
 /** A Deployment of an operator. */
-export interface DeploymentFixture {
+interface DeploymentFixture {
   readonly name: string;
   readonly replicas?: number;
   readonly args?: readonly string[];
@@ -35,7 +34,7 @@ export interface OperatorVersion {
 }
 
 /** A deprecation of a package, channel or bundle. */
-export interface DeprecationFixture {
+interface DeprecationFixture {
   readonly reference: { readonly schema: string; readonly name?: string };
   readonly message: string;
 }

@@ -1,0 +1,96 @@
+import * as z from "zod/mini";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { ExtensionPlan } from "../../consoleapi/plan.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import { UnresolvedError } from "../../operatorcontroller/reconcile/resolve.ts";
+import { readExtensionPlan } from "../../preview/extensionPlan.ts";
+import type { SourceChange } from "../../rollout/sourceChange.ts";
+import { withReader } from "../../sources/bundleReader.ts";
+import { requireExtension } from "../actions/plannedChange.ts";
+import type { ConsoleContext } from "../consoleContext.ts";
+import { ConsoleError } from "../http/consoleError.ts";
+import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
+import { createRequestSignal } from "../http/requestSignal.ts";
+import { SharedWorks } from "../http/sharedWork.ts";
+import { parseLimits } from "../why/sourceLimits.ts";
+import { readPlanChoice } from "./planActions.ts";
+import { buildExtensionPlan } from "./planView.ts";
+
+/** Time for all pulls, reads and dry runs together, in milliseconds. */
+const TIMEOUT_MS = 10 * 60_000;
+
+/** Other limits than those of the extension; an absent member keeps that of the extension. */
+const PlanQuery = z.object({
+  /** Version range; empty for any version. */
+  range: z.optional(z.string().check(z.maxLength(256))),
+  /** Comma-separated; empty for all channels. */
+  channels: z.optional(z.string().check(z.maxLength(4_096))),
+  policy: z.optional(z.enum(["CatalogProvided", "SelfCertified"])),
+});
+
+/** Registers the plan of an extension: what its next change, or a chosen version, would do. Stores nothing in the cluster. */
+export function registerPlanRoutes(server: ConsoleRoutes, context: ConsoleContext): void {
+  const works = new SharedWorks<ExtensionPlan>();
+  server.route({
+    method: "GET",
+    url: "/api/extensions/:name/plan",
+    schema: { params: z.object({ name: ObjectName }), querystring: PlanQuery },
+    handler: async (request, reply): Promise<ExtensionPlan> => {
+      const identity = context.callers.identify(request.headers);
+      const extension = await requireExtension(identity.client, request.params.name);
+      const change = parseLimits(request.query);
+      const key = JSON.stringify([extension.metadata.uid, extension.metadata.resourceVersion, change]);
+      const signal = createRequestSignal(reply, TIMEOUT_MS);
+      return works.of(identity).run(key, signal, (work) => computePlan(context, identity.client, { extension, change, signal: work }));
+    },
+  });
+}
+
+async function computePlan(
+  { catalogs, registry, session: { systemNamespace }, log }: ConsoleContext,
+  client: Client,
+  { extension, change, signal }: { readonly extension: ClusterExtension; readonly change: SourceChange; readonly signal: AbortSignal },
+): Promise<ExtensionPlan> {
+  const { choice, desired } = chooseSource(extension, change);
+  const { apiVersion, kind, metadata, spec } = desired;
+  const given = choice.isChanged ? { apiVersion, kind, metadata: { name: metadata.name }, spec } : extension;
+  try {
+    const plan = await catalogs.use(signal, (lease) =>
+      withReader(
+        registry,
+        (bundles) =>
+          readExtensionPlan({
+            client,
+            given,
+            reader: {
+              bundle: (source) => bundles.bundle(source),
+              catalogFolder: (source) => lease.catalogFolder(source),
+              packageContent: (source, packageName) => lease.packageContent(source, packageName),
+            },
+            systemNamespace,
+            webhookCertProvider: "auto",
+            proxySettings: { mode: "auto", given: {} },
+            log,
+            signal,
+          }),
+        signal,
+      ),
+    );
+    return buildExtensionPlan(plan, extension, choice, new Date().toISOString());
+  } catch (cause) {
+    if (!(cause instanceof UnresolvedError)) throw cause;
+    throw new ConsoleError("notFound", `there is no plan, because no bundle is selected: ${getErrorMessage(cause)}`, {
+      cause,
+      next: "The tab about versions shows which rule excludes each version.",
+    });
+  }
+}
+
+function chooseSource(extension: ClusterExtension, change: SourceChange): ReturnType<typeof readPlanChoice> {
+  try {
+    return readPlanChoice(extension, change);
+  } catch (cause) {
+    throw new ConsoleError("invalid", getErrorMessage(cause), { cause });
+  }
+}

@@ -1,0 +1,188 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { ANNOTATION_APPROVE } from "../../api/constants.ts";
+import { findProblem } from "../../api/problems.ts";
+import type { MoodText } from "../../consoleapi/live.ts";
+import { type ExtensionPlan, type ObjectChange, PLAN_OBJECTS_SHOWN, type PlanFinding } from "../../consoleapi/plan.ts";
+import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
+import type {
+  PlanFinding as Finding,
+  InstallPlanDependencies,
+  InstallPlanMember,
+  InstallPlanObject,
+} from "../../operatorcontroller/plan/installPlan.ts";
+import { isPlanAccepted, type PlanView } from "../../preview/extensionPlan.ts";
+import { isMinorField } from "../../preview/minorFields.ts";
+import { findLastWrite } from "../../release/managedFields.ts";
+import { placeRules } from "../../rollout/placedRules.ts";
+import { formatCount } from "../../text/lists.ts";
+import { truncate } from "../../text/truncate.ts";
+import { buildPermissionsPreview } from "../permissions/permissionsPreview.ts";
+import { buildRuleList } from "../permissions/ruleRows.ts";
+import { toSentence } from "../why/ruleTitles.ts";
+import { offerAcceptance, offerRejections, type PlanChoice } from "./planActions.ts";
+
+const TEXT_MAX = 8_000;
+const LIST_MAX = 200;
+
+/** Titles of findings, most important first. */
+const FINDINGS: Readonly<Record<Finding["kind"], string>> = {
+  permissions: "Missing permissions",
+  crdUpgrade: "Unsafe change of a CustomResourceDefinition",
+  conversion: "Conversion of custom resources",
+  ownership: "Objects of another owner",
+  requirements: "Requirements of the bundle",
+  dependencies: "Dependencies",
+  namespace: "Namespace",
+  kindNotServed: "Missing API",
+  quota: "Quota",
+  dryRun: "Rejected by the API server",
+  read: "Cannot be read",
+};
+const ORDER = Object.keys(FINDINGS);
+const DEFINITIONS: ReadonlySet<string> = new Set(["crdUpgrade", "conversion"]);
+
+/**
+ * Returns why the controller would reject a plan. Plans are tried with the identity of the user, so the missing permissions of the extension's
+ * ServiceAccount come from the status, which describes only the current limits.
+ */
+function listFindings({ findings }: PlanView, { status, spec }: ClusterExtension, { isChanged }: PlanChoice): PlanFinding[] {
+  const own = findings.toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind)).slice(0, LIST_MAX);
+  const missing = isChanged || !spec.serviceAccount ? undefined : findProblem(status, "MissingPermissions");
+  if (!missing || own.some(({ kind }) => kind === "permissions")) return own.map(toFinding);
+  const { message, next, details } = missing;
+  const { permissions = [] } = details ?? {};
+  return [
+    toFinding({ kind: "permissions", text: toSentence(message), permissions, ...(next === undefined ? {} : { grant: next }) }),
+    ...own.map(toFinding),
+  ];
+}
+
+/** Describes a plan to the page. @param computed time in RFC 3339 */
+export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, choice: PlanChoice, computed: string): ExtensionPlan {
+  const { bundle, installed, counts, objects, dependencies, permissions, digest, approval } = plan;
+  const accept = offerAcceptance(plan, extension, choice);
+  const findings = listFindings(plan, extension, choice);
+  return {
+    computed,
+    verdict: describeVerdict(plan, findings.length),
+    ...(installed ? { installed } : {}),
+    bundle: { name: bundle.name, version: bundle.version, ...(bundle.catalog === null ? {} : { catalog: bundle.catalog }) },
+    explanation: toSentence(plan.explanation),
+    counts,
+    objects: objects.slice(0, PLAN_OBJECTS_SHOWN).map(toObjectChange),
+    omittedObjects: Math.max(objects.length - PLAN_OBJECTS_SHOWN, 0),
+    findings,
+    ...(permissions
+      ? { permissions: "unknown" in permissions ? toSentence(permissions.unknown) : buildPermissionsPreview(permissions) }
+      : {}),
+    warnings: plan.warnings.slice(0, LIST_MAX).map(({ text, objects: about }) => ({ text, objects: about.slice(0, LIST_MAX) })),
+    notes: [...plan.notes, ...describeUnchecked(extension, choice)].slice(0, LIST_MAX).map(toSentence),
+    unavailableCatalogs: plan.unavailableCatalogs
+      .slice(0, LIST_MAX)
+      .map(({ catalog, because }) => ({ catalog, because: toSentence(because) })),
+    ...(dependencies ? { dependencies: buildDependencies(dependencies, plan.extension) } : {}),
+    ...(digest === null ? {} : { digest }),
+    approval: describeApproval(plan, extension, choice),
+    ...(accept ? { accept } : {}),
+    reject: offerRejections(plan, extension, choice),
+    rejectNote: approval.needed
+      ? "A plan that you do not approve changes nothing, and there is no separate rejection. These changes keep the controller from offering the plan:"
+      : "The controller carries out a plan without asking. These changes keep it from that:",
+    ...(choice.command === undefined ? {} : { command: choice.command }),
+  };
+}
+
+function describeUnchecked({ spec }: ClusterExtension, { isChanged }: PlanChoice): string[] {
+  const account = spec.serviceAccount?.name;
+  if (!isChanged || !account) return [];
+  return [`whether ServiceAccount ${account} has the permissions for this version is not checked; the tab Permissions compares them`];
+}
+
+function describeVerdict(plan: PlanView, errors: number): MoodText {
+  const { counts, approval, permissions } = plan;
+  if (errors > 0) return { text: `The controller would reject this plan: ${formatCount(errors, "error")}.`, mood: "bad" };
+  if (!isPlanAccepted(plan)) return { text: "The policy denies the permissions of this plan.", mood: "bad" };
+  if (counts.create + counts.update + counts.delete === 0) return { text: "Nothing would change.", mood: "good" };
+  if (permissions && "state" in permissions && permissions.state === "Pending")
+    return { text: "The permissions of this plan would wait for approval.", mood: "warning" };
+  if (approval.needed && !approval.given) return { text: "The controller carries out this plan after your approval.", mood: "warning" };
+  return { text: "The controller would carry out this plan.", mood: "good" };
+}
+
+function toObjectChange(object: InstallPlanObject): ObjectChange {
+  const { action, apiVersion, kind, namespace, name, widens, refused, changes, more } = object;
+  return {
+    action,
+    apiVersion,
+    kind,
+    ...(namespace === undefined ? {} : { namespace }),
+    name,
+    widens,
+    refused,
+    fields: changes.map((change) => ({ ...change, isMinor: isMinorField(change.path) })),
+    more,
+  };
+}
+
+function toFinding({ kind, text, permissions, grant }: Finding): PlanFinding {
+  return {
+    title: FINDINGS[kind],
+    text: truncate(text.trim(), TEXT_MAX),
+    isDefinition: DEFINITIONS.has(kind),
+    ...(permissions ? { rules: buildRuleList(placeRules(rulesFromDetails(permissions))) } : {}),
+    ...(grant === undefined ? {} : { grant }),
+  };
+}
+
+function buildDependencies(
+  { root, members, failure, awaitedKinds }: InstallPlanDependencies,
+  extension: string,
+): NonNullable<ExtensionPlan["dependencies"]> {
+  const waves = [...Map.groupBy(members.slice(0, LIST_MAX), ({ wave }) => wave)];
+  return {
+    waves: waves.map(([wave, own]) => ({ wave, members: own.map((member) => toMember(member, extension)) })),
+    notes: [
+      ...(root === extension ? [] : [`The plan belongs to ClusterExtension ${root}.`]),
+      ...awaitedKinds
+        .slice(0, LIST_MAX)
+        .map(
+          ({ apiVersion, kind, bundle }) => `${kind} (${apiVersion}) comes with bundle ${bundle}, so objects of this kind were not tried.`,
+        ),
+      ...(failure ? [toSentence(`The plan was rolled back (${formatCount(failure.attempts, "attempt")}): ${failure.message}`)] : []),
+      ...(failure ? [`The controller retries after ${failure.retryAt}, or as soon as the spec or a bundle changes.`] : []),
+    ],
+  };
+}
+
+function toMember({ extension, created, bundle, catalog, reason, installed }: InstallPlanMember, own: string) {
+  return {
+    extension,
+    isOwn: extension === own,
+    state: installed ? "installed" : created ? "new ClusterExtension" : "to install",
+    bundle: bundle.name,
+    version: bundle.version,
+    catalog,
+    ...(reason === null ? {} : { reason: toSentence(reason) }),
+  };
+}
+
+/** Says whether the plan needs an approval, who gave it, and who last changed the spec. */
+function describeApproval(
+  { approval, digest, dependencies }: PlanView,
+  { metadata, status }: ClusterExtension,
+  { isChanged }: PlanChoice,
+): ExtensionPlan["approval"] {
+  const waiting = status?.plan?.digest;
+  const isOther = !isChanged && waiting !== undefined && digest !== null && waiting !== digest;
+  const spec = findLastWrite(metadata.managedFields ?? [], ["f:spec"]);
+  const given = findLastWrite(metadata.managedFields ?? [], ["f:metadata", "f:annotations", `f:${ANNOTATION_APPROVE}`]);
+  return [
+    ...(approval.needed ? [] : [{ text: "spec.approval is not Manual, so the controller carries out changes without an approval." }]),
+    ...(approval.needed && approval.given
+      ? [given ? { text: `Approved by ${given.manager}`, time: given.time } : { text: "The plan is approved." }]
+      : []),
+    ...(approval.needed && dependencies?.root === metadata.name ? [{ text: "One approval covers all bundles of the plan." }] : []),
+    ...(isOther ? [{ text: "The controller has not updated the plan in status.plan yet, which has another digest." }] : []),
+    ...(spec ? [{ text: `Spec changed by ${spec.manager}`, time: spec.time }] : []),
+  ];
+}
