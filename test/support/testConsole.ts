@@ -66,6 +66,7 @@ export class TestConsole implements AsyncDisposable {
         context: {
           callers: identities ? new BearerCallers(identities) : new CookieCallers(sessions, new ClusterIdentity(client, log)),
           catalogs: new KeptCatalogs({ cacheFolder: undefined }),
+          registry: {},
           session: { mode, server: credentials.server, readOnly: false, systemNamespace: "olmv1-system", version: "0" },
           log,
         },

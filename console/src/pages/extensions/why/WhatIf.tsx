@@ -136,7 +136,7 @@ function Result({ why, current }: { readonly why: Why; readonly current: Why | u
     <div className="olm-what-if-result" aria-live="polite">
       <dl className="olm-compare">
         {current && <Compared label={t.now} outcome={current.outcome} />}
-        <Compared label={t.then} outcome={outcome} />
+        <Compared label={t.withLimits} outcome={outcome} />
       </dl>
       <CopyBlock label={t.command} content={change.command} />
       <CopyBlock label={t.patch} content={change.patch} />
