@@ -14,7 +14,7 @@ const SEQUENCES = [
 ] as const;
 /** More than the number of elements in a dialog. */
 const TABS = 25;
-const FOCUSED_NAME = "document.activeElement?.closest('[data-node]')?.getAttribute('data-node') ?? document.activeElement?.textContent";
+const FOCUSED_NAME = "document.activeElement?.textContent";
 const IS_FOCUS_IN_DIALOG = "document.activeElement?.closest('[role=dialog]') !== null";
 
 /** Declares the tests of the keyboard, and of what the address and the back button restore. */
@@ -49,13 +49,14 @@ export function describeKeyboard(tested: Tested): void {
     await press(browser, "/");
     await browser.keyboard.type("operator");
     await browser.waitForURL("**/extensions?q=operator");
-    const state = browser.getByRole("button", { name: "State" }).first();
-    await state.focus();
+    await browser.getByRole("button", { name: "State" }).first().focus();
     await press(browser, "Enter");
-    await browser.getByRole("menuitem", { name: "Ready" }).waitFor();
-    await press(browser, "End", "ArrowUp");
-    await browser.getByRole("menuitem", { name: "Ready" }).focus();
-    await press(browser, "Enter", "Escape");
+    const states = browser.getByRole("checkbox");
+    await states.first().waitFor();
+    const steps = (await states.evaluateAll((all) => all.map((one) => one.closest("li")?.innerText))).findIndex((text) =>
+      text?.startsWith("Ready"),
+    );
+    await press(browser, ...Array.from({ length: steps }, () => "ArrowDown"), " ", "Escape");
     await browser.waitForURL("**/extensions?q=operator&state=Ready");
     const rows = browser.locator("[data-row-link]");
     await expect.poll(() => rows.allInnerTexts()).toEqual(["gateway", "grafana", "logging", "object-storage", "redis"]);
@@ -91,7 +92,7 @@ export function describeKeyboard(tested: Tested): void {
     await pod.waitFor();
     await browser.getByRole("treeitem").first().focus();
     await press(browser, "ArrowDown");
-    const deployment = browser.getByRole("treeitem", { name: "Deployment kafka-operator-system/kafka-cluster-operator" });
+    const deployment = browser.locator('[data-node$="Deployment/kafka-operator-system/kafka-cluster-operator"]');
     await press(browser, "ArrowLeft");
     await pod.waitFor({ state: "detached" });
     expect(await deployment.getAttribute("aria-expanded")).toBe("false");
@@ -103,7 +104,10 @@ export function describeKeyboard(tested: Tested): void {
     await browser.getByRole("region", { name: /^Details of Pod / }).waitFor();
     expect(new URL(browser.url()).searchParams.get("object")).toMatch(/^v1 Pod kafka-operator-system kafka-cluster-operator-/);
     await expectShown(page, "CrashLoopBackOff");
-    await browser.getByRole("region", { name: /^Details of Pod / }).getByRole("button", { name: "Close the details" }).focus();
+    await browser
+      .getByRole("region", { name: /^Details of Pod / })
+      .getByRole("button", { name: "Close the details" })
+      .focus();
     await press(browser, "Escape");
     await browser.waitForURL("**/objects");
     expect(page.errors).toEqual([]);

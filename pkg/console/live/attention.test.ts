@@ -61,7 +61,7 @@ test.each([
     what: "an Error is reported while a plan waits for approval",
     status: {
       conditions: [condition("Ready", "False", "AwaitingApproval"), condition("Progressing", "False", "AwaitingApproval")],
-      problems: [{ type: "Unhealthy", severity: "Error", message: "Deployment x: 0 of 1" }],
+      problems: [{ ...problem("Error", "Deployment x: 0 of 1"), type: "Unhealthy" }],
       plan,
     },
     expected: {
