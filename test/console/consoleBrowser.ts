@@ -30,7 +30,7 @@ export interface PageView {
   readonly height?: number;
 }
 
-/** A headless browser that is signed in to a console. Its pages share one profile, so that each loads the program from the cache. */
+/** A headless browser for the pages of a console. They share one profile, so that each loads the program from the cache. */
 export class ConsoleBrowser implements AsyncDisposable {
   readonly #browser: Browser;
   readonly #profile: BrowserContext;
@@ -44,18 +44,24 @@ export class ConsoleBrowser implements AsyncDisposable {
 
   /** Starts the browser and signs in with the link that the console printed. */
   static async signIn(program: string, { link, url }: Pick<RunningConsole, "link" | "url">): Promise<ConsoleBrowser> {
-    const browser = await chromium.launch({ executablePath: program, args: FLAGS });
-    const profile = await browser.newContext({ reducedMotion: "reduce" });
-    await profile.grantPermissions(["clipboard-read", "clipboard-write"]);
-    const page = await profile.newPage();
+    const started = await ConsoleBrowser.start(program, url);
+    const page = await started.#profile.newPage();
     await page.goto(link);
     await page.waitForURL(url);
     await page.waitForSelector("h1");
     await page.close();
+    return started;
+  }
+
+  /** Starts the browser for a server without sign-in. @param url address of the server, with a slash at the end */
+  static async start(program: string, url: string): Promise<ConsoleBrowser> {
+    const browser = await chromium.launch({ executablePath: program, args: FLAGS });
+    const profile = await browser.newContext({ reducedMotion: "reduce" });
+    await profile.grantPermissions(["clipboard-read", "clipboard-write"]);
     return new ConsoleBrowser(browser, profile, url);
   }
 
-  /** Opens an empty page that is signed in. */
+  /** Opens an empty page, signed in if the server requires that. */
   async open({ theme = "light", width = 1280, height = 900 }: PageView = {}): Promise<ConsolePage> {
     const page = await this.#profile.newPage();
     await page.setViewportSize({ width, height });
