@@ -24,6 +24,7 @@ const COPIES: readonly FileCopy[] = [
   { from: "rbac/metrics.yaml", to: "rbac/metrics.yaml", when: "" },
   { from: "rbac/dependencies.yaml", to: "rbac/dependencies.yaml", when: "" },
   { from: "rbac/permission-manager.yaml", to: "rbac/permission-manager.yaml", when: MANAGED },
+  { from: "console/service-account.yaml", to: "console/service-account.yaml", when: ".Values.console.enabled" },
   { from: "permissions/admission.yaml", to: "admission/permissions.yaml", when: MANAGED },
   { from: "overlays/shared-watch/shared-watch.yaml", to: "rbac/shared-watch.yaml", when: ".Values.operatorController.sharedWatches" },
   { from: "manager/serving-certificates.yaml", to: "serving-certificates.yaml", when: 'eq (include "olmv1.tlsSource" .) "self-managed"' },

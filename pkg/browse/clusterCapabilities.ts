@@ -71,11 +71,11 @@ async function listArchitectures(client: Client, signal: AbortSignal): Promise<s
 /**
  * Returns known reasons why a package version cannot be installed on the cluster, or would not work. Pure.
  * @param found the search result
- * @param head more data, if the version is the head of the package
+ * @param head more data, if known
  */
-function hindrances(
+export function listObstacles(
   found: Pick<PackageMatch, "architectures">,
-  head: HeadSummary | undefined,
+  head: Pick<HeadSummary, "minKubeVersion" | "maxOpenShiftVersion"> | undefined,
   where: ClusterCapabilities,
 ): InstallObstacle[] {
   const { mayCreate, kubeVersion, openShift, architectures } = where;
@@ -98,7 +98,7 @@ function hindrances(
 export function addHindrances(all: readonly RankedResult[], where: ClusterCapabilities): RankedResult[] {
   return all.map((one) => {
     const head = one.entry.head?.bundle === one.found.bundle ? one.entry.head : undefined;
-    const against = hindrances(one.found, head, where);
+    const against = listObstacles(one.found, head, where);
     return { ...one, found: { ...one.found, installable: against.length === 0, hindrances: against } };
   });
 }

@@ -1,6 +1,7 @@
 import type { Client } from "../kube/client.ts";
 import { type InstalledExtension, listInstalledExtensions } from "../rollout/extensions.ts";
 import type { OpenCatalogs } from "../sources/openCatalogs.ts";
+import type { ClusterCapabilities } from "./clusterCapabilities.ts";
 import { type PackageMatch, rankResults, type SearchRequest, searchCatalog } from "./searchResults.ts";
 
 /** A search in several catalogs. `query` filters by architecture, deprecation, channel and provided kinds. */
@@ -18,6 +19,10 @@ export interface SearchPlace extends Pick<OpenCatalogs, "catalogs"> {
   /** Undefined without a cluster. */
   readonly client: Client | undefined;
   readonly signal: AbortSignal;
+  /** What `client` would list, if it is known. */
+  readonly installed?: readonly InstalledExtension[] | undefined;
+  /** What `client` would read, if it is known. */
+  readonly capabilities?: ClusterCapabilities | undefined;
 }
 
 /** The packages found in several catalogs. */
@@ -33,17 +38,18 @@ export interface PackagesFound {
 }
 
 /** Searches in all open catalogs. Without a cluster, it is unknown whether packages are installable, so `installableOnly` finds none. */
-export async function searchPackages({ catalogs, client, signal }: SearchPlace, search: PackageSearch): Promise<PackagesFound> {
+export async function searchPackages(place: SearchPlace, search: PackageSearch): Promise<PackagesFound> {
+  const { catalogs, client, signal } = place;
   const { words, query, installableOnly = false, installedOnly = false, addsObstacles = false } = search;
   const looked = catalogs.map((catalog) => ({ catalog, packages: catalog.book.packages() }));
   const all = looked.flatMap(({ catalog, packages }) => searchCatalog(catalog, packages, { words, query }));
   let judged = all;
   if (client && (installableOnly || addsObstacles)) {
     const { readClusterCapabilities, addHindrances } = await import("./clusterCapabilities.ts");
-    judged = addHindrances(all, await readClusterCapabilities(client, signal));
+    judged = addHindrances(all, place.capabilities ?? (await readClusterCapabilities(client, signal)));
   }
   const ranked = rankResults(installableOnly ? judged.filter(({ found }) => found.installable) : judged).map(({ found }) => found);
-  const installed = await listInstalledExtensions(client, signal);
+  const installed = place.installed ?? (await listInstalledExtensions(client, signal));
   const names = new Set(installed?.map((one) => one.package));
   return {
     matches: installedOnly ? ranked.filter((found) => names.has(found.package)) : ranked,

@@ -3,8 +3,8 @@ import { type FileHandle, mkdir, mkdtemp, open, readdir, readFile, rename, rm, s
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import * as z from "zod";
-import { getPackageName } from "../fbc/content.ts";
-import { decodeMetas } from "../fbc/decode.ts";
+import { getPackageName, Schema } from "../fbc/content.ts";
+import { decodeMetas, MetaDecoder } from "../fbc/decode.ts";
 import { CatalogData } from "../fbc/summary/packageData.ts";
 import { type HeadSummary, summarizePackage } from "../fbc/summary/packageSummary.ts";
 import { createSearchRecord, type SearchRecord } from "../fbc/summary/search.ts";
@@ -29,6 +29,7 @@ interface Line extends PackageEntry {
 const INDEX = "index.jsonl";
 const METAS = "metas.jsonl";
 const FLUSH_BYTES = 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
 /** The first line of the index, with the format version. A cached catalog in another format is written again. */
 const Head = z.object({ format: z.literal(1), bytes: z.number() });
 const NO_HASH = Buffer.alloc(0);
@@ -133,6 +134,25 @@ export class CachedCatalog {
       for await (const meta of decodeMetas([bytes], METAS)) metas.push(meta);
     }
     return metas;
+  }
+
+  /** Reads the olm.package object of a package without its other objects, where it is usually the first; undefined if it does not exist. */
+  async packageMetaOf(name: string): Promise<Meta | undefined> {
+    const start = `{"name":${JSON.stringify(name)},`;
+    const line = this.#lines.find((one) => one.startsWith(start));
+    if (line === undefined) return undefined;
+    for (const [offset, length] of (JSON.parse(line) as Line).ranges) {
+      const decoder = new MetaDecoder(METAS);
+      for (let at = 0; at < length; at += PIECE_BYTES) {
+        const bytes = Buffer.alloc(Math.min(PIECE_BYTES, length - at));
+        await this.#metas.read(bytes, 0, bytes.length, offset + at);
+        const found = decoder.push(bytes).find(({ schema }) => schema === Schema.package);
+        if (found) return found;
+      }
+      const found = decoder.end().find(({ schema }) => schema === Schema.package);
+      if (found) return found;
+    }
+    return undefined;
   }
 
   close(): Promise<void> {

@@ -118,7 +118,7 @@ export const PackageDetails = z
     install: z
       .object({
         range: optional("version range that selects the described version"),
-        command: optional("command that installs the described version; absent if a name would need quotes"),
+        command: optional("command that installs the described version; absent if a name has invisible characters"),
         yaml: text("ClusterExtension that installs the described version"),
       })
       .check(z.describe("How to install the described version.")),
@@ -182,3 +182,14 @@ export const PackagePage = z.object({
   catalogs: z.array(z.string()),
 });
 export type PackagePage = z.infer<typeof PackagePage>;
+
+/** The icon of a package. */
+export const PackageIcon = z.object({
+  /** Data URL of an image; absent if the package has no icon that pages may show. */
+  icon: z.optional(z.string()),
+});
+export type PackageIcon = z.infer<typeof PackageIcon>;
+
+/** A drawing of the upgrade graph of a package. */
+export const PackagePicture = z.object({ /** Data URL of an image. */ picture: z.string() });
+export type PackagePicture = z.infer<typeof PackagePicture>;

@@ -98,11 +98,13 @@ export const ExtensionPlan = z.object({
   ),
   digest: z.optional(z.string()),
   /** Sentences about the approval, such as whether one is needed and who gave it. */
-  approval: z.array(z.string()),
+  approval: z.array(z.object({ text: z.string(), time: z.optional(z.string()) })),
   /** Approves the plan, or changes the version to the one that the user chose. */
   accept: z.optional(OfferedAction),
-  /** Ways to reject the plan. Not approving it changes nothing. */
+  /** Ways to reject the plan. */
   reject: z.array(OfferedAction),
+  /** What rejecting a plan means. */
+  rejectNote: z.string(),
   /** The command that prints the same; absent if there is none. */
   command: z.optional(z.string()),
 });

@@ -17,6 +17,8 @@ export const Session = z.object({
   user: z.optional(z.string()),
   /** Context of the kubeconfig. */
   context: z.optional(z.string()),
+  /** Namespace of the extensions that the list shows first; absent for all. */
+  namespace: z.optional(z.string()),
   /** Address of the API server. */
   server: z.string(),
   /** Whether the console rejects all writes. */

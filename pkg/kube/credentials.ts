@@ -98,6 +98,11 @@ export class Credentials {
     return this.#config.getCurrentContext();
   }
 
+  /** The address of the API server, without reading credentials. */
+  get server(): string {
+    return this.#config.getCurrentCluster()?.server.replace(/\/+$/, "") ?? "";
+  }
+
   /** Returns the current endpoint, at most 30 seconds old. Concurrent calls share one read. */
   endpoint(): Promise<Endpoint> {
     if (this.#endpoint === undefined || this.#now() - this.#readAt > FRESH_MS) {

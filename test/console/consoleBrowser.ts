@@ -28,7 +28,7 @@ export interface PageView {
   readonly height?: number;
 }
 
-/** A headless browser that is signed in to a console. */
+/** A headless browser for the pages of a console. */
 export class ConsoleBrowser implements AsyncDisposable {
   readonly #browser: Browser;
   readonly #url: string;
@@ -53,7 +53,13 @@ export class ConsoleBrowser implements AsyncDisposable {
     return new ConsoleBrowser(browser, url, state);
   }
 
-  /** Opens an empty page that is signed in. */
+  /** Starts the browser for a server without sign-in. @param url address of the server, with a slash at the end */
+  static async start(program: string, url: string): Promise<ConsoleBrowser> {
+    const browser = await chromium.launch({ executablePath: program, args: FLAGS });
+    return new ConsoleBrowser(browser, url, { cookies: [], origins: [] });
+  }
+
+  /** Opens an empty page, signed in if the server requires that. */
   async open({ theme = "light", width = 1280, height = 900 }: PageView = {}): Promise<ConsolePage> {
     const context = await this.#browser.newContext({ viewport: { width, height }, storageState: this.#state, reducedMotion: "reduce" });
     await context.addInitScript((chosen) => localStorage.setItem("olmv1.theme", chosen), theme);

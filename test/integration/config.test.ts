@@ -5,6 +5,7 @@ import { join, relative } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseFlags as parseCatalogdFlags } from "../../cmd/catalogd/flags.ts";
+import { getApiServer, parseFlags as parseConsoleFlags } from "../../cmd/console/flags.ts";
 import { parseFlags } from "../../cmd/operator-controller/flags.ts";
 import { parseFlags as parsePermissionManagerFlags } from "../../cmd/permission-manager/flags.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
@@ -36,6 +37,7 @@ const SAMPLE_NAMESPACE = "cockroachdb";
 const FOLDERS = [
   "config",
   "config/admission",
+  "config/console",
   "config/openshift",
   "config/overlays/drop-in",
   "config/overlays/shared-watch",
@@ -278,16 +280,80 @@ describeWithCluster("config", (cluster) => {
         ![ACCESS_CONTROL, SERVICE_ACCOUNTS].includes(file) &&
         !file.startsWith("helm/"),
     );
-    const isOverlay = (file: string): boolean => /^(admission|openshift|overlays|prometheus)\//.test(file);
+    const isOverlay = (file: string): boolean => /^(admission|console|openshift|overlays|prometheus)\//.test(file);
     expect(listNames(objects)).toEqual(listNames(readFiles(...files.filter((file) => !isOverlay(file)))));
     const own = [
       "admission/catalog-label.yaml",
+      "console/console.yaml",
+      "console/network-policy.yaml",
+      "console/service-account.yaml",
       "openshift/service-ca.yaml",
       "openshift/tls-profile.yaml",
       UPGRADE_CHECKER,
       "overlays/shared-watch/shared-watch.yaml",
     ];
     expect(files.filter((file) => isOverlay(file) && !file.startsWith("prometheus/")).sort()).toEqual(own);
+  });
+
+  describe("config/console", () => {
+    let objects: KubeObject[];
+    beforeAll(async () => {
+      objects = await renderKustomization("config/console");
+    });
+
+    test("the console has no permissions, mounts no token, and rejects changes", () => {
+      expect(listNames(objects)).toEqual([
+        "Deployment olmv1-system/console",
+        "NetworkPolicy olmv1-system/console",
+        "Service olmv1-system/console",
+        "ServiceAccount olmv1-system/console",
+      ]);
+      expect(objects.find(({ kind }) => kind === "ServiceAccount")).toMatchObject({ automountServiceAccountToken: false });
+      const { spec } = findDeployment(objects, "console").template;
+      expect(spec).toMatchObject({
+        serviceAccountName: "console",
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+      });
+      expect(spec.volumes.filter(({ secret }) => secret)).toEqual([]);
+      for (const container of spec.containers) {
+        expect(container).toMatchObject({
+          securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
+        });
+      }
+      const [file, ...flags] = spec.containers[0]?.args ?? [];
+      expect(file).toBe("/app/console.js");
+      expect(parseConsoleFlags(flags)).toMatchObject({ "allow-changes": false, "system-namespace": "olmv1-system" });
+    });
+
+    test("only the proxy in the Pod reaches the console, and only the Ingress controller reaches the proxy", () => {
+      const { containers } = findDeployment(objects, "console").template.spec;
+      const [console, proxy] = containers;
+      expect(parseConsoleFlags(console?.args.slice(1) ?? [])).toMatchObject({ "bind-address": "127.0.0.1:8080" });
+      expect(console?.ports.map(({ name }) => name)).toEqual(["probes"]);
+      expect(proxy?.args).toEqual(
+        expect.arrayContaining(["--upstream=http://127.0.0.1:8080", "--pass-authorization-header", "--api-route=^/api/"]),
+      );
+      expect(objects.find(({ kind }) => kind === "NetworkPolicy")?.["spec"]).toMatchObject({
+        podSelector: { matchLabels: { "app.kubernetes.io/name": "console" } },
+        ingress: [
+          { ports: [{ port: "probes" }] },
+          {
+            from: [{ namespaceSelector: { matchLabels: { "olm.operatorframework.io/console-access": "true" } } }],
+            ports: [{ port: "web" }],
+          },
+        ],
+      });
+    });
+
+    test("the console finds the API server without a token: its address in the environment, its authority in a ConfigMap", () => {
+      const { containers, volumes } = findDeployment(objects, "console").template.spec;
+      const flags = parseConsoleFlags(containers[0]?.args.slice(1) ?? []);
+      if (flags === "help") throw new Error("no flags");
+      expect(getApiServer(flags, { KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "6443" })).toBe("https://10.0.0.1:6443");
+      expect(volumes.find(({ name }) => name === "api-server")?.configMap).toMatchObject({ name: "kube-root-ca.crt" });
+      expect(flags["api-server-ca-file"]).toBe("/etc/olmv1/api-server/ca.crt");
+    });
   });
 
   test("config/prometheus scrapes the ports that config opens, and contains the dashboard", async () => {

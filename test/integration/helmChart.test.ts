@@ -2,6 +2,7 @@ import { cp, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseFlags as parseConsoleFlags } from "../../cmd/console/flags.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { encodeCanonicalJson } from "../../pkg/golang/json.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
@@ -40,6 +41,7 @@ const VARIANTS: Variant[] = [
     folders: ["openshift"],
     args: ["--set", "namespace.create=true,namespace.name=openshift-operator-controller,openshift.enabled=true"],
   },
+  { name: "console", folders: [".", "console"], args: [...WITH_NAMESPACE, "--set", "console.enabled=true"] },
   {
     name: "prometheus, policies and external certificates",
     folders: [".", "prometheus", "admission"],
@@ -105,6 +107,8 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
     { values: "operatorController.managed=true", message: "additional properties 'managed' not allowed" },
     { values: "permissions.mode=Everything", message: "permissions/mode" },
     { values: "operatorController.replicas=many", message: "got string, want integer" },
+    { values: "console.replicas=many", message: "console/replicas" },
+    { values: "console.enabled=true,console.oauth2Proxy.enabled=false", message: "needs console.tls.secretName" },
     { values: "tls.source=none", message: "tls/source" },
     { values: "image.digest=sha256:1", message: "image/digest" },
     { values: "registries.globalPullSecret=pull", message: "registries/globalPullSecret" },
@@ -173,6 +177,38 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
       expect(names.filter((name) => name.includes("permission-manager"))).toEqual([]);
       const [, operatorController] = pods(objects);
       expect(operatorController?.containers[0]?.args).toContain("--managed-permissions=off");
+    });
+
+    test("the chart without oauth2-proxy serves the console over TLS, only to the peers in the values", async () => {
+      const values = {
+        console: {
+          enabled: true,
+          oauth2Proxy: { enabled: false },
+          tls: { secretName: "console-cert" },
+          hosts: ["console.example.com", "olm.example.com"],
+          allowChanges: true,
+          pullSecret: "pulls",
+          ingressFrom: [{ podSelector: { matchLabels: { app: "gateway" } } }],
+        },
+      };
+      const file = join(folder, "console-values.yaml");
+      await writeFile(file, JSON.stringify(values));
+      const objects = (await renderChart([...SYSTEM, "--values", file])).filter(({ metadata }) => metadata.name === "console");
+      const [pod] = pods(objects);
+      expect(pod?.containers).toHaveLength(1);
+      const flags = parseConsoleFlags(pod?.containers[0]?.args.slice(1) ?? []);
+      expect(flags).toMatchObject({
+        "bind-address": ":8443",
+        "tls-cert": "/etc/olmv1/tls/tls.crt",
+        "allowed-host": ["console.example.com", "olm.example.com"],
+        "allow-changes": true,
+        "auth-file": "/etc/olmv1/auth/.dockerconfigjson",
+      });
+      expect(pod?.volumes).toContainEqual({ name: "tls", secret: { secretName: "console-cert" } });
+      expect(only(objects, "Service")[0]?.["spec"]).toMatchObject({ ports: [{ port: 443, targetPort: "web" }] });
+      expect(only(objects, "NetworkPolicy")[0]?.["spec"]).toMatchObject({
+        ingress: [{}, { from: [{ podSelector: { matchLabels: { app: "gateway" } } }] }],
+      });
     });
 
     test("cert-manager issues the certificates that the Pods mount", async () => {

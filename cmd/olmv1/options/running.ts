@@ -69,7 +69,12 @@ in the cluster. The printed link works once; only the browser that opens it can 
 Examples:
   olmv1 ui
   olmv1 ui --read-only --context production
+  olmv1 ui --namespace shop
   olmv1 ui --no-open --port 8443    # then: ssh -L 8443:127.0.0.1:8443 HOST
+
+Exit codes:
+  0  you stopped the command with Ctrl-C
+  2  the console could not start
 `;
 
 /** Adds `olmv1 ui`, which serves the web console on this machine. */
@@ -79,6 +84,7 @@ export function addUi(program: Command, terminal: Terminal): void {
     .description("Open the web console for the cluster of your kubeconfig")
     .addOption(new Option("--port <number>", "port on 127.0.0.1 (default: a free port)").argParser(parsePort).default(0))
     .option("--no-open", "do not open a browser")
+    .option("--namespace <name>", "namespace of the extensions that the list shows first (default: all)")
     .option("--read-only", "reject all changes");
   addRegistryOptions(addReleaseOptions(command))
     .addHelpText("after", UI_HELP)

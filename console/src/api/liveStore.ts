@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from "react";
 import * as z from "zod/mini";
 import { type CatalogRow, type ExtensionRow, LiveUpdate, type WatchState } from "../../../pkg/consoleapi/live.ts";
+import type { ConsoleProblem } from "../../../pkg/consoleapi/problem.ts";
 import { readEventStream } from "./eventStream.ts";
 import { buildHeaders, RequestError, send } from "./request.ts";
 
@@ -11,6 +12,8 @@ export interface LiveSnapshot {
   readonly watches: LiveUpdate["watches"];
   /** State of the connection between browser and console. */
   readonly stream: "connecting" | "open" | "lost" | "signedOut";
+  /** Why the stream is `signedOut`. */
+  readonly problem?: ConsoleProblem;
 }
 
 const LOADING: WatchState = { state: "loading", since: "1970-01-01T00:00:00Z" };
@@ -50,7 +53,7 @@ export class LiveStore {
         await this.#follow(signal, () => (retryMs = FIRST_RETRY_MS));
       } catch (err) {
         if (signal.aborted) return;
-        if (err instanceof RequestError && err.problem.kind === "signedOut") return this.#set({ stream: "signedOut" });
+        if (err instanceof RequestError && err.problem.kind === "signedOut") return this.#set({ stream: "signedOut", problem: err.problem });
       }
       if (signal.aborted) return;
       this.#set({ stream: "lost" });

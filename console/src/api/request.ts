@@ -58,7 +58,9 @@ export async function send(path: string, init: RequestInit): Promise<Response> {
 async function readProblem(response: Response): Promise<ConsoleProblem> {
   const parsed = z.safeParse(ConsoleProblem, await response.json().catch(() => undefined));
   if (parsed.success) return parsed.data;
-  return { kind: response.status === 401 ? "signedOut" : "failed", message: text.errors.unexpectedStatus(response.status) };
+  const message = text.errors.unexpectedStatus(response.status);
+  // Only an authenticating proxy in front of the console responds with 401 in another form.
+  return response.status === 401 ? { kind: "signedOut", message, next: text.login.proxySignedOutNext } : { kind: "failed", message };
 }
 
 async function readJson<T extends z.ZodMiniType>(response: Response, schema: T): Promise<z.output<T>> {

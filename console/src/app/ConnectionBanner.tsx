@@ -10,9 +10,9 @@ const QUIET_MS = 1_500;
 
 /** Says that the page is out of date, and why. */
 export function ConnectionBanner(): ReactElement | null {
-  const { stream, watches } = useLive();
+  const { stream, problem, watches } = useLive();
   const isLost = useDelayed(stream === "lost", QUIET_MS);
-  if (stream === "signedOut") return <SignedOut problem={{ kind: "signedOut", message: text.login.signedOutNext }} />;
+  if (stream === "signedOut") return <SignedOut problem={problem ?? { kind: "signedOut", message: text.login.signedOut }} />;
   if (isLost) return <Alert isInline variant="warning" title={text.connection.consoleLost} component="p" />;
   const failed = [watches.extensions, watches.catalogs].find(({ state }) => state === "disconnected");
   if (failed) {

@@ -22,6 +22,7 @@ import { ActionHost } from "../actions/actionHost.tsx";
 import { Placeholder } from "../components/QueryView.tsx";
 import { text } from "../text/en.ts";
 import { ConnectionBanner } from "./ConnectionBanner.tsx";
+import { useExtensionsPath } from "./consoleState.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
 import { UserMenu } from "./UserMenu.tsx";
 
@@ -98,6 +99,7 @@ function Header({
 
 function Navigation({ isOpen, onSelect }: { readonly isOpen: boolean; readonly onSelect: () => void }): ReactElement {
   const { pathname } = useLocation();
+  const extensionsPath = useExtensionsPath();
   return (
     <PageSidebar isSidebarOpen={isOpen}>
       <PageSidebarBody>
@@ -107,7 +109,7 @@ function Navigation({ isOpen, onSelect }: { readonly isOpen: boolean; readonly o
               const isActive = to === "/" ? pathname === "/" : pathname === to || pathname.startsWith(`${to}/`);
               return (
                 <NavItem key={to} itemId={to} isActive={isActive}>
-                  <NavLink to={to} aria-current={isActive ? "page" : undefined}>
+                  <NavLink to={to === "/extensions" ? extensionsPath : to} aria-current={isActive ? "page" : undefined}>
                     {label}
                   </NavLink>
                 </NavItem>

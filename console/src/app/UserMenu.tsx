@@ -8,13 +8,13 @@ const THEMES: readonly Theme[] = ["light", "dark", "system"];
 
 /** Who acts on which cluster, and the theme. */
 export function UserMenu(): ReactElement {
-  const { user, context, server, readOnly } = useSession();
+  const { user, context, server, readOnly, mode } = useSession();
   const [isOpen, setOpen] = useState(false);
   const [theme, setTheme] = useTheme();
   return (
     <>
       {readOnly && (
-        <Label status="info" variant="outline" title={text.user.readOnlyHint}>
+        <Label status="info" variant="outline" title={text.user.readOnlyHint[mode]}>
           {text.user.readOnly}
         </Label>
       )}

@@ -68,3 +68,9 @@ export function useSession(): Session {
 export function useLive(): LiveSnapshot {
   return useLiveSnapshot(useConsoleState().live);
 }
+
+/** Returns the address of the list of extensions, with the namespace that the console was started with. */
+export function useExtensionsPath(): string {
+  const { namespace } = useSession();
+  return namespace === undefined ? "/extensions" : `/extensions?namespace=${encodeURIComponent(namespace)}`;
+}

@@ -4,6 +4,7 @@ import { clusterUpgradeRoutes } from "../pages/clusterUpgrade/routes.tsx";
 import { dependencyRoutes } from "../pages/dependencies/routes.tsx";
 import { extensionRoutes } from "../pages/extensions/routes.tsx";
 import { installationRoutes } from "../pages/installation/routes.tsx";
+import { packageRoutes } from "../pages/packages/routes.tsx";
 import { NotFoundPage, PageError } from "./NotFoundPage.tsx";
 import { Shell } from "./Shell.tsx";
 
@@ -20,6 +21,7 @@ export const consoleRoutes: RouteObject[] = [
           ...installationRoutes,
           ...dependencyRoutes,
           ...clusterUpgradeRoutes,
+          ...packageRoutes,
           { path: "*", element: <NotFoundPage /> },
         ],
       },

@@ -2,6 +2,7 @@ import { Modal, ModalBody, ModalHeader } from "@patternfly/react-core";
 import { type ReactElement, useEffect, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { text } from "../text/en.ts";
+import { useExtensionsPath } from "./consoleState.tsx";
 
 /** Time for the second key of a sequence such as `g e`, in milliseconds. */
 const SEQUENCE_MS = 1_500;
@@ -29,6 +30,7 @@ export function Shortcuts({
   readonly setHelpOpen: (is: boolean) => void;
 }): ReactElement {
   const navigate = useNavigate();
+  const extensionsPath = useExtensionsPath();
   const goAt = useRef(0);
   useEffect(() => {
     const handleKey = (event: KeyboardEvent): void => {
@@ -36,14 +38,14 @@ export function Shortcuts({
       const isSecond = event.timeStamp - goAt.current < SEQUENCE_MS;
       goAt.current = 0;
       const page = isSecond ? PAGES[event.key] : undefined;
-      if (page) void navigate(page.to);
+      if (page) void navigate(page.to === "/extensions" ? extensionsPath : page.to);
       else if (event.key === "g") goAt.current = event.timeStamp;
       else if (event.key === "?") setHelpOpen(true);
       else if (event.key === "/") focusSearch(event);
     };
     document.addEventListener("keydown", handleKey);
     return () => document.removeEventListener("keydown", handleKey);
-  }, [navigate, setHelpOpen]);
+  }, [navigate, setHelpOpen, extensionsPath]);
   return <ShortcutHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />;
 }
 

@@ -21,7 +21,10 @@ export const text = {
     context: "Context",
     server: "API server",
     readOnly: "Read-only",
-    readOnlyHint: "The console rejects all changes. Start it without --read-only to make changes.",
+    readOnlyHint: {
+      laptop: "The console rejects all changes. Start it without --read-only to make changes.",
+      cluster: "The console rejects all changes. Its administrator can allow them with --allow-changes.",
+    },
     theme: "Theme",
     themes: { light: "Light", dark: "Dark", system: "System" },
     shortcuts: "Keyboard shortcuts",
@@ -52,6 +55,7 @@ export const text = {
     title: "Sign in to the console",
     working: "Signing in …",
     signedOut: "You are signed out",
+    proxySignedOutNext: "Reload the page to sign in again.",
     signedOutNext: "Open the link that olmv1 ui printed. Press Enter in its terminal for a new link.",
   },
   common: {

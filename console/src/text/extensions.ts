@@ -5,6 +5,7 @@ export const extensionsText = {
     overview: "Overview",
     objects: "Objects",
     why: "Why this version",
+    plan: "Plan",
   },
   header: {
     all: "Extensions",

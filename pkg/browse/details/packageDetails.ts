@@ -6,14 +6,13 @@ import { readCsvMetadata } from "../../fbc/summary/csvMetadata.ts";
 import { sortBundlesByVersion } from "../../fbc/summary/packageData.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { toYaml } from "../../golang/yaml.ts";
+import { quoteShellWord } from "../../text/shell.ts";
 import { buildPackageView, type PackageView, summarizeVersion, type ViewedPackage } from "./packageView.ts";
 
 /** Maximum number of dependencies. */
 const MAX_DEPENDENCIES = 500;
-/** A name that needs no quotes in a shell. */
-const PLAIN = /^\w[\w.-]*$/;
-/** A version that needs no quotes in a shell. */
-const PLAIN_VERSION = /^\d[\w.+-]*$/;
+/** Characters that a terminal or a reader could misunderstand. */
+const INVISIBLE = /\p{C}/u;
 
 /** Returns the description of a package and one of its versions for pages. All lists are bounded. */
 export function buildPackageDetails(viewed: ViewedPackage, alsoIn: PackageView["alsoIn"]): PackageDetails {
@@ -115,8 +114,7 @@ function describeInstall(
   version: string | undefined,
 ): PackageDetails["install"] {
   const range = version === undefined ? undefined : version === defaultVersion ? `>=${version}` : version;
-  const isPlain = PLAIN.test(name) && PLAIN.test(catalog) && (version === undefined || PLAIN_VERSION.test(version));
-  const option = range === undefined ? "" : ` --version '${range}'`;
+  const words = ["olmv1", "install", name, "--catalog", catalog, ...(range === undefined ? [] : ["--version", range])];
   const spec = {
     namespace,
     source: {
@@ -130,7 +128,7 @@ function describeInstall(
   };
   return {
     ...(range === undefined ? {} : { range }),
-    ...(isPlain ? { command: `olmv1 install ${name} --catalog ${catalog}${option}` } : {}),
+    ...(words.some((word) => INVISIBLE.test(word)) ? {} : { command: words.map(quoteShellWord).join(" ") }),
     yaml: toYaml({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, metadata: { name }, spec }),
   };
 }

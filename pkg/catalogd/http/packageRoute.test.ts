@@ -26,7 +26,7 @@ const CSV = {
     { name: "Home", url: "https://db.example" },
     { name: "Bad", url: "javascript:alert(1)" },
   ],
-  customResourceDefinitions: {
+  crdDescriptions: {
     owned: [{ name: "databases.db.example", version: "v1", kind: "Database", displayName: "Database", description: "A database." }],
   },
 };
@@ -84,7 +84,7 @@ test("package endpoint describes the default version, with all channels and vers
 test.for(["1.0.0", "db.v1"])("package endpoint describes version %s, and how to install exactly that version", async (version) => {
   const details = parse(await world.get(`${PATH}?version=${version}`));
   expect(details.described).toMatchObject({ bundle: "db.v1", deprecated: "Too old." });
-  expect(details.install.command).toBe("olmv1 install db --catalog main --version '1.0.0'");
+  expect(details.install.command).toBe("olmv1 install db --catalog main --version 1.0.0");
 });
 
 test.for<[path: string, status: number, code: string]>([

@@ -26,7 +26,7 @@ const any = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> =>
   z.array(word).max(64).optional().describe(`${what}; repeatable, one value must match`);
 
 const Query = z.strictObject({
-  text: word.optional().describe("words that must all occur in the name, display name, descriptions, keywords or provider"),
+  text: word.optional().describe("words that must all occur in the name, display name, descriptions, keywords, provider or provided kinds"),
   package: any("package name"),
   gvk: all("provided API: `group/version/kind`, `kind.group` or `kind`"),
   keyword: all("whole keyword"),

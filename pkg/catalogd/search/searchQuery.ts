@@ -174,12 +174,20 @@ function prepareWords({ displayName = "", description = "", provider = "", keywo
 /** Returns the versions of a package that match all parameters, highest first. */
 export function findMatchingVersions(one: SearchedPackage, query: SearchQuery): SearchedVersion[] {
   if (query.packages && !query.packages.has(one.name)) return [];
-  const descriptions = one.descriptions.map((words) => isDescribed(one.text, words, query));
+  const descriptions = one.descriptions.map((described) => hasKeywords(described, query));
   const supports = one.supports.map((support) => isSupported(support, query));
   const desired = query.apis.map((pattern) => new Set(one.apis.flatMap((api, index) => (isApi(api, pattern) ? [index] : []))));
   const provided = one.provided.map((list) => desired.every((indexes) => list.some((index) => indexes.has(index))));
+  // For each word that the package's own texts do not contain, the descriptions and lists of APIs that contain it.
+  const words = query.words
+    .filter((word) => !one.text.includes(word))
+    .map((word) => ({
+      descriptions: one.descriptions.map(({ text }) => text.includes(word)),
+      provided: one.provided.map((list) => list.some((index) => getKind(one.apis[index]).includes(word))),
+    }));
   return one.versions.filter(
     (version) =>
+      words.every((found) => found.descriptions[version[3]] === true || found.provided[version[5]] === true) &&
       descriptions[version[3]] === true &&
       supports[version[4]] === true &&
       provided[version[5]] === true &&
@@ -194,11 +202,13 @@ export function isDeprecated(one: SearchedPackage, [, , , , , , deprecated, chan
   return channels.length > 0 && channels.every((index) => one.channels[index]?.deprecated === true);
 }
 
-function isDescribed(packageText: string, { text, keywords }: SharedTexts, query: SearchQuery): boolean {
-  return (
-    query.words.every((word) => packageText.includes(word) || text.includes(word)) &&
-    query.keywords.every((keyword) => keywords.includes(keyword))
-  );
+function hasKeywords({ keywords }: SharedTexts, query: SearchQuery): boolean {
+  return query.keywords.every((keyword) => keywords.includes(keyword));
+}
+
+/** Returns the kind of an API in the form `group/version/kind`. */
+function getKind(api = ""): string {
+  return api.slice(api.lastIndexOf("/") + 1);
 }
 
 function isSupported(support: SearchedSupport, { architectures, operatingSystems, features, capability }: SearchQuery): boolean {

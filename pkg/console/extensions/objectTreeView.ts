@@ -19,15 +19,20 @@ type NodeView = Omit<TreeNode, "id" | "isFailing" | "children">;
 
 /** Returns the tree of an extension for the page: at each level, the nodes that do not work first, else in the order of the tree. */
 export function buildTreeView(tree: ObjectNode): ObjectTree {
-  const root = toTreeNode(tree, "");
+  const root = toTreeNode(tree);
   return { root, failing: countFailing(root) };
 }
 
-/** @param path identifier of the parent; empty for the root */
-function toTreeNode({ subject, children }: ObjectNode, path: string): TreeNode {
-  const view = describeSubject(subject);
-  const id = `${path}${path === "" ? "" : "|"}${identify(subject)}`;
-  const below = children.map((child) => toTreeNode(child, id));
+/** The parent of a node. */
+interface ParentNode {
+  readonly id: string;
+  readonly subject: NodeSubject;
+}
+
+function toTreeNode({ subject, children }: ObjectNode, parent?: ParentNode): TreeNode {
+  const view = describeSubject(subject, parent?.subject);
+  const id = `${parent === undefined ? "" : `${parent.id}|`}${identify(subject)}`;
+  const below = children.map((child) => toTreeNode(child, { id, subject }));
   return {
     ...view,
     message: truncate(view.message, MAX_MESSAGE),
@@ -56,10 +61,10 @@ function isFailing(subject: NodeSubject): boolean {
   return subject.kind === "uninstallableBundle" || (subject.kind === "planMember" && subject.member.state === "blocked");
 }
 
-function describeSubject(subject: NodeSubject): NodeView {
+function describeSubject(subject: NodeSubject, parent: NodeSubject | undefined): NodeView {
   const plain = { title: "", text: "", message: "" };
   if (subject.kind === "extension") return describeExtension(subject);
-  if (subject.kind === "object") return describeObject(subject);
+  if (subject.kind === "object") return describeObject(subject, parent?.kind === "object");
   if (subject.kind === "planMember") {
     const { bundle, extension, state, why } = subject.member;
     return { kind: "planMember", title: "Bundle", text: bundle.name, message: why, state: PLAN_MEMBER_STATES[state], extension };
@@ -88,12 +93,13 @@ function describeExtension({ name, bundle, state, reason, message }: ExtensionSu
   };
 }
 
-function describeObject({ ref, state, message }: ObjectSubject): NodeView {
+/** @param isChild whether the parent is an object, which has the same namespace */
+function describeObject({ ref, state, message }: ObjectSubject, isChild: boolean): NodeView {
   const canRead = state !== "missing" && state !== "unreadable";
   return {
     kind: "object",
     title: ref.kind,
-    text: ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`,
+    text: isChild || ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`,
     message,
     state: toObjectState(state),
     ...(canRead ? { object: toReference(ref) } : {}),

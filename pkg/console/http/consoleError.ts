@@ -16,6 +16,8 @@ const STATUS: Readonly<Record<ConsoleProblem["kind"], number>> = {
   failed: 500,
 };
 const MAX_MESSAGE = 2_000;
+/** The next step after the API server rejected the credentials. */
+const NEXT_SIGN_IN = "Sign in to the cluster again, then reload the page.";
 
 /** An error whose text the page shows. */
 export class ConsoleError extends Error {
@@ -41,7 +43,8 @@ export function toConsoleProblem(err: unknown): { status: number; problem: Conso
   const found = findConsoleError(err);
   const kind = found?.kind ?? classify(err);
   const problem: ConsoleProblem = { kind, message: truncate(redactSecrets(getErrorMessage(err)), MAX_MESSAGE) };
-  if (found?.next !== undefined) problem.next = found.next;
+  const next = found?.next ?? (kind === "signedOut" ? NEXT_SIGN_IN : undefined);
+  if (next !== undefined) problem.next = next;
   if (found?.missing) problem.missing = found.missing;
   return { status: findHttpStatus(err) ?? STATUS[kind], problem };
 }

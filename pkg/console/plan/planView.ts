@@ -59,7 +59,7 @@ function listFindings({ findings }: PlanView, { status, spec }: ClusterExtension
 
 /** Describes a plan to the page. @param computed time in RFC 3339 */
 export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, choice: PlanChoice, computed: string): ExtensionPlan {
-  const { bundle, installed, counts, objects, dependencies, permissions, digest } = plan;
+  const { bundle, installed, counts, objects, dependencies, permissions, digest, approval } = plan;
   const accept = offerAcceptance(plan, extension, choice);
   const findings = listFindings(plan, extension, choice);
   return {
@@ -85,6 +85,9 @@ export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, 
     approval: describeApproval(plan, extension, choice),
     ...(accept ? { accept } : {}),
     reject: offerRejections(plan, extension, choice),
+    rejectNote: approval.needed
+      ? "A plan that you do not approve changes nothing, and there is no separate rejection. These changes keep the controller from offering the plan:"
+      : "The controller carries out a plan without asking. These changes keep it from that:",
     ...(choice.command === undefined ? {} : { command: choice.command }),
   };
 }
@@ -167,18 +170,19 @@ function toMember({ extension, created, bundle, catalog, reason, installed }: In
 function describeApproval(
   { approval, digest, dependencies }: PlanView,
   { metadata, status }: ClusterExtension,
-  choice: PlanChoice,
-): string[] {
+  { isChanged }: PlanChoice,
+): ExtensionPlan["approval"] {
   const waiting = status?.plan?.digest;
+  const isOther = !isChanged && waiting !== undefined && digest !== null && waiting !== digest;
   const spec = findLastWrite(metadata.managedFields ?? [], ["f:spec"]);
   const given = findLastWrite(metadata.managedFields ?? [], ["f:metadata", "f:annotations", `f:${ANNOTATION_APPROVE}`]);
   return [
-    ...(approval.needed ? [] : ["spec.approval is not Manual, so the controller carries out changes without an approval."]),
-    ...(approval.needed && approval.given ? [`The plan is approved${given ? ` by ${given.manager} (${given.time})` : ""}.`] : []),
-    ...(approval.needed && dependencies?.root === metadata.name ? ["One approval covers all bundles of the plan."] : []),
-    ...(!choice.isChanged && waiting !== undefined && digest !== null && waiting !== digest
-      ? ["The controller has not updated the plan in status.plan yet, which has another digest."]
+    ...(approval.needed ? [] : [{ text: "spec.approval is not Manual, so the controller carries out changes without an approval." }]),
+    ...(approval.needed && approval.given
+      ? [given ? { text: `Approved by ${given.manager}`, time: given.time } : { text: "The plan is approved." }]
       : []),
-    ...(spec ? [`The spec was last changed by ${spec.manager} (${spec.time}).`] : []),
+    ...(approval.needed && dependencies?.root === metadata.name ? [{ text: "One approval covers all bundles of the plan." }] : []),
+    ...(isOther ? [{ text: "The controller has not updated the plan in status.plan yet, which has another digest." }] : []),
+    ...(spec ? [{ text: `Spec changed by ${spec.manager}`, time: spec.time }] : []),
   ];
 }

@@ -7,6 +7,7 @@ import { registerExtensionRoutes } from "../extensions/extensionRoutes.ts";
 import type { ConsoleTypeProvider } from "../http/requestInput.ts";
 import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
 import { registerObjectRoutes } from "../objects/objectRoutes.ts";
+import { registerPackageRoutes } from "../packages/packageRoutes.ts";
 import { registerPlanRoutes } from "../plan/planRoutes.ts";
 import { registerSessionRoutes } from "../session/sessionRoutes.ts";
 import { registerWhyRoutes } from "../why/whyRoutes.ts";
@@ -18,6 +19,7 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerInstallationRoutes(api, context);
   registerExtensionRoutes(api, context);
   registerObjectRoutes(api, context);
+  registerPackageRoutes(api, context);
   registerWhyRoutes(api, context);
   registerDependencyRoutes(api, context);
   registerClusterUpgradeRoutes(api, context);

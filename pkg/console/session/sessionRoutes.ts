@@ -1,11 +1,16 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod/mini";
 import { type LoggedIn, Login, type Session } from "../../consoleapi/session.ts";
+import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
-import { ConsoleError } from "../http/consoleError.ts";
+import { ConsoleError, toConsoleProblem } from "../http/consoleError.ts";
 import { SESSION_IDLE_MS } from "../http/loginSessions.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
 import { MAX_STREAMS } from "../live/eventStreams.ts";
 import { getCookieName } from "./cookieCallers.ts";
+
+/** Time to wait for the name of the user, in milliseconds. */
+const USER_TIMEOUT_MS = 3_000;
 
 /** Registers login, session, and the event stream of all pages. */
 export function registerSessionRoutes(server: ConsoleRoutes, { callers, session, streams, log }: ConsoleContext): void {
@@ -36,7 +41,7 @@ export function registerSessionRoutes(server: ConsoleRoutes, { callers, session,
     method: "GET",
     url: "/api/session",
     handler: async (request, reply): Promise<Session> => {
-      const user = await callers.identify(request.headers).userName();
+      const user = await findUserName(callers.identify(request.headers));
       reply.header("cache-control", "no-store");
       return { ...session, ...(user === undefined ? {} : { user }) };
     },
@@ -55,4 +60,14 @@ export function registerSessionRoutes(server: ConsoleRoutes, { callers, session,
       streams.open(reply.raw, identity.watches.state, typeof lastId === "string" ? lastId : undefined, release);
     },
   });
+}
+
+/** Returns the name of the user; undefined if the API server does not report it soon, so that the pages open anyway. @throws ConsoleError signedOut */
+async function findUserName(identity: ClusterIdentity): Promise<string | undefined> {
+  try {
+    return await Promise.race([identity.userName(), delay(USER_TIMEOUT_MS, undefined, { ref: false })]);
+  } catch (err) {
+    if (toConsoleProblem(err).problem.kind === "signedOut") throw err;
+    return undefined;
+  }
 }

@@ -138,14 +138,14 @@ affinity:
 {{- end }}
 {{- end }}
 
-{{- /* dict "root" $ "program" NAME "values" VALUES: a server's Pods, up to its containers. */}}
+{{- /* dict "root" $ "program" NAME "values" VALUES: a server's Pods, up to its containers; the console also has "account" and "container". */}}
 {{- define "olmv1.podHead" -}}
 metadata:
   labels:
     app.kubernetes.io/name: {{ .program }}
     app.kubernetes.io/part-of: olm
   annotations:
-    kubectl.kubernetes.io/default-container: manager
+    kubectl.kubernetes.io/default-container: {{ .container | default "manager" }}
     {{- if .root.Values.openshift.enabled }}
     # The strictest SecurityContextConstraints; the user is from the range of the namespace.
     openshift.io/required-scc: restricted-v2
@@ -154,7 +154,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
-  serviceAccountName: {{ .program }}-controller-manager
+  serviceAccountName: {{ .account | default (printf "%s-controller-manager" .program) }}
   terminationGracePeriodSeconds: 30
   {{- with .values.priorityClassName | default (ternary "system-cluster-critical" "" .root.Values.openshift.enabled) }}
   priorityClassName: {{ . }}

@@ -1,12 +1,12 @@
-import "@patternfly/patternfly/components/Tabs/tabs.css";
 import "./extensions.css";
 import { Breadcrumb, BreadcrumbItem, EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
 import { type ReactElement, Suspense } from "react";
-import { Link, Outlet, useMatch } from "react-router";
+import { Link, Outlet, useLocation } from "react-router";
 import type { ExtensionRow } from "../../../../pkg/consoleapi/live.ts";
 import { useLive } from "../../app/consoleState.tsx";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { Placeholder } from "../../components/QueryView.tsx";
+import { TabLinks } from "../../components/TabLinks.tsx";
 import { extensionsText } from "../../text/extensions.ts";
 import { ExtensionHeader } from "./ExtensionHeader.tsx";
 import { useExtensionName } from "./extensionName.ts";
@@ -73,28 +73,13 @@ function Trail({ name }: { readonly name: string }): ReactElement {
   );
 }
 
-/** The tabs as links, so that each has an address. */
 function TabList({ name }: { readonly name: string }): ReactElement {
-  return (
-    <nav className="pf-v6-c-tabs pf-m-nav pf-m-page-insets olm-tabs" aria-label={extensionsText.tabs.label(name)}>
-      <ul className="pf-v6-c-tabs__list">
-        {extensionTabs.map(({ path, label }) => (
-          <TabLink key={path} to={path === "" ? `/extensions/${name}` : `/extensions/${name}/${path}`} label={label} />
-        ))}
-      </ul>
-    </nav>
-  );
-}
-
-function TabLink({ to, label }: { readonly to: string; readonly label: string }): ReactElement {
-  const isCurrent = useMatch(to) !== null;
-  return (
-    <li className={`pf-v6-c-tabs__item${isCurrent ? " pf-m-current" : ""}`}>
-      <Link to={to} aria-current={isCurrent ? "page" : undefined} className="pf-v6-c-tabs__link">
-        <span className="pf-v6-c-tabs__item-text">{label}</span>
-      </Link>
-    </li>
-  );
+  const { pathname } = useLocation();
+  const tabs = extensionTabs.map(({ path, label }) => {
+    const to = path === "" ? `/extensions/${name}` : `/extensions/${name}/${path}`;
+    return { to, label, isCurrent: pathname === to };
+  });
+  return <TabLinks label={extensionsText.tabs.label(name)} tabs={tabs} isInset />;
 }
 
 function Missing({ name }: { readonly name: string }): ReactElement {

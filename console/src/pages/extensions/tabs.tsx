@@ -2,6 +2,7 @@ import { lazy, type ReactElement } from "react";
 import { extensionsText } from "../../text/extensions.ts";
 
 const OverviewTab = lazy(() => import("./overview/OverviewTab.tsx"));
+const PlanTab = lazy(() => import("./plan/PlanTab.tsx"));
 const ObjectsTab = lazy(() => import("./objects/ObjectsTab.tsx"));
 const WhyTab = lazy(() => import("./why/WhyTab.tsx"));
 
@@ -20,6 +21,7 @@ const unordered: readonly ExtensionTab[] = [
   { path: "", label: extensionsText.tabs.overview, element: <OverviewTab />, order: 10 },
   { path: "objects", label: extensionsText.tabs.objects, element: <ObjectsTab />, order: 20 },
   { path: "why", label: extensionsText.tabs.why, element: <WhyTab />, order: 30 },
+  { path: "plan", label: extensionsText.tabs.plan, element: <PlanTab />, order: 40 },
 ];
 
 /** All tabs of the page of an extension, in their order. */

@@ -1,0 +1,143 @@
+import { ExpandableSection, Label } from "@patternfly/react-core";
+import { ExclamationCircleIcon, ExclamationTriangleIcon, InfoCircleIcon } from "@patternfly/react-icons";
+import type { ReactElement } from "react";
+import { Link } from "react-router";
+import type { ActionRequest } from "../../../../../pkg/consoleapi/actions.ts";
+import type { ProblemDetail, ProblemView } from "../../../../../pkg/consoleapi/overview.ts";
+import { ActionButton } from "../../../components/ActionButton.tsx";
+import { CommandLine } from "../../../components/CommandLine.tsx";
+import { overviewText as t } from "../../../text/overview.ts";
+import { buildObjectPath } from "../objects/objectLink.ts";
+
+const ICONS = { error: ExclamationCircleIcon, warning: ExclamationTriangleIcon, info: InfoCircleIcon } as const;
+/** Rules that are visible without a click. */
+const OPEN_RULES = 8;
+
+/** The problems of an extension, each with its details, its command, and buttons that repair it. */
+export function ProblemList({
+  extension,
+  problems,
+  omitted,
+}: {
+  readonly extension: string;
+  readonly problems: readonly ProblemView[];
+  readonly omitted: number;
+}): ReactElement {
+  if (problems.length === 0) return <p className="olm-subtle">{t.noProblems}</p>;
+  return (
+    <>
+      <ul className="olm-list">
+        {problems.map((problem, i) => (
+          <Problem key={`${problem.type} ${i}`} extension={extension} problem={problem} />
+        ))}
+      </ul>
+      {omitted > 0 && <p className="olm-subtle">{t.omitted(omitted)}</p>}
+    </>
+  );
+}
+
+function Problem({ extension, problem }: { readonly extension: string; readonly problem: ProblemView }): ReactElement {
+  const { type, severity, message, next, permissions, details, isListed, actions, tab } = problem;
+  const Icon = ICONS[severity];
+  return (
+    <li className="olm-list-item">
+      <span className={`olm-severity olm-severity-${severity}`} role="img" aria-label={t.severity[severity]}>
+        <Icon />
+      </span>
+      <div className="olm-list-body">
+        <h3 className="olm-list-title olm-break">
+          <bdi>{type}</bdi>
+        </h3>
+        {!isListed && (
+          <p className="olm-break olm-lines" dir="auto">
+            {message}
+          </p>
+        )}
+        {permissions.length > 0 && <Rules permissions={permissions} />}
+        {details.length > 0 && <Details extension={extension} details={details} message={isListed ? "" : message} />}
+        {next !== undefined && <CommandLine command={next} label={t.next} />}
+        {(actions.length > 0 || tab !== undefined) && (
+          <div className="olm-problem-actions">
+            {actions.map((request) => (
+              <ActionButton key={request.action} request={request} size="sm">
+                {formatAction(request)}
+              </ActionButton>
+            ))}
+            {tab !== undefined && <Link to={`/extensions/${extension}/${tab}`}>{t.tabs[tab]}</Link>}
+          </div>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function formatAction(request: ActionRequest): string {
+  if (request.action === "rollBack") return t.actions.rollBack(request.revision);
+  const labels: Readonly<Record<string, string | undefined>> = { ...t.actions, rollBack: undefined };
+  return labels[request.action] ?? request.action;
+}
+
+function Rules({ permissions }: { readonly permissions: ProblemView["permissions"] }): ReactElement {
+  const count = permissions.reduce((sum, { rules }) => sum + rules.length, 0);
+  const lists = permissions.map(({ namespace, rules }) => (
+    <div key={namespace}>
+      <p className="olm-subtle">{namespace === "" ? t.everywhere : t.inNamespace(namespace)}</p>
+      <ul className="olm-rules">
+        {rules.map((rule) => (
+          <li key={rule}>
+            <code className="olm-break">{rule}</code>
+          </li>
+        ))}
+      </ul>
+    </div>
+  ));
+  if (count <= OPEN_RULES) return <div>{lists}</div>;
+  return <ExpandableSection toggleText={`${t.missingRules} (${count})`}>{lists}</ExpandableSection>;
+}
+
+function Details({
+  extension,
+  details,
+  message,
+}: {
+  readonly extension: string;
+  readonly details: readonly ProblemDetail[];
+  /** The visible message, which may already contain the text of a detail. */
+  readonly message: string;
+}): ReactElement {
+  return (
+    <ul className="olm-details">
+      {details.map((detail, i) => (
+        <li key={`${detail.name} ${i}`}>
+          <DetailName extension={extension} detail={detail} />
+          {detail.text !== "" && !message.includes(detail.text) && (
+            <span className="olm-break" dir="auto">
+              {detail.text}
+            </span>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function DetailName({ extension, detail }: { readonly extension: string; readonly detail: ProblemDetail }): ReactElement | undefined {
+  const { name, object, catalog, extension: other } = detail;
+  if (name === "") return undefined;
+  const to = object
+    ? buildObjectPath(extension, object)
+    : other === undefined
+      ? catalog === undefined
+        ? undefined
+        : `/catalogs/${catalog}`
+      : `/extensions/${other}`;
+  return to === undefined ? (
+    <Label isCompact color="grey">
+      {name}
+    </Label>
+  ) : (
+    <Link to={to} className="olm-break">
+      {name}
+    </Link>
+  );
+}

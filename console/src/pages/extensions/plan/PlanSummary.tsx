@@ -1,0 +1,98 @@
+import { ClipboardCopy, Label } from "@patternfly/react-core";
+import { ArrowRightIcon } from "@patternfly/react-icons";
+import type { ReactElement } from "react";
+import type { ExtensionPlan, OfferedAction } from "../../../../../pkg/consoleapi/plan.ts";
+import { ActionButton } from "../../../components/ActionButton.tsx";
+import { CommandLine } from "../../../components/CommandLine.tsx";
+import { RelativeTime } from "../../../components/RelativeTime.tsx";
+import { StateLabel } from "../../../components/StateLabel.tsx";
+import { TabSection } from "../../../components/TabSection.tsx";
+import { text } from "../../../text/en.ts";
+import { planText as t } from "../../../text/plan.ts";
+
+const COUNTED = [
+  ["Create", "create"],
+  ["Update", "update"],
+  ["Delete", "delete"],
+  ["Unchanged", "unchanged"],
+] as const;
+
+/** The verdict, the versions, the number of changes, and the decision of the user. */
+export function PlanSummary({ plan }: { readonly plan: ExtensionPlan }): ReactElement {
+  const { verdict, installed, bundle, explanation, counts, computed, digest, approval, accept, reject, rejectNote, command } = plan;
+  return (
+    <div className="olm-plan-top">
+      <div className="olm-plan-summary">
+        <p className="olm-plan-versions">
+          <bdi>{installed?.version ?? t.nothingInstalled}</bdi>
+          <ArrowRightIcon aria-label={t.to} role="img" />
+          <bdi>{bundle.version}</bdi>
+        </p>
+        <p className="olm-subtle olm-break">
+          <bdi>{bundle.name}</bdi> {bundle.catalog !== undefined && t.fromCatalog(bundle.catalog)}
+        </p>
+        <StateLabel state={verdict} />
+        <p className="olm-break olm-prose" dir="auto">
+          {explanation}
+        </p>
+        <ul className="olm-plan-counts">
+          {COUNTED.filter(([, member]) => counts[member] > 0).map(([action, member]) => (
+            <li key={action}>
+              <Label isCompact variant="outline">
+                {t.counts[action](counts[member])}
+              </Label>
+            </li>
+          ))}
+        </ul>
+        <p className="olm-subtle">
+          {t.computed} <RelativeTime time={computed} />
+        </p>
+        {command !== undefined && <CommandLine command={command} label={t.command} />}
+      </div>
+      {(accept || reject.length > 0 || approval.length > 0) && (
+        <TabSection title={t.accept}>
+          {approval.map(({ text: sentence, time }) => (
+            <p key={sentence} className="olm-break">
+              <bdi>{sentence}</bdi> {time !== undefined && <RelativeTime time={time} />}
+            </p>
+          ))}
+          {digest !== undefined && (
+            <div className="olm-plan-digest">
+              <span className="olm-subtle">{t.digest}</span>
+              <ClipboardCopy isReadOnly variant="inline-compact" isCode hoverTip={text.common.copy} clickTip={text.common.copied}>
+                {digest}
+              </ClipboardCopy>
+            </div>
+          )}
+          {accept && <Offer offer={accept} isPrimary />}
+          {reject.length > 0 && (
+            <div className="olm-plan-reject">
+              <h4>{t.reject}</h4>
+              <p className="olm-subtle olm-prose">{rejectNote}</p>
+              {reject.map((offer) => (
+                <Offer key={offer.label} offer={offer} />
+              ))}
+            </div>
+          )}
+        </TabSection>
+      )}
+    </div>
+  );
+}
+
+function Offer({
+  offer: { label, meaning, request },
+  isPrimary = false,
+}: {
+  readonly offer: OfferedAction;
+  readonly isPrimary?: boolean;
+}): ReactElement {
+  return (
+    <div className="olm-offer">
+      <ActionButton request={request} variant={isPrimary ? "primary" : "secondary"} {...(isPrimary ? {} : { size: "sm" as const })}>
+        {label}
+      </ActionButton>
+      <span className="olm-subtle">{meaning}</span>
+    </div>
+  );
+}

@@ -1,0 +1,89 @@
+import "./plan.css";
+import { Alert, Button, Title } from "@patternfly/react-core";
+import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactElement, useState } from "react";
+import { useSearchParams } from "react-router";
+import { ExtensionPlan } from "../../../../../pkg/consoleapi/plan.ts";
+import { getJson } from "../../../api/request.ts";
+import { useLive } from "../../../app/consoleState.tsx";
+import { Elapsed } from "../../../components/Elapsed.tsx";
+import { QueryView } from "../../../components/QueryView.tsx";
+import { planText as t } from "../../../text/plan.ts";
+import { useExtensionName } from "../extensionName.ts";
+import { LimitsForm } from "./LimitsForm.tsx";
+import { PlanDetails } from "./PlanDetails.tsx";
+import { PlanSummary } from "./PlanSummary.tsx";
+
+/** The parameters of the address: limits to try in place of those of the extension. */
+const LIMITS = ["range", "channels", "policy"] as const;
+
+const FORM_ID = "olm-plan-limits";
+
+/** What the next change of an extension would do, or what a chosen version would do. */
+export default function PlanTab(): ReactElement {
+  const name = useExtensionName();
+  const [params, setParams] = useSearchParams();
+  const limits = new URLSearchParams(LIMITS.flatMap((key) => (params.has(key) ? [[key, params.get(key) ?? ""]] : [])));
+  const [isTrying, setTrying] = useState(limits.size > 0);
+  const { query, cancel } = usePlan(name, limits.toString());
+  const isCancelled = query.isPending && query.fetchStatus === "idle";
+  return (
+    <div>
+      <div className="olm-section-head">
+        <Title headingLevel="h2">{t.title}</Title>
+        <Button variant="link" aria-expanded={isTrying} aria-controls={FORM_ID} onClick={() => setTrying(!isTrying)}>
+          {t.tryOther}
+        </Button>
+        {query.data && (
+          <Button variant="link" isLoading={query.isFetching} isDisabled={query.isFetching} onClick={() => void query.refetch()}>
+            {t.again}
+          </Button>
+        )}
+      </div>
+      <p className="olm-subtle olm-prose">{t.intro}</p>
+      <div id={FORM_ID}>{isTrying && <LimitsForm key={limits.toString()} limits={limits} onChange={setParams} />}</div>
+      {limits.size > 0 && <Alert isInline isPlain variant="info" component="p" title={t.isTried} />}
+      {query.isPending && !isCancelled && (
+        <Elapsed title={t.computing} note={t.computingNote} formatSeconds={t.elapsed} cancelLabel={t.cancel} onCancel={cancel} />
+      )}
+      {isCancelled && (
+        <p>
+          {t.cancelled}{" "}
+          <Button variant="link" isInline onClick={() => void query.refetch()}>
+            {t.compute}
+          </Button>
+        </p>
+      )}
+      {!query.isPending && (
+        <QueryView query={query}>
+          {(plan) => (
+            <>
+              <PlanSummary plan={plan} />
+              <PlanDetails plan={plan} />
+            </>
+          )}
+        </QueryView>
+      )}
+    </div>
+  );
+}
+
+/**
+ * Computes the plan once for each state of the spec and the pending plan: the key changes with them, and not with the rest of the status. Other changes
+ * of the cluster need a new computation by the user.
+ */
+function usePlan(name: string, limits: string): { query: UseQueryResult<ExtensionPlan>; cancel: () => void } {
+  const { extensions, watches } = useLive();
+  const queries = useQueryClient();
+  const row = extensions.get(name);
+  const basis = row && [row.uid, row.bundle, row.range, row.channels.join(), row.approval, row.pendingPlan, row.holds.join()].join(" ");
+  const queryKey = ["plan", name, basis, limits];
+  const query = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => getJson(`/api/extensions/${encodeURIComponent(name)}/plan?${limits}`, ExtensionPlan, signal),
+    enabled: row !== undefined || watches.extensions.state !== "loading",
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+  return { query, cancel: () => void queries.cancelQueries({ queryKey }) };
+}
