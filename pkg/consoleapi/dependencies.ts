@@ -6,8 +6,6 @@ export const Requirement = z.object({
   /** The extension whose bundle has the requirement. */
   extension: z.string(),
   bundle: z.optional(z.string()),
-  /** Such as `API`, `Package`. */
-  kind: z.string(),
   text: z.string(),
   state: MoodText,
   /** Why it is not met, at most 20 sentences. */

@@ -1,6 +1,7 @@
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
+import { findDecidingCondition } from "./extensionState.ts";
 
 /** Explanation of a condition for users. */
 export interface ConditionAdvice {
@@ -171,11 +172,15 @@ function findWords(reason: string): Explainer {
   return Object.hasOwn(REASON_WORDS, reason) ? REASON_WORDS[reason as Reason] : nothingToDo("");
 }
 
-/** Returns the most relevant condition: Progressing while it is not Succeeded, then Available, then Ready. */
+/**
+ * Returns the most relevant condition: Progressing while it is not Succeeded, then Available, then Ready. Without Ready, the one that decides the
+ * state.
+ */
 export function findMostRelevantCondition(conditions: readonly Condition[] | undefined): Condition | undefined {
   const find = (type: string): Condition | undefined => conditions?.find((condition) => condition.type === type);
   const ready = find(ConditionType.Ready);
-  if (ready?.status === "True") return ready;
+  if (!ready) return findDecidingCondition(conditions);
+  if (ready.status === "True") return ready;
   const progressing = find(ConditionType.Progressing);
   if (progressing && (progressing.status !== "True" || progressing.reason !== Reason.Succeeded)) return progressing;
   return find(ConditionType.Available) ?? ready;

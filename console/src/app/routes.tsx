@@ -1,5 +1,7 @@
 import type { RouteObject } from "react-router";
 import { attentionRoutes } from "../pages/attention/routes.tsx";
+import { clusterUpgradeRoutes } from "../pages/clusterUpgrade/routes.tsx";
+import { dependencyRoutes } from "../pages/dependencies/routes.tsx";
 import { extensionRoutes } from "../pages/extensions/routes.tsx";
 import { installationRoutes } from "../pages/installation/routes.tsx";
 import { packageRoutes } from "../pages/packages/routes.tsx";
@@ -17,6 +19,8 @@ export const consoleRoutes: RouteObject[] = [
           ...attentionRoutes,
           ...extensionRoutes,
           ...installationRoutes,
+          ...dependencyRoutes,
+          ...clusterUpgradeRoutes,
           ...packageRoutes,
           { path: "*", element: <NotFoundPage /> },
         ],

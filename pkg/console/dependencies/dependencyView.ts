@@ -13,15 +13,6 @@ const MAX_UNMET = 20;
 const MAX_LISTED = 100;
 const MAX_UNKNOWN = 50;
 
-const KINDS: Readonly<Record<InstalledRequirement["kind"], string>> = {
-  gvk: "API",
-  package: "Package",
-  cel: "Rule",
-  all: "All of several",
-  any: "One of several",
-  not: "None of several",
-};
-
 /** What is known about the dependencies on a cluster. */
 export interface DependencySources {
   readonly extensions: readonly ClusterExtension[];
@@ -61,7 +52,6 @@ function listMissing({ metadata, status }: ClusterExtension): Requirement[] {
   return [...Map.groupBy(listed, ({ bundle }) => bundle)].map(([bundle, reasons]) => ({
     extension: metadata.name,
     bundle: bundle === undefined ? undefined : truncate(bundle, NAME_LENGTH),
-    kind: "Installation",
     text: bundle === undefined ? "A bundle cannot be installed" : `Bundle ${truncate(bundle, NAME_LENGTH)} cannot be installed`,
     state: { text: "Not met", mood: "bad" },
     unmet: reasons.slice(0, MAX_UNMET).map(({ message }) => truncate(message, CAUSE_LENGTH)),
@@ -71,11 +61,10 @@ function listMissing({ metadata, status }: ClusterExtension): Requirement[] {
 }
 
 function toRequirement(one: InstalledRequirement, isServedKnown: boolean): Requirement {
-  const { extension, bundle, kind, text, unmet, providers, needed } = one;
+  const { extension, bundle, text, unmet, providers, needed } = one;
   return {
     extension,
     bundle: truncate(bundle, NAME_LENGTH),
-    kind: KINDS[kind],
     text: truncate(text, CAUSE_LENGTH),
     state: describeState(one, isServedKnown),
     unmet: unmet.slice(0, MAX_UNMET).map((reason) => truncate(reason, CAUSE_LENGTH)),

@@ -120,7 +120,7 @@ function TreeItem({
           <bdi className="olm-break">{text}</bdi>
           {state && <StateLabel state={state} isCompact />}
         </span>
-        {message !== "" && (
+        {message !== "" && level > 1 && (
           <span className="olm-tree-message olm-break" dir="auto">
             {message}
           </span>

@@ -1,3 +1,4 @@
+import "../../../components/filters.css";
 import "./objects.css";
 import { Checkbox, SearchInput, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";

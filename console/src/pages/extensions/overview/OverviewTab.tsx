@@ -118,7 +118,7 @@ function Catalogs({ catalogs }: Pick<ExtensionOverview, "catalogs">): ReactEleme
   );
 }
 
-function Objects({ overview: { name, objects } }: { readonly overview: ExtensionOverview }): ReactElement {
+function Objects({ overview: { name, objects, problems } }: { readonly overview: ExtensionOverview }): ReactElement {
   const { count, notReady } = objects;
   return (
     <>
@@ -133,9 +133,11 @@ function Objects({ overview: { name, objects } }: { readonly overview: Extension
                 </Link>
                 <StateLabel state={state} />
               </p>
-              <p className="olm-break" dir="auto">
-                {message}
-              </p>
+              {!problems.some((problem) => problem.message.includes(message)) && (
+                <p className="olm-break" dir="auto">
+                  {message}
+                </p>
+              )}
             </li>
           ))}
         </ul>

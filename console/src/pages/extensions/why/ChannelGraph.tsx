@@ -46,11 +46,13 @@ export function ChannelGraph({
     if (!frame) return;
     const isVisible = top >= frame.scrollTop && top + MARGIN <= frame.scrollTop + frame.clientHeight;
     if (!isVisible) frame.scrollTop = top - frame.clientHeight / 2;
-  }, [top]);
+  }, [list, top]);
   return (
     <svg
       ref={list}
       className="olm-graph"
+      tabIndex={-1}
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- it is a drawing
       role="listbox"
       aria-label={t.graphLabel(channel.name)}
       width={drawing.width * scale}
@@ -155,6 +157,7 @@ function Node({
   const middle = y + box.height / 2;
   return (
     <g
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- it is a drawing
       role="option"
       aria-selected={isSelected}
       aria-label={`${label}${version?.deprecated === undefined ? "" : `, ${t.deprecatedMark}`}${version?.isInstalled ? `, ${t.installedMark}` : ""}`}

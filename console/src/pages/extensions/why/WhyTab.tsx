@@ -82,7 +82,7 @@ function Answer({
         <Versions extension={extension} why={why} params={params} />
       </Section>
       <Section title={t.whatIf.title} intro={t.whatIf.intro}>
-        <WhatIf why={why} current={current} onTry={params.tryLimits} onReset={params.reset} />
+        <WhatIf extension={extension} why={why} current={current} onTry={params.tryLimits} onReset={params.reset} />
       </Section>
       {funnels.length > 0 && (
         <Section title={t.funnel.title}>
