@@ -8,10 +8,10 @@ import { ConsoleWorld } from "../support/consoleWorld.ts";
 
 const CHROMIUM = findChromium();
 const PAGES = [
-  { path: "/", shows: "Needs attention" },
-  { path: "/extensions", shows: "object-storage" },
-  { path: "/installation", shows: "Installation" },
-  { path: "/no-such-page", shows: "Page not found" },
+  { path: "/", shows: ["Needs attention"] },
+  { path: "/extensions", shows: ["object-storage"] },
+  { path: "/installation", shows: ["Installation"] },
+  { path: "/no-such-page", shows: ["Page not found"] },
 ];
 
 describe.skipIf(CHROMIUM === undefined && process.env["CI"] !== "true")("the console in a browser", () => {
