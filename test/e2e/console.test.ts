@@ -27,7 +27,7 @@ describe.skipIf(CHROMIUM === undefined && process.env["CI"] !== "true")("the con
     });
     afterAll(() => started.disposeAsync());
 
-    describePages(PAGES, () => browser);
+    describePages(PAGES, () => ({ browser }));
 
     test("the start page names each extension in trouble, and not the healthy ones", async () => {
       await using page = await browser.open();
