@@ -64,7 +64,7 @@ export const whyText = {
     reset: "Back to the current limits",
     trial: "This is a trial with other limits. Nothing is written.",
     now: "Now",
-    then: "With these limits",
+    withLimits: "With these limits",
     same: "These are the current limits. Change one of them to see what resolution would choose.",
     yaml: "Manifest for Git",
     patch: "Merge patch",
