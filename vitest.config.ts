@@ -62,7 +62,11 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["{cmd,pkg}/**/*.test.ts", "test/{arch,bench,cases,ci,docs,fuzz,goldens,recording,soak,support}/**/*.test.ts"],
+          include: [
+            "{cmd,pkg}/**/*.test.ts",
+            "console/src/**/*.test.ts",
+            "test/{arch,bench,cases,ci,docs,fuzz,goldens,recording,soak,support}/**/*.test.ts",
+          ],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           globalSetup: [".ci/console.mjs"],

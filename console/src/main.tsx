@@ -1,20 +1,30 @@
 import "@patternfly/patternfly/patternfly-base.css";
 import "./console.css";
 import { QueryClientProvider } from "@tanstack/react-query";
-import { StrictMode } from "react";
+import { type ReactElement, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { createQueryClient } from "./app/consoleState.tsx";
 import { ErrorBoundary } from "./app/ErrorBoundary.tsx";
 
+/** The server writes into the page which part it serves. */
+const mode = document.querySelector<HTMLMetaElement>('meta[name="olmv1-mode"]')?.content;
 const queries = createQueryClient();
-const { App } = await import("./app/App.tsx");
+
+async function loadApp(): Promise<ReactElement> {
+  if (mode === "catalog") {
+    const { CatalogApp } = await import("./app/CatalogApp.tsx");
+    return <CatalogApp />;
+  }
+  const { App } = await import("./app/App.tsx");
+  return <App queries={queries} />;
+}
+
+const app = await loadApp();
 
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <ErrorBoundary>
-      <QueryClientProvider client={queries}>
-        <App queries={queries} />
-      </QueryClientProvider>
+      <QueryClientProvider client={queries}>{app}</QueryClientProvider>
     </ErrorBoundary>
   </StrictMode>,
 );

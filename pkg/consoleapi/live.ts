@@ -51,7 +51,7 @@ export const ExtensionRow = z.object({
   plan: z.optional(z.object({ installed: z.number(), all: z.number() })),
   /** RFC 3339. */
   created: z.optional(z.string()),
-  /** Time of the last transition of condition Ready, in RFC 3339. */
+  /** Time of the last transition of the condition that decides the state, in RFC 3339. */
   changed: z.optional(z.string()),
   attention: z.optional(Attention),
 });

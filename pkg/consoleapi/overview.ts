@@ -26,6 +26,8 @@ export const ProblemView = z.object({
   /** Rules by namespace, empty for the whole cluster; each rule as one text, broadest first. */
   permissions: z.array(z.object({ namespace: z.string(), rules: z.array(z.string()) })),
   details: z.array(ProblemDetail),
+  /** Whether the details say everything that the message says. */
+  isListed: z.boolean(),
   /** Changes that may repair it. */
   actions: z.array(ActionRequest),
   /** The tab that shows more. */

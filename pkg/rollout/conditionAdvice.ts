@@ -1,6 +1,7 @@
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
+import { findDecidingCondition } from "./extensionState.ts";
 
 /** Explanation of a condition for users. */
 export interface ConditionAdvice {
@@ -142,6 +143,11 @@ const PROBLEM_WORDS: Readonly<Partial<Record<string, Explainer>>> = {
     "olmv1 upgrade {name} --version RANGE   # a version with a compatible CRD",
     "configure spec.install.preflight.crdUpgradeSafety: docs/how-to/crd-upgrades.md",
   ),
+  DriftDetected: byName(
+    "Objects of the installed bundle were changed by others. spec.drift.policy determines whether the controller reverts the changes.",
+    "olmv1 history {name}",
+    `kubectl patch clusterextension {name} --type merge -p '{"spec":{"drift":{"policy":"Correct"}}}'`,
+  ),
   ImageRejected: byName("The signature policy rejects the image.", "olmv1 events {name}"),
   QuotaExceeded: byName(
     "The objects exceed a ResourceQuota. Installation resumes when quota is available.",
@@ -162,6 +168,12 @@ export function explainCondition(extension: Explained, { reason }: Pick<Conditio
   return (specific ?? findWords(reason))(extension);
 }
 
+/** Explains a problem by its type. The explanation of an unknown type is empty. */
+export function explainProblem(extension: Explained, { type }: { readonly type: string }): ConditionAdvice {
+  const specific = Object.hasOwn(PROBLEM_WORDS, type) ? PROBLEM_WORDS[type] : undefined;
+  return (specific ?? findWords(type))(extension);
+}
+
 /** Returns the next steps of the Errors in `status.problems`, without duplicates. */
 export function listNextSteps({ status }: Pick<ClusterExtension, "status">): string[] {
   return [...new Set((status?.problems ?? []).flatMap(({ severity, next }) => (severity === "Error" && next !== undefined ? [next] : [])))];
@@ -171,11 +183,15 @@ function findWords(reason: string): Explainer {
   return Object.hasOwn(REASON_WORDS, reason) ? REASON_WORDS[reason as Reason] : nothingToDo("");
 }
 
-/** Returns the most relevant condition: Progressing while it is not Succeeded, then Available, then Ready. */
+/**
+ * Returns the most relevant condition: Progressing while it is not Succeeded, then Available, then Ready. Without Ready, the one that decides the
+ * state.
+ */
 export function findMostRelevantCondition(conditions: readonly Condition[] | undefined): Condition | undefined {
   const find = (type: string): Condition | undefined => conditions?.find((condition) => condition.type === type);
   const ready = find(ConditionType.Ready);
-  if (ready?.status === "True") return ready;
+  if (!ready) return findDecidingCondition(conditions);
+  if (ready.status === "True") return ready;
   const progressing = find(ConditionType.Progressing);
   if (progressing && (progressing.status !== "True" || progressing.reason !== Reason.Succeeded)) return progressing;
   return find(ConditionType.Available) ?? ready;

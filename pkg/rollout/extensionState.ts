@@ -2,22 +2,51 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { BlockedUpdate } from "../api/clusterExtensionStatus.ts";
 import { findCondition } from "../api/conditions.ts";
 import { ANNOTATION_ROLLBACK_TO, ConditionType, LABEL_METADATA_NAME, Reason } from "../api/constants.ts";
+import type { Condition } from "../api/k8s.ts";
 import { findProblem } from "../api/problems.ts";
 import type { Mood, Styled } from "./mood.ts";
 
 /** Reasons why an extension is not ready that are not errors. */
-const UNDER_WAY: ReadonlySet<string> = new Set([Reason.RollingOut, Reason.Uninstalling, Reason.Suspended, Reason.AwaitingApproval]);
+const UNDER_WAY: ReadonlySet<string> = new Set([
+  Reason.RollingOut,
+  Reason.Uninstalling,
+  Reason.Suspended,
+  Reason.AwaitingApproval,
+  Reason.Absent,
+]);
 /** Reasons whose cause is only in `status.problems`. */
 export const GENERAL_REASONS: ReadonlySet<string> = new Set([Reason.Retrying, Reason.Blocked]);
 
-/** Returns the state of an extension in a word: Ready, the reason why it is not ready, or Pending before its first reconcile. */
+/**
+ * Returns the state of an extension in a word: Ready, the reason why it is not ready, or Pending before its first reconcile. The Go implementation has
+ * no condition Ready: then Installed, or the reason of the condition that is not as desired.
+ */
 export function describeExtensionState({ metadata, spec, status }: Pick<ClusterExtension, "metadata" | "spec" | "status">): Styled {
   if (metadata.deletionTimestamp !== undefined) return { text: Reason.Uninstalling, mood: "warning" };
   if (spec.suspend) return { text: Reason.Suspended, mood: "warning" };
-  const ready = findCondition(status?.conditions, ConditionType.Ready);
-  if (!ready) return { text: "Pending", mood: "faint" };
-  if (ready.status === "True") return { text: "Ready", mood: "good" };
-  return { text: formatCause(ready.reason, status), mood: UNDER_WAY.has(ready.reason) ? "warning" : "bad" };
+  const deciding = findDecidingCondition(status?.conditions);
+  if (!deciding) return { text: "Pending", mood: "faint" };
+  if (isAsDesired(deciding)) return { text: deciding.type, mood: "good" };
+  return { text: formatCause(deciding.reason, status), mood: UNDER_WAY.has(deciding.reason) ? "warning" : "bad" };
+}
+
+/**
+ * Returns the condition that decides the state of an extension: Ready. Without it: Progressing if it is not Succeeded, Available if it is not True,
+ * else Installed. Undefined before the first reconcile.
+ */
+export function findDecidingCondition(conditions: readonly Condition[] | undefined): Condition | undefined {
+  const ready = findCondition(conditions, ConditionType.Ready);
+  if (ready) return ready;
+  const progressing = findCondition(conditions, ConditionType.Progressing);
+  if (progressing && (progressing.status !== "True" || progressing.reason !== Reason.Succeeded)) return progressing;
+  const available = findCondition(conditions, ConditionType.Available);
+  if (available && available.status !== "True") return available;
+  return findCondition(conditions, ConditionType.Installed);
+}
+
+/** Whether a deciding condition reports that the extension works. Progressing never does: it decides only while it is not Succeeded. */
+export function isAsDesired({ type, status }: Pick<Condition, "type" | "status">): boolean {
+  return status === "True" && type !== ConditionType.Progressing;
 }
 
 /** Returns the type of the first Error in `status.problems`, such as MissingPermissions, if the reason is as general as Retrying. */

@@ -1,5 +1,4 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { findCondition } from "../api/conditions.ts";
 import { isOwnedBy, type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { findProblem } from "../api/problems.ts";
 import { mapInParallel } from "../async/concurrency.ts";
@@ -10,6 +9,7 @@ import { isDependencyExtension, parseDependents } from "../operatorcontroller/de
 import { computeHealth, hasHealth } from "../release/health/health.ts";
 import type { HealthState } from "../release/health/healthState.ts";
 import { getPodSelector } from "../release/health/pods.ts";
+import { findDecidingCondition, isAsDesired } from "./extensionState.ts";
 import { listClusterExtensions, readExtension } from "./extensions.ts";
 import { parseInventoryRef } from "./inventory.ts";
 import { countPlanProgress, formatPlanFailure, listPlanProgress, type PlanMemberProgress } from "./planProgress.ts";
@@ -21,7 +21,7 @@ export interface ExtensionSubject {
   /** The installed bundle; undefined if none is installed. */
   readonly bundle: { readonly name: string; readonly version: string } | undefined;
   readonly state: "ready" | "notReady" | "notReconciled";
-  /** Reason and message of condition Ready; empty unless the state is `notReady`. */
+  /** Reason and message of condition Ready, or of the one that decides without it; empty unless the state is `notReady`. */
   readonly reason: string;
   readonly message: string;
 }
@@ -153,9 +153,9 @@ function listDependencyReasons({ status }: ClusterExtension): ObjectNode[] {
 }
 
 function describeExtension({ metadata: { name }, status }: ClusterExtension): ExtensionSubject {
-  const ready = findCondition(status?.conditions, "Ready");
-  const state = ready ? (ready.status === "True" ? "ready" : "notReady") : "notReconciled";
-  const { reason, message } = ready && state === "notReady" ? ready : { reason: "", message: "" };
+  const deciding = findDecidingCondition(status?.conditions);
+  const state = deciding ? (isAsDesired(deciding) ? "ready" : "notReady") : "notReconciled";
+  const { reason, message } = deciding && state === "notReady" ? deciding : { reason: "", message: "" };
   return { kind: "extension", name, bundle: status?.install?.bundle, state, reason, message };
 }
 

@@ -1,7 +1,10 @@
 import type { RouteObject } from "react-router";
 import { attentionRoutes } from "../pages/attention/routes.tsx";
+import { clusterUpgradeRoutes } from "../pages/clusterUpgrade/routes.tsx";
+import { dependencyRoutes } from "../pages/dependencies/routes.tsx";
 import { extensionRoutes } from "../pages/extensions/routes.tsx";
 import { installationRoutes } from "../pages/installation/routes.tsx";
+import { packageRoutes } from "../pages/packages/routes.tsx";
 import { NotFoundPage, PageError } from "./NotFoundPage.tsx";
 import { Shell } from "./Shell.tsx";
 
@@ -12,7 +15,15 @@ export const consoleRoutes: RouteObject[] = [
     children: [
       {
         errorElement: <PageError />,
-        children: [...attentionRoutes, ...extensionRoutes, ...installationRoutes, { path: "*", element: <NotFoundPage /> }],
+        children: [
+          ...attentionRoutes,
+          ...extensionRoutes,
+          ...installationRoutes,
+          ...dependencyRoutes,
+          ...clusterUpgradeRoutes,
+          ...packageRoutes,
+          { path: "*", element: <NotFoundPage /> },
+        ],
       },
     ],
   },

@@ -1,3 +1,4 @@
+import "./filters.css";
 import { Badge, MenuToggle, Select, SelectList, SelectOption } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
 

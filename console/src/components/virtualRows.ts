@@ -1,7 +1,7 @@
 import { useVirtualizer, type VirtualItem } from "@tanstack/react-virtual";
 import { type RefObject, useLayoutEffect, useState } from "react";
 
-/** Expected height of a row in pixels, before it is measured. */
+/** Expected height of a row of a table in pixels. */
 const ROW_PX = 41;
 /** Rows that are rendered above and below the view. */
 const OVERSCAN = 12;
@@ -18,8 +18,11 @@ interface VirtualRows {
   readonly focusRow: (index: number) => void;
 }
 
-/** Selects the rows in the view of the element that scrolls: the container, or the page on narrow screens. */
-export function useVirtualRows(container: RefObject<HTMLElement | null>, count: number): VirtualRows {
+/**
+ * Selects the rows in the view of the element that scrolls: the container, or the page on narrow screens.
+ * @param rowPx expected height of a row in pixels, before it is measured
+ */
+export function useVirtualRows(container: RefObject<HTMLElement | null>, count: number, rowPx: number = ROW_PX): VirtualRows {
   const [scroller, setScroller] = useState<HTMLElement | null>(null);
   const [scrollMargin, setScrollMargin] = useState(0);
   useLayoutEffect(() => {
@@ -35,7 +38,7 @@ export function useVirtualRows(container: RefObject<HTMLElement | null>, count: 
   const virtualizer = useVirtualizer({
     count,
     getScrollElement: () => scroller,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => rowPx,
     overscan: OVERSCAN,
     scrollMargin,
     initialRect: { width: innerWidth, height: innerHeight },

@@ -48,6 +48,7 @@ export function listProblemViews(extension: ClusterExtension, releases: readonly
       ...(next === undefined ? {} : { next }),
       permissions: listPermissions(details?.permissions ?? []),
       details: listDetails(extension, details ?? {}),
+      isListed: isListed(message, details ?? {}),
       actions: listActions(extension, problem, releases),
       ...(tab === undefined ? {} : { tab }),
     };
@@ -68,7 +69,7 @@ function listDetails(extension: ClusterExtension, details: ProblemData): Problem
   return [
     ...objects.map((object) => describeObject(extension, object)),
     ...crds.map(({ name, check, message }) => ({
-      ...plain(name, check === undefined ? message : `${check}: ${message}`),
+      ...plain(name, check === undefined || message.startsWith(check) ? message : `${check}: ${message}`),
       object: { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name },
     })),
     ...catalogs.map(({ name, message }) => ({ ...plain(name, message), catalog: name })),
@@ -85,6 +86,16 @@ function listDetails(extension: ClusterExtension, details: ProblemData): Problem
     ...finalizers.map((name) => plain(name)),
     ...(clusterUpgrade ? clusterUpgrade.bundles.map((bundle) => plain(bundle, clusterUpgrade.remedy)) : []),
   ];
+}
+
+/** Whether a message only repeats the texts of several details. */
+function isListed(message: string, details: ProblemData): boolean {
+  const { objects = [], crds = [], catalogs = [], quotas = [], dependencies = [], configuration = [], requirements = [] } = details;
+  const texts = [
+    ...[...objects, ...crds, ...catalogs, ...quotas, ...dependencies, ...configuration].map((one) => one.message),
+    ...requirements,
+  ];
+  return texts.length > 1 && texts.every((text) => text !== undefined && message.includes(text));
 }
 
 type DetailObject = NonNullable<ProblemData["objects"]>[number];

@@ -5,7 +5,7 @@ import { ConditionType } from "../../api/constants.ts";
 import type { CatalogRow, ExtensionRow, MoodText } from "../../consoleapi/live.ts";
 import { getAccountName } from "../../permissions/grantObjects.ts";
 import { describeCatalogState } from "../../rollout/catalogState.ts";
-import { describeExtensionState, describeUpdate, findHolds } from "../../rollout/extensionState.ts";
+import { describeExtensionState, describeUpdate, findDecidingCondition, findHolds } from "../../rollout/extensionState.ts";
 import type { Styled } from "../../rollout/mood.ts";
 import { countPlanProgress } from "../../rollout/planProgress.ts";
 import { findCatalogAttention, findExtensionAttention } from "./attention.ts";
@@ -18,7 +18,6 @@ export function toExtensionRow(extension: ClusterExtension, all: readonly Cluste
   const { metadata, spec, status } = extension;
   const source = spec.source.catalog;
   const bundle = status?.install?.bundle;
-  const ready = findCondition(status?.conditions, ConditionType.Ready);
   return withoutUndefined<ExtensionRow>({
     name: metadata.name,
     uid: metadata.uid ?? "",
@@ -41,7 +40,7 @@ export function toExtensionRow(extension: ClusterExtension, all: readonly Cluste
     problems: [...new Set((status?.problems ?? []).flatMap(({ type, severity }) => (severity === "Info" ? [] : [type])))],
     plan: countPlanProgress(extension, all),
     created: metadata.creationTimestamp ?? undefined,
-    changed: ready?.lastTransitionTime,
+    changed: findDecidingCondition(status?.conditions)?.lastTransitionTime,
     attention: findExtensionAttention(extension),
   });
 }

@@ -29,8 +29,8 @@ export function formatObject(object: KubeObject): ObjectText {
   const plain = { apiVersion, kind, metadata: shown, ...members } as KubeObject;
   const visible = isSecret(object) ? hideValues(plain) : plain;
   if (isSecret(object)) notes.push("The values of the Secret are hidden.");
-  const yaml = toYaml(visible);
   const json = JSON.stringify(visible, undefined, 2);
+  const yaml = formatYaml(visible, json);
   if (Math.max(yaml.length, json.length) > MAX_TEXT) notes.push("The end is left out, because the object is too large.");
   return {
     yaml: yaml.slice(0, MAX_TEXT),
@@ -38,6 +38,16 @@ export function formatObject(object: KubeObject): ObjectText {
     managedFields: managedFields === undefined || managedFields.length === 0 ? undefined : toYaml(managedFields).slice(0, MAX_TEXT),
     notes,
   };
+}
+
+/** Formats as YAML. The YAML library cannot write very long words; JSON, which is YAML too, then takes its place. */
+function formatYaml(object: KubeObject, json: string): string {
+  try {
+    return toYaml(object);
+  } catch (err) {
+    if (err instanceof RangeError) return json;
+    throw err;
+  }
 }
 
 function isSecret({ apiVersion, kind }: KubeObject): boolean {

@@ -8,7 +8,6 @@ export interface InstalledRequirement {
   /** The extension whose bundle has the requirement. */
   readonly extension: string;
   readonly bundle: string;
-  readonly kind: BundleConstraint["kind"];
   /** Such as `package "b" >=2.0.0`. */
   readonly text: string;
   readonly isMet: boolean;
@@ -43,7 +42,6 @@ export function listInstalledRequirements({ installed, served }: InstalledWorld)
       return {
         extension,
         bundle,
-        kind: constraint.kind,
         text,
         isMet: isSatisfied(constraint, providers, ofNobody),
         unmet: findUnmet(constraint, providers, ofNobody).map(formatUnmetConstraint),

@@ -20,7 +20,7 @@ export function ExtensionHeader({ row }: { readonly row: ExtensionRow }): ReactE
         <StateLabel state={state} />
       </div>
       {attention && attention.sentence !== "" && (
-        <p className="olm-extension-sentence olm-break" dir="auto">
+        <p className="olm-extension-sentence olm-break" dir="auto" title={attention.sentence}>
           {attention.sentence}
         </p>
       )}

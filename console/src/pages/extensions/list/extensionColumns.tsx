@@ -14,13 +14,13 @@ const SHOWN_PROBLEMS = 1;
 /** All columns of the list of extensions. */
 export const extensionColumns: readonly DataColumn<ExtensionRow>[] = [
   { id: "name", label: t.name, sortValue: ({ name }) => name, cell: ({ name }) => name, minWidth: "7rem" },
-  { id: "state", label: t.state, sortValue: readStateOrder, cell: ({ state }) => <StateLabel state={state} /> },
+  { id: "state", label: t.state, sortValue: readStateOrder, cell: ({ state }) => <StateLabel state={state} isCompact /> },
+  { id: "problems", label: t.problems, sortValue: readProblemOrder, isDescendingFirst: true, cell: (row) => <Problems row={row} /> },
   { id: "version", label: t.version, sortValue: ({ version }) => version, cell: ({ version }) => <Text value={version} /> },
   { id: "update", label: t.update, sortValue: readUpdate, cell: ({ update }) => <Update update={update} /> },
   { id: "package", label: t.package, sortValue: (row) => row.package, cell: (row) => <Text value={row.package} /> },
   { id: "catalog", label: t.catalog, sortValue: ({ catalog }) => catalog, cell: ({ catalog }) => <Text value={catalog} /> },
   { id: "namespace", label: t.namespace, sortValue: ({ namespace }) => namespace, cell: ({ namespace }) => <Text value={namespace} /> },
-  { id: "problems", label: t.problems, sortValue: readProblemOrder, isDescendingFirst: true, cell: (row) => <Problems row={row} /> },
   { id: "channels", label: t.channels, sortValue: readChannels, cell: (row) => <Text value={readChannels(row)} /> },
   { id: "range", label: t.range, sortValue: ({ range }) => range, cell: ({ range }) => <Text value={range} /> },
   { id: "approval", label: t.approval, sortValue: ({ approval }) => approval, cell: ({ approval }) => <Text value={approval} /> },
@@ -81,7 +81,7 @@ function Text({ value }: { readonly value: string | undefined }): ReactElement |
 
 function Update({ update: { text, mood } }: Pick<ExtensionRow, "update">): ReactElement | undefined {
   if (text === "") return undefined;
-  return <bdi className={mood === "faint" ? "olm-subtle" : undefined}>{text}</bdi>;
+  return <bdi className={mood === "faint" ? "olm-one-line olm-subtle" : "olm-one-line"}>{text}</bdi>;
 }
 
 function Problems({ row: { state, problems, deprecated, plan } }: { readonly row: ExtensionRow }): ReactElement | undefined {

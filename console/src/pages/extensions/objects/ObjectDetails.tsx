@@ -54,7 +54,7 @@ export function ObjectDetails({ object }: { readonly object: ObjectView }): Reac
       </DescriptionList>
       {containers && (
         <section aria-labelledby="object-containers">
-          <Title headingLevel="h4" size="md" id="object-containers">
+          <Title headingLevel="h3" size="md" id="object-containers">
             {t.containers}
           </Title>
           <ul className="olm-list">
@@ -65,7 +65,7 @@ export function ObjectDetails({ object }: { readonly object: ObjectView }): Reac
         </section>
       )}
       <section aria-labelledby="object-events">
-        <Title headingLevel="h4" size="md" id="object-events">
+        <Title headingLevel="h3" size="md" id="object-events">
           {t.events}
         </Title>
         <EventList events={events} />

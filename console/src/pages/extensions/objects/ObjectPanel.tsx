@@ -15,7 +15,7 @@ import { buildObjectQuery } from "./objectLink.ts";
 
 const LogView = lazy(() => import("./log/LogView.tsx"));
 const REFRESH_MS = 5_000;
-/** Below this width, the panel covers the page. */
+/** Below this width, the panel replaces the tree. */
 const NARROW = "(width < 62rem)";
 
 type View = "details" | "yaml" | "log";
@@ -45,7 +45,7 @@ export function ObjectPanel({ reference }: { readonly reference: ObjectReference
       }}
     >
       <header className="olm-panel-head">
-        <Title headingLevel="h3" size="lg" ref={heading} tabIndex={-1} className="olm-break">
+        <Title headingLevel="h2" size="lg" ref={heading} tabIndex={-1} className="olm-break">
           <span className="olm-subtle">{reference.kind}</span> <bdi>{reference.name}</bdi>
         </Title>
         {query.data && <StateLabel state={query.data.state} />}

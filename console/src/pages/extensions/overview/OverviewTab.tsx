@@ -118,8 +118,9 @@ function Catalogs({ catalogs }: Pick<ExtensionOverview, "catalogs">): ReactEleme
   );
 }
 
-function Objects({ overview: { name, objects } }: { readonly overview: ExtensionOverview }): ReactElement {
+function Objects({ overview: { name, objects, problems } }: { readonly overview: ExtensionOverview }): ReactElement {
   const { count, notReady } = objects;
+  if (count === 0) return <p className="olm-subtle">{t.noObjects}</p>;
   return (
     <>
       <p className="olm-subtle">{count === undefined ? t.objectsUnknown : t.objectCount(count, notReady.length)}</p>
@@ -133,9 +134,11 @@ function Objects({ overview: { name, objects } }: { readonly overview: Extension
                 </Link>
                 <StateLabel state={state} />
               </p>
-              <p className="olm-break" dir="auto">
-                {message}
-              </p>
+              {!problems.some((problem) => problem.message.includes(message)) && (
+                <p className="olm-break" dir="auto">
+                  {message}
+                </p>
+              )}
             </li>
           ))}
         </ul>

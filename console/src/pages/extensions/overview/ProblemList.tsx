@@ -37,7 +37,7 @@ export function ProblemList({
 }
 
 function Problem({ extension, problem }: { readonly extension: string; readonly problem: ProblemView }): ReactElement {
-  const { type, severity, message, next, permissions, details, actions, tab } = problem;
+  const { type, severity, message, next, permissions, details, isListed, actions, tab } = problem;
   const Icon = ICONS[severity];
   return (
     <li className="olm-list-item">
@@ -48,11 +48,13 @@ function Problem({ extension, problem }: { readonly extension: string; readonly 
         <h3 className="olm-list-title olm-break">
           <bdi>{type}</bdi>
         </h3>
-        <p className="olm-break olm-lines" dir="auto">
-          {message}
-        </p>
+        {!isListed && (
+          <p className="olm-break olm-lines" dir="auto">
+            {message}
+          </p>
+        )}
         {permissions.length > 0 && <Rules permissions={permissions} />}
-        {details.length > 0 && <Details extension={extension} details={details} message={message} />}
+        {details.length > 0 && <Details extension={extension} details={details} message={isListed ? "" : message} />}
         {next !== undefined && <CommandLine command={next} label={t.next} />}
         {(actions.length > 0 || tab !== undefined) && (
           <div className="olm-problem-actions">
@@ -100,7 +102,7 @@ function Details({
 }: {
   readonly extension: string;
   readonly details: readonly ProblemDetail[];
-  /** Of the problem, which may already contain the text of a detail. */
+  /** The visible message, which may already contain the text of a detail. */
   readonly message: string;
 }): ReactElement {
   return (

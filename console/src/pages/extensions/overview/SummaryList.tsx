@@ -25,7 +25,7 @@ export function SummaryList({ name, summary }: Pick<ExtensionOverview, "name" | 
     { label: t.facts.created, value: summary.created !== undefined && <RelativeTime time={summary.created} /> },
   ];
   return (
-    <DescriptionList isCompact>
+    <DescriptionList isCompact isHorizontal horizontalTermWidthModifier={{ default: "9rem" }} className="olm-summary">
       {facts.map(
         ({ label, value }) =>
           value !== undefined &&

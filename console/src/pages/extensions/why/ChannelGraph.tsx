@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type ReactElement, useEffect, useId, useRef } from "react";
-import type { GraphDrawing, GraphLane, GraphNode, WhyChannel, WhyVersion } from "../../../../../pkg/consoleapi/why.ts";
+import type { GraphDrawing, GraphLane, VersionNode, WhyChannel, WhyVersion } from "../../../../../pkg/consoleapi/why.ts";
 import { whyText } from "../../../text/why.ts";
 import { VersionIcon } from "./VersionIcon.tsx";
 
@@ -46,11 +46,13 @@ export function ChannelGraph({
     if (!frame) return;
     const isVisible = top >= frame.scrollTop && top + MARGIN <= frame.scrollTop + frame.clientHeight;
     if (!isVisible) frame.scrollTop = top - frame.clientHeight / 2;
-  }, [top]);
+  }, [list, top]);
   return (
     <svg
       ref={list}
       className="olm-graph"
+      tabIndex={-1}
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- it is a drawing
       role="listbox"
       aria-label={t.graphLabel(channel.name)}
       width={drawing.width * scale}
@@ -137,7 +139,7 @@ function Node({
   isReachable,
   onSelect,
 }: {
-  readonly node: GraphNode;
+  readonly node: VersionNode;
   readonly box: GraphDrawing["box"];
   readonly version: WhyVersion | undefined;
   readonly isSelected: boolean;
@@ -155,6 +157,7 @@ function Node({
   const middle = y + box.height / 2;
   return (
     <g
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- it is a drawing
       role="option"
       aria-selected={isSelected}
       aria-label={`${label}${version?.deprecated === undefined ? "" : `, ${t.deprecatedMark}`}${version?.isInstalled ? `, ${t.installedMark}` : ""}`}

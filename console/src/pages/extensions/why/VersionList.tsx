@@ -20,27 +20,25 @@ export function VersionList({
   readonly details?: ReactNode;
 }): ReactElement {
   return (
-    <table className="olm-versions" role="table" aria-label={t.listLabel}>
-      <thead role="rowgroup">
-        <tr role="row">
+    <table className="olm-versions" aria-label={t.listLabel}>
+      <thead>
+        <tr>
           {Object.values(t.columns).map((label) => (
-            <th key={label} role="columnheader" scope="col">
+            <th key={label} scope="col">
               {label}
             </th>
           ))}
         </tr>
       </thead>
-      <tbody role="rowgroup">
+      <tbody>
         {versions.map((version) => {
           const isSelected = version === selected;
           return (
             <Fragment key={`${version.catalog} ${version.bundle}`}>
               <VersionRow version={version} isSelected={isSelected} onSelect={() => onSelect(version)} />
               {isSelected && details !== undefined && (
-                <tr role="row" className="olm-versions-details">
-                  <td role="cell" colSpan={4}>
-                    {details}
-                  </td>
+                <tr className="olm-versions-details">
+                  <td colSpan={4}>{details}</td>
                 </tr>
               )}
             </Fragment>
@@ -62,21 +60,21 @@ function VersionRow({
 }): ReactElement {
   const marks = [...(isInstalled ? [t.installedMark] : []), ...(deprecated === undefined ? [] : [t.deprecatedMark])];
   return (
-    <tr role="row" className={isSelected ? "olm-versions-selected" : undefined}>
-      <td role="cell">
+    <tr className={isSelected ? "olm-versions-selected" : undefined}>
+      <td>
         <button type="button" className="olm-versions-name olm-break" aria-pressed={isSelected} onClick={onSelect}>
           <VersionIcon state={state} className={`olm-graph-${state}`} />
           <bdi>{version ?? bundle}</bdi>
         </button>
         {marks.length > 0 && <span className="olm-subtle"> {marks.join(", ")}</span>}
       </td>
-      <td role="cell">
+      <td>
         <StateLabel state={label} />
       </td>
-      <td role="cell" className="olm-break">
+      <td className="olm-break">
         <bdi>{channels.join(", ")}</bdi>
       </td>
-      <td role="cell" className="olm-break" dir="auto">
+      <td className="olm-break" dir="auto">
         {reason}
       </td>
     </tr>

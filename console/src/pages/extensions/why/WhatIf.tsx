@@ -10,8 +10,9 @@ import {
   Radio,
   TextInput,
 } from "@patternfly/react-core";
-import { type FormEvent, type ReactElement, useEffect, useState } from "react";
+import { type FormEvent, type ReactElement, useState } from "react";
 import type { SourceLimits, Why } from "../../../../../pkg/consoleapi/why.ts";
+import { ActionButton } from "../../../components/ActionButton.tsx";
 import { CopyBlock } from "../../../components/CopyBlock.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { whyText } from "../../../text/why.ts";
@@ -21,11 +22,13 @@ const POLICIES = ["CatalogProvided", "SelfCertified"] as const;
 
 /** Tries other limits without writing anything, and shows the change to copy. */
 export function WhatIf({
+  extension,
   why,
   current,
   onTry,
   onReset,
 }: {
+  readonly extension: string;
   /** The answer for the limits in the form. */
   readonly why: Why;
   /** The answer for the current limits, if it is loaded. */
@@ -33,65 +36,77 @@ export function WhatIf({
   readonly onTry: (limits: SourceLimits) => void;
   readonly onReset: () => void;
 }): ReactElement {
+  return (
+    <div className="olm-what-if">
+      <LimitsForm key={JSON.stringify(why.limits)} why={why} onTry={onTry} onReset={onReset} />
+      <Result extension={extension} why={why} current={current} onReset={onReset} />
+    </div>
+  );
+}
+
+function LimitsForm({
+  why,
+  onTry,
+  onReset,
+}: {
+  readonly why: Why;
+  readonly onTry: (limits: SourceLimits) => void;
+  readonly onReset: () => void;
+}): ReactElement {
   const { limits, change } = why;
   const [draft, setDraft] = useState(limits);
-  const key = JSON.stringify(limits);
-  useEffect(() => setDraft(JSON.parse(key) as SourceLimits), [key]);
-  const isEdited = JSON.stringify(draft) !== key;
+  const isEdited = JSON.stringify(draft) !== JSON.stringify(limits);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     onTry(draft);
   };
   return (
-    <div className="olm-what-if">
-      <Form onSubmit={submit} aria-label={t.title}>
-        <FormGroup label={t.range} fieldId="olm-range">
-          <TextInput
-            id="olm-range"
-            value={draft.range}
-            maxLength={64}
-            aria-describedby="olm-range-help"
-            onChange={(_event, range) => setDraft({ ...draft, range })}
+    <Form onSubmit={submit} aria-label={t.title}>
+      <FormGroup label={t.range} fieldId="olm-range">
+        <TextInput
+          id="olm-range"
+          value={draft.range}
+          maxLength={64}
+          aria-describedby="olm-range-help"
+          onChange={(_event, range) => setDraft({ ...draft, range })}
+        />
+        <FormHelperText>
+          <HelperText id="olm-range-help">
+            <HelperTextItem>{t.rangeHelp}</HelperTextItem>
+          </HelperText>
+        </FormHelperText>
+      </FormGroup>
+      <ChannelBoxes why={why} draft={draft} setDraft={setDraft} />
+      <FormGroup role="radiogroup" isStack label={t.policy} fieldId="olm-policy">
+        {POLICIES.map((policy) => (
+          <Radio
+            key={policy}
+            id={`olm-policy-${policy}`}
+            name="olm-policy"
+            label={policy}
+            description={t.policies[policy]}
+            isChecked={draft.policy === policy}
+            onChange={() => setDraft({ ...draft, policy })}
           />
-          <FormHelperText>
-            <HelperText id="olm-range-help">
-              <HelperTextItem>{t.rangeHelp}</HelperTextItem>
-            </HelperText>
-          </FormHelperText>
-        </FormGroup>
-        <ChannelBoxes why={why} draft={draft} setDraft={setDraft} />
-        <FormGroup role="radiogroup" isStack label={t.policy} fieldId="olm-policy">
-          {POLICIES.map((policy) => (
-            <Radio
-              key={policy}
-              id={`olm-policy-${policy}`}
-              name="olm-policy"
-              label={policy}
-              description={t.policies[policy]}
-              isChecked={draft.policy === policy}
-              onChange={() => setDraft({ ...draft, policy })}
-            />
-          ))}
-        </FormGroup>
-        <ActionGroup>
-          <Button type="submit" variant="primary" isDisabled={!isEdited}>
-            {t.try}
+        ))}
+      </FormGroup>
+      <ActionGroup>
+        <Button type="submit" variant="primary" isDisabled={!isEdited}>
+          {t.try}
+        </Button>
+        {(change.isChanged || isEdited) && (
+          <Button
+            variant="link"
+            onClick={() => {
+              setDraft(why.current);
+              onReset();
+            }}
+          >
+            {t.reset}
           </Button>
-          {(change.isChanged || isEdited) && (
-            <Button
-              variant="link"
-              onClick={() => {
-                setDraft(why.current);
-                onReset();
-              }}
-            >
-              {t.reset}
-            </Button>
-          )}
-        </ActionGroup>
-      </Form>
-      <Result why={why} current={current} />
-    </div>
+        )}
+      </ActionGroup>
+    </Form>
   );
 }
 
@@ -108,6 +123,7 @@ function ChannelBoxes({
   const toggle = (name: string, isOn: boolean): void =>
     setDraft({ ...draft, channels: isOn ? [...draft.channels, name] : draft.channels.filter((other) => other !== name) });
   return (
+    // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- FormGroup has no other element
     <FormGroup role="group" label={t.channels} fieldId="olm-channels">
       <div className="olm-channel-boxes">
         {names.map((name) => (
@@ -129,8 +145,18 @@ function ChannelBoxes({
   );
 }
 
-function Result({ why, current }: { readonly why: Why; readonly current: Why | undefined }): ReactElement {
-  const { change, outcome } = why;
+function Result({
+  extension,
+  why,
+  current,
+  onReset,
+}: {
+  readonly extension: string;
+  readonly why: Why;
+  readonly current: Why | undefined;
+  readonly onReset: () => void;
+}): ReactElement {
+  const { change, outcome, limits } = why;
   if (!change.isChanged) return <p className="olm-subtle">{t.same}</p>;
   return (
     <div className="olm-what-if-result" aria-live="polite">
@@ -138,6 +164,21 @@ function Result({ why, current }: { readonly why: Why; readonly current: Why | u
         {current && <Compared label={t.now} outcome={current.outcome} />}
         <Compared label={t.withLimits} outcome={outcome} />
       </dl>
+      <div>
+        <ActionButton
+          request={{
+            action: "changeSource",
+            extension,
+            version: limits.range,
+            channels: limits.channels,
+            upgradeConstraintPolicy: limits.policy,
+          }}
+          variant="primary"
+          onDone={onReset}
+        >
+          {t.apply}
+        </ActionButton>
+      </div>
       <CopyBlock label={t.command} content={change.command} />
       <CopyBlock label={t.patch} content={change.patch} />
       <CopyBlock label={t.yaml} content={change.yaml} />

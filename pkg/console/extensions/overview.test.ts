@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod/mini";
+import { createExtension } from "../../../test/support/extensions.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { ReportedProblem } from "../../api/problemSchema.ts";
+import { ExtensionOverview } from "../../consoleapi/overview.ts";
+import type { ExtensionDescription } from "../../rollout/extensionDescription.ts";
+import type { ReleaseRow } from "../../rollout/releaseHistory.ts";
+import { buildOverview } from "./overview.ts";
+
+const RELEASES = [3, 2, 1].map(
+  (revision): ReleaseRow => ({
+    revision,
+    status: revision === 3 ? "deployed" : revision === 2 ? "failed" : "superseded",
+    bundle: "",
+    version: "",
+    deployed: "",
+    description: "",
+    pinned: false,
+    current: revision === 3,
+    cause: "",
+  }),
+);
+
+function build(status: ClusterExtension["status"], change: Partial<ExtensionDescription> = {}): ExtensionOverview {
+  const extension = { ...createExtension("x", { packageName: "p" }), status } as ClusterExtension;
+  const described = {
+    extension,
+    account: "there",
+    objects: [],
+    releases: RELEASES,
+    events: [],
+    others: [],
+    catalogs: [],
+    ...change,
+  } as ExtensionDescription;
+  return z.parse(ExtensionOverview, JSON.parse(JSON.stringify(buildOverview(described, 0))));
+}
+
+function problem(type: string, change: Partial<ReportedProblem> = {}): ReportedProblem {
+  return { type, severity: "Error", message: "it does not work", ...change } as ReportedProblem;
+}
+
+describe("buildOverview", () => {
+  test("works with a status of the Go implementation", () => {
+    const conditions = ["Installed", "Progressing"].map((type) => ({
+      type,
+      status: "True" as const,
+      reason: "Succeeded",
+      message: "done",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    }));
+    const overview = build({ conditions, install: { bundle: { name: "p.v1", version: "1.0.0" } } });
+    expect(overview).toMatchObject({ state: { text: "Installed", mood: "good" }, problems: [], objects: { notReady: [] }, keptCrds: [] });
+    expect(overview.objects.count).toBeUndefined();
+  });
+
+  test("works without a status", () => {
+    expect(build(undefined)).toMatchObject({ state: { text: "Pending" }, conditions: [] });
+  });
+
+  test("reports which parts cannot be read", () => {
+    const overview = build({}, { releases: "forbidden", events: "forbidden", others: "forbidden", catalogs: "forbidden" });
+    expect(overview).toMatchObject({ events: { error: "forbidden" }, catalogs: { error: "forbidden" } });
+  });
+
+  test.for<[type: string, actions: object[], tab: string | undefined]>([
+    ["Unhealthy", [{ action: "rollBack", extension: "x", revision: 1 }], "objects"],
+    ["RevisionPinned", [{ action: "removePin", extension: "x" }], "history"],
+    ["Suspended", [{ action: "resume", extension: "x" }], undefined],
+    ["DriftDetected", [{ action: "setDriftPolicy", extension: "x", policy: "Correct" }], "history"],
+    ["RegistryUnavailable", [{ action: "reconcile", extension: "x" }], undefined],
+    ["AwaitingApproval", [], "plan"],
+    ["TypeOfANewerController", [], undefined],
+  ])("offers actions for problem %s", ([type, actions, tab]) => {
+    const [view] = build({ problems: [problem(type)] }).problems;
+    expect(view).toMatchObject({ type, severity: "error", actions });
+    expect(view?.tab).toBe(tab);
+  });
+
+  test("offers the approval of the plan that the status contains", () => {
+    const plan = { digest: "d1", bundle: { name: "p.v2", version: "2.0.0" }, create: 0, update: 1, delete: 0, unchanged: 0 };
+    const [view] = build({ plan, problems: [problem("AwaitingApproval", { severity: "Info" })] }).problems;
+    expect(view?.actions).toEqual([{ action: "approvePlan", extension: "x", digest: "d1" }]);
+  });
+
+  test("offers no rollback when the releases cannot be read", () => {
+    expect(build({ problems: [problem("Unhealthy")] }, { releases: "forbidden" }).problems[0]?.actions).toEqual([]);
+  });
+
+  test("lists the missing permissions by namespace", () => {
+    const permissions = [
+      { apiGroups: ["apps"], resources: ["deployments"], verbs: ["patch"], namespace: "shop" },
+      { apiGroups: [""], resources: ["secrets"], verbs: ["*"] },
+    ];
+    expect(build({ problems: [problem("MissingPermissions", { details: { permissions } })] }).problems[0]?.permissions).toEqual([
+      { namespace: "", rules: ["all verbs on secrets: all"] },
+      { namespace: "shop", rules: ["patch deployments.apps: all"] },
+    ]);
+  });
+
+  test("links objects of the installed bundle with their version", () => {
+    const inventory = { count: 1, objects: [{ group: "apps", version: "v1", kind: "Deployment", namespace: "shop", name: "web" }] };
+    const objects = ["web", "other"].map((name) => ({ group: "apps", kind: "Deployment", namespace: "shop", name }));
+    const details = build({ inventory, problems: [problem("Unhealthy", { details: { objects } })] }).problems[0]?.details;
+    expect(details?.map(({ name, object }) => [name, object?.apiVersion])).toEqual([
+      ["Deployment shop/web", "apps/v1"],
+      ["Deployment shop/other", undefined],
+    ]);
+  });
+
+  test("marks a message that only repeats the details", () => {
+    const crds = ["removed field", "changed type"].map((message) => ({ name: "a.example.com", message }));
+    const message = "validating: removed field; changed type";
+    expect(build({ problems: [problem("CRDUpgradeUnsafe", { message, details: { crds } })] }).problems[0]?.isListed).toBe(true);
+    expect(build({ problems: [problem("CRDUpgradeUnsafe", { details: { crds } })] }).problems[0]?.isListed).toBe(false);
+  });
+});
