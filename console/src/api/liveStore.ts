@@ -53,7 +53,8 @@ export class LiveStore {
         await this.#follow(signal, () => (retryMs = FIRST_RETRY_MS));
       } catch (err) {
         if (signal.aborted) return;
-        if (err instanceof RequestError && err.problem.kind === "signedOut") return this.#set({ stream: "signedOut", problem: err.problem });
+        if (err instanceof RequestError && err.problem.kind === "signedOut")
+          return this.#set({ stream: "signedOut", problem: err.problem });
       }
       if (signal.aborted) return;
       this.#set({ stream: "lost" });

@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { LimitChange, SourceLimits } from "../../consoleapi/why.ts";
 import { toYaml } from "../../golang/yaml.ts";
@@ -10,6 +11,15 @@ export interface TriedLimits {
   readonly channels?: string | undefined;
   readonly policy?: SourceLimits["policy"] | undefined;
 }
+
+/** The query of routes that try other limits. */
+export const LimitsQuery = z.object({
+  /** Version range; empty for any version. */
+  range: z.optional(z.string().check(z.maxLength(256))),
+  /** Comma-separated; empty for all channels. */
+  channels: z.optional(z.string().check(z.maxLength(4_096))),
+  policy: z.optional(z.enum(["CatalogProvided", "SelfCertified"])),
+});
 
 /** Returns what an extension may be upgraded to. */
 export function readSourceLimits({ spec }: Pick<ClusterExtension, "spec">): SourceLimits {

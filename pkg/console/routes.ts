@@ -1,0 +1,28 @@
+import type { FastifyInstance } from "fastify";
+import { registerActionRoutes } from "./actions/actionRoutes.ts";
+import type { ConsoleContext } from "./consoleContext.ts";
+import { registerExtensionRoutes } from "./extensions/extensionRoutes.ts";
+import { registerHistoryRoutes } from "./history/historyRoutes.ts";
+import type { ConsoleTypeProvider } from "./http/requestInput.ts";
+import { registerInstallationRoutes } from "./installation/installationRoutes.ts";
+import { registerObjectRoutes } from "./objects/objectRoutes.ts";
+import { registerPermissionsRoutes } from "./permissions/permissionsRoutes.ts";
+import { registerPlanRoutes } from "./plan/planRoutes.ts";
+import { registerSessionRoutes } from "./session/sessionRoutes.ts";
+import { registerUninstallRoutes } from "./uninstall/uninstallRoutes.ts";
+import { registerWhyRoutes } from "./why/whyRoutes.ts";
+
+/** Registers all routes under /api. */
+export function registerApi(app: FastifyInstance, context: ConsoleContext): void {
+  const api = app.withTypeProvider<ConsoleTypeProvider>();
+  registerSessionRoutes(api, context);
+  registerInstallationRoutes(api, context);
+  registerActionRoutes(api, context);
+  registerWhyRoutes(api, context);
+  registerPlanRoutes(api, context);
+  registerPermissionsRoutes(api, context);
+  registerHistoryRoutes(api, context);
+  registerUninstallRoutes(api, context);
+  registerExtensionRoutes(api, context);
+  registerObjectRoutes(api, context);
+}
