@@ -32,6 +32,9 @@ const withoutUnusedRules = {
 /** Builds the console into an empty folder, with a compressed copy of each text file. Returns the modules of the build, for the bill of materials. */
 export async function buildConsole(folder) {
   const modules = new Set();
+  // Vite builds React for development if a test runner has set another value.
+  const { NODE_ENV } = process.env;
+  process.env.NODE_ENV = "production";
   const collectModules = {
     name: "collect-modules",
     generateBundle(_options, bundle) {
@@ -54,6 +57,8 @@ export async function buildConsole(folder) {
       rolldownOptions: { onLog: (level, log, handler) => (log.code === "MODULE_LEVEL_DIRECTIVE" ? undefined : handler(level, log)) },
     },
   });
+  if (NODE_ENV === undefined) delete process.env.NODE_ENV;
+  else process.env.NODE_ENV = NODE_ENV;
   for (const { fileName } of [output].flat().flatMap((one) => one.output)) await compress(join(folder, fileName));
   for (const name of globSync("*.{js,svg}", { cwd: folder })) await compress(join(folder, name));
   return [...modules];

@@ -50,6 +50,7 @@ export const packagesText = {
   installIt: "How to install",
   command: "Command",
   yaml: "As YAML",
+  manifest: "ClusterExtension",
   yamlIntro: (name: string) => `Commit this ClusterExtension to Git, or apply it with kubectl. It installs ${name}.`,
   images: "Images",
   imageCount: (count: number) => (count === 1 ? "1 image" : `${count} images`),

@@ -8,6 +8,8 @@ import { PackageIconImage } from "./PackageIconImage.tsx";
 import { formatVersion } from "./VersionLists.tsx";
 
 const MAX_BUTTONS = 3;
+/** Number of characters that identify a short description. */
+const COMPARED = 60;
 
 /** Name, state and actions of a package. */
 export function PackageHeader({ details }: { readonly details: PackageDetails }): ReactElement {
@@ -39,7 +41,7 @@ export function PackageHeader({ details }: { readonly details: PackageDetails })
         </div>
         <Actions details={details} />
       </div>
-      {longDescription !== undefined && description !== undefined && (
+      {description !== undefined && !startsWith(longDescription ?? description, description) && (
         <p className="olm-break" dir="auto">
           {description}
         </p>
@@ -56,6 +58,14 @@ export function PackageHeader({ details }: { readonly details: PackageDetails })
       <Warnings details={details} />
     </header>
   );
+}
+
+/** Whether the full description begins with the short one, which is then not repeated. */
+function startsWith(long: string, short: string): boolean {
+  return long
+    .slice(0, short.length * 2)
+    .replaceAll(/\s+/g, " ")
+    .startsWith(short.slice(0, COMPARED));
 }
 
 function Actions({ details }: { readonly details: PackageDetails }): ReactElement | null {

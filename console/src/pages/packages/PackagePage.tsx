@@ -7,9 +7,9 @@ import { useParams, useSearchParams } from "react-router";
 import type { PackageDetails } from "../../../../pkg/consoleapi/packages.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { CommandLine } from "../../components/CommandLine.tsx";
+import { CopyBlock } from "../../components/CopyBlock.tsx";
 import { Markdown } from "../../components/Markdown.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
-import { YamlBlock } from "../../components/YamlBlock.tsx";
 import { packagesText } from "../../text/packages.ts";
 import { ApiList } from "./ApiList.tsx";
 import { useCatalogData } from "./catalogData.tsx";
@@ -111,7 +111,7 @@ function Yaml({ intro, yaml, isOpen }: { readonly intro: string; readonly yaml: 
   return (
     <ExpandableSection toggleText={packagesText.yaml} isExpanded={isExpanded} onToggle={(_event, is) => setExpanded(is)}>
       <p className="olm-subtle olm-break">{intro}</p>
-      <YamlBlock yaml={yaml} label={packagesText.yaml} />
+      <CopyBlock content={yaml} label={packagesText.manifest} />
     </ExpandableSection>
   );
 }
