@@ -38,7 +38,7 @@ function build(status: ClusterExtension["status"], change: Partial<ExtensionDesc
 }
 
 function problem(type: string, change: Partial<ReportedProblem> = {}): ReportedProblem {
-  return { type, severity: "Error", message: "it does not work", ...change } as ReportedProblem;
+  return { type, severity: "Error", message: "it does not work", ...change };
 }
 
 describe("buildOverview", () => {

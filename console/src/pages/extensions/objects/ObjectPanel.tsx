@@ -25,6 +25,7 @@ export function ObjectPanel({ reference }: { readonly reference: ObjectReference
   const [params, setParams] = useSearchParams();
   const view = parseView(params.get("view"), reference);
   const heading = useRef<HTMLHeadingElement>(null);
+  const panel = useRef<HTMLElement>(null);
   const query = useQuery({
     queryKey: ["object", buildObjectQuery(reference)],
     queryFn: ({ signal }) => getJson(`/api/objects?${buildObjectQuery(reference)}`, ObjectView, signal),
@@ -32,18 +33,21 @@ export function ObjectPanel({ reference }: { readonly reference: ObjectReference
   });
   useEffect(() => {
     if (matchMedia(NARROW).matches) heading.current?.focus();
+    else panel.current?.scrollIntoView({ block: "nearest" });
   }, []);
   const close = (): void =>
     setParams(withParams(params, { object: undefined, view: undefined, container: undefined, previous: undefined }));
+  useEffect(() => {
+    const section = panel.current;
+    const handleKey = (event: KeyboardEvent): void => {
+      if (event.key === "Escape" && !event.defaultPrevented) close();
+    };
+    section?.addEventListener("keydown", handleKey);
+    return () => section?.removeEventListener("keydown", handleKey);
+  });
   const name = `${reference.kind} ${reference.name}`;
   return (
-    <section
-      className="olm-panel"
-      aria-label={t.panel(name)}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") close();
-      }}
-    >
+    <section className="olm-panel" aria-label={t.panel(name)} ref={panel}>
       <header className="olm-panel-head">
         <Title headingLevel="h2" size="lg" ref={heading} tabIndex={-1} className="olm-break">
           <span className="olm-subtle">{reference.kind}</span> <bdi>{reference.name}</bdi>

@@ -41,8 +41,9 @@ function Problem({ extension, problem }: { readonly extension: string; readonly 
   const Icon = ICONS[severity];
   return (
     <li className="olm-list-item">
-      <span className={`olm-severity olm-severity-${severity}`} role="img" aria-label={t.severity[severity]}>
+      <span className={`olm-severity olm-severity-${severity}`}>
         <Icon />
+        <span className="pf-v6-screen-reader">{t.severity[severity]}</span>
       </span>
       <div className="olm-list-body">
         <h3 className="olm-list-title olm-break">

@@ -117,13 +117,13 @@ function LogStatus({
     broken: t.broken,
   };
   return (
-    <p className="olm-log-status olm-subtle" role="status">
+    <output className="olm-log-status olm-subtle">
       {words[phase]}
       {(phase === "ended" || phase === "broken") && (
         <button type="button" className="pf-v6-c-button pf-m-link pf-m-inline" onClick={onReload}>
           {t.retry}
         </button>
       )}
-    </p>
+    </output>
   );
 }
