@@ -1,6 +1,6 @@
 import { AngleDownIcon, AngleRightIcon } from "@patternfly/react-icons";
 import { type KeyboardEvent, type ReactElement, useMemo, useRef, useState } from "react";
-import type { TreeNode } from "../../../../../pkg/consoleapi/objects.ts";
+import type { ObjectTreeNode as TreeNode } from "../../../../../pkg/consoleapi/objects.ts";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { objectsText as t } from "../../../text/objects.ts";
 import { formatReference } from "./objectLink.ts";

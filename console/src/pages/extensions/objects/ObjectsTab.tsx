@@ -4,7 +4,7 @@ import { Checkbox, SearchInput, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
-import { ObjectTree, type TreeNode } from "../../../../../pkg/consoleapi/objects.ts";
+import { ObjectTree, type ObjectTreeNode as TreeNode } from "../../../../../pkg/consoleapi/objects.ts";
 import { getJson } from "../../../api/request.ts";
 import { useLive } from "../../../app/consoleState.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { TreeNode } from "../../../../../pkg/consoleapi/objects.ts";
+import type { ObjectTreeNode as TreeNode } from "../../../../../pkg/consoleapi/objects.ts";
 import { filterTree, findAncestors, findTreeMove, listTreeRows } from "./treeRows.ts";
 
 function node(id: string, children: TreeNode[] = [], isFailing = false): TreeNode {

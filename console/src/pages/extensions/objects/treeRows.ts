@@ -1,4 +1,4 @@
-import type { TreeNode } from "../../../../../pkg/consoleapi/objects.ts";
+import type { ObjectTreeNode as TreeNode } from "../../../../../pkg/consoleapi/objects.ts";
 
 /** A visible node of a tree. */
 export interface TreeRow {
