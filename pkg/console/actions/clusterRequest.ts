@@ -132,9 +132,9 @@ export async function sendClusterRequest(
   return { isUnchanged: method === "PATCH" && before !== undefined && before === after, warnings };
 }
 
-/** A DELETE with a body ignores the query, so its dry run is an option in the body. */
+/** A DELETE with a body ignores the query, so its dry run is also an option in the body. The query shows it in audit logs. */
 function toDryRun(request: ClusterRequest): ClusterRequest {
   const { method, path, body } = request;
-  if (method === "DELETE") return { ...request, body: writeExactJson({ ...(JSON.parse(body) as object), dryRun: ["All"] }) };
-  return { ...request, path: `${path}${path.includes("?") ? "&" : "?"}dryRun=All` };
+  const tried = { ...request, path: `${path}${path.includes("?") ? "&" : "?"}dryRun=All` };
+  return method === "DELETE" ? { ...tried, body: writeExactJson({ ...(JSON.parse(body) as object), dryRun: ["All"] }) } : tried;
 }
