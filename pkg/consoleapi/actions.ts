@@ -39,7 +39,12 @@ export const ActionRequest = z.discriminatedUnion("action", [
    * Applies objects server-side, such as a new ClusterExtension with its ServiceAccount, or roles. Accepts only kinds that pages of the console create;
    * at most 100 objects.
    */
-  z.object({ action: z.literal("apply"), yaml: z.string().check(z.minLength(1), z.maxLength(YAML_MAX)) }),
+  z.object({
+    action: z.literal("apply"),
+    yaml: z.string().check(z.minLength(1), z.maxLength(YAML_MAX)),
+    /** Whether to take over fields of other field managers. */
+    force: z.optional(z.boolean()),
+  }),
 ]);
 export type ActionRequest = z.infer<typeof ActionRequest>;
 
@@ -61,7 +66,15 @@ export const PreparedRequest = z.object({
   /** What the request does, such as `patch ClusterExtension argocd`. */
   description: z.string(),
   /** Result of the dry run: `ok`, or why the API server would reject the request. Absent if it cannot be tried. */
-  dryRun: z.optional(z.object({ isOk: z.boolean(), message: z.string(), warnings: z.array(z.string()) })),
+  dryRun: z.optional(
+    z.object({
+      isOk: z.boolean(),
+      message: z.string(),
+      warnings: z.array(z.string()),
+      /** Whether the API server rejects the request because other field managers own its fields. */
+      hasFieldConflict: z.optional(z.boolean()),
+    }),
+  ),
 });
 export type PreparedRequest = z.infer<typeof PreparedRequest>;
 
@@ -84,6 +97,8 @@ export const PreparedAction = z.object({
   missing: z.optional(MissingPermission),
   /** Why the change cannot be made, such as the read-only mode. */
   rejected: z.optional(z.string()),
+  /** Another change that the API server may accept in place of this one. */
+  alternative: z.optional(z.object({ label: z.string(), meaning: z.string(), request: ActionRequest })),
 });
 export type PreparedAction = z.infer<typeof PreparedAction>;
 

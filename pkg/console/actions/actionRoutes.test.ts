@@ -187,6 +187,20 @@ test("an apply sends the objects in their order, and does not try an object whos
   });
 });
 
+test("an apply that other tools block offers to take over their fields", async () => {
+  await using api = await startApi();
+  const conflict = { causes: [{ reason: "FieldManagerConflict", message: 'conflict with "kubectl": .rules', field: ".rules" }] };
+  api.answers.set("PATCH /api/v1/namespaces/argocd", statusAnswer(409, "Conflict", "Apply failed with 1 conflict", conflict));
+  const yaml = "apiVersion: v1\nkind: Namespace\nmetadata: { name: argocd }";
+  const { requests, alternative } = await api.prepare({ action: "apply", yaml });
+  expect(requests[0]?.dryRun).toMatchObject({ isOk: false, hasFieldConflict: true });
+  expect(alternative?.request).toEqual({ action: "apply", yaml, force: true });
+  api.answers.clear();
+  const forced = await api.prepare({ action: "apply", yaml, force: true });
+  expect(forced).toMatchObject({ isDanger: true, requests: [{ path: "/api/v1/namespaces/argocd?fieldManager=olmv1-console&force=true" }] });
+  expect(forced.alternative).toBeUndefined();
+});
+
 test("the audit log names objects, and never contains bodies", async () => {
   await using api = await startApi();
   const { id } = await api.prepare(SUSPEND);
