@@ -4,7 +4,7 @@ import { MissingPermission } from "./problem.ts";
 const name = z.string().check(z.minLength(1), z.maxLength(253), z.regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/));
 const digest = z.string().check(z.minLength(1), z.maxLength(100));
 /** What happens to CustomResourceDefinitions at an uninstall. */
-const CrdPolicy = z.enum(["DeleteIfUnused", "Delete", "Retain"]);
+export const CrdPolicy = z.enum(["DeleteIfUnused", "Delete", "Retain"]);
 export type CrdPolicy = z.infer<typeof CrdPolicy>;
 
 /** Maximum size of the YAML that `apply` accepts, in characters. */

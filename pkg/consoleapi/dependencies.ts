@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { MoodText } from "./live.ts";
 
 /** A requirement of a bundle, and what meets it. */
-export const Requirement = z.object({
+export const RequirementRow = z.object({
   /** The extension whose bundle has the requirement. */
   extension: z.string(),
   bundle: z.optional(z.string()),
@@ -15,10 +15,10 @@ export const Requirement = z.object({
   /** Those of `providers` whose uninstall waits for this extension. */
   needed: z.array(z.string()),
 });
-export type Requirement = z.infer<typeof Requirement>;
+export type RequirementRow = z.infer<typeof RequirementRow>;
 
 /** A dependency plan in progress. */
-export const PlanView = z.object({
+export const PlanProgressView = z.object({
   /** The extension that has the plan in its status. */
   extension: z.string(),
   installed: z.number(),
@@ -41,7 +41,7 @@ export const PlanView = z.object({
     }),
   ),
 });
-export type PlanView = z.infer<typeof PlanView>;
+export type PlanProgressView = z.infer<typeof PlanProgressView>;
 
 /** An extension that cannot be uninstalled while others depend on it. */
 export const Blocker = z.object({
@@ -89,10 +89,10 @@ export const DependencyGraph = z.object({
 export type DependencyGraph = z.infer<typeof DependencyGraph>;
 
 /** Who needs whom on the cluster. */
-export const Dependencies = z.object({
+export const DependencyMap = z.object({
   /** Requirements that are not met first; at most 2000. */
-  requirements: z.array(Requirement),
-  plans: z.array(PlanView),
+  requirements: z.array(RequirementRow),
+  plans: z.array(PlanProgressView),
   blockers: z.array(Blocker),
   /** Absent if there are no dependencies, or too many to draw. */
   graph: z.optional(DependencyGraph),
@@ -101,4 +101,4 @@ export const Dependencies = z.object({
   /** What could not be read, one sentence each; at most 50. */
   unknown: z.array(z.string()),
 });
-export type Dependencies = z.infer<typeof Dependencies>;
+export type DependencyMap = z.infer<typeof DependencyMap>;

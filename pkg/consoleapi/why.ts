@@ -86,7 +86,7 @@ export const GraphDrawing = z.object({
 export type GraphDrawing = z.infer<typeof GraphDrawing>;
 
 /** A version in the graph of a channel. */
-export const GraphNode = z.object({
+export const VersionNode = z.object({
   bundle: z.string(),
   label: z.string(),
   /** Upper edge of the box. */
@@ -94,7 +94,7 @@ export const GraphNode = z.object({
   /** Whether an entry of the channel replaces or skips it, and the channel does not contain it. */
   isAbsent: z.boolean(),
 });
-export type GraphNode = z.infer<typeof GraphNode>;
+export type VersionNode = z.infer<typeof VersionNode>;
 
 /** A channel of the package in one catalog, and its upgrade graph. */
 export const WhyChannel = z.object({
@@ -107,7 +107,7 @@ export const WhyChannel = z.object({
   entries: z.number(),
   /** Where the installed version is, if the channel does not contain it. */
   hint: z.optional(z.string()),
-  nodes: z.array(GraphNode),
+  nodes: z.array(VersionNode),
   /** The edges that replace a version, and those from the installed version. */
   main: z.optional(GraphDrawing),
   /** All edges; absent if `main` has all of them, or if there are too many. */
@@ -118,7 +118,7 @@ export const WhyChannel = z.object({
 export type WhyChannel = z.infer<typeof WhyChannel>;
 
 /** What one filter did in one catalog. */
-export const FunnelStep = z.object({
+const FunnelStep = z.object({
   filter: z.string(),
   title: z.string(),
   asks: z.string(),
@@ -146,7 +146,7 @@ export type CatalogFunnel = z.infer<typeof CatalogFunnel>;
 const reference = z.object({ package: z.string(), bundle: z.string(), catalog: z.optional(z.string()) });
 
 /** Why a bundle cannot be installed because of dependencies. All lists have at most 100 elements. */
-export const Refusal = z.object({
+export const RefusalView = z.object({
   bundle: z.string(),
   reasons: z.array(z.string()),
   requires: z.array(z.string()),
@@ -157,7 +157,7 @@ export const Refusal = z.object({
   /** What must happen before, one sentence each. */
   remedy: z.array(z.string()),
 });
-export type Refusal = z.infer<typeof Refusal>;
+export type RefusalView = z.infer<typeof RefusalView>;
 
 /** The source of an extension, as far as the page can change it. */
 export const SourceLimits = z.object({
@@ -170,7 +170,7 @@ export const SourceLimits = z.object({
 export type SourceLimits = z.infer<typeof SourceLimits>;
 
 /** A changed source, to copy. */
-export const SourceChange = z.object({
+export const LimitChange = z.object({
   /** Whether the limits differ from those of the extension. */
   isChanged: z.boolean(),
   /** The whole manifest without server-side fields. */
@@ -179,7 +179,7 @@ export const SourceChange = z.object({
   patch: z.string(),
   command: z.string(),
 });
-export type SourceChange = z.infer<typeof SourceChange>;
+export type LimitChange = z.infer<typeof LimitChange>;
 
 /** Why an extension gets its version. */
 export const Why = z.object({
@@ -188,7 +188,7 @@ export const Why = z.object({
   /** The limits that the answer is about. */
   limits: SourceLimits,
   current: SourceLimits,
-  change: SourceChange,
+  change: LimitChange,
   outcome: z.object({
     state: MoodText,
     /** The chosen version, or why none is chosen; one sentence. */
@@ -206,7 +206,7 @@ export const Why = z.object({
   unchecked: z.array(z.string()),
   /** At most 32. */
   funnels: z.array(CatalogFunnel),
-  refusals: z.array(Refusal),
+  refusals: z.array(RefusalView),
   /** Highest first; at most 1000. */
   versions: z.array(WhyVersion),
   omittedVersions: z.number(),
@@ -223,7 +223,7 @@ export type Why = z.infer<typeof Why>;
 export const WhyNotVersion = z.object({
   verdict: z.enum(["chosen", "notChosen", "absent"]),
   rules: z.array(VersionRule),
-  refusals: z.array(Refusal),
+  refusals: z.array(RefusalView),
   unchecked: z.array(z.string()),
 });
 export type WhyNotVersion = z.infer<typeof WhyNotVersion>;

@@ -1,7 +1,8 @@
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { orErrorMessage } from "../errors/errors.ts";
+import { getErrorMessage, orErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
+import { isForbidden } from "../kube/errors.ts";
 import { readDependents } from "../preview/installedDependents.ts";
 import { type CrdPolicy, getCrdPolicy } from "../release/plan.ts";
 import type { Dependent } from "../resolve/dependencies/dependents.ts";
@@ -23,6 +24,8 @@ export interface UninstallPreview {
   readonly staying: readonly string[];
   /** The extensions that depend on the extension and delay its uninstall, or why they are unknown; undefined if they were not requested. */
   readonly dependents?: readonly Dependent[] | string;
+  /** Sentences about what the user may not read; the preview omits it. Absent if everything was read. */
+  readonly unread?: readonly string[];
 }
 
 /** What to uninstall in addition to the extension. */
@@ -37,6 +40,8 @@ export interface UninstallScope {
 export interface UninstallPreviewOptions extends UninstallScope {
   /** The namespace of the releases, to read the extensions that depend on the extension; absent if they are not requested. */
   readonly systemNamespace?: string;
+  /** Whether to omit what the user may not read; otherwise, that is an error. */
+  readonly isPartial?: boolean;
 }
 
 /**
@@ -46,15 +51,24 @@ export interface UninstallPreviewOptions extends UninstallScope {
 export async function previewUninstall(
   client: Client,
   name: string,
-  { systemNamespace, ...scope }: UninstallPreviewOptions,
+  { systemNamespace, isPartial = false, ...scope }: UninstallPreviewOptions,
   signal: AbortSignal,
 ): Promise<UninstallPreview> {
-  const made = await listInstallObjects(client, name);
+  const unread: string[] = [];
+  const tolerate = <T>(what: string, reading: Promise<T>, none: T): Promise<T> =>
+    reading.catch((err: unknown) => {
+      if (!isPartial || !isForbidden(err)) throw err;
+      unread.push(`${what} cannot be read: ${getErrorMessage(err)}`);
+      return none;
+    });
+  const made = await tolerate("The objects that olmv1 install created", listInstallObjects(client, name), []);
   const extension = made.length > 0 ? await client.get<ClusterExtension>(buildExtensionRef(name)) : await readExtension(client, name);
   const crdPolicy = scope.crdPolicy ?? (extension ? getCrdPolicy(extension.spec) : "DeleteIfUnused");
-  const customResources = extension ? await countCustomResources(client, extension) : [];
+  const customResources = extension ? await tolerate("The CustomResourceDefinitions", countCustomResources(client, extension), []) : [];
   const crds = customResources.map(({ crd }) => crd);
-  const blocked = extension ? await findBlockingDefinitions(client, extension, crdPolicy, crds, signal) : [];
+  const blocked = extension
+    ? await tolerate("What blocks the uninstall", findBlockingDefinitions(client, extension, crdPolicy, crds, signal), [])
+    : [];
   const { going, staying } = await divideObjects(client, name, made, scope);
   const dependents =
     systemNamespace === undefined ? undefined : await orErrorMessage(listDependents(client, name, systemNamespace, signal));
@@ -66,6 +80,7 @@ export async function previewUninstall(
     created: going,
     staying,
     ...(dependents === undefined ? {} : { dependents }),
+    ...(unread.length > 0 ? { unread } : {}),
   };
 }
 

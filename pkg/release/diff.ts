@@ -74,6 +74,27 @@ export function formatDiffPath(path: readonly PathStep[]): string {
   }, "");
 }
 
+/** One part of a formatted path: a quoted member, an entry of a list, or a plain member. */
+const PART = /\[("(?:[^"\\]|\\.)*")\]|\[(\d+)\]|\[(\w+)=([^\]]*)\]|\.?([A-Za-z_$][\w$-]*)/y;
+/** Keys of list entries whose values are numbers. */
+const NUMERIC_KEYS: ReadonlySet<string> = new Set(["containerPort", "port"]);
+
+/** Parses a path that `formatDiffPath` formatted; undefined if it is not one. */
+export function parseDiffPath(text: string): PathStep[] | undefined {
+  const path: PathStep[] = [];
+  const pattern = new RegExp(PART);
+  while (pattern.lastIndex < text.length) {
+    const found = pattern.exec(text);
+    if (!found) return undefined;
+    const [, quoted, index, key, value = "", member = ""] = found;
+    if (quoted !== undefined) path.push(JSON.parse(quoted) as string);
+    else if (index !== undefined) path.push({ index: Number(index) });
+    else if (key !== undefined) path.push({ key, value: NUMERIC_KEYS.has(key) ? Number(value) : value });
+    else path.push(member);
+  }
+  return path;
+}
+
 function compare(before: unknown, after: unknown, path: readonly PathStep[], found: FieldDifference[]): void {
   if (isObject(before) && isObject(after)) {
     for (const member of new Set([...Object.keys(before), ...Object.keys(after)])) {
@@ -84,6 +105,13 @@ function compare(before: unknown, after: unknown, path: readonly PathStep[], fou
   } else if (toText(before) !== toText(after)) {
     found.push({ path, before, after });
   }
+}
+
+/** Formats a value as in a `FieldChange`; undefined if it is absent. @param object that contains it; values of Secrets are masked */
+export function formatFieldValue(object: Pick<KubeObject, "apiVersion" | "kind">, value: unknown): string | undefined {
+  const text = toText(value);
+  if (text === undefined) return undefined;
+  return object.kind === "Secret" && object.apiVersion === "v1" ? MASKED : shown(text);
 }
 
 function fieldChange({ before, after }: FieldDifference, path: string, hidden: Redaction | undefined): FieldChange {

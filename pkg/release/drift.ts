@@ -218,7 +218,7 @@ function isMark([root, member, key]: readonly PathStep[]): boolean {
 }
 
 /** Truncates a path before a list without keys, because such a list can only be kept as a whole. */
-function truncateToKeyed(path: readonly PathStep[]): readonly PathStep[] {
+export function truncateToKeyed(path: readonly PathStep[]): readonly PathStep[] {
   const at = path.findIndex((step) => typeof step === "object" && "index" in step);
   return at < 0 ? path : path.slice(0, at);
 }

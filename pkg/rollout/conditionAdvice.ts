@@ -143,6 +143,11 @@ const PROBLEM_WORDS: Readonly<Partial<Record<string, Explainer>>> = {
     "olmv1 upgrade {name} --version RANGE   # a version with a compatible CRD",
     "configure spec.install.preflight.crdUpgradeSafety: docs/how-to/crd-upgrades.md",
   ),
+  DriftDetected: byName(
+    "Objects of the installed bundle were changed by others. spec.drift.policy determines whether the controller reverts the changes.",
+    "olmv1 history {name}",
+    `kubectl patch clusterextension {name} --type merge -p '{"spec":{"drift":{"policy":"Correct"}}}'`,
+  ),
   ImageRejected: byName("The signature policy rejects the image.", "olmv1 events {name}"),
   QuotaExceeded: byName(
     "The objects exceed a ResourceQuota. Installation resumes when quota is available.",
@@ -161,6 +166,12 @@ export function explainCondition(extension: Explained, { reason }: Pick<Conditio
   const errors = EXPLAINED_BY_PROBLEMS.has(reason) ? (extension.status?.problems ?? []).filter(({ severity }) => severity === "Error") : [];
   const specific = errors.flatMap(({ type }) => (Object.hasOwn(PROBLEM_WORDS, type) ? (PROBLEM_WORDS[type] ?? []) : []))[0];
   return (specific ?? findWords(reason))(extension);
+}
+
+/** Explains a problem by its type. The explanation of an unknown type is empty. */
+export function explainProblem(extension: Explained, { type }: { readonly type: string }): ConditionAdvice {
+  const specific = Object.hasOwn(PROBLEM_WORDS, type) ? PROBLEM_WORDS[type] : undefined;
+  return (specific ?? findWords(type))(extension);
 }
 
 /** Returns the next steps of the Errors in `status.problems`, without duplicates. */

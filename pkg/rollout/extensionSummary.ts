@@ -18,7 +18,9 @@ export function describeInstalledBundle({ status }: Pick<ClusterExtension, "stat
 /** Describes the ServiceAccount that installs the bundle: who created it, and whether it has the permissions. */
 export function describeInstaller({ extension, account }: Pick<ExtensionDescription, "extension" | "account">): string {
   const { spec, status } = extension;
-  const who = `ServiceAccount ${getNamespace(extension)}/${getAccountName(extension)}`;
+  const namespace = getNamespace(extension);
+  if (namespace === "") return `ServiceAccount ${getAccountName(extension)}; its namespace is known once a bundle is installed`;
+  const who = `ServiceAccount ${namespace}/${getAccountName(extension)}`;
   if (account === "missing" && !spec.serviceAccount?.name) return `${who}, which permission-manager has not created yet`;
   if (account === "missing") return `${who}, which does not exist`;
   if (typeof account === "object") return `${who} (${account.unknown})`;

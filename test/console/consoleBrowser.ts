@@ -19,7 +19,9 @@ const READY_MS = 30_000;
 const SETTLE_MS = 50;
 /** Expressions that run in the page. */
 const OVERFLOW = "document.documentElement.scrollWidth - innerWidth";
-const RUN_AXE = "axe.run()";
+/** A tooltip is outside of landmarks, because it belongs to its element. */
+const RUN_AXE = "axe.run({ exclude: ['[role=tooltip]'] })";
+const END_OF_TRANSITIONS = "Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => undefined)";
 
 /** How a page is shown. */
 export interface PageView {
@@ -28,43 +30,44 @@ export interface PageView {
   readonly height?: number;
 }
 
-/** A headless browser for the pages of a console. */
+/** A headless browser for the pages of a console. They share one profile, so that each loads the program from the cache. */
 export class ConsoleBrowser implements AsyncDisposable {
   readonly #browser: Browser;
+  readonly #profile: BrowserContext;
   readonly #url: string;
-  readonly #state: Awaited<ReturnType<BrowserContext["storageState"]>>;
 
-  private constructor(browser: Browser, url: string, state: Awaited<ReturnType<BrowserContext["storageState"]>>) {
+  private constructor(browser: Browser, profile: BrowserContext, url: string) {
     this.#browser = browser;
+    this.#profile = profile;
     this.#url = url;
-    this.#state = state;
   }
 
   /** Starts the browser and signs in with the link that the console printed. */
   static async signIn(program: string, { link, url }: Pick<RunningConsole, "link" | "url">): Promise<ConsoleBrowser> {
-    const browser = await chromium.launch({ executablePath: program, args: FLAGS });
-    const context = await browser.newContext();
-    const page = await context.newPage();
+    const started = await ConsoleBrowser.start(program, url);
+    const page = await started.#profile.newPage();
     await page.goto(link);
     await page.waitForURL(url);
     await page.waitForSelector("h1");
-    const state = await context.storageState();
-    await context.close();
-    return new ConsoleBrowser(browser, url, state);
+    await page.close();
+    return started;
   }
 
   /** Starts the browser for a server without sign-in. @param url address of the server, with a slash at the end */
   static async start(program: string, url: string): Promise<ConsoleBrowser> {
     const browser = await chromium.launch({ executablePath: program, args: FLAGS });
-    return new ConsoleBrowser(browser, url, { cookies: [], origins: [] });
+    const profile = await browser.newContext({ reducedMotion: "reduce" });
+    await profile.grantPermissions(["clipboard-read", "clipboard-write"]);
+    return new ConsoleBrowser(browser, profile, url);
   }
 
   /** Opens an empty page, signed in if the server requires that. */
   async open({ theme = "light", width = 1280, height = 900 }: PageView = {}): Promise<ConsolePage> {
-    const context = await this.#browser.newContext({ viewport: { width, height }, storageState: this.#state, reducedMotion: "reduce" });
-    await context.addInitScript((chosen) => localStorage.setItem("olmv1.theme", chosen), theme);
-    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-    return new ConsolePage(await context.newPage(), this.#url);
+    const page = await this.#profile.newPage();
+    await page.setViewportSize({ width, height });
+    const opened = new ConsolePage(page, this.#url);
+    await opened.useTheme(theme);
+    return opened;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -91,6 +94,12 @@ export class ConsolePage implements AsyncDisposable {
     });
   }
 
+  /** Shows a theme now and after each load. */
+  async useTheme(theme: "light" | "dark"): Promise<void> {
+    await this.page.addInitScript((chosen) => localStorage.setItem("olmv1.theme", chosen), theme);
+    await this.page.evaluate(`document.documentElement.classList.toggle("pf-v6-theme-dark", ${theme === "dark"})`);
+  }
+
   /** Opens a path and waits until its content is loaded. */
   async goto(path: string): Promise<void> {
     await this.page.goto(new URL(path, this.#url).href);
@@ -112,8 +121,9 @@ export class ConsolePage implements AsyncDisposable {
     return (await this.page.locator("main").innerText()).replaceAll(/\s+/g, " ");
   }
 
-  /** Returns the violations that axe finds, each with its first elements. */
+  /** Returns the violations that axe finds, each with its first elements. Waits for transitions, in which colours have no contrast. */
   async findViolations(): Promise<string[]> {
+    await this.page.evaluate(END_OF_TRANSITIONS);
     await this.page.evaluate(AXE);
     const results = await this.page.evaluate<AxeResults>(RUN_AXE);
     return results.violations.map(
@@ -131,6 +141,6 @@ export class ConsolePage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.page.context().close();
+    await this.page.close();
   }
 }

@@ -1,32 +1,32 @@
 import { describe, expect, test } from "vitest";
-import type { ConsoleBrowser } from "./consoleBrowser.ts";
+import { expectShown, type TestedConsole } from "./testedConsole.ts";
 
-/** A page, and a text that a person must see on it. */
+/** A page, and texts that a person must see on it. */
 export interface CheckedPage {
   readonly path: string;
-  readonly shows: string;
+  readonly shows: readonly string[];
 }
 
 const PHONE = { width: 375, height: 800 };
 
-/** Declares the tests that each page must pass: content, deep link, reload, both themes without violations of axe, a phone, and no errors. */
-export function describePages(pages: readonly CheckedPage[], browser: () => ConsoleBrowser): void {
+/**
+ * Declares the test that each page must pass: opened by its address it shows its texts, without violations of axe in either theme; after a reload on
+ * a phone it shows the same and is not wider than the window; no errors, and no requests to other servers.
+ */
+export function describePages(pages: readonly CheckedPage[], tested: () => Pick<TestedConsole, "browser">): void {
   describe.each(pages)("page $path", ({ path, shows }) => {
-    test.each(["light", "dark"] as const)("has no accessibility violations and no errors in the %s theme", async (theme) => {
-      await using page = await browser().open({ theme });
+    test("has its content, both themes, a phone layout, no accessibility violations, and no errors", async () => {
+      await using page = await tested().browser.open();
       await page.goto(path);
-      expect(await page.mainText()).toContain(shows);
-      expect(await page.findViolations()).toEqual([]);
-      expect(page.errors).toEqual([]);
-    });
-
-    test("shows the same after a reload, and fits a phone", async () => {
-      await using page = await browser().open(PHONE);
-      await page.goto(path);
+      await expectShown(page, ...shows);
+      expect(await page.findViolations(), "violations in the light theme").toEqual([]);
+      await page.useTheme("dark");
+      expect(await page.findViolations(), "violations in the dark theme").toEqual([]);
+      await page.page.setViewportSize(PHONE);
       await page.page.reload();
       await page.ready();
-      expect(await page.mainText()).toContain(shows);
-      expect(await page.measureOverflow()).toBeLessThanOrEqual(0);
+      await expectShown(page, ...shows);
+      expect(await page.measureOverflow(), "pixels beyond the window").toBeLessThanOrEqual(0);
       expect(page.errors).toEqual([]);
     });
   });

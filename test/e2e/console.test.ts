@@ -8,10 +8,10 @@ import { ConsoleWorld } from "../support/consoleWorld.ts";
 
 const CHROMIUM = findChromium();
 const PAGES = [
-  { path: "/", shows: "Needs attention" },
-  { path: "/extensions", shows: "object-storage" },
-  { path: "/installation", shows: "Installation" },
-  { path: "/no-such-page", shows: "Page not found" },
+  { path: "/", shows: ["Needs attention"] },
+  { path: "/extensions", shows: ["object-storage"] },
+  { path: "/installation", shows: ["Installation"] },
+  { path: "/no-such-page", shows: ["Page not found"] },
 ];
 
 describe.skipIf(CHROMIUM === undefined && process.env["CI"] !== "true")("the console in a browser", () => {
@@ -27,7 +27,7 @@ describe.skipIf(CHROMIUM === undefined && process.env["CI"] !== "true")("the con
     });
     afterAll(() => started.disposeAsync());
 
-    describePages(PAGES, () => browser);
+    describePages(PAGES, () => ({ browser }));
 
     test("the start page names each extension in trouble, and not the healthy ones", async () => {
       await using page = await browser.open();

@@ -1,15 +1,7 @@
-import {
-  ClipboardCopyButton,
-  CodeBlock,
-  CodeBlockAction,
-  CodeBlockCode,
-  ExpandableSection,
-  Label,
-  ToggleGroup,
-  ToggleGroupItem,
-} from "@patternfly/react-core";
+import { ExpandableSection, Label, ToggleGroup, ToggleGroupItem } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
 import type { PreparedRequest } from "../../../pkg/consoleapi/actions.ts";
+import { CodeText } from "../components/CodeText.tsx";
 import { actionsText as text } from "../text/actions.ts";
 import { text as common } from "../text/en.ts";
 
@@ -56,50 +48,34 @@ function Request({
     <>
       <p className="olm-break">{description}</p>
       {body !== undefined && (
-        <CodeBlock
-          actions={
-            <CodeBlockAction>
-              <CopyBody body={body} label={`${common.common.copy}: ${description}`} />
-            </CodeBlockAction>
-          }
-        >
-          <div className="olm-request-body" tabIndex={0} role="region" aria-label={text.body(description)}>
-            <CodeBlockCode>{`${method} ${path}\n${contentType === undefined ? "" : `Content-Type: ${contentType}\n`}\n${isRaw ? body : format(body)}`}</CodeBlockCode>
-          </div>
-        </CodeBlock>
+        <CodeText
+          code={`${method} ${path}\n${contentType === undefined ? "" : `Content-Type: ${contentType}\n`}\n${isRaw ? body : format(body)}`}
+          copied={body}
+          label={text.body(description)}
+          copyLabel={`${common.common.copy}: ${description}`}
+        />
       )}
       <p className="olm-request-result olm-break">
         {dryRun ? (
           <>
             <Label isCompact status={dryRun.isOk ? "success" : "danger"}>
-              {dryRun.message}
-            </Label>
-            {dryRun.warnings.map((warning) => (
-              <Label key={warning} isCompact status="warning">
-                {warning}
-              </Label>
-            ))}
+              {dryRun.isOk ? text.accepted : text.rejected}
+            </Label>{" "}
+            {dryRun.message}
           </>
         ) : (
           note
         )}
       </p>
+      {dryRun?.warnings.map((warning) => (
+        <p key={warning} className="olm-break">
+          <Label isCompact status="warning">
+            {text.warning}
+          </Label>{" "}
+          <bdi>{warning}</bdi>
+        </p>
+      ))}
     </>
-  );
-}
-
-function CopyBody({ body, label }: { readonly body: string; readonly label: string }): ReactElement {
-  const [isCopied, setCopied] = useState(false);
-  return (
-    <ClipboardCopyButton
-      id={`copy-${label}`}
-      aria-label={label}
-      variant="plain"
-      onClick={() => void navigator.clipboard.writeText(body).then(() => setCopied(true))}
-      onTooltipHidden={() => setCopied(false)}
-    >
-      {isCopied ? common.common.copied : common.common.copy}
-    </ClipboardCopyButton>
   );
 }
 

@@ -12,7 +12,7 @@ export function RuleListView({ list, withOutcome = false }: { readonly list: Rul
   if (list.count === 0) return <p className="olm-subtle">{t.noRules}</p>;
   const omitted = list.count - list.scopes.reduce((sum, { rules }) => sum + rules.length, 0);
   return (
-    <div className="olm-stack">
+    <div className="olm-scopes">
       {list.scopes.map(({ namespace, rules }) => (
         <div key={namespace} className="olm-scope">
           <p className="olm-subtle olm-break">{namespace === "" ? t.clusterWide : t.inNamespace(namespace)}</p>

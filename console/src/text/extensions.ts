@@ -6,6 +6,9 @@ export const extensionsText = {
     objects: "Objects",
     why: "Why this version",
     plan: "Plan",
+    permissions: "Permissions",
+    history: "History",
+    uninstall: "Uninstall",
   },
   header: {
     all: "Extensions",

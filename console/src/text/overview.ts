@@ -33,6 +33,7 @@ export const overviewText = {
   objects: "Objects",
   objectCount: (count: number, failing: number) =>
     failing === 0 ? `${count} objects, all ready` : `${count} objects, ${failing} of them not ready`,
+  noObjects: "No bundle is installed, so the extension has no objects.",
   objectsUnknown: "The installed controller does not report the objects.",
   showObjects: "Show all objects",
   conditions: "Conditions",

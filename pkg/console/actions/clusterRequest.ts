@@ -104,7 +104,7 @@ async function findResource(client: RequestClient, verb: string, ref: GroupVersi
 
 /** The response to a request that succeeded. */
 export interface SentRequest {
-  /** Whether the object has the same resourceVersion as before. */
+  /** Whether the object has the same resourceVersion as before. Unknown in a dry run, which never changes it. */
   readonly isUnchanged: boolean;
   readonly warnings: readonly string[];
 }

@@ -45,7 +45,6 @@ export async function planApproval(context: ChangeContext, { extension: name, di
       ...(members > 0 ? [`The approval covers ${formatCount(members, "other bundle")}, which this bundle depends on.`] : []),
       "The approval is only valid for this plan. If the plan changes first, nothing is installed.",
     ],
-    isDanger: (plan?.delete ?? 0) > 0,
     command: `olmv1 approve ${name} --digest ${digest}`,
   };
 }
@@ -97,7 +96,8 @@ export async function planReconcile(context: ChangeContext, { extension: name }:
   };
 }
 
-const DRIFT_EFFECTS: Readonly<Record<RequestOf<"setDriftPolicy">["policy"], string>> = {
+/** What the controller does with drift, by policy. */
+export const DRIFT_EFFECTS: Readonly<Record<RequestOf<"setDriftPolicy">["policy"], string>> = {
   Correct: "The controller reverts every changed or deleted object to the state in the bundle, now and in the future.",
   Warn: "The controller reports changed and deleted objects, and does not change them.",
   Ignore: "The controller does not detect changed or deleted objects.",

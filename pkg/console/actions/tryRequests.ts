@@ -41,9 +41,8 @@ async function tryRequest(
   { hasCreated, signal }: { readonly hasCreated: boolean; readonly signal: AbortSignal },
 ): Promise<DryRun | undefined> {
   try {
-    const { isUnchanged, warnings } = await sendClusterRequest(client, request, { dryRun: true, signal });
-    const message = isUnchanged ? "The object already has this state." : "The API server accepts the request.";
-    return { isOk: true, message, warnings: [...warnings] };
+    const { warnings } = await sendClusterRequest(client, request, { dryRun: true, signal });
+    return { isOk: true, message: "The API server accepts the request.", warnings: [...warnings] };
   } catch (err) {
     signal.throwIfAborted();
     if (!(err instanceof KubeError)) throw err;

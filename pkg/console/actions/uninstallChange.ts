@@ -1,5 +1,5 @@
 import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
-import type { ActionRequest } from "../../consoleapi/actions.ts";
+import type { ActionRequest, CrdPolicy } from "../../consoleapi/actions.ts";
 import { isInstallerOurs } from "../../installer/installerPermissions.ts";
 import { buildDeletionPermissions, type CustomResources } from "../../installer/removal.ts";
 import { divideDefinitions, previewUninstall, type UninstallPreview } from "../../installer/uninstallPreview.ts";
@@ -19,22 +19,27 @@ export async function planUninstall(
 ): Promise<PlannedChange> {
   const { client, systemNamespace, signal } = context;
   const extension = await requireExtension(client, name, signal);
-  const preview = await previewUninstall(client, name, { ...(crdPolicy ? { crdPolicy } : {}), systemNamespace }, signal);
+  const preview = await previewUninstall(client, name, { ...(crdPolicy ? { crdPolicy } : {}), systemNamespace, isPartial: true }, signal);
   const isPolicyChange = crdPolicy !== undefined && crdPolicy !== extension.spec.uninstall?.crdPolicy;
   const first = isPolicyChange
     ? await planPolicyChange(context, extension, crdPolicy, preview.customResources)
     : { requests: [], effects: [] };
-  const losesData = divideDefinitions(preview).lost.length > 0;
+  const losesData = divideDefinitions(preview).lost.length > 0 || preview.unread !== undefined;
   return {
     title: `Uninstall ${name}?`,
     effects: [...describeUninstall(preview), ...first.effects],
     isDanger: true,
-    command: `olmv1 uninstall ${name}${crdPolicy === undefined ? "" : ` --crd-policy ${crdPolicy}`}`,
+    command: formatUninstallCommand(name, crdPolicy),
     requests: [...first.requests, await buildDeleteRequest(client, extension)],
     seen: toSeenObject(extension),
     ...(losesData ? { confirmation: name } : {}),
     ...(extension.metadata.deletionTimestamp === undefined ? {} : { rejected: `${name} is already being uninstalled.` }),
   };
+}
+
+/** Formats the command that uninstalls an extension. @param crdPolicy the policy that the user chose */
+export function formatUninstallCommand(name: string, crdPolicy: CrdPolicy | undefined): string {
+  return `olmv1 uninstall ${name}${crdPolicy === undefined ? "" : ` --crd-policy ${crdPolicy}`}`;
 }
 
 /** Plans to set spec.uninstall.crdPolicy first, with the permissions that it needs if `olmv1 install` created the ServiceAccount. */
@@ -63,18 +68,19 @@ async function planPolicyChange(
 
 /** Returns the effects of an uninstall as sentences, lost data first. */
 export function describeUninstall(preview: UninstallPreview): string[] {
-  const { extension, created, blocked, dependents } = preview;
+  const { extension, created, blocked, dependents, unread = [] } = preview;
   const { lost, unused, kept } = divideDefinitions(preview);
   const bundle = extension?.status?.install?.bundle;
-  const objects = formatCount(extension?.status?.inventory?.count ?? 0, "object");
+  const deleted = Math.max((extension?.status?.inventory?.count ?? 0) - kept.length, 0);
   return [
+    ...unread,
     ...lost.map(
       (one) => `${describeCount(one)} of ${one.crd.metadata.name} will be deleted, with everything that the operator created for them.`,
     ),
     ...(extension
       ? [
           bundle
-            ? `The controller deletes ${bundle.name} with its ${objects}.`
+            ? `The controller deletes ${bundle.name} with ${formatCount(deleted, "object")}.`
             : "No bundle is installed, so only the ClusterExtension is deleted.",
         ]
       : []),

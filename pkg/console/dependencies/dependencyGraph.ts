@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import type { DependencyEdge, DependencyGraph, DependencyNode, PlanView, Requirement } from "../../consoleapi/dependencies.ts";
+import type { DependencyEdge, DependencyGraph, DependencyNode, PlanProgressView, RequirementRow } from "../../consoleapi/dependencies.ts";
 import { describeExtensionState } from "../../rollout/extensionState.ts";
 import { truncate } from "../../text/truncate.ts";
 import { placeInColumns } from "./layeredLayout.ts";
@@ -22,8 +22,8 @@ type PlainEdge = Omit<DependencyEdge, "path">;
 /** What the graph shows. */
 export interface GraphContent {
   readonly extensions: readonly ClusterExtension[];
-  readonly requirements: readonly Requirement[];
-  readonly plans: readonly PlanView[];
+  readonly requirements: readonly RequirementRow[];
+  readonly plans: readonly PlanProgressView[];
 }
 
 /** Draws who needs whom; undefined if there are no dependencies, or too many. */

@@ -1,4 +1,4 @@
-import type { Dependencies } from "../../consoleapi/dependencies.ts";
+import type { DependencyMap } from "../../consoleapi/dependencies.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { type ServedResource, ServedResources } from "../../kube/servedResources.ts";
 import { ConstraintCache, loadCelRules } from "../../operatorcontroller/dependencies/constraintCache.ts";
@@ -21,7 +21,7 @@ export function registerDependencyRoutes(server: ConsoleRoutes, { callers, sessi
   server.route({
     method: "GET",
     url: "/api/dependencies",
-    handler: async (request, reply): Promise<Dependencies> => {
+    handler: async (request, reply): Promise<DependencyMap> => {
       const identity = callers.identify(request.headers);
       const signal = createRequestSignal(reply, TIMEOUT_MS);
       const extensions = await listCurrentExtensions(identity, signal);

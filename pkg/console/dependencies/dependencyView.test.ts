@@ -5,12 +5,12 @@ import type { InstalledRequirement } from "../../resolve/dependencies/requiremen
 import { buildDependencies } from "./dependencyView.ts";
 
 function extensionOf(name: string, more: { status?: object; deletionTimestamp?: string } = {}): ClusterExtension {
-  const extension = createExtension(name, { packageName: name }) as ClusterExtension;
+  const extension = createExtension(name, { packageName: name });
   const { status, deletionTimestamp } = more;
   return {
     ...extension,
     metadata: { ...extension.metadata, ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) },
-    ...(status ? { status: status as NonNullable<ClusterExtension["status"]> } : {}),
+    ...(status ? { status } : {}),
   };
 }
 

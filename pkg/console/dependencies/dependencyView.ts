@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findProblem } from "../../api/problems.ts";
-import type { Blocker, Dependencies, PlanView, Requirement } from "../../consoleapi/dependencies.ts";
+import type { Blocker, DependencyMap, PlanProgressView, RequirementRow } from "../../consoleapi/dependencies.ts";
 import type { MoodText } from "../../consoleapi/live.ts";
 import type { InstalledRequirement } from "../../resolve/dependencies/requirementMap.ts";
 import { countPlanProgress, formatPlanFailure, listPlanProgress, type PlanMemberProgress } from "../../rollout/planProgress.ts";
@@ -24,7 +24,7 @@ export interface DependencySources {
 }
 
 /** Describes who needs whom: requirements that are not met first, plans in progress, and what delays an uninstall. */
-export function buildDependencies({ extensions, requirements, isServedKnown, unknown }: DependencySources): Dependencies {
+export function buildDependencies({ extensions, requirements, isServedKnown, unknown }: DependencySources): DependencyMap {
   const all = [...extensions.flatMap(listMissing), ...requirements.map((one) => toRequirement(one, isServedKnown))]
     .sort(compareRequirements)
     .slice(0, MAX_REQUIREMENTS);
@@ -44,7 +44,7 @@ export function buildDependencies({ extensions, requirements, isServedKnown, unk
 }
 
 /** Returns what the bundles that an extension cannot install require, from its status. */
-function listMissing({ metadata, status }: ClusterExtension): Requirement[] {
+function listMissing({ metadata, status }: ClusterExtension): RequirementRow[] {
   const problem = findProblem(status, "UnsatisfiedDependencies");
   if (!problem) return [];
   const details = problem.details?.dependencies ?? [];
@@ -60,7 +60,7 @@ function listMissing({ metadata, status }: ClusterExtension): Requirement[] {
   }));
 }
 
-function toRequirement(one: InstalledRequirement, isServedKnown: boolean): Requirement {
+function toRequirement(one: InstalledRequirement, isServedKnown: boolean): RequirementRow {
   const { extension, bundle, text, unmet, providers, needed } = one;
   return {
     extension,
@@ -80,7 +80,7 @@ function describeState({ isMet, isServed, providers }: InstalledRequirement, isS
   return { text: "Met", mood: "good" };
 }
 
-function compareRequirements(a: Requirement, b: Requirement): number {
+function compareRequirements(a: RequirementRow, b: RequirementRow): number {
   return Number(a.state.mood !== "bad") - Number(b.state.mood !== "bad") || compareText(a.extension, b.extension);
 }
 
@@ -91,7 +91,7 @@ const MEMBER_STATES: Readonly<Record<PlanMemberProgress["state"], MoodText>> = {
   notCreated: { text: "Not created yet", mood: "faint" },
 };
 
-function toPlan(root: ClusterExtension, extensions: readonly ClusterExtension[]): PlanView[] {
+function toPlan(root: ClusterExtension, extensions: readonly ClusterExtension[]): PlanProgressView[] {
   const count = countPlanProgress(root, extensions);
   if (!count) return [];
   const reasons = new Map((root.status?.dependencyPlan?.members ?? []).map(({ extension, reason }) => [extension, reason]));

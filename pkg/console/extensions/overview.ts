@@ -47,7 +47,7 @@ export function buildOverview(described: ExtensionDescription, now: number): Ext
       .slice(0, MAX_CONDITIONS)
       .map(toConditionRow),
     objects: {
-      ...(status?.inventory ? { count: status.inventory.count } : {}),
+      ...(status?.inventory ? { count: status.inventory.count } : status?.install ? {} : { count: 0 }),
       notReady: unhealthy.map(({ ref, state, message }) => ({ object: toReference(ref), state: toObjectState(state), message })),
     },
     ...(plan ? { plan } : {}),

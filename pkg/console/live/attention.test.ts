@@ -55,7 +55,20 @@ test.each([
   {
     what: "a Warning is reported",
     status: { conditions: [READY, SUCCEEDED], problems: [problem("Warning", "it is risky")] },
-    expected: { severity: "warning", sentence: "it is risky", next: [] },
+    expected: { severity: "warning", sentence: "it is risky", next: expect.arrayContaining(["kubectl -n argocd describe resourcequota"]) },
+  },
+  {
+    what: "an Error is reported while a plan waits for approval",
+    status: {
+      conditions: [condition("Ready", "False", "AwaitingApproval"), condition("Progressing", "False", "AwaitingApproval")],
+      problems: [{ ...problem("Error", "Deployment x: 0 of 1"), type: "Unhealthy" }],
+      plan,
+    },
+    expected: {
+      severity: "error",
+      sentence: "Deployment x: 0 of 1",
+      next: ["olmv1 tree argocd", expect.stringMatching("olmv1 rollback argocd")],
+    },
   },
   {
     what: "the package is deprecated",

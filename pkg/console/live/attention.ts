@@ -4,7 +4,7 @@ import { findCondition } from "../../api/conditions.ts";
 import { ConditionType, Reason } from "../../api/constants.ts";
 import type { Attention } from "../../consoleapi/live.ts";
 import { describeCatalogState, findCatalogFailure } from "../../rollout/catalogState.ts";
-import { explainCondition, findMostRelevantCondition } from "../../rollout/conditionAdvice.ts";
+import { explainCondition, explainProblem, findMostRelevantCondition } from "../../rollout/conditionAdvice.ts";
 import { describeExtensionState } from "../../rollout/extensionState.ts";
 import { truncate } from "../../text/truncate.ts";
 
@@ -46,13 +46,15 @@ export function findExtensionAttention(extension: ClusterExtension): Attention |
   return undefined;
 }
 
+/** Takes the next steps from the problem and its type; from the condition if the type is unknown, because the condition may have another cause. */
 function describeProblem(
   extension: ClusterExtension,
-  { message, next }: { readonly message: string; readonly next?: string | undefined },
+  { type, message, next }: { readonly type: string; readonly message: string; readonly next?: string | undefined },
 ): Omit<Attention, "severity"> {
-  const condition = findMostRelevantCondition(extension.status?.conditions);
-  const advice = condition ? explainCondition(extension, condition).next : [];
-  return { sentence: bounded(message), next: [...new Set([...(next === undefined ? [] : [next]), ...advice])] };
+  const own = [...(next === undefined ? [] : [next]), ...explainProblem(extension, { type }).next];
+  const condition = own.length === 0 ? findMostRelevantCondition(extension.status?.conditions) : undefined;
+  const advice = condition ? explainCondition(extension, condition).next : own;
+  return { sentence: bounded(message), next: [...new Set(advice)] };
 }
 
 function describeCondition(extension: ClusterExtension): Omit<Attention, "severity"> {

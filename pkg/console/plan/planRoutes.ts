@@ -13,21 +13,12 @@ import { ConsoleError } from "../http/consoleError.ts";
 import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
 import { createRequestSignal } from "../http/requestSignal.ts";
 import { SharedWorks } from "../http/sharedWork.ts";
-import { parseLimits } from "../why/sourceLimits.ts";
+import { LimitsQuery, parseLimits } from "../why/sourceLimits.ts";
 import { readPlanChoice } from "./planActions.ts";
 import { buildExtensionPlan } from "./planView.ts";
 
 /** Time for all pulls, reads and dry runs together, in milliseconds. */
 const TIMEOUT_MS = 10 * 60_000;
-
-/** Other limits than those of the extension; an absent member keeps that of the extension. */
-const PlanQuery = z.object({
-  /** Version range; empty for any version. */
-  range: z.optional(z.string().check(z.maxLength(256))),
-  /** Comma-separated; empty for all channels. */
-  channels: z.optional(z.string().check(z.maxLength(4_096))),
-  policy: z.optional(z.enum(["CatalogProvided", "SelfCertified"])),
-});
 
 /** Registers the plan of an extension: what its next change, or a chosen version, would do. Stores nothing in the cluster. */
 export function registerPlanRoutes(server: ConsoleRoutes, context: ConsoleContext): void {
@@ -35,7 +26,7 @@ export function registerPlanRoutes(server: ConsoleRoutes, context: ConsoleContex
   server.route({
     method: "GET",
     url: "/api/extensions/:name/plan",
-    schema: { params: z.object({ name: ObjectName }), querystring: PlanQuery },
+    schema: { params: z.object({ name: ObjectName }), querystring: LimitsQuery },
     handler: async (request, reply): Promise<ExtensionPlan> => {
       const identity = context.callers.identify(request.headers);
       const extension = await requireExtension(identity.client, request.params.name);

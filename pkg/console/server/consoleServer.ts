@@ -125,7 +125,8 @@ function readGuarded({ method, url, headers }: FastifyRequest) {
 
 function sendProblem(err: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
   const { status, problem } = toConsoleProblem(err);
-  const level = status >= 500 && problem.kind === "failed" ? "error" : "debug";
+  const isGone = reply.raw.destroyed; // the page was closed
+  const level = status >= 500 && problem.kind === "failed" && !isGone ? "error" : "debug";
   log[level]({ route: request.routeOptions.url, status, reason: redactSecrets(getErrorMessage(err)) }, "request failed");
   void reply.code(status).header("cache-control", "no-store").send(problem);
 }

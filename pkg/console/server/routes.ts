@@ -5,12 +5,15 @@ import { registerClusterUpgradeRoutes } from "../clusterUpgrade/clusterUpgradeRo
 import type { ConsoleContext } from "../consoleContext.ts";
 import { registerDependencyRoutes } from "../dependencies/dependencyRoutes.ts";
 import { registerExtensionRoutes } from "../extensions/extensionRoutes.ts";
+import { registerHistoryRoutes } from "../history/historyRoutes.ts";
 import type { ConsoleTypeProvider } from "../http/requestInput.ts";
 import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
 import { registerObjectRoutes } from "../objects/objectRoutes.ts";
 import { registerPackageRoutes } from "../packages/packageRoutes.ts";
+import { registerPermissionsRoutes } from "../permissions/permissionsRoutes.ts";
 import { registerPlanRoutes } from "../plan/planRoutes.ts";
 import { registerSessionRoutes } from "../session/sessionRoutes.ts";
+import { registerUninstallRoutes } from "../uninstall/uninstallRoutes.ts";
 import { registerWhyRoutes } from "../why/whyRoutes.ts";
 
 /** Registers all routes under /api. */
@@ -27,4 +30,7 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerClusterUpgradeRoutes(api, context);
   registerActionRoutes(api, context);
   registerPlanRoutes(api, context);
+  registerUninstallRoutes(api, context);
+  registerPermissionsRoutes(api, context);
+  registerHistoryRoutes(api, context);
 }

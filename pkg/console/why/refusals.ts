@@ -1,4 +1,4 @@
-import type { Refusal } from "../../consoleapi/why.ts";
+import type { RefusalView } from "../../consoleapi/why.ts";
 import type { RefusalRecord } from "../../resolve/dependencies/refusalRecord.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../../text/truncate.ts";
 import { toSentence } from "./ruleTitles.ts";
@@ -7,11 +7,11 @@ const MAX_REFUSALS = 32;
 const MAX_LISTED = 100;
 
 /** Describes the bundles that were rejected because of their dependencies. */
-export function listRefusals(records: readonly RefusalRecord[] = []): Refusal[] {
+export function listRefusals(records: readonly RefusalRecord[] = []): RefusalView[] {
   return records.slice(0, MAX_REFUSALS).map(toRefusal);
 }
 
-function toRefusal({ bundle, reasons, requires = [], provided = [], dependents = [], conflictSet, remedy }: RefusalRecord): Refusal {
+function toRefusal({ bundle, reasons, requires = [], provided = [], dependents = [], conflictSet, remedy }: RefusalRecord): RefusalView {
   const texts = (list: readonly string[]): string[] => list.slice(0, MAX_LISTED).map((text) => truncate(text, CAUSE_LENGTH));
   return {
     bundle: truncate(bundle, NAME_LENGTH),

@@ -1,13 +1,8 @@
+import * as z from "zod/mini";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import type { SourceChange, SourceLimits } from "../../consoleapi/why.ts";
+import type { LimitChange, SourceLimits } from "../../consoleapi/why.ts";
 import { toYaml } from "../../golang/yaml.ts";
-import {
-  buildSourcePatch,
-  changeCatalogSource,
-  formatSourceCommand,
-  type SourceChange as TriedChange,
-  toManifest,
-} from "../../rollout/sourceChange.ts";
+import { buildSourcePatch, changeCatalogSource, formatSourceCommand, type SourceChange, toManifest } from "../../rollout/sourceChange.ts";
 
 /** Other limits to try, as in the address of the page. An absent member keeps that of the extension. */
 export interface TriedLimits {
@@ -16,6 +11,15 @@ export interface TriedLimits {
   readonly channels?: string | undefined;
   readonly policy?: SourceLimits["policy"] | undefined;
 }
+
+/** The query of routes that try other limits. */
+export const LimitsQuery = z.object({
+  /** Version range; empty for any version. */
+  range: z.optional(z.string().check(z.maxLength(256))),
+  /** Comma-separated; empty for all channels. */
+  channels: z.optional(z.string().check(z.maxLength(4_096))),
+  policy: z.optional(z.enum(["CatalogProvided", "SelfCertified"])),
+});
 
 /** Returns what an extension may be upgraded to. */
 export function readSourceLimits({ spec }: Pick<ClusterExtension, "spec">): SourceLimits {
@@ -29,7 +33,7 @@ export function tryLimits(extension: ClusterExtension, tried: TriedLimits): Clus
 }
 
 /** Returns limits in the address of a page as a change of the source. */
-export function parseLimits({ range, channels, policy }: TriedLimits): TriedChange {
+export function parseLimits({ range, channels, policy }: TriedLimits): SourceChange {
   return {
     version: range?.trim(),
     channels: channels?.split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()])),
@@ -38,7 +42,7 @@ export function parseLimits({ range, channels, policy }: TriedLimits): TriedChan
 }
 
 /** Describes the change from the current limits to others, to copy. */
-export function describeSourceChange(current: ClusterExtension, tried: ClusterExtension): SourceChange {
+export function describeSourceChange(current: ClusterExtension, tried: ClusterExtension): LimitChange {
   const patch = buildSourcePatch(current, tried);
   return {
     isChanged: Object.keys(patch).length > 0,

@@ -17,7 +17,7 @@ import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
 import { createRequestSignal } from "../http/requestSignal.ts";
 import { listRefusals } from "./refusals.ts";
 import { toSentence, toVersionRule } from "./ruleTitles.ts";
-import { type TriedLimits, tryLimits } from "./sourceLimits.ts";
+import { LimitsQuery, type TriedLimits, tryLimits } from "./sourceLimits.ts";
 import { buildWhy } from "./whyView.ts";
 
 /** Maximum time of a request, in milliseconds: the first one may pull the catalogs. */
@@ -25,18 +25,13 @@ const TIMEOUT_MS = 120_000;
 const MAX_UNCHECKED = 50;
 
 const Params = z.object({ name: ObjectName });
-const limits = {
-  range: z.optional(z.string().check(z.maxLength(256))),
-  channels: z.optional(z.string().check(z.maxLength(4_096))),
-  policy: z.optional(z.enum(["CatalogProvided", "SelfCertified"])),
-};
 
 /** Registers the explanation of the version of an extension, and what other limits would change. Writes nothing. */
 export function registerWhyRoutes(server: ConsoleRoutes, { callers, catalogs }: ConsoleContext): void {
   server.route({
     method: "GET",
     url: "/api/extensions/:name/why",
-    schema: { params: Params, querystring: z.object(limits) },
+    schema: { params: Params, querystring: LimitsQuery },
     handler: async (request, reply): Promise<Why> => {
       const identity = callers.identify(request.headers);
       const signal = createRequestSignal(reply, TIMEOUT_MS);
@@ -56,7 +51,7 @@ export function registerWhyRoutes(server: ConsoleRoutes, { callers, catalogs }: 
     url: "/api/extensions/:name/why-not",
     schema: {
       params: Params,
-      querystring: z.object({ ...limits, bundle: z.string().check(z.maxLength(253)), catalog: z.string().check(z.maxLength(253)) }),
+      querystring: z.extend(LimitsQuery, { bundle: z.string().check(z.maxLength(253)), catalog: z.string().check(z.maxLength(253)) }),
     },
     handler: async (request, reply): Promise<WhyNotVersion> => {
       const identity = callers.identify(request.headers);

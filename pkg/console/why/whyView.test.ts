@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CatalogFixture, catalogsFrom } from "../../../test/support/catalogFixture.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
+import type { CatalogSource } from "../../api/clusterExtension.ts";
 import { findPackage } from "../../browse/findPackage.ts";
 import type { PackageInCatalog } from "../../browse/packageView.ts";
 import type { Why } from "../../consoleapi/why.ts";
@@ -51,7 +51,7 @@ async function openFixtures(catalogs: ReturnType<typeof catalogsFrom>): Promise<
 }
 
 async function explain({ catalogs = { main: STABLE }, source = {}, installed, tried = {} }: World): Promise<Why> {
-  const extension = createExtension("x", { packageName: "p", ...source }) as ClusterExtension;
+  const extension = createExtension("x", { packageName: "p", ...source });
   if (installed !== undefined) extension.status = { install: { bundle: { name: `p.v${installed}`, version: installed } } };
   const changed = tryLimits(extension, tried);
   const labeled = catalogsFrom(catalogs, "p");

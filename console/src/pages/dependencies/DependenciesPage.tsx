@@ -2,7 +2,7 @@ import "./dependencies.css";
 import { Alert, EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement, ReactNode } from "react";
-import { Dependencies } from "../../../../pkg/consoleapi/dependencies.ts";
+import { DependencyMap } from "../../../../pkg/consoleapi/dependencies.ts";
 import { getJson } from "../../api/request.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
@@ -18,7 +18,7 @@ const t = dependenciesText;
 export default function DependenciesPage(): ReactElement {
   const query = useQuery({
     queryKey: ["extensions", "dependencies"],
-    queryFn: ({ signal }) => getJson("/api/dependencies", Dependencies, signal),
+    queryFn: ({ signal }) => getJson("/api/dependencies", DependencyMap, signal),
   });
   return (
     <PageSection className="olm-page">
@@ -37,13 +37,13 @@ export default function DependenciesPage(): ReactElement {
 function Content({
   dependencies: { requirements, plans, blockers, graph, independent, unknown },
 }: {
-  readonly dependencies: Dependencies;
+  readonly dependencies: DependencyMap;
 }): ReactElement {
   const isEmpty = requirements.length === 0 && plans.length === 0;
   return (
     <>
       {unknown.length > 0 && (
-        <Alert isInline variant="warning" title={t.unknown}>
+        <Alert isInline component="h2" variant="warning" title={t.unknown}>
           <ul>
             {unknown.map((text) => (
               <li key={text} className="olm-break" dir="auto">

@@ -1,14 +1,14 @@
 import { Alert, Progress, ProgressMeasureLocation } from "@patternfly/react-core";
 import type { ReactElement } from "react";
 import { Link } from "react-router";
-import type { PlanView } from "../../../../pkg/consoleapi/dependencies.ts";
+import type { PlanProgressView } from "../../../../pkg/consoleapi/dependencies.ts";
 import { StateLabel } from "../../components/StateLabel.tsx";
 import { dependenciesText } from "../../text/dependencies.ts";
 
 const t = dependenciesText.plans;
 
 /** The dependency plans in progress, with the bundles of each wave. */
-export function Plans({ plans }: { readonly plans: readonly PlanView[] }): ReactElement {
+export function Plans({ plans }: { readonly plans: readonly PlanProgressView[] }): ReactElement {
   return (
     <div className="olm-plans">
       {plans.map((plan) => (
@@ -18,7 +18,7 @@ export function Plans({ plans }: { readonly plans: readonly PlanView[] }): React
   );
 }
 
-function Plan({ plan: { extension, installed, all, failure, members } }: { readonly plan: PlanView }): ReactElement {
+function Plan({ plan: { extension, installed, all, failure, members } }: { readonly plan: PlanProgressView }): ReactElement {
   return (
     <div className="olm-plan">
       <Progress
@@ -29,7 +29,9 @@ function Plan({ plan: { extension, installed, all, failure, members } }: { reado
         measureLocation={ProgressMeasureLocation.none}
         size="sm"
       />
-      {failure !== undefined && <Alert isInline isPlain variant="danger" title={<span className="olm-break">{failure}</span>} />}
+      {failure !== undefined && (
+        <Alert isInline isPlain component="h3" variant="danger" title={<span className="olm-break">{failure}</span>} />
+      )}
       <ol className="olm-list">
         {members.map(({ wave, extension: member, bundle, state, why, reason }) => (
           <li key={`${wave} ${member}`} className="olm-list-item">

@@ -1,6 +1,6 @@
 import { type ReactElement, useMemo, useState } from "react";
 import { Link } from "react-router";
-import type { Requirement } from "../../../../pkg/consoleapi/dependencies.ts";
+import type { RequirementRow } from "../../../../pkg/consoleapi/dependencies.ts";
 import { type DataColumn, DataTable } from "../../components/DataTable.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";
 import { dependenciesText } from "../../text/dependencies.ts";
@@ -11,7 +11,7 @@ const VISIBLE: ReadonlySet<string> = new Set(["text", "state", "providers", "why
 /** A requirement with its position in the order of the server. */
 interface RankedRequirement {
   readonly rank: number;
-  readonly one: Requirement;
+  readonly one: RequirementRow;
 }
 
 const COLUMNS: readonly DataColumn<RankedRequirement>[] = [
@@ -33,7 +33,7 @@ const COLUMNS: readonly DataColumn<RankedRequirement>[] = [
 ];
 
 /** All requirements; those that are not met come first. */
-export function RequirementTable({ requirements }: { readonly requirements: readonly Requirement[] }): ReactElement {
+export function RequirementTable({ requirements }: { readonly requirements: readonly RequirementRow[] }): ReactElement {
   const [sort, setSort] = useState({ column: "state", isDescending: false });
   const rows = useMemo(() => requirements.map((one, rank) => ({ one, rank })), [requirements]);
   return (

@@ -3,6 +3,9 @@ import { extensionsText } from "../../text/extensions.ts";
 
 const OverviewTab = lazy(() => import("./overview/OverviewTab.tsx"));
 const PlanTab = lazy(() => import("./plan/PlanTab.tsx"));
+const PermissionsTab = lazy(() => import("./permissions/PermissionsTab.tsx"));
+const HistoryTab = lazy(() => import("./history/HistoryTab.tsx"));
+const UninstallTab = lazy(() => import("./uninstall/UninstallTab.tsx"));
 const ObjectsTab = lazy(() => import("./objects/ObjectsTab.tsx"));
 const WhyTab = lazy(() => import("./why/WhyTab.tsx"));
 
@@ -22,6 +25,9 @@ const unordered: readonly ExtensionTab[] = [
   { path: "objects", label: extensionsText.tabs.objects, element: <ObjectsTab />, order: 20 },
   { path: "why", label: extensionsText.tabs.why, element: <WhyTab />, order: 30 },
   { path: "plan", label: extensionsText.tabs.plan, element: <PlanTab />, order: 40 },
+  { path: "permissions", label: extensionsText.tabs.permissions, element: <PermissionsTab />, order: 50 },
+  { path: "history", label: extensionsText.tabs.history, element: <HistoryTab />, order: 60 },
+  { path: "uninstall", label: extensionsText.tabs.uninstall, element: <UninstallTab />, order: 70 },
 ];
 
 /** All tabs of the page of an extension, in their order. */

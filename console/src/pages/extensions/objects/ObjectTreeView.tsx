@@ -10,17 +10,20 @@ import { findAncestors, findTreeMove, listTreeRows, type TreeRow } from "./treeR
 export function ObjectTreeView({
   label,
   root,
+  isFiltered,
   selected,
   onSelect,
 }: {
   readonly label: string;
   readonly root: TreeNode;
+  /** Whether the tree is the part that matches a search. */
+  readonly isFiltered: boolean;
   /** The selected object as `formatReference` returns it. */
   readonly selected: string | undefined;
   readonly onSelect: (node: TreeNode) => void;
 }): ReactElement {
-  const [toggled, setToggled] = useState<ReadonlySet<string>>(() => expandTo(root, selected));
-  const rows = useMemo(() => listTreeRows(root, toggled), [root, toggled]);
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(() => (isFiltered ? new Set() : expandTo(root, selected)));
+  const rows = useMemo(() => listTreeRows(root, toggled, isFiltered), [root, toggled, isFiltered]);
   const [focused, setFocused] = useState<string>();
   const list = useRef<HTMLDivElement>(null);
   const current = rows.find(({ node }) => node.id === focused) ?? rows.find(({ node }) => isSelected(node, selected)) ?? rows[0];

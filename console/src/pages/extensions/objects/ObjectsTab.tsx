@@ -46,6 +46,7 @@ function Tree({ name, tree: { root, failing } }: { readonly name: string; readon
   const navigate = useNavigate();
   const [text, setText] = useState("");
   const [isOnlyFailing, setOnlyFailing] = useState(false);
+  const isFiltered = text.trim() !== "" || isOnlyFailing;
   const shown = filterTree(root, text, isOnlyFailing);
   const select = ({ object, extension }: TreeNode): void => {
     if (object) setParams(selectObject(params, formatReference(object)), { replace: params.has("object") });
@@ -74,7 +75,14 @@ function Tree({ name, tree: { root, failing } }: { readonly name: string; readon
         </span>
       </div>
       {shown ? (
-        <ObjectTreeView label={t.tree(name)} root={shown} selected={params.get("object") ?? undefined} onSelect={select} />
+        <ObjectTreeView
+          key={String(isFiltered)}
+          label={t.tree(name)}
+          root={shown}
+          isFiltered={isFiltered}
+          selected={params.get("object") ?? undefined}
+          onSelect={select}
+        />
       ) : (
         <p className="olm-subtle">{t.noMatch}</p>
       )}

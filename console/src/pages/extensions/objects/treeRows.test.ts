@@ -27,6 +27,17 @@ describe("listTreeRows", () => {
     expect(ids(["root"])).toEqual(["root"]);
   });
 
+  test("expands all nodes of a filtered tree except those that the user collapsed", () => {
+    expect(listTreeRows(TREE, new Set(["set"]), true).map(({ node: { id } }) => id)).toEqual([
+      "root",
+      "bad",
+      "set",
+      "good",
+      "leaf",
+      "last",
+    ]);
+  });
+
   test("returns levels and positions", () => {
     const row = listTreeRows(TREE, new Set()).find((one) => one.node.id === "good");
     expect(row).toMatchObject({ level: 2, position: 2, siblings: 3, isExpanded: false, parent: "root" });

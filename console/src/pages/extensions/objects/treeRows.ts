@@ -17,12 +17,13 @@ export interface TreeRow {
 /**
  * Returns the visible nodes in their order. The root and the nodes above one that does not work are expanded, unless the user toggled them.
  * @param toggled identifiers of nodes that the user expanded or collapsed
+ * @param isFiltered whether the tree is the part that matches a search: all its nodes are expanded, unless the user toggled them
  */
-export function listTreeRows(root: TreeNode, toggled: ReadonlySet<string>): TreeRow[] {
+export function listTreeRows(root: TreeNode, toggled: ReadonlySet<string>, isFiltered = false): TreeRow[] {
   const rows: TreeRow[] = [];
   const visit = (node: TreeNode, place: Omit<TreeRow, "node" | "isExpanded">): void => {
     const { id, children, isFailing } = node;
-    const isOpen = (isFailing || place.level === 1) !== toggled.has(id);
+    const isOpen = (isFailing || isFiltered || place.level === 1) !== toggled.has(id);
     rows.push({ ...place, node, isExpanded: children.length === 0 ? undefined : isOpen });
     if (!isOpen) return;
     children.forEach((child, i) => visit(child, { level: place.level + 1, position: i + 1, siblings: children.length, parent: id }));

@@ -120,6 +120,7 @@ function Catalogs({ catalogs }: Pick<ExtensionOverview, "catalogs">): ReactEleme
 
 function Objects({ overview: { name, objects, problems } }: { readonly overview: ExtensionOverview }): ReactElement {
   const { count, notReady } = objects;
+  if (count === 0) return <p className="olm-subtle">{t.noObjects}</p>;
   return (
     <>
       <p className="olm-subtle">{count === undefined ? t.objectsUnknown : t.objectCount(count, notReady.length)}</p>

@@ -2,9 +2,9 @@ import { Alert, List, ListItem } from "@patternfly/react-core";
 import type { ReactElement } from "react";
 import { Link } from "react-router";
 import type { ExtensionPlan, PlanFinding } from "../../../../../pkg/consoleapi/plan.ts";
-import type { PermissionsPreview } from "../../../../../pkg/consoleapi/rules.ts";
 import { CommandLine } from "../../../components/CommandLine.tsx";
 import { ObjectChanges } from "../../../components/ObjectChanges.tsx";
+import { PermissionsPreviewView } from "../../../components/PermissionsPreviewView.tsx";
 import { RuleListView } from "../../../components/RuleListView.tsx";
 import { TabSection } from "../../../components/TabSection.tsx";
 import { planText as t } from "../../../text/plan.ts";
@@ -48,7 +48,7 @@ export function PlanDetails({ plan }: { readonly plan: ExtensionPlan }): ReactEl
 function Finding({ finding: { title, text, rules, grant } }: { readonly finding: PlanFinding }): ReactElement {
   return (
     <Alert isInline variant="danger" component="h4" title={title}>
-      <div className="olm-stack">
+      <div className="olm-scopes">
         <p className="olm-break olm-lines" dir="auto">
           {text}
         </p>
@@ -79,37 +79,6 @@ function Permissions({ plan: { permissions, objects } }: { readonly plan: Extens
       )}
       {typeof permissions === "object" && <PermissionsPreviewView preview={permissions} />}
     </TabSection>
-  );
-}
-
-/** What permission-manager would decide about a bundle. */
-export function PermissionsPreviewView({ preview }: { readonly preview: PermissionsPreview }): ReactElement {
-  const { sentences, policy, account, added, removed } = preview;
-  return (
-    <>
-      <p className="olm-subtle olm-break">
-        {t.account} {account}, {t.policy.toLowerCase()} {policy}
-      </p>
-      {sentences.map((sentence) => (
-        <p key={sentence} className="olm-break olm-prose">
-          {sentence}
-        </p>
-      ))}
-      {added.count === 0 && removed.count === 0 && <p>{t.unchanged}</p>}
-      {added.count > 0 && (
-        <div className="olm-stack">
-          <h4>{t.added}</h4>
-          <RuleListView list={added} withOutcome />
-        </div>
-      )}
-      {removed.count > 0 && (
-        <div className="olm-stack">
-          <h4>{t.removed}</h4>
-          <RuleListView list={removed} />
-        </div>
-      )}
-      {added.count + removed.count > 0 && <p className="olm-subtle">{t.manageNote}</p>}
-    </>
   );
 }
 

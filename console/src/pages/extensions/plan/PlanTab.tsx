@@ -2,28 +2,23 @@ import "./plan.css";
 import { Alert, Button, Title } from "@patternfly/react-core";
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
-import { useSearchParams } from "react-router";
 import { ExtensionPlan } from "../../../../../pkg/consoleapi/plan.ts";
 import { getJson } from "../../../api/request.ts";
-import { useLive } from "../../../app/consoleState.tsx";
 import { Elapsed } from "../../../components/Elapsed.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
 import { planText as t } from "../../../text/plan.ts";
 import { useExtensionName } from "../extensionName.ts";
-import { LimitsForm } from "./LimitsForm.tsx";
+import { LimitsForm } from "../LimitsForm.tsx";
+import { useComputationBasis, useLimits } from "../limits.ts";
 import { PlanDetails } from "./PlanDetails.tsx";
 import { PlanSummary } from "./PlanSummary.tsx";
-
-/** The parameters of the address: limits to try in place of those of the extension. */
-const LIMITS = ["range", "channels", "policy"] as const;
 
 const FORM_ID = "olm-plan-limits";
 
 /** What the next change of an extension would do, or what a chosen version would do. */
 export default function PlanTab(): ReactElement {
   const name = useExtensionName();
-  const [params, setParams] = useSearchParams();
-  const limits = new URLSearchParams(LIMITS.flatMap((key) => (params.has(key) ? [[key, params.get(key) ?? ""]] : [])));
+  const [limits, setLimits] = useLimits();
   const [isTrying, setTrying] = useState(limits.size > 0);
   const { query, cancel } = usePlan(name, limits.toString());
   const isCancelled = query.isPending && query.fetchStatus === "idle";
@@ -41,7 +36,7 @@ export default function PlanTab(): ReactElement {
         )}
       </div>
       <p className="olm-subtle olm-prose">{t.intro}</p>
-      <div id={FORM_ID}>{isTrying && <LimitsForm key={limits.toString()} limits={limits} onChange={setParams} />}</div>
+      <div id={FORM_ID}>{isTrying && <LimitsForm key={limits.toString()} limits={limits} onChange={setLimits} />}</div>
       {limits.size > 0 && <Alert isInline isPlain variant="info" component="p" title={t.isTried} />}
       {query.isPending && !isCancelled && (
         <Elapsed title={t.computing} note={t.computingNote} formatSeconds={t.elapsed} cancelLabel={t.cancel} onCancel={cancel} />
@@ -68,20 +63,15 @@ export default function PlanTab(): ReactElement {
   );
 }
 
-/**
- * Computes the plan once for each state of the spec and the pending plan: the key changes with them, and not with the rest of the status. Other changes
- * of the cluster need a new computation by the user.
- */
+/** Computes the plan once for each state of the spec. Other changes of the cluster need a new computation by the user. */
 function usePlan(name: string, limits: string): { query: UseQueryResult<ExtensionPlan>; cancel: () => void } {
-  const { extensions, watches } = useLive();
   const queries = useQueryClient();
-  const row = extensions.get(name);
-  const basis = row && [row.uid, row.bundle, row.range, row.channels.join(), row.approval, row.pendingPlan, row.holds.join()].join(" ");
+  const basis = useComputationBasis(name);
   const queryKey = ["plan", name, basis, limits];
   const query = useQuery({
     queryKey,
     queryFn: ({ signal }) => getJson(`/api/extensions/${encodeURIComponent(name)}/plan?${limits}`, ExtensionPlan, signal),
-    enabled: row !== undefined || watches.extensions.state !== "loading",
+    enabled: basis !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type ReactElement, useEffect, useId, useRef } from "react";
-import type { GraphDrawing, GraphLane, GraphNode, WhyChannel, WhyVersion } from "../../../../../pkg/consoleapi/why.ts";
+import type { GraphDrawing, GraphLane, VersionNode, WhyChannel, WhyVersion } from "../../../../../pkg/consoleapi/why.ts";
 import { whyText } from "../../../text/why.ts";
 import { VersionIcon } from "./VersionIcon.tsx";
 
@@ -139,7 +139,7 @@ function Node({
   isReachable,
   onSelect,
 }: {
-  readonly node: GraphNode;
+  readonly node: VersionNode;
   readonly box: GraphDrawing["box"];
   readonly version: WhyVersion | undefined;
   readonly isSelected: boolean;

@@ -1,5 +1,5 @@
 import type { ReactElement, ReactNode } from "react";
-import type { Refusal } from "../../../../../pkg/consoleapi/why.ts";
+import type { RefusalView } from "../../../../../pkg/consoleapi/why.ts";
 import { whyText } from "../../../text/why.ts";
 
 const t = whyText.refusals;
@@ -9,7 +9,7 @@ export function RefusalList({
   refusals,
   hasBundle,
 }: {
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly RefusalView[];
   /** Whether to name the bundle of each refusal. */
   readonly hasBundle: boolean;
 }): ReactElement {
@@ -29,7 +29,11 @@ export function RefusalList({
   );
 }
 
-function Reasons({ refusal: { reasons, requires, provided, dependents, conflict, remedy } }: { readonly refusal: Refusal }): ReactElement {
+function Reasons({
+  refusal: { reasons, requires, provided, dependents, conflict, remedy },
+}: {
+  readonly refusal: RefusalView;
+}): ReactElement {
   return (
     <dl className="olm-refusal">
       <Part label={t.requires} items={requires} />

@@ -37,10 +37,8 @@ export function Versions({
   const channel = findShownChannel(why, params);
   const view = params.view ?? (isNarrow ? "list" : "graph");
   const selected = findSelected(why, params, channel);
-  const tryAttempt = (version: WhyVersion) => (attempt: NonNullable<WhyVersion["attempt"]>) => {
-    params.tryLimits(mergeLimits(why.limits, attempt));
-    params.select(version);
-  };
+  const tryAttempt = (version: WhyVersion) => (attempt: NonNullable<WhyVersion["attempt"]>) =>
+    params.tryLimits(mergeLimits(why.limits, attempt), version);
   const details = selected ? (
     <VersionDetails extension={extension} why={why} tried={params.tried} version={selected} onTry={tryAttempt(selected)} />
   ) : (

@@ -58,6 +58,7 @@ function Answer({
       {why.change.isChanged && (
         <Alert
           isInline
+          component="h3"
           variant="info"
           title={t.whatIf.trial}
           actionLinks={
@@ -69,7 +70,7 @@ function Answer({
       )}
       <Outcome outcome={why.outcome} />
       {unchecked.length > 0 && (
-        <Alert isInline variant="warning" title={t.unchecked}>
+        <Alert isInline component="h3" variant="warning" title={t.unchecked}>
           <Lines lines={unchecked} />
         </Alert>
       )}
@@ -82,7 +83,7 @@ function Answer({
         <Versions extension={extension} why={why} params={params} />
       </Section>
       <Section title={t.whatIf.title} intro={t.whatIf.intro}>
-        <WhatIf extension={extension} why={why} current={current} onTry={params.tryLimits} onReset={params.reset} />
+        <WhatIf extension={extension} why={why} current={current} onTry={(limits) => params.tryLimits(limits)} onReset={params.reset} />
       </Section>
       {funnels.length > 0 && (
         <Section title={t.funnel.title}>

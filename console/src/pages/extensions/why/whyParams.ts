@@ -19,7 +19,8 @@ export interface WhyParams {
   readonly showChannel: (channel: Pick<WhyChannel, "catalog" | "name">) => void;
   readonly setView: (view: "graph" | "list") => void;
   readonly setAllEdges: (isOn: boolean) => void;
-  readonly tryLimits: (limits: SourceLimits) => void;
+  /** @param node the version to select */
+  readonly tryLimits: (limits: SourceLimits, node?: { readonly catalog: string; readonly bundle: string }) => void;
   readonly reset: () => void;
 }
 
@@ -52,7 +53,8 @@ export function useWhyParams(): WhyParams {
       showChannel: ({ catalog, name }) => update({ catalog, channel: name, bundle: undefined }, { replace: true }),
       setView: (chosen) => update({ view: chosen }, { replace: true }),
       setAllEdges: (isOn) => update({ edges: isOn ? "all" : undefined }, { replace: true }),
-      tryLimits: ({ range, channels, policy }) => update({ range, channels: channels.join(","), policy }),
+      tryLimits: ({ range, channels, policy }, node) =>
+        update({ range, channels: channels.join(","), policy, ...(node ? { catalog: node.catalog, bundle: node.bundle } : {}) }),
       reset: () => update(Object.fromEntries(LIMITS.map((key) => [key, undefined]))),
     };
   }, [params, update]);

@@ -1,7 +1,8 @@
+import "./limits.css";
 import { Button, FormGroup, FormHelperText, HelperText, HelperTextItem, TextInput } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
 import type { SetURLSearchParams } from "react-router";
-import { planText as t } from "../../../text/plan.ts";
+import { planText as t } from "../../text/plan.ts";
 
 /** A form with another version range and other channels to try. They are in the address, so that a link shows the same plan. */
 export function LimitsForm({

@@ -1,0 +1,191 @@
+import { Alert, ExpandableSection, Title } from "@patternfly/react-core";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { ExtensionPermissionsView, type ManagedPermissions, type OwnPermissions } from "../../../../../pkg/consoleapi/permissions.ts";
+import type { OfferedAction } from "../../../../../pkg/consoleapi/plan.ts";
+import { getJson } from "../../../api/request.ts";
+import { ActionButton } from "../../../components/ActionButton.tsx";
+import { CommandLine } from "../../../components/CommandLine.tsx";
+import { QueryView } from "../../../components/QueryView.tsx";
+import { RelativeTime } from "../../../components/RelativeTime.tsx";
+import { RuleListView } from "../../../components/RuleListView.tsx";
+import { StateLabel } from "../../../components/StateLabel.tsx";
+import { TabSection } from "../../../components/TabSection.tsx";
+import { permissionsText as t } from "../../../text/permissions.ts";
+import { planText } from "../../../text/plan.ts";
+import { useExtensionName } from "../extensionName.ts";
+import { Comparison } from "./Comparison.tsx";
+
+/** The permissions of the extension: granted, missing, waiting and denied ones, and those that the next bundle needs. */
+export default function PermissionsTab(): ReactElement {
+  const name = useExtensionName();
+  const query = useQuery({
+    queryKey: ["extension", name, "permissions"],
+    queryFn: ({ signal }) => getJson(`/api/extensions/${encodeURIComponent(name)}/permissions`, ExtensionPermissionsView, signal),
+  });
+  return (
+    <div>
+      <Title headingLevel="h2">{t.title}</Title>
+      <QueryView query={query}>{(view) => <Permissions name={name} view={view} />}</QueryView>
+    </div>
+  );
+}
+
+function Permissions({
+  name,
+  view: { account, managed, own, note },
+}: {
+  readonly name: string;
+  readonly view: ExtensionPermissionsView;
+}): ReactElement {
+  return (
+    <>
+      {managed && <p className="olm-subtle olm-prose">{t.introManaged}</p>}
+      {own && <p className="olm-subtle olm-prose">{t.introOwn}</p>}
+      {note !== undefined && <p>{note}</p>}
+      {managed && <Managed account={account} managed={managed} />}
+      {own && <Own account={account} own={own} />}
+      <Comparison name={name} />
+      {managed && managed.history.length > 0 && <History history={managed.history} />}
+    </>
+  );
+}
+
+function Managed({ account, managed }: { readonly account: string | undefined; readonly managed: ManagedPermissions }): ReactElement {
+  const { state, message, access, policy, bundle, requested, approval, pending, denied, granted, risks, approve, revoke, command } =
+    managed;
+  return (
+    <>
+      <p className="olm-permissions-state">
+        <StateLabel state={state} />
+        {message !== undefined && (
+          <span className="olm-break" dir="auto">
+            {message}
+          </span>
+        )}
+      </p>
+      <Facts
+        facts={[
+          [t.account, account],
+          [t.policy, policy],
+          [t.bundle, bundle],
+          [t.requested, requested],
+          [t.approval, approval],
+        ]}
+      />
+      {access !== undefined && <p className="olm-prose">{access}</p>}
+      {pending.count > 0 && (
+        <TabSection title={t.pending}>
+          <RuleListView list={pending} />
+          {approve && <Offer offer={approve} isPrimary />}
+        </TabSection>
+      )}
+      {denied.count > 0 && (
+        <TabSection title={t.denied}>
+          <RuleListView list={denied} />
+        </TabSection>
+      )}
+      <TabSection title={t.grantedTitle}>
+        {granted.count === 0 ? (
+          <RuleListView list={granted} />
+        ) : (
+          <ExpandableSection toggleText={t.granted(granted.count)} isIndented>
+            <RuleListView list={granted} />
+            <p className="olm-subtle">{planText.manageNote}</p>
+          </ExpandableSection>
+        )}
+        {risks.length > 0 && (
+          <div className="olm-stack">
+            <h4>{t.risks}</h4>
+            <ul>
+              {risks.map(({ name, level, meaning }) => (
+                <li key={name} className="olm-break">
+                  {planText.levels[level]}: {name}. {meaning}
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+        {revoke && <Offer offer={revoke} />}
+        <CommandLine command={command} label={t.command} />
+      </TabSection>
+    </>
+  );
+}
+
+function Own({ account, own: { missing, grant } }: { readonly account: string | undefined; readonly own: OwnPermissions }): ReactElement {
+  return (
+    <>
+      <Facts facts={[[t.account, account]]} />
+      {missing ? (
+        <Alert isInline variant="danger" component="h3" title={t.missing} className="olm-permissions-missing">
+          <div className="olm-scopes">
+            <p>{t.missingNote}</p>
+            <RuleListView list={missing} />
+            {grant !== undefined && <CommandLine command={grant} label={t.grant} />}
+          </div>
+        </Alert>
+      ) : (
+        <p>{t.noneMissing}</p>
+      )}
+    </>
+  );
+}
+
+function Facts({ facts }: { readonly facts: readonly (readonly [string, string | undefined])[] }): ReactElement {
+  return (
+    <dl className="olm-extension-facts">
+      {facts.map(
+        ([label, value]) =>
+          value !== undefined && (
+            <div key={label}>
+              <dt>{label}</dt>
+              <dd className="olm-break">
+                <bdi>{value}</bdi>
+              </dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
+function Offer({
+  offer: { label, meaning, request },
+  isPrimary = false,
+}: {
+  readonly offer: OfferedAction;
+  readonly isPrimary?: boolean;
+}): ReactElement {
+  return (
+    <div className="olm-offer">
+      <ActionButton request={request} variant={isPrimary ? "primary" : "secondary"} isDanger={!isPrimary}>
+        {label}
+      </ActionButton>
+      <span className="olm-subtle">{meaning}</span>
+    </div>
+  );
+}
+
+function History({ history }: Pick<ManagedPermissions, "history">): ReactElement {
+  return (
+    <TabSection title={t.history}>
+      <ul className="olm-list">
+        {history.map(({ time, reason, bundle, added, removed }) => (
+          <li key={`${time} ${reason}`} className="olm-permissions-change">
+            <span className="olm-subtle">
+              <RelativeTime time={time} />
+            </span>
+            <span>{isKnown(reason) ? t.changes[reason] : reason}</span>
+            <span>{`+${added} −${removed}`}</span>
+            {bundle !== undefined && <bdi className="olm-subtle olm-break">{bundle}</bdi>}
+          </li>
+        ))}
+      </ul>
+    </TabSection>
+  );
+}
+
+function isKnown(reason: string): reason is keyof typeof t.changes {
+  return Object.hasOwn(t.changes, reason);
+}

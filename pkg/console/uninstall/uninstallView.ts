@@ -1,0 +1,84 @@
+import { Reason } from "../../api/constants.ts";
+import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
+import { toObjectRef } from "../../api/k8s.ts";
+import type { CrdPolicy } from "../../consoleapi/actions.ts";
+import { type AffectedDefinition, UNINSTALL_NAMES_MAX, UNINSTALL_OBJECTS_MAX, type UninstallView } from "../../consoleapi/uninstall.ts";
+import type { CustomResources } from "../../installer/removal.ts";
+import { divideDefinitions, type UninstallPreview } from "../../installer/uninstallPreview.ts";
+import { getCrdPolicy } from "../../release/plan.ts";
+import { explainCondition } from "../../rollout/conditionAdvice.ts";
+import { parseInventoryRef } from "../../rollout/inventory.ts";
+import { formatCount } from "../../text/lists.ts";
+import { describeUninstall, formatUninstallCommand } from "../actions/uninstallChange.ts";
+
+const POLICIES: UninstallView["policies"] = [
+  {
+    policy: "DeleteIfUnused",
+    meaning: "Deletes CustomResourceDefinitions without custom resources, and keeps the others with their data.",
+  },
+  { policy: "Retain", meaning: "Keeps all CustomResourceDefinitions with their custom resources." },
+  { policy: "Delete", meaning: "Deletes all CustomResourceDefinitions with all of their custom resources. The data is lost." },
+];
+
+/** Describes what an uninstall would do. @param chosen the policy that the user chose */
+export function buildUninstallView(
+  preview: UninstallPreview & { readonly extension: NonNullable<UninstallPreview["extension"]> },
+  chosen: CrdPolicy | undefined,
+): UninstallView {
+  const { extension, crdPolicy, blocked, created, dependents = [], unread = [] } = preview;
+  const { metadata, spec, status } = extension;
+  const bundle = status?.install?.bundle.name;
+  const { lost, unused, kept } = divideDefinitions(preview);
+  return {
+    crdPolicy,
+    currentPolicy: getCrdPolicy(spec),
+    policies: POLICIES,
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    effects: describeUninstall(preview),
+    ...(bundle === undefined ? {} : { bundle }),
+    definitions: [
+      ...lost.map((one) => toDefinition(one, "lost")),
+      ...kept.map((one) => toDefinition(one, "kept")),
+      ...unused.map((one) => toDefinition(one, "unused")),
+    ],
+    objectCount: status?.inventory?.count ?? 0,
+    objects: (status?.inventory?.objects ?? []).slice(0, UNINSTALL_OBJECTS_MAX).map((object) => toName(parseInventoryRef(object))),
+    dependents:
+      typeof dependents === "string"
+        ? dependents
+        : dependents.slice(0, UNINSTALL_NAMES_MAX).map(({ extension: name, bundle: needing, needs }) => ({
+            extension: name,
+            bundle: needing,
+            needs: needs.slice(0, UNINSTALL_NAMES_MAX),
+          })),
+    blocked: [...blocked],
+    unblock: blocked.length > 0 ? [...explainCondition(extension, { reason: Reason.ConversionNeeded }).next] : [],
+    created: created.slice(0, UNINSTALL_OBJECTS_MAX).map((object: KubeObject) => toName(toObjectRef(object))),
+    unread: [...unread],
+    command: formatUninstallCommand(metadata.name, chosen),
+  };
+}
+
+function toDefinition({ crd, kind, names, isMore, unknown }: CustomResources, outcome: AffectedDefinition["outcome"]): AffectedDefinition {
+  const count = `${isMore ? "more than " : ""}${formatCount(names.length, "custom resource")}`;
+  return {
+    name: crd.metadata.name,
+    kind,
+    outcome,
+    count: unknown === undefined ? count : "unknown number of custom resources",
+    ...(unknown === undefined ? {} : { unknown }),
+    names: names.slice(0, UNINSTALL_NAMES_MAX),
+  };
+}
+
+function toName({ kind, namespace, name }: ObjectRef): UninstallView["objects"][number] {
+  return { kind, ...(namespace ? { namespace } : {}), name };
+}
+
+/** Returns the names of the objects that an uninstall deletes after the extension: all except Namespaces. */
+export function listLeftovers(created: readonly KubeObject[]): UninstallView["objects"] {
+  return created
+    .filter(({ kind }) => kind !== "Namespace")
+    .slice(0, UNINSTALL_OBJECTS_MAX)
+    .map((object) => toName(toObjectRef(object)));
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_APPROVE, API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import type { SeededState } from "../support/consoleWorld/extensions.ts";
+import { eventually } from "../support/eventually.ts";
+import { makeChange, type ShownChange } from "./actionDialog.ts";
+import type { ConsolePage } from "./consoleBrowser.ts";
+import { expectHidden, expectShown, type Tested } from "./testedConsole.ts";
+
+/**
+ * Declares that a person repairs the extensions that can be repaired from the console. Each test changes its own extension: it finds the button on
+ * the page, checks the requests of the dialog, and then the cluster and the page, which is not loaded again.
+ */
+export function describeRepairs(tested: Tested): void {
+  const nameOf = (state: SeededState): string => tested().world.names[state];
+  const get = async (state: SeededState): Promise<ClusterExtension> => {
+    const found = await tested().world.client.get<ClusterExtension>({
+      apiVersion: API_VERSION,
+      kind: CLUSTER_EXTENSION,
+      name: nameOf(state),
+    });
+    if (!found) throw new Error(`ClusterExtension ${nameOf(state)} does not exist`);
+    return found;
+  };
+  const buttonOf = ({ page }: ConsolePage, name: string | RegExp) => page.locator("main").getByRole("button", { name });
+
+  test("the approval of a plan upgrades the extension", async () => {
+    await using page = await tested().browser.open();
+    await page.goto(`/extensions/${nameOf("pendingApproval")}/plan`);
+    await expectShown(page, "3 to create");
+    const digest = (await get("pendingApproval")).status?.plan?.digest;
+    const change = await makeChange(tested, page, buttonOf(page, /^Approve/), { confirm: "Approve" });
+    expect(change.title).toContain("postgres");
+    expect(readBody(change)).toEqual({ metadata: expect.objectContaining({ annotations: { [ANNOTATION_APPROVE]: digest } }) });
+    await expectShown(page, "postgres Ready", "postgres-operator.v1.1.0 (1.1.0)");
+    expect((await get("pendingApproval")).status?.install?.bundle.version).toBe("1.1.0");
+    expect(page.errors).toEqual([]);
+  });
+
+  test("a rollback replaces the version whose Pods crash", async () => {
+    await using page = await tested().browser.open();
+    await page.goto(`/extensions/${nameOf("failedRollout")}`);
+    const change = await makeChange(tested, page, buttonOf(page, "Roll back to revision 1"), { confirm: "Roll back" });
+    expect(change.text).toContain("3.2.0");
+    await expectShown(page, "kafka-operator.v3.2.0 (3.2.0)", "kafka Ready");
+    await expectHidden(page, "CrashLoopBackOff");
+    expect((await get("failedRollout")).status?.install?.bundle.version).toBe("3.2.0");
+    expect(page.errors).toEqual([]);
+  });
+
+  test("the drift policy Correct reverts the fields that a user changed", async () => {
+    await using page = await tested().browser.open();
+    await page.goto(`/extensions/${nameOf("drift")}`);
+    const change = await makeChange(tested, page, buttonOf(page, "Correct drift"), { confirm: "Set policy" });
+    expect(readBody(change)).toMatchObject({ spec: { drift: { policy: "Correct" } } });
+    await expectHidden(page, "DriftDetected");
+    const deployment = await tested().world.client.get({
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      namespace: "grafana-operator-system",
+      name: "grafana-operator",
+    });
+    expect(deployment?.["spec"]).toMatchObject({ replicas: 1 });
+    expect((await get("drift")).spec.drift?.policy).toBe("Correct");
+    expect(page.errors).toEqual([]);
+  });
+
+  test("a larger quota and a retry install the extension", async () => {
+    await using page = await tested().browser.open();
+    await page.goto(`/extensions/${nameOf("quota")}`);
+    await tested().world.client.patch(
+      { apiVersion: "v1", kind: "ResourceQuota", namespace: "ml-training", name: "team-budget" },
+      { spec: { hard: { "count/deployments.apps": "5", "limits.memory": "64Gi", pods: "20" } } },
+      { type: "merge" },
+    );
+    await makeChange(tested, page, buttonOf(page, "Try again now"), { confirm: "Reconcile" });
+    await expectShown(page, "training-operator.v0.14.0 (0.14.0)", "training Ready");
+    await expectHidden(page, "QuotaExceeded");
+    expect(page.errors).toEqual([]);
+  });
+
+  describe("a what-if", () => {
+    test("shows how a blocked version is reached, writes nothing, and then changes the extension", async () => {
+      await using page = await tested().browser.open();
+      const before = await get("blockedUpgrade");
+      await page.goto(`/extensions/${nameOf("blockedUpgrade")}/why`);
+      await page.page.locator("main").getByRole("button", { name: "Try what would select it" }).click();
+      await page.page.waitForURL(/policy=SelfCertified/);
+      await expectShown(page, "This is a trial with other limits. Nothing is written.", "Version 2.1.0");
+      expect((await get("blockedUpgrade")).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+      const change = await makeChange(tested, page, buttonOf(page, "Change the extension"), { confirm: "Change" });
+      expect(readBody(change)).toMatchObject({ spec: { source: { catalog: { upgradeConstraintPolicy: "SelfCertified" } } } });
+      await expectShown(page, "redis-operator.v2.1.0 (2.1.0)");
+      const { spec, status } = await get("blockedUpgrade");
+      expect(spec.source.catalog?.upgradeConstraintPolicy).toBe("SelfCertified");
+      expect(status?.install?.bundle.version).toBe("2.1.0");
+      expect(page.errors).toEqual([]);
+    });
+
+    test("finds a range without the version whose CRD would lose data", async () => {
+      await using page = await tested().browser.open();
+      await page.goto(`/extensions/${nameOf("crdFinding")}/why`);
+      const range = page.page.getByRole("textbox", { name: "Version range" });
+      await range.fill("1.8.x");
+      await page.page.getByRole("button", { name: "Try", exact: true }).click();
+      await expectShown(page, "Version 1.8.0 stays installed.");
+      const change = await makeChange(tested, page, buttonOf(page, "Change the extension"), { confirm: "Change" });
+      expect(readBody(change)).toMatchObject({ spec: { source: { catalog: { version: "1.8.x" } } } });
+      await expectShown(page, "backup Ready");
+      await eventually(async () => expect((await get("crdFinding")).status?.problems ?? []).toEqual([]));
+      expect(page.errors).toEqual([]);
+    });
+  });
+}
+
+function readBody({ requests: [request] }: ShownChange): unknown {
+  return JSON.parse(request?.body ?? "null");
+}
