@@ -29,7 +29,7 @@ export const CatalogView = z.object({
 export type CatalogView = z.infer<typeof CatalogView>;
 
 /** A finding in the content of a catalog. */
-export const CatalogFinding = z.object({
+export const CatalogFindingRow = z.object({
   severity: z.enum(["error", "warning"]),
   rule: z.string(),
   message: z.string(),
@@ -39,11 +39,11 @@ export const CatalogFinding = z.object({
   package: z.string(),
   name: z.string(),
 });
-export type CatalogFinding = z.infer<typeof CatalogFinding>;
+export type CatalogFindingRow = z.infer<typeof CatalogFindingRow>;
 
 /** The findings in the content of a catalog, errors first, as catalogd reports them. */
 export const CatalogFindings = z.object({
-  findings: z.array(CatalogFinding),
+  findings: z.array(CatalogFindingRow),
   /** Why the console cannot read the findings. */
   unavailable: z.optional(z.string()),
   /** In that case, the first findings, from the status. */

@@ -19,7 +19,7 @@ const TIMEOUT_MS = 20_000;
 const Params = z.object({ name: ObjectName });
 
 /** Registers the pages of single catalogs. */
-export function registerCatalogRoutes(server: ConsoleRoutes, { callers, catalogs: kept, session }: ConsoleContext): void {
+export function registerClusterCatalogRoutes(server: ConsoleRoutes, { callers, catalogs: kept, session }: ConsoleContext): void {
   const editions = new CatalogEditions();
 
   server.route({

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import { findCondition } from "../../api/conditions.ts";
-import { type CatalogFinding, type CatalogFindings, MAX_ENTRIES } from "../../consoleapi/catalogs.ts";
+import { type CatalogFindingRow, type CatalogFindings, MAX_ENTRIES } from "../../consoleapi/catalogs.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { openConnections } from "../../http/connections.ts";
 import type { HttpResponse } from "../../http/types.ts";
@@ -96,8 +96,8 @@ function describeStatus(status: number, text: string): string {
 }
 
 /** Parses JSON Lines. Skips lines of a newer form. */
-export function parseFindings(text: string): CatalogFinding[] {
-  const findings: CatalogFinding[] = [];
+export function parseFindings(text: string): CatalogFindingRow[] {
+  const findings: CatalogFindingRow[] = [];
   for (const line of text.split("\n")) {
     if (line === "" || findings.length === MAX_ENTRIES) continue;
     const parsed = z.safeParse(Finding, parseJson(line));

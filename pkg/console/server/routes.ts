@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { registerActionRoutes } from "../actions/actionRoutes.ts";
-import { registerCatalogRoutes } from "../catalogs/catalogRoutes.ts";
+import { registerClusterCatalogRoutes } from "../catalogs/catalogRoutes.ts";
 import { registerClusterUpgradeRoutes } from "../clusterUpgrade/clusterUpgradeRoutes.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { registerDependencyRoutes } from "../dependencies/dependencyRoutes.ts";
@@ -24,7 +24,7 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerInstallationRoutes(api, context);
   registerExtensionRoutes(api, context);
   registerObjectRoutes(api, context);
-  registerCatalogRoutes(api, context);
+  registerClusterCatalogRoutes(api, context);
   registerPackageRoutes(api, context);
   registerInstallRoutes(api, context);
   registerWhyRoutes(api, context);

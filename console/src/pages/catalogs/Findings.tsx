@@ -1,7 +1,7 @@
 import { Button, FormSelect, FormSelectOption, Label } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
-import { type CatalogFinding, CatalogFindings } from "../../../../pkg/consoleapi/catalogs.ts";
+import { type CatalogFindingRow, CatalogFindings } from "../../../../pkg/consoleapi/catalogs.ts";
 import { getJson } from "../../api/request.ts";
 import { CommandLine } from "../../components/CommandLine.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
@@ -43,7 +43,7 @@ export function Findings({ name }: { readonly name: string }): ReactElement {
   );
 }
 
-function FindingList({ findings }: { readonly findings: readonly CatalogFinding[] }): ReactElement {
+function FindingList({ findings }: { readonly findings: readonly CatalogFindingRow[] }): ReactElement {
   const [packageName, setPackage] = useState("");
   const [isWhole, setWhole] = useState(false);
   const packages = [...new Set(findings.map(getPackage))].sort();
@@ -82,7 +82,7 @@ function FindingList({ findings }: { readonly findings: readonly CatalogFinding[
   );
 }
 
-function Finding({ finding }: { readonly finding: CatalogFinding }): ReactElement {
+function Finding({ finding }: { readonly finding: CatalogFindingRow }): ReactElement {
   const { severity, rule, message, file, line, schema, name } = finding;
   return (
     <li className="olm-list-item olm-finding">
@@ -102,6 +102,6 @@ function Finding({ finding }: { readonly finding: CatalogFinding }): ReactElemen
 }
 
 /** Returns the package of a finding. The object of a package has only a name. */
-function getPackage({ package: packageName, schema, name }: CatalogFinding): string {
+function getPackage({ package: packageName, schema, name }: CatalogFindingRow): string {
   return packageName === "" && schema === "olm.package" ? name : packageName;
 }
