@@ -76,7 +76,7 @@ export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, 
       ? { permissions: "unknown" in permissions ? toSentence(permissions.unknown) : buildPermissionsPreview(permissions) }
       : {}),
     warnings: plan.warnings.slice(0, LIST_MAX).map(({ text, objects: about }) => ({ text, objects: about.slice(0, LIST_MAX) })),
-    notes: [...plan.notes, ...describeUnchecked(extension, choice)].slice(0, LIST_MAX).map(toSentence),
+    notes: [...plan.notes, ...describeUnchecked(extension, choice)].slice(0, LIST_MAX).map((text) => toSentence(text)),
     unavailableCatalogs: plan.unavailableCatalogs
       .slice(0, LIST_MAX)
       .map(({ catalog, because }) => ({ catalog, because: toSentence(because) })),
