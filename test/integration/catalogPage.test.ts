@@ -92,11 +92,11 @@ describe.skipIf(CHROMIUM === undefined && process.env["CI"] !== "true")("catalog
 
   describePages(
     [
-      { path: "/ui", shows: "302 packages" },
-      { path: "/ui#/packages?text=rows", shows: "Database" },
-      { path: "/ui#/packages/db?catalog=plain", shows: "olmv1 install db --catalog plain --version '>=1.39.0'" },
-      { path: "/ui#/packages/db?catalog=plain&version=1.0.0", shows: "This page describes version 1.0.0" },
-      { path: "/ui#/packages/p?catalog=hostile", shows: CANARY },
+      { path: "/ui", shows: ["302 packages"] },
+      { path: "/ui#/packages?text=rows", shows: ["Database"] },
+      { path: "/ui#/packages/db?catalog=plain", shows: ["olmv1 install db --catalog plain --version '>=1.39.0'"] },
+      { path: "/ui#/packages/db?catalog=plain&version=1.0.0", shows: ["This page describes version 1.0.0"] },
+      { path: "/ui#/packages/p?catalog=hostile", shows: [CANARY] },
     ],
     () => browser,
   );
