@@ -4,8 +4,8 @@ import { MissingPermission } from "./problem.ts";
 const name = z.string().check(z.minLength(1), z.maxLength(253), z.regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/));
 const digest = z.string().check(z.minLength(1), z.maxLength(100));
 /** What happens to CustomResourceDefinitions at an uninstall. */
-export const CrdPolicy = z.enum(["DeleteIfUnused", "Delete", "Retain"]);
-export type CrdPolicy = z.infer<typeof CrdPolicy>;
+export const CrdPolicyChoice = z.enum(["DeleteIfUnused", "Delete", "Retain"]);
+export type CrdPolicyChoice = z.infer<typeof CrdPolicyChoice>;
 
 /** Maximum size of the YAML that `apply` accepts, in characters. */
 export const YAML_MAX = 512 * 1024;
@@ -32,7 +32,7 @@ export const ActionRequest = z.discriminatedUnion("action", [
     digest: z.optional(digest),
   }),
   z.object({ action: z.literal("setDriftPolicy"), extension: name, policy: z.enum(["Correct", "Warn", "Ignore"]) }),
-  z.object({ action: z.literal("uninstall"), extension: name, crdPolicy: z.optional(CrdPolicy) }),
+  z.object({ action: z.literal("uninstall"), extension: name, crdPolicy: z.optional(CrdPolicyChoice) }),
   /** Deletes the ServiceAccount and roles that `olmv1 install` created for an extension that is gone. */
   z.object({ action: z.literal("removeCreated"), extension: name }),
   /**

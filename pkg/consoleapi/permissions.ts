@@ -4,7 +4,7 @@ import { OfferedAction } from "./plan.ts";
 import { PermissionsPreview, RuleList, RuleRisk } from "./rules.ts";
 
 /** Permissions that permission-manager grants, according to the status of ExtensionPermissions. */
-export const ManagedPermissions = z.object({
+export const ManagedPermissionsView = z.object({
   state: MoodText,
   message: z.optional(z.string()),
   policy: z.optional(z.string()),
@@ -29,7 +29,7 @@ export const ManagedPermissions = z.object({
   /** The command that prints the same. */
   command: z.string(),
 });
-export type ManagedPermissions = z.infer<typeof ManagedPermissions>;
+export type ManagedPermissionsView = z.infer<typeof ManagedPermissionsView>;
 
 /** Permissions of a ServiceAccount that the user provides. */
 export const OwnPermissions = z.object({
@@ -44,7 +44,7 @@ export type OwnPermissions = z.infer<typeof OwnPermissions>;
 export const ExtensionPermissionsView = z.object({
   /** ServiceAccount as `namespace/name`. */
   account: z.optional(z.string()),
-  managed: z.optional(ManagedPermissions),
+  managed: z.optional(ManagedPermissionsView),
   own: z.optional(OwnPermissions),
   /** Why neither is known. */
   note: z.optional(z.string()),

@@ -23,7 +23,7 @@ export const FieldRow = z.object({
 export type FieldRow = z.infer<typeof FieldRow>;
 
 /** The change of one object. */
-export const ObjectChange = z.object({
+export const PlannedObjectChange = z.object({
   action: z.enum(["Create", "Update", "Delete", "Unchanged"]),
   apiVersion: z.string(),
   kind: z.string(),
@@ -38,13 +38,13 @@ export const ObjectChange = z.object({
   /** Number of changed fields that `fields` omits. */
   more: z.number(),
 });
-export type ObjectChange = z.infer<typeof ObjectChange>;
+export type PlannedObjectChange = z.infer<typeof PlannedObjectChange>;
 
 /** Numbers of objects by change. */
 export const ChangeCounts = z.object({ create: z.number(), update: z.number(), delete: z.number(), unchanged: z.number() });
 
 /** Why the controller would reject a plan. */
-export const PlanFinding = z.object({
+export const PlanFindingRow = z.object({
   /** Such as `Missing permissions`. */
   title: z.string(),
   /** Truncated after 8,000 characters. */
@@ -56,7 +56,7 @@ export const PlanFinding = z.object({
   /** The command that grants the missing rules. */
   grant: z.optional(z.string()),
 });
-export type PlanFinding = z.infer<typeof PlanFinding>;
+export type PlanFindingRow = z.infer<typeof PlanFindingRow>;
 
 /** A bundle of a plan with dependencies. */
 const PlanMember = z.object({
@@ -81,9 +81,9 @@ export const ExtensionPlan = z.object({
   /** Why this bundle is selected. */
   explanation: z.string(),
   counts: ChangeCounts,
-  objects: z.array(ObjectChange),
+  objects: z.array(PlannedObjectChange),
   omittedObjects: z.number(),
-  findings: z.array(PlanFinding),
+  findings: z.array(PlanFindingRow),
   /** What permission-manager would decide; a text if it is unknown. */
   permissions: z.optional(z.union([PermissionsPreview, z.string()])),
   warnings: z.array(z.object({ text: z.string(), objects: z.array(z.string()) })),

@@ -22,18 +22,18 @@ export const RuleRow = z.object({
 export type RuleRow = z.infer<typeof RuleRow>;
 
 /** Rules by scope, broadest first; at most 500 rules in a list. */
-export const ScopedRules = z.object({
+export const ScopedRuleRows = z.object({
   /** Empty for the whole cluster. */
   namespace: z.string(),
   rules: z.array(RuleRow),
 });
-export type ScopedRules = z.infer<typeof ScopedRules>;
+export type ScopedRuleRows = z.infer<typeof ScopedRuleRows>;
 
 /** A list of rules. */
 export const RuleList = z.object({
   /** Number of all rules. */
   count: z.number(),
-  scopes: z.array(ScopedRules),
+  scopes: z.array(ScopedRuleRows),
 });
 export type RuleList = z.infer<typeof RuleList>;
 

@@ -183,3 +183,11 @@ export function isPassing(err: unknown): boolean {
   }
   return false;
 }
+
+/**
+ * Returns true if an admission webhook with side effects does not support the dry run of a request. The API server has no code for it.
+ * @see kubernetes v1.36.3 apiserver pkg/admission/plugin/webhook/errors/statuserror.go NewDryRunUnsupportedErr
+ */
+export function isDryRunUnsupported(err: unknown): err is KubeError {
+  return err instanceof KubeError && err.status === 400 && err.message.includes("does not support dry run");
+}

@@ -1,7 +1,7 @@
-import { assert, dictionary, jsonValue, property, string } from "fast-check";
+import { array, assert, constantFrom, dictionary, jsonValue, nat, oneof, property, string } from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { findChangedFields, MAX_FIELD_CHANGES } from "./diff.ts";
+import { findChangedFields, formatDiffPath, MAX_FIELD_CHANGES, type PathStep, parseDiffPath } from "./diff.ts";
 
 const object = (members: JsonObject = {}, metadata: JsonObject = {}, kind = "ConfigMap"): KubeObject => ({
   apiVersion: "v1",
@@ -80,4 +80,23 @@ describe("findChangedFields", () => {
       }),
     );
   });
+});
+
+const step = oneof(
+  string({ minLength: 1 }),
+  nat().map((index): PathStep => ({ index })),
+  constantFrom("manager", "a.b", "x-1").map((value): PathStep => ({ key: "name", value })),
+  nat(65_535).map((value): PathStep => ({ key: "containerPort", value })),
+);
+
+test("parseDiffPath is the inverse of formatDiffPath", () => {
+  assert(
+    property(array(step, { minLength: 1, maxLength: 6 }), (path) => {
+      expect(parseDiffPath(formatDiffPath(path))).toEqual(path);
+    }),
+  );
+});
+
+test.for(["a[", "a[x", "a b", "[]", "a..b"])("parseDiffPath rejects %j", (text) => {
+  expect(parseDiffPath(text)).toBeUndefined();
 });

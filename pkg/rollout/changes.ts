@@ -96,10 +96,10 @@ export function buildReconcileRequest({ metadata: { name, uid } }: ClusterExtens
 }
 
 /** How the controller reacts to drift. */
-export type DriftPolicy = NonNullable<NonNullable<ClusterExtension["spec"]["drift"]>["policy"]>;
+export type DriftPolicyName = NonNullable<NonNullable<ClusterExtension["spec"]["drift"]>["policy"]>;
 
 /** Returns the change of the reaction to drift. */
-export function buildDriftChange({ metadata: { name, uid } }: ClusterExtension, policy: DriftPolicy): ObjectPatch {
+export function buildDriftChange({ metadata: { name, uid } }: ClusterExtension, policy: DriftPolicyName): ObjectPatch {
   return buildPatch(buildExtensionRef(name), { metadata: { uid }, spec: { drift: { policy } } });
 }
 

@@ -98,7 +98,7 @@ describe.skipIf(CHROMIUM === undefined && process.env["CI"] !== "true")("catalog
       { path: "/ui#/packages/db?catalog=plain&version=1.0.0", shows: ["This page describes version 1.0.0"] },
       { path: "/ui#/packages/p?catalog=hostile", shows: [CANARY] },
     ],
-    () => browser,
+    () => ({ browser }),
   );
 
   test("opens a package from the search with the keyboard, and returns with the back button", async () => {

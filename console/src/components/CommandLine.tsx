@@ -21,7 +21,7 @@ export function CommandLine({ command, label }: { readonly command: string; read
 export function CopyButton({ value, label = text.common.copy }: { readonly value: string; readonly label?: string }): ReactElement {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
-    if (!isCopied) return;
+    if (!isCopied) return undefined;
     const timer = setTimeout(() => setCopied(false), FEEDBACK_MS);
     return () => clearTimeout(timer);
   }, [isCopied]);

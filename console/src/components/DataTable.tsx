@@ -73,7 +73,7 @@ export function DataTable<Row extends object>({
   );
   const shown = columns.filter(({ id }, i) => i === 0 || visible.has(id));
   const sorting = useMemo(() => [{ id: sort.column, desc: sort.isDescending }], [sort.column, sort.isDescending]);
-  const table = useTable({ features, columns: definitions, data: rows as Row[], getRowId: getId, state: { sorting } });
+  const table = useTable({ features, columns: definitions, data: rows, getRowId: getId, state: { sorting } });
   const sorted = table.getRowModel().rows;
   const container = useRef<HTMLDivElement>(null);
   const { items, before, after, measure, focusRow } = useVirtualRows(container, sorted.length);

@@ -2,7 +2,7 @@ import "./changes.css";
 import { Button, Label, Switch } from "@patternfly/react-core";
 import { AngleDownIcon, AngleRightIcon } from "@patternfly/react-icons";
 import { type ReactElement, useId, useState } from "react";
-import type { FieldRow, ObjectChange } from "../../../pkg/consoleapi/plan.ts";
+import type { FieldRow, PlannedObjectChange } from "../../../pkg/consoleapi/plan.ts";
 import { planText as t } from "../text/plan.ts";
 
 const MARKS = { Create: "+", Update: "~", Delete: "−", Unchanged: "=" } as const;
@@ -11,7 +11,13 @@ const OPEN_FIELDS = 12;
 const OPEN_OBJECTS = 20;
 
 /** Changed objects with their changed fields. */
-export function ObjectChanges({ objects, omitted }: { readonly objects: readonly ObjectChange[]; readonly omitted: number }): ReactElement {
+export function ObjectChanges({
+  objects,
+  omitted,
+}: {
+  readonly objects: readonly PlannedObjectChange[];
+  readonly omitted: number;
+}): ReactElement {
   const [withUnchanged, setUnchanged] = useState(false);
   const [withMinor, setMinor] = useState(false);
   const changed = objects.filter(({ action }) => action !== "Unchanged");
@@ -43,7 +49,7 @@ function ChangedObject({
   withMinor,
   isOpenAtFirst,
 }: {
-  readonly object: ObjectChange;
+  readonly object: PlannedObjectChange;
   readonly withMinor: boolean;
   readonly isOpenAtFirst: boolean;
 }): ReactElement {

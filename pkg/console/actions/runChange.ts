@@ -42,7 +42,7 @@ async function requireUnchanged(client: Pick<Client, "get">, { ref, uid, generat
 function explainFailure(cause: unknown): unknown {
   if (isConflict(cause)) return new ConsoleError("conflict", explainRejection(cause), { cause, next: RELOAD });
   if (cause instanceof KubeError) return cause;
-  return new ConsoleError("disconnected", "the API server did not respond, so it is unknown whether the change was made", {
+  return new ConsoleError("failed", "the API server did not respond, so it is unknown whether the change was made", {
     cause,
     next: "Reload the page to see the current state before you try again.",
   });

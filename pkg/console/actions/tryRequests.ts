@@ -2,7 +2,7 @@ import type { PreparedRequest } from "../../consoleapi/actions.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { isObject } from "../../golang/members.ts";
 import type { Client } from "../../kube/client.ts";
-import { isConflict, isNotFound, KubeError } from "../../kube/errors.ts";
+import { isConflict, isDryRunUnsupported, isNotFound, KubeError } from "../../kube/errors.ts";
 import { redactSecrets } from "../../text/redact.ts";
 import { truncate } from "../../text/truncate.ts";
 import { type ClusterRequest, sendClusterRequest } from "./clusterRequest.ts";
@@ -50,11 +50,6 @@ async function tryRequest(
     if (isDryRunUnsupported(err)) return undefined;
     return { isOk: false, message: explainRejection(err), warnings: [] };
   }
-}
-
-/** Whether an admission webhook with side effects does not support dry runs. The API server reports it only in this text, with status 400. */
-function isDryRunUnsupported({ status, message }: KubeError): boolean {
-  return status === 400 && message.includes("does not support dry run");
 }
 
 /** Explains why the API server rejects a request. */

@@ -19,8 +19,12 @@ export class AccessChecks {
   /** Whether the user has a permission. */
   isAllowed(permission: MissingPermission): Promise<boolean> {
     const key = JSON.stringify(permission);
-    const held = this.#held.get(key);
-    if (held) return held;
+    return this.#held.get(key) ?? this.isAllowedNow(permission);
+  }
+
+  /** Whether the user has a permission at this time, regardless of a remembered answer. */
+  isAllowedNow(permission: MissingPermission): Promise<boolean> {
+    const key = JSON.stringify(permission);
     const review = this.#review(permission);
     this.#held.set(key, review);
     review.catch(() => this.#held.delete(key));

@@ -49,7 +49,7 @@ export class ClusterIdentity implements Disposable {
       await this.#readUser();
       for (const [table, resource] of WATCHED) {
         const isShown = this.#watches?.state.getWatch(table).state === "current";
-        if (isShown && !(await this.access.isAllowed({ verb: "list", group: GROUP, resource }))) return false;
+        if (isShown && !(await this.access.isAllowedNow({ verb: "list", group: GROUP, resource }))) return false;
       }
       return true;
     } catch (err) {

@@ -1,8 +1,8 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { ProblemData, ReportedProblem } from "../../api/problemSchema.ts";
 import type { ActionRequest } from "../../consoleapi/actions.ts";
-import type { ObjectReference } from "../../consoleapi/objects.ts";
-import type { ExtensionTabName, ProblemDetail, ProblemView } from "../../consoleapi/overview.ts";
+import type { ClusterObjectRef } from "../../consoleapi/objects.ts";
+import type { ExtensionTabName, ProblemDetailRow, ProblemView } from "../../consoleapi/overview.ts";
 import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
 import { formatRule, groupByScope, placeRules } from "../../rollout/placedRules.ts";
 import type { ReleaseRow } from "../../rollout/releaseHistory.ts";
@@ -62,10 +62,10 @@ function listPermissions(permissions: NonNullable<ProblemData["permissions"]>): 
   }));
 }
 
-function listDetails(extension: ClusterExtension, details: ProblemData): ProblemDetail[] {
+function listDetails(extension: ClusterExtension, details: ProblemData): ProblemDetailRow[] {
   const { objects = [], crds = [], catalogs = [], candidates = [], quotas = [], dependencies = [] } = details;
   const { dependents = [], requirements = [], configuration = [], namespaces = [], finalizers = [], clusterUpgrade } = details;
-  const plain = (name: string, text = ""): ProblemDetail => ({ name, text });
+  const plain = (name: string, text = ""): ProblemDetailRow => ({ name, text });
   return [
     ...objects.map((object) => describeObject(extension, object)),
     ...crds.map(({ name, check, message }) => ({
@@ -100,7 +100,7 @@ function isListed(message: string, details: ProblemData): boolean {
 
 type DetailObject = NonNullable<ProblemData["objects"]>[number];
 
-function describeObject(extension: ClusterExtension, object: DetailObject): ProblemDetail {
+function describeObject(extension: ClusterExtension, object: DetailObject): ProblemDetailRow {
   const { kind, namespace, name = "", owner, fields = [], message } = object;
   const texts = [
     message,
@@ -116,7 +116,7 @@ function describeObject(extension: ClusterExtension, object: DetailObject): Prob
 }
 
 /** Returns the reference of an object of the installed bundle: details of problems have no version. */
-function findReference({ status }: ClusterExtension, { group = "", kind, namespace, name }: DetailObject): ObjectReference | undefined {
+function findReference({ status }: ClusterExtension, { group = "", kind, namespace, name }: DetailObject): ClusterObjectRef | undefined {
   const found = status?.inventory?.objects.find(
     (one) => (one.group ?? "") === group && one.kind === kind && (one.namespace ?? "") === (namespace ?? "") && one.name === name,
   );

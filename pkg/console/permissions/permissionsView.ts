@@ -1,7 +1,7 @@
 import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
 import type { JudgedRuleStatus } from "../../api/extensionPermissions.ts";
 import { findProblem } from "../../api/problems.ts";
-import type { ExtensionPermissionsView, ManagedPermissions, OwnPermissions } from "../../consoleapi/permissions.ts";
+import type { ExtensionPermissionsView, ManagedPermissionsView, OwnPermissions } from "../../consoleapi/permissions.ts";
 import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
 import { getAccountName } from "../../permissions/grantObjects.ts";
 import { hasApproval } from "../../rollout/changes.ts";
@@ -33,7 +33,7 @@ export function buildPermissionsView(
   };
 }
 
-function buildManaged(view: PermissionsView, systemNamespace: string): ManagedPermissions {
+function buildManaged(view: PermissionsView, systemNamespace: string): ManagedPermissionsView {
   const { permissions, rules } = view;
   const { metadata, spec, status = {} } = permissions;
   const { name } = metadata;
@@ -80,7 +80,7 @@ function withStatusRisk(rule: ShownRule, status: JudgedRuleStatus | undefined): 
   return shown.risk ? others : shown;
 }
 
-function offerApproval(extension: string, digest: string): NonNullable<ManagedPermissions["approve"]> {
+function offerApproval(extension: string, digest: string): NonNullable<ManagedPermissionsView["approve"]> {
   return {
     label: "Approve these permissions",
     meaning: "permission-manager grants exactly these rules. Other rules wait for approval again.",
@@ -88,7 +88,7 @@ function offerApproval(extension: string, digest: string): NonNullable<ManagedPe
   };
 }
 
-function offerRevocation(extension: string): NonNullable<ManagedPermissions["revoke"]> {
+function offerRevocation(extension: string): NonNullable<ManagedPermissionsView["revoke"]> {
   return {
     label: "Revoke the approval",
     meaning: "The extension loses the rules that the policy does not grant without an approval.",

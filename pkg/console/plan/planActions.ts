@@ -8,7 +8,7 @@ import { quoteShellWord } from "../../text/shell.ts";
 const RANGE_MAX = 64;
 
 /** The version and channels that the user chose for a plan. */
-export interface PlanChoice {
+export interface ChosenPlan {
   readonly change: SourceChange;
   /** Whether they differ from those of the extension. */
   readonly isChanged: boolean;
@@ -17,7 +17,7 @@ export interface PlanChoice {
 }
 
 /** Returns the choice of a user. @throws Error if the extension does not install a package of a catalog */
-export function readPlanChoice(extension: ClusterExtension, change: SourceChange): { choice: PlanChoice; desired: ClusterExtension } {
+export function readPlanChoice(extension: ClusterExtension, change: SourceChange): { choice: ChosenPlan; desired: ClusterExtension } {
   const desired = changeCatalogSource(extension, change);
   const patch = buildSourcePatch(extension, desired);
   const { name } = extension.metadata;
@@ -36,7 +36,7 @@ function formatPlanCommand(name: string, patch: Readonly<Record<string, unknown>
 export function offerAcceptance(
   { digest, approval, bundle }: PlanView,
   { metadata: { name }, status }: ClusterExtension,
-  { change, isChanged }: PlanChoice,
+  { change, isChanged }: ChosenPlan,
 ): OfferedAction | undefined {
   if (isChanged) {
     const { version, channels, upgradeConstraintPolicy } = change;
@@ -68,7 +68,7 @@ export function offerAcceptance(
 export function offerRejections(
   { bundle, installed, counts }: PlanView,
   { metadata: { name }, spec }: ClusterExtension,
-  { isChanged }: PlanChoice,
+  { isChanged }: ChosenPlan,
 ): OfferedAction[] {
   if (isChanged || counts.create + counts.update + counts.delete === 0) return [];
   const range = spec.source.catalog?.version ?? "";

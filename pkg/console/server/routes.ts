@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { registerActionRoutes } from "../actions/actionRoutes.ts";
+import { registerClusterCatalogRoutes } from "../catalogs/catalogRoutes.ts";
 import { registerClusterUpgradeRoutes } from "../clusterUpgrade/clusterUpgradeRoutes.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { registerDependencyRoutes } from "../dependencies/dependencyRoutes.ts";
@@ -22,13 +23,14 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerInstallationRoutes(api, context);
   registerExtensionRoutes(api, context);
   registerObjectRoutes(api, context);
+  registerClusterCatalogRoutes(api, context);
   registerPackageRoutes(api, context);
   registerWhyRoutes(api, context);
   registerDependencyRoutes(api, context);
   registerClusterUpgradeRoutes(api, context);
   registerActionRoutes(api, context);
   registerPlanRoutes(api, context);
+  registerUninstallRoutes(api, context);
   registerPermissionsRoutes(api, context);
   registerHistoryRoutes(api, context);
-  registerUninstallRoutes(api, context);
 }

@@ -3,7 +3,7 @@ import { TimesIcon } from "@patternfly/react-icons";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, type ReactElement, Suspense, useEffect, useRef } from "react";
 import { useSearchParams } from "react-router";
-import { type ObjectReference, ObjectView } from "../../../../../pkg/consoleapi/objects.ts";
+import { type ClusterObjectRef, ObjectView } from "../../../../../pkg/consoleapi/objects.ts";
 import { getJson } from "../../../api/request.ts";
 import { Placeholder, QueryView } from "../../../components/QueryView.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
@@ -21,7 +21,7 @@ const NARROW = "(width < 62rem)";
 type View = "details" | "yaml" | "log";
 
 /** One object: its health and Events, its YAML, and the log of a Pod. */
-export function ObjectPanel({ reference }: { readonly reference: ObjectReference }): ReactElement {
+export function ObjectPanel({ reference }: { readonly reference: ClusterObjectRef }): ReactElement {
   const [params, setParams] = useSearchParams();
   const view = parseView(params.get("view"), reference);
   const heading = useRef<HTMLHeadingElement>(null);
@@ -78,11 +78,11 @@ export function ObjectPanel({ reference }: { readonly reference: ObjectReference
   );
 }
 
-function listViews({ apiVersion, kind }: ObjectReference): readonly View[] {
+function listViews({ apiVersion, kind }: ClusterObjectRef): readonly View[] {
   return apiVersion === "v1" && kind === "Pod" ? ["details", "yaml", "log"] : ["details", "yaml"];
 }
 
-function parseView(text: string | null, reference: ObjectReference): View {
+function parseView(text: string | null, reference: ClusterObjectRef): View {
   return listViews(reference).find((view) => view === text) ?? "details";
 }
 

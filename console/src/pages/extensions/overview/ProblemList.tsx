@@ -3,7 +3,7 @@ import { ExclamationCircleIcon, ExclamationTriangleIcon, InfoCircleIcon } from "
 import type { ReactElement } from "react";
 import { Link } from "react-router";
 import type { ActionRequest } from "../../../../../pkg/consoleapi/actions.ts";
-import type { ProblemDetail, ProblemView } from "../../../../../pkg/consoleapi/overview.ts";
+import type { ProblemDetailRow, ProblemView } from "../../../../../pkg/consoleapi/overview.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
 import { overviewText as t } from "../../../text/overview.ts";
@@ -101,7 +101,7 @@ function Details({
   message,
 }: {
   readonly extension: string;
-  readonly details: readonly ProblemDetail[];
+  readonly details: readonly ProblemDetailRow[];
   /** The visible message, which may already contain the text of a detail. */
   readonly message: string;
 }): ReactElement {
@@ -121,7 +121,7 @@ function Details({
   );
 }
 
-function DetailName({ extension, detail }: { readonly extension: string; readonly detail: ProblemDetail }): ReactElement | undefined {
+function DetailName({ extension, detail }: { readonly extension: string; readonly detail: ProblemDetailRow }): ReactElement | undefined {
   const { name, object, catalog, extension: other } = detail;
   if (name === "") return undefined;
   const to = object

@@ -1,7 +1,7 @@
 import { Alert, ExpandableSection, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { ExtensionPermissionsView, type ManagedPermissions, type OwnPermissions } from "../../../../../pkg/consoleapi/permissions.ts";
+import { ExtensionPermissionsView, type ManagedPermissionsView, type OwnPermissions } from "../../../../../pkg/consoleapi/permissions.ts";
 import type { OfferedAction } from "../../../../../pkg/consoleapi/plan.ts";
 import { getJson } from "../../../api/request.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
@@ -51,7 +51,7 @@ function Permissions({
   );
 }
 
-function Managed({ account, managed }: { readonly account: string | undefined; readonly managed: ManagedPermissions }): ReactElement {
+function Managed({ account, managed }: { readonly account: string | undefined; readonly managed: ManagedPermissionsView }): ReactElement {
   const { state, message, access, policy, bundle, requested, approval, pending, denied, granted, risks, approve, revoke, command } =
     managed;
   return (
@@ -167,7 +167,7 @@ function Offer({
   );
 }
 
-function History({ history }: Pick<ManagedPermissions, "history">): ReactElement {
+function History({ history }: Pick<ManagedPermissionsView, "history">): ReactElement {
   return (
     <TabSection title={t.history}>
       <ul className="olm-list">

@@ -1,7 +1,7 @@
 import { Alert, List, ListItem } from "@patternfly/react-core";
 import type { ReactElement } from "react";
 import { Link } from "react-router";
-import type { ExtensionPlan, PlanFinding } from "../../../../../pkg/consoleapi/plan.ts";
+import type { ExtensionPlan, PlanFindingRow } from "../../../../../pkg/consoleapi/plan.ts";
 import { CommandLine } from "../../../components/CommandLine.tsx";
 import { ObjectChanges } from "../../../components/ObjectChanges.tsx";
 import { PermissionsPreviewView } from "../../../components/PermissionsPreviewView.tsx";
@@ -45,7 +45,7 @@ export function PlanDetails({ plan }: { readonly plan: ExtensionPlan }): ReactEl
   );
 }
 
-function Finding({ finding: { title, text, rules, grant } }: { readonly finding: PlanFinding }): ReactElement {
+function Finding({ finding: { title, text, rules, grant } }: { readonly finding: PlanFindingRow }): ReactElement {
   return (
     <Alert isInline variant="danger" component="h4" title={title}>
       <div className="olm-scopes">

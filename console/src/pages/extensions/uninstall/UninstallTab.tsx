@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { Link, useSearchParams } from "react-router";
 import * as z from "zod/mini";
-import { CrdPolicy } from "../../../../../pkg/consoleapi/actions.ts";
+import { CrdPolicyChoice } from "../../../../../pkg/consoleapi/actions.ts";
 import { UninstallView } from "../../../../../pkg/consoleapi/uninstall.ts";
 import { getJson } from "../../../api/request.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
@@ -20,7 +20,7 @@ import { ObjectNames } from "./ObjectNames.tsx";
 export default function UninstallTab(): ReactElement {
   const name = useExtensionName();
   const [params, setParams] = useSearchParams();
-  const { data: crdPolicy } = z.safeParse(CrdPolicy, params.get("crdPolicy"));
+  const { data: crdPolicy } = z.safeParse(CrdPolicyChoice, params.get("crdPolicy"));
   const query = useQuery({
     queryKey: ["extension", name, "uninstall", crdPolicy],
     queryFn: ({ signal }) =>
@@ -55,10 +55,10 @@ function Preview({
 }: {
   readonly name: string;
   readonly view: UninstallView;
-  readonly chosen: CrdPolicy | undefined;
+  readonly chosen: CrdPolicyChoice | undefined;
   /** Whether the preview is for the chosen policy. */
   readonly isCurrent: boolean;
-  readonly onPolicy: (policy: CrdPolicy) => void;
+  readonly onPolicy: (policy: CrdPolicyChoice) => void;
 }): ReactElement {
   const { effects, isDeleting, blocked, unblock, unread, definitions, objects, objectCount, created, command } = view;
   return (
@@ -118,8 +118,8 @@ function PolicyChoice({
   onPolicy,
 }: {
   readonly view: UninstallView;
-  readonly chosen: CrdPolicy | undefined;
-  readonly onPolicy: (policy: CrdPolicy) => void;
+  readonly chosen: CrdPolicyChoice | undefined;
+  readonly onPolicy: (policy: CrdPolicyChoice) => void;
 }): ReactElement {
   return (
     <fieldset className="olm-policies">

@@ -161,8 +161,8 @@ function Result({
   return (
     <div className="olm-what-if-result" aria-live="polite">
       <dl className="olm-compare">
-        {current && <Compared label={t.current} outcome={current.outcome} />}
-        <Compared label={t.tried} outcome={outcome} />
+        {current && <Compared label={t.now} outcome={current.outcome} />}
+        <Compared label={t.withLimits} outcome={outcome} />
       </dl>
       <div>
         <ActionButton

@@ -1,6 +1,6 @@
 import { type ReactElement, useState } from "react";
 import { useSearchParams } from "react-router";
-import type { ContainerRow, ObjectReference } from "../../../../../../pkg/consoleapi/objects.ts";
+import type { ClusterObjectRef, ContainerRow } from "../../../../../../pkg/consoleapi/objects.ts";
 import { ErrorState } from "../../../../components/ErrorState.tsx";
 import { objectsText } from "../../../../text/objects.ts";
 import { LogControls } from "./LogControls.tsx";
@@ -16,7 +16,7 @@ export default function LogView({
   reference,
   containers,
 }: {
-  readonly reference: ObjectReference;
+  readonly reference: ClusterObjectRef;
   /** Those that do not work first. */
   readonly containers: readonly ContainerRow[];
 }): ReactElement | undefined {
@@ -31,7 +31,7 @@ function ContainerLog({
   containers,
   container,
 }: {
-  readonly reference: ObjectReference;
+  readonly reference: ClusterObjectRef;
   readonly containers: readonly ContainerRow[];
   readonly container: ContainerRow;
 }): ReactElement {

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from "react";
-import { LOG_LIMITS, type ObjectReference } from "../../../../../../pkg/consoleapi/objects.ts";
+import { type ClusterObjectRef, LOG_LIMITS } from "../../../../../../pkg/consoleapi/objects.ts";
 import { buildHeaders, send } from "../../../../api/request.ts";
 import { LogBuffer, type LogLines, MAX_LINES } from "./logBuffer.ts";
 
@@ -8,7 +8,7 @@ const UPDATE_MS = 100;
 
 /** Which log the page shows. */
 export interface LogChoice {
-  readonly pod: ObjectReference;
+  readonly pod: ClusterObjectRef;
   readonly container: string;
   readonly isPrevious: boolean;
   readonly tail: number;
