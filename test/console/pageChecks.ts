@@ -1,15 +1,5 @@
 import { describe, expect, test } from "vitest";
-
-<<<<<<< HEAD
-
-import type { ConsoleBrowser } from "./consoleBrowser.ts";
-import { expectShown } from "./testedConsole.ts";
-
-=======
-
 import { expectShown, type TestedConsole } from "./testedConsole.ts";
-
->>>>>>> main
 
 /** A page, and texts that a person must see on it in each layout. */
 export interface CheckedPage {
@@ -23,14 +13,10 @@ const PHONE = { width: 375, height: 800 };
  * Declares the test that each page must pass: opened by its address it shows its texts, without violations of axe in either theme; after a reload on
  * a phone it shows the same and is not wider than the window; no errors, and no requests to other servers.
  */
-<<<<<<< HEAD
-export function describePages(pages: readonly CheckedPage[], browser: () => ConsoleBrowser): void {
-=======
 export function describePages(pages: readonly CheckedPage[], tested: () => Pick<TestedConsole, "browser">): void {
->>>>>>> main
   describe.each(pages)("page $path", ({ path, shows }) => {
     test("has its content, both themes, a phone layout, no accessibility violations, and no errors", async () => {
-      await using page = await browser().open();
+      await using page = await tested().browser.open();
       await page.goto(path);
       await expectShown(page, ...shows);
       expect(await page.findViolations(), "violations in the light theme").toEqual([]);

@@ -38,7 +38,7 @@ describe.skipIf(!HAS_CHROMIUM && !IS_CI)("the console in a browser", () => {
     afterAll(() => started.disposeAsync());
 
     // First the tests that only read, then those that change the world, and last those that interrupt the API server.
-    describePages(PAGES, () => tested().browser);
+    describePages(PAGES, tested);
     describeTroubles(tested);
     describeHostileContent(tested);
     describeKeyboard(tested);
