@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { MoodText } from "./live.ts";
-import { ChangeCounts, PlannedObjectChange, OfferedAction } from "./plan.ts";
+import { ChangeCounts, OfferedAction, PlannedObjectChange } from "./plan.ts";
 
 /** A release of an extension. */
 export const Revision = z.object({
