@@ -133,7 +133,7 @@ describe("checked content", () => {
 
   test("statusFrom sets Valid to False with the number of errors and the first findings, and keeps Serving True", () => {
     const got = after(SERVED, { content: contentOf(NEW_REF, { errors: 12, warnings: 1, first: ["error: a", "error: b"] }) });
-    const text = `12 errors and 1 warning in the served content. All findings: ${BASE}/findings. First findings:\nerror: a\nerror: b`;
+    const text = `12 errors and 1 warning in the served content.\nAll findings: ${BASE}/findings. First findings:\nerror: a\nerror: b`;
     expect(got.conditions?.slice(1)).toEqual([
       condition("Serving", "True", "Available", SERVING, 7, BEFORE),
       condition("Valid", "False", "InvalidContent", text),
@@ -141,7 +141,7 @@ describe("checked content", () => {
   });
 
   test("statusFrom sets Valid to True for content with only warnings", () => {
-    const message = `${SOUND}, but 2 warnings. All findings: ${BASE}/findings. First findings:\nwarning: a`;
+    const message = `${SOUND}, but 2 warnings.\nAll findings: ${BASE}/findings. First findings:\nwarning: a`;
     expect(valid({ errors: 0, warnings: 2, first: ["warning: a"] })).toMatchObject({ status: "True", reason: "Valid", message });
   });
 });

@@ -25,14 +25,15 @@ export function checkValidity(
 ): Pick<Condition, "type" | "status" | "reason" | "message"> {
   const type = ConditionType.Valid;
   if (errors === 0 && warnings === 0) return { type, status: "True", reason: Reason.Valid, message: SOUND };
+  // The first line is a whole sentence: lists show only that.
   const list = [`All findings: ${base}/findings. First findings:`, ...first].join("\n");
   if (errors === 0)
-    return { type, status: "True", reason: Reason.Valid, message: `${SOUND}, but ${formatCount(warnings, "warning")}. ${list}` };
+    return { type, status: "True", reason: Reason.Valid, message: `${SOUND}, but ${formatCount(warnings, "warning")}.\n${list}` };
   return {
     type,
     status: "False",
     reason: Reason.InvalidContent,
-    message: `${countsText({ errors, warnings })} in the served content. ${list}`,
+    message: `${countsText({ errors, warnings })} in the served content.\n${list}`,
   };
 }
 

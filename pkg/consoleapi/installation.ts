@@ -14,10 +14,10 @@ export const InstallationFinding = z.object({
 export type InstallationFinding = z.infer<typeof InstallationFinding>;
 
 /** The response of GET /api/installation. */
-export const Installation = z.object({
+export const InstallationReport = z.object({
   /** When the checks ran, in RFC 3339. */
   checked: z.string(),
   /** Problems first. */
   findings: z.array(InstallationFinding),
 });
-export type Installation = z.infer<typeof Installation>;
+export type InstallationReport = z.infer<typeof InstallationReport>;

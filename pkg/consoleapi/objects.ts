@@ -2,13 +2,13 @@ import * as z from "zod/mini";
 import { MoodText } from "./live.ts";
 
 /** A reference to an object. Without `namespace`, it is cluster-scoped. */
-export const ObjectReference = z.object({
+export const ShownObject = z.object({
   apiVersion: z.string(),
   kind: z.string(),
   namespace: z.optional(z.string()),
   name: z.string(),
 });
-export type ObjectReference = z.infer<typeof ObjectReference>;
+export type ShownObject = z.infer<typeof ShownObject>;
 
 /** An Event, or several with the same text. */
 export const EventRow = z.object({
@@ -28,7 +28,7 @@ export const EventRows = z.union([z.array(EventRow), z.object({ error: z.string(
 export type EventRows = z.infer<typeof EventRows>;
 
 /** A node of the tree of an extension. */
-export const TreeNode = z.object({
+export const ObjectTreeNode = z.object({
   /** Unique in the tree; stays the same while the object exists. */
   id: z.string(),
   kind: z.enum(["extension", "object", "plan", "planMember", "bundle", "omitted", "note"]),
@@ -40,20 +40,20 @@ export const TreeNode = z.object({
   message: z.string(),
   state: z.optional(MoodText),
   /** The object to show; absent if it cannot be read. */
-  object: z.optional(ObjectReference),
+  object: z.optional(ShownObject),
   /** Name of the ClusterExtension of the node. */
   extension: z.optional(z.string()),
   /** Whether the node or a node below it does not work. */
   isFailing: z.boolean(),
   get children() {
-    return z.array(TreeNode);
+    return z.array(ObjectTreeNode);
   },
 });
-export type TreeNode = z.infer<typeof TreeNode>;
+export type ObjectTreeNode = z.infer<typeof ObjectTreeNode>;
 
 /** The tree of an extension. */
 export const ObjectTree = z.object({
-  root: TreeNode,
+  root: ObjectTreeNode,
   /** Number of nodes that do not work, without the nodes above them. */
   failing: z.number(),
 });
@@ -75,11 +75,11 @@ export type ContainerRow = z.infer<typeof ContainerRow>;
 
 /** One object of the cluster, with the permissions of the user. */
 export const ObjectView = z.object({
-  reference: ObjectReference,
+  reference: ShownObject,
   state: MoodText,
   message: z.string(),
   created: z.optional(z.string()),
-  owners: z.array(ObjectReference),
+  owners: z.array(ShownObject),
   /** The object as YAML without managed fields; at most 1 MB. Secrets contain no values. */
   yaml: z.string(),
   json: z.string(),
@@ -93,7 +93,7 @@ export const ObjectView = z.object({
 });
 export type ObjectView = z.infer<typeof ObjectView>;
 
-/** Name of the query parameter limits of logs. */
+/** Limits of logs. */
 export const LOG_LIMITS = {
   /** Lines that the console asks for at most. */
   tail: 10_000,

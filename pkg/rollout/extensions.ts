@@ -58,7 +58,7 @@ export async function listInstalledExtensions(client: Client | undefined, signal
   if (!client) return undefined;
   try {
     const { items } = await client.list<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { signal });
-    return items.flatMap(readInstalledBundle);
+    return items.flatMap(readInstalledExtension);
   } catch (err) {
     if (isForbidden(err) || err instanceof KindNotServed) return undefined;
     throw err;
@@ -66,7 +66,7 @@ export async function listInstalledExtensions(client: Client | undefined, signal
 }
 
 /** Returns the installed bundle of an extension, if it comes from a catalog. */
-export function readInstalledBundle({ metadata, spec, status }: ClusterExtension): InstalledExtension[] {
+export function readInstalledExtension({ metadata, spec, status }: ClusterExtension): InstalledExtension[] {
   const packageName = spec?.source?.catalog?.packageName;
   const bundle = status?.install?.bundle;
   if (packageName === undefined || !bundle) return [];

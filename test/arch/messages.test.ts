@@ -12,7 +12,7 @@ const DECISIONS = [
 ];
 /** Allowed uses: the text comes from another program that provides nothing else, or the code only prints it. */
 const ARGUED: Readonly<Record<string, string>> = {
-  "pkg/kube/errors.ts": "the API server has no code for denials by RBAC, admission and quota, and for immutable fields",
+  "pkg/kube/errors.ts": "the API server has no code for denials by RBAC, admission and quota, for immutable fields, and for dry runs",
   "pkg/oci/registry/networkError.ts": "OpenSSL has one code for all protocol errors",
   "pkg/authoring/template/strictYaml.ts": "js-yaml has no code for a repeated key",
   "pkg/devcluster/devCluster.ts": "etcd reports a port in use in its log only",

@@ -81,8 +81,11 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
     expect([of("Progressing")?.reason, of("Serving")?.status, status.resolvedSource?.image.ref]).toEqual(["Succeeded", "True", digestRef]);
     const valid = of("Valid");
     expect(valid).toMatchObject({ status: "False", reason: "InvalidContent", observedGeneration: of("Serving")?.observedGeneration });
-    const [head, ...first] = valid?.message.split("\n") ?? [];
-    expect(head).toBe(`12 errors and 1 warning in the served content. All findings: ${findingsUrl("unsound")}. First findings:`);
+    const [head, link, ...first] = valid?.message.split("\n") ?? [];
+    expect([head, link]).toEqual([
+      "12 errors and 1 warning in the served content.",
+      `All findings: ${findingsUrl("unsound")}. First findings:`,
+    ]);
     expect(first).toHaveLength(10);
     expect(first[0]).toBe(
       'error: catalog.yaml: document 4, line 17: olm.channel "c0" of package "foo": invalid package "foo": invalid channel "c0": channel must contain at least one bundle',

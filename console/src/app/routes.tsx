@@ -1,5 +1,6 @@
 import type { RouteObject } from "react-router";
 import { attentionRoutes } from "../pages/attention/routes.tsx";
+import { catalogRoutes } from "../pages/catalogs/routes.tsx";
 import { clusterUpgradeRoutes } from "../pages/clusterUpgrade/routes.tsx";
 import { dependencyRoutes } from "../pages/dependencies/routes.tsx";
 import { extensionRoutes } from "../pages/extensions/routes.tsx";
@@ -22,6 +23,7 @@ export const consoleRoutes: RouteObject[] = [
           ...dependencyRoutes,
           ...clusterUpgradeRoutes,
           ...packageRoutes,
+          ...catalogRoutes,
           { path: "*", element: <NotFoundPage /> },
         ],
       },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { TreeNode } from "../../consoleapi/objects.ts";
+import type { ObjectTreeNode } from "../../consoleapi/objects.ts";
 import type { NodeSubject, ObjectNode } from "../../rollout/objectTree.ts";
 import { buildTreeView } from "./objectTreeView.ts";
 
@@ -18,7 +18,7 @@ function extension(children: ObjectNode[], state: "ready" | "notReady" = "ready"
   return { subject, children };
 }
 
-const describeNode = ({ title, text, isFailing }: TreeNode): string => `${title} ${text}${isFailing ? " !" : ""}`.trim();
+const describeNode = ({ title, text, isFailing }: ObjectTreeNode): string => `${title} ${text}${isFailing ? " !" : ""}`.trim();
 
 test("buildTreeView lists what does not work first, and counts it once", () => {
   const pod = object("Pod", "web-1", "failed");

@@ -1,5 +1,5 @@
 import type { MoodText } from "../../consoleapi/live.ts";
-import type { ObjectTree, TreeNode } from "../../consoleapi/objects.ts";
+import type { ObjectTree, ObjectTreeNode } from "../../consoleapi/objects.ts";
 import { getObjectKey } from "../../release/identity.ts";
 import type { ExtensionSubject, NodeSubject, ObjectNode, ObjectSubject } from "../../rollout/objectTree.ts";
 import { formatCount } from "../../text/lists.ts";
@@ -15,7 +15,7 @@ const EXTENSION_STATES: Readonly<Record<ExtensionSubject["state"], MoodText>> = 
   notReconciled: { text: "not reconciled yet", mood: "faint" },
 };
 
-type NodeView = Omit<TreeNode, "id" | "isFailing" | "children">;
+type NodeView = Omit<ObjectTreeNode, "id" | "isFailing" | "children">;
 
 /** Returns the tree of an extension for the page: at each level, the nodes that do not work first, else in the order of the tree. */
 export function buildTreeView(tree: ObjectNode): ObjectTree {
@@ -29,7 +29,7 @@ interface ParentNode {
   readonly subject: NodeSubject;
 }
 
-function toTreeNode({ subject, children }: ObjectNode, parent?: ParentNode): TreeNode {
+function toTreeNode({ subject, children }: ObjectNode, parent?: ParentNode): ObjectTreeNode {
   const view = describeSubject(subject, parent?.subject);
   const id = `${parent === undefined ? "" : `${parent.id}|`}${identify(subject)}`;
   const below = children.map((child) => toTreeNode(child, { id, subject }));
@@ -42,7 +42,7 @@ function toTreeNode({ subject, children }: ObjectNode, parent?: ParentNode): Tre
   };
 }
 
-function countFailing({ isFailing: isOwn, children }: TreeNode): number {
+function countFailing({ isFailing: isOwn, children }: ObjectTreeNode): number {
   const below = children.reduce((sum, child) => sum + countFailing(child), 0);
   return below > 0 ? below : Number(isOwn);
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { Installation } from "../../consoleapi/installation.ts";
+import type { InstallationReport } from "../../consoleapi/installation.ts";
 import { type FindingStatus, readSnapshot } from "../../doctor/clusterSnapshot.ts";
 import { collectFindings } from "../../doctor/findings.ts";
 import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
@@ -13,11 +13,11 @@ const ORDER: readonly FindingStatus[] = ["problem", "warning", "unknown", "ok"];
 
 /** Registers the checks of the installation. */
 export function registerInstallationRoutes(server: ConsoleRoutes, { callers, session }: ConsoleContext): void {
-  const shared = new LRUCache<ClusterIdentity, Promise<Installation>>({ max: 100, ttl: SHARED_MS });
+  const shared = new LRUCache<ClusterIdentity, Promise<InstallationReport>>({ max: 100, ttl: SHARED_MS });
   server.route({
     method: "GET",
     url: "/api/installation",
-    handler: async (request): Promise<Installation> => {
+    handler: async (request): Promise<InstallationReport> => {
       const identity = callers.identify(request.headers);
       const held = shared.get(identity);
       if (held) return held;
@@ -32,7 +32,7 @@ export function registerInstallationRoutes(server: ConsoleRoutes, { callers, ses
 async function checkInstallation(
   { client }: ClusterIdentity,
   { systemNamespace, version }: Pick<ConsoleContext["session"], "systemNamespace" | "version">,
-): Promise<Installation> {
+): Promise<InstallationReport> {
   const snapshot = await readSnapshot(client, systemNamespace, AbortSignal.timeout(TIMEOUT_MS));
   const findings = collectFindings(snapshot, version).sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status));
   return { checked: new Date(snapshot.now).toISOString(), findings };

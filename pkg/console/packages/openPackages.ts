@@ -5,7 +5,7 @@ import type { PackageInCatalog } from "../../browse/packageView.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { isForbidden, KindNotServed } from "../../kube/errors.ts";
-import { type InstalledExtension, readInstalledBundle } from "../../rollout/extensions.ts";
+import { type InstalledExtension, readInstalledExtension } from "../../rollout/extensions.ts";
 import type { KeptCatalogs } from "../../sources/keptCatalogs.ts";
 import type { OpenCatalogs } from "../../sources/openCatalogs.ts";
 import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
@@ -50,7 +50,7 @@ export async function openPackage(
 /** Returns the installed bundles; undefined if the user may not list extensions. */
 export async function listInstalledBundles(identity: ClusterIdentity, signal: AbortSignal): Promise<InstalledExtension[] | undefined> {
   try {
-    return (await listCurrentExtensions(identity, signal)).flatMap(readInstalledBundle);
+    return (await listCurrentExtensions(identity, signal)).flatMap(readInstalledExtension);
   } catch (err) {
     if (isForbidden(err) || err instanceof KindNotServed) return undefined;
     throw err;

@@ -1,11 +1,13 @@
 import type { FastifyInstance } from "fastify";
 import { registerActionRoutes } from "../actions/actionRoutes.ts";
+import { registerClusterCatalogRoutes } from "../catalogs/catalogRoutes.ts";
 import { registerClusterUpgradeRoutes } from "../clusterUpgrade/clusterUpgradeRoutes.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { registerDependencyRoutes } from "../dependencies/dependencyRoutes.ts";
 import { registerExtensionRoutes } from "../extensions/extensionRoutes.ts";
 import { registerHistoryRoutes } from "../history/historyRoutes.ts";
 import type { ConsoleTypeProvider } from "../http/requestInput.ts";
+import { registerInstallRoutes } from "../install/installRoutes.ts";
 import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
 import { registerObjectRoutes } from "../objects/objectRoutes.ts";
 import { registerPackageRoutes } from "../packages/packageRoutes.ts";
@@ -22,7 +24,9 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerInstallationRoutes(api, context);
   registerExtensionRoutes(api, context);
   registerObjectRoutes(api, context);
+  registerClusterCatalogRoutes(api, context);
   registerPackageRoutes(api, context);
+  registerInstallRoutes(api, context);
   registerWhyRoutes(api, context);
   registerDependencyRoutes(api, context);
   registerClusterUpgradeRoutes(api, context);

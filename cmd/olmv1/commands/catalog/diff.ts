@@ -1,12 +1,6 @@
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { ComparedCatalog } from "../../../../pkg/authoring/diff/comparedCatalog.ts";
 import { type CatalogDifference, diffCatalogs } from "../../../../pkg/authoring/diff/diffCatalogs.ts";
-import { findCatalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
-import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
-import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
-import { encodeCanonicalJson } from "../../../../pkg/golang/json.ts";
 import { findCatalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { readComparedCatalog } from "../../../../pkg/sources/comparedCatalogs.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
 import { EXIT } from "../../cli/errors.ts";
@@ -55,17 +49,4 @@ function formatDiff(terminal: Pick<Terminal, "colour">, found: readonly CatalogD
   }
   const breaking = found.filter((one) => one.breaking).length;
   return `${lines.join("\n")}\n${formatCount(found.length, "difference")}, ${breaking} breaking\n`;
-}
-
-async function readComparedCatalog(folder: string): Promise<ComparedCatalog> {
-  const catalog = new ComparedCatalog();
-  for (const { path, location } of findCatalogFiles(folder, CONTENT_LIMITS))
-    for await (const meta of decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)) catalog.add(meta, hash);
-  return catalog;
-}
-
-function hash(value: unknown): string {
-  return createHash("sha256")
-    .update(encodeCanonicalJson(value ?? null))
-    .digest("base64");
 }

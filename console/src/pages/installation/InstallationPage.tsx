@@ -1,6 +1,6 @@
 import { Button, ExpandableSection, Label, PageSection, Title } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
-import type { Installation, InstallationFinding } from "../../../../pkg/consoleapi/installation.ts";
+import type { InstallationFinding, InstallationReport } from "../../../../pkg/consoleapi/installation.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { CommandLine } from "../../components/CommandLine.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
@@ -33,7 +33,7 @@ function Findings({
   isChecking,
   onCheck,
 }: {
-  readonly installation: Installation;
+  readonly installation: InstallationReport;
   readonly isChecking: boolean;
   readonly onCheck: () => void;
 }): ReactElement {

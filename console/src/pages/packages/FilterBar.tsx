@@ -1,3 +1,4 @@
+import "../../components/filters.css";
 import { Button, Checkbox, FormSelect, FormSelectOption, SearchInput } from "@patternfly/react-core";
 import { type ReactElement, useEffect, useState } from "react";
 import type { PackageFilters } from "../../../../pkg/consoleapi/packages.ts";

@@ -1,6 +1,6 @@
 import { AngleDownIcon, AngleRightIcon } from "@patternfly/react-icons";
 import { type KeyboardEvent, type ReactElement, useMemo, useRef, useState } from "react";
-import type { TreeNode } from "../../../../../pkg/consoleapi/objects.ts";
+import type { ObjectTreeNode } from "../../../../../pkg/consoleapi/objects.ts";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { objectsText as t } from "../../../text/objects.ts";
 import { formatReference } from "./objectLink.ts";
@@ -15,12 +15,12 @@ export function ObjectTreeView({
   onSelect,
 }: {
   readonly label: string;
-  readonly root: TreeNode;
+  readonly root: ObjectTreeNode;
   /** Whether the tree is the part that matches a search. */
   readonly isFiltered: boolean;
   /** The selected object as `formatReference` returns it. */
   readonly selected: string | undefined;
-  readonly onSelect: (node: TreeNode) => void;
+  readonly onSelect: (node: ObjectTreeNode) => void;
 }): ReactElement {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(() => (isFiltered ? new Set() : expandTo(root, selected)));
   const rows = useMemo(() => listTreeRows(root, toggled, isFiltered), [root, toggled, isFiltered]);
@@ -46,13 +46,14 @@ export function ObjectTreeView({
     }
   };
   return (
-    <div role="tree" aria-label={label} className="olm-tree" ref={list} onKeyDown={handleKey}>
+    <div role="tree" aria-label={label} className="olm-tree" ref={list}>
       {rows.map((row) => (
         <TreeItem
           key={row.node.id}
           row={row}
           isFocusable={row === current}
           isSelected={isSelected(row.node, selected)}
+          onKey={handleKey}
           onToggle={() => toggle(row.node.id)}
           onSelect={() => {
             setFocused(row.node.id);
@@ -64,12 +65,12 @@ export function ObjectTreeView({
   );
 }
 
-function isSelected({ object }: TreeNode, selected: string | undefined): boolean {
+function isSelected({ object }: ObjectTreeNode, selected: string | undefined): boolean {
   return object !== undefined && selected !== undefined && formatReference(object) === selected;
 }
 
 /** Expands the nodes above the selected one that are collapsed by default. */
-function expandTo(root: TreeNode, selected: string | undefined): ReadonlySet<string> {
+function expandTo(root: ObjectTreeNode, selected: string | undefined): ReadonlySet<string> {
   const above = findAncestors(root, (node) => isSelected(node, selected)) ?? [];
   const byDefault = new Set(listTreeRows(root, new Set()).flatMap(({ node, isExpanded }) => (isExpanded ? [node.id] : [])));
   return new Set(above.filter((id) => !byDefault.has(id)));
@@ -79,12 +80,14 @@ function TreeItem({
   row,
   isFocusable,
   isSelected: isCurrent,
+  onKey,
   onToggle,
   onSelect,
 }: {
   readonly row: TreeRow;
   readonly isFocusable: boolean;
   readonly isSelected: boolean;
+  readonly onKey: (event: KeyboardEvent) => void;
   readonly onToggle: () => void;
   readonly onSelect: () => void;
 }): ReactElement {
@@ -104,6 +107,7 @@ function TreeItem({
       className="olm-tree-item"
       style={{ paddingInlineStart: `calc(${level - 1} * var(--olm-tree-indent))` }}
       onClick={onSelect}
+      onKeyDown={onKey}
     >
       <span
         className="olm-tree-toggle"

@@ -4,7 +4,7 @@ import { Checkbox, SearchInput, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
-import { ObjectTree, type TreeNode } from "../../../../../pkg/consoleapi/objects.ts";
+import { ObjectTree, type ObjectTreeNode } from "../../../../../pkg/consoleapi/objects.ts";
 import { getJson } from "../../../api/request.ts";
 import { useLive } from "../../../app/consoleState.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
@@ -48,7 +48,7 @@ function Tree({ name, tree: { root, failing } }: { readonly name: string; readon
   const [isOnlyFailing, setOnlyFailing] = useState(false);
   const isFiltered = text.trim() !== "" || isOnlyFailing;
   const shown = filterTree(root, text, isOnlyFailing);
-  const select = ({ object, extension }: TreeNode): void => {
+  const select = ({ object, extension }: ObjectTreeNode): void => {
     if (object) setParams(selectObject(params, formatReference(object)), { replace: params.has("object") });
     else if (extension !== undefined && extension !== name) void navigate(`/extensions/${extension}/objects`);
   };
@@ -70,9 +70,7 @@ function Tree({ name, tree: { root, failing } }: { readonly name: string; readon
           isChecked={isOnlyFailing}
           onChange={(_event, isChecked) => setOnlyFailing(isChecked)}
         />
-        <span className="olm-subtle" role="status">
-          {t.failing(failing)}
-        </span>
+        <output className="olm-subtle">{t.failing(failing)}</output>
       </div>
       {shown ? (
         <ObjectTreeView

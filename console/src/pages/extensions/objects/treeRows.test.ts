@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { TreeNode } from "../../../../../pkg/consoleapi/objects.ts";
+import type { ObjectTreeNode } from "../../../../../pkg/consoleapi/objects.ts";
 import { filterTree, findAncestors, findTreeMove, listTreeRows } from "./treeRows.ts";
 
-function node(id: string, children: TreeNode[] = [], isFailing = false): TreeNode {
+function node(id: string, children: ObjectTreeNode[] = [], isFailing = false): ObjectTreeNode {
   return {
     id,
     kind: "object",
@@ -65,7 +65,7 @@ test.for([
 describe("filterTree", () => {
   const list = (text: string, onlyFailing = false): string[] => {
     const found = filterTree(TREE, text, onlyFailing);
-    const collect = (one: TreeNode): string[] => [one.id, ...one.children.flatMap(collect)];
+    const collect = (one: ObjectTreeNode): string[] => [one.id, ...one.children.flatMap(collect)];
     return found ? collect(found) : [];
   };
 

@@ -1,8 +1,8 @@
-import type { TreeNode } from "../../../../../pkg/consoleapi/objects.ts";
+import type { ObjectTreeNode } from "../../../../../pkg/consoleapi/objects.ts";
 
 /** A visible node of a tree. */
 export interface TreeRow {
-  readonly node: TreeNode;
+  readonly node: ObjectTreeNode;
   /** 1 for the root. */
   readonly level: number;
   /** Position among its siblings, from 1. */
@@ -19,9 +19,9 @@ export interface TreeRow {
  * @param toggled identifiers of nodes that the user expanded or collapsed
  * @param isFiltered whether the tree is the part that matches a search: all its nodes are expanded, unless the user toggled them
  */
-export function listTreeRows(root: TreeNode, toggled: ReadonlySet<string>, isFiltered = false): TreeRow[] {
+export function listTreeRows(root: ObjectTreeNode, toggled: ReadonlySet<string>, isFiltered = false): TreeRow[] {
   const rows: TreeRow[] = [];
-  const visit = (node: TreeNode, place: Omit<TreeRow, "node" | "isExpanded">): void => {
+  const visit = (node: ObjectTreeNode, place: Omit<TreeRow, "node" | "isExpanded">): void => {
     const { id, children, isFailing } = node;
     const isOpen = (isFailing || isFiltered || place.level === 1) !== toggled.has(id);
     rows.push({ ...place, node, isExpanded: children.length === 0 ? undefined : isOpen });
@@ -33,10 +33,10 @@ export function listTreeRows(root: TreeNode, toggled: ReadonlySet<string>, isFil
 }
 
 /** Returns the part of a tree whose nodes match, with the nodes above and below them; undefined if none matches. */
-export function filterTree(node: TreeNode, text: string, onlyFailing: boolean): TreeNode | undefined {
+export function filterTree(node: ObjectTreeNode, text: string, onlyFailing: boolean): ObjectTreeNode | undefined {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && !onlyFailing) return node;
-  const keep = (one: TreeNode): TreeNode | undefined => {
+  const keep = (one: ObjectTreeNode): ObjectTreeNode | undefined => {
     if (onlyFailing && !one.isFailing) return undefined;
     const searched = `${one.title} ${one.text} ${one.message} ${one.state?.text ?? ""}`.toLowerCase();
     const isMatch = words.every((word) => searched.includes(word));
@@ -70,7 +70,7 @@ export function findTreeMove(rows: readonly TreeRow[], current: string, key: str
 }
 
 /** Returns the identifiers of the nodes above the first node with the property; undefined if there is no such node. */
-export function findAncestors(node: TreeNode, isWanted: (node: TreeNode) => boolean): readonly string[] | undefined {
+export function findAncestors(node: ObjectTreeNode, isWanted: (node: ObjectTreeNode) => boolean): readonly string[] | undefined {
   if (isWanted(node)) return [];
   for (const child of node.children) {
     const found = findAncestors(child, isWanted);
