@@ -32,7 +32,7 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerClusterUpgradeRoutes(api, context);
   registerActionRoutes(api, context);
   registerPlanRoutes(api, context);
-  registerUninstallRoutes(api, context);
   registerPermissionsRoutes(api, context);
   registerHistoryRoutes(api, context);
+  registerUninstallRoutes(api, context);
 }
