@@ -45,7 +45,7 @@ export function buildInstallDraft({ request, preview, config, isManaged, knownBu
       yaml: config.yaml,
       errors: config.error === undefined ? listErrors(invalid) : [{ path: "", message: truncate(config.error, CAUSE_LENGTH) }],
     },
-    ...(configSchema && bundle !== knownBundle ? { schema: configSchema as Record<string, unknown> } : {}),
+    ...(configSchema && bundle !== knownBundle ? { schema: configSchema } : {}),
     ...(preparation?.permissions && installer
       ? {
           permissions: {

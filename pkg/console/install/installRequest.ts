@@ -21,7 +21,7 @@ export function readEnteredConfig(config: InstallForm["config"]): EnteredConfig 
   if (!config) return { value: undefined, yaml: "", error: undefined };
   if ("value" in config) {
     const isEmpty = Object.keys(config.value).length === 0;
-    return { value: isEmpty ? undefined : (config.value as JsonObject), yaml: isEmpty ? "" : toYaml(config.value), error: undefined };
+    return { value: isEmpty ? undefined : config.value, yaml: isEmpty ? "" : toYaml(config.value), error: undefined };
   }
   const { yaml } = config;
   try {

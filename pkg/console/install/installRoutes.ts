@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { EXTENSION_PERMISSIONS } from "../../api/constants.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
-import { InstallDraft, InstallForm } from "../../consoleapi/install.ts";
+import { type InstallDraft, InstallForm } from "../../consoleapi/install.ts";
 import type { ExtensionPlan } from "../../consoleapi/plan.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { InstallConflict, type InstallPreview, type InstallRequest, previewInstall } from "../../installer/installPreview.ts";

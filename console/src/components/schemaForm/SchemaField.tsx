@@ -18,7 +18,7 @@ import { classifyField, describeField, type FieldSchema, isRecord, withFieldValu
 const MAX_DEPTH = 5;
 
 /** A field of a form that a JSON Schema describes. */
-export interface FieldProps {
+interface FieldProps {
   readonly label: string;
   readonly schema: FieldSchema;
   /** The schema that references point into. */
@@ -31,7 +31,7 @@ export interface FieldProps {
 }
 
 /** Edits a value according to its schema. */
-export function SchemaField(props: FieldProps): ReactElement {
+function SchemaField(props: FieldProps): ReactElement {
   const { label, schema, root, value, onChange, isRequired, depth } = props;
   const id = useId();
   const field = classifyField(schema, root);

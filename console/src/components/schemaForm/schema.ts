@@ -41,7 +41,7 @@ function resolve(schema: FieldSchema, root: FieldSchema): FieldSchema | undefine
           ? (target as Record<string, unknown>)[name]
           : undefined;
     }
-    current = typeof target === "object" && target !== null ? (target as FieldSchema) : undefined;
+    current = typeof target === "object" && target !== null ? target : undefined;
   }
   return current;
 }

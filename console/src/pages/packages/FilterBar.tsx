@@ -93,7 +93,7 @@ function SearchField({ text, onChange }: { readonly text: string; readonly onCha
   const [draft, setDraft] = useState(text);
   useEffect(() => setDraft(text), [text]);
   useEffect(() => {
-    if (draft === text) return;
+    if (draft === text) return undefined;
     const timer = setTimeout(() => onChange(draft), PAUSE_MS);
     return () => clearTimeout(timer);
   });

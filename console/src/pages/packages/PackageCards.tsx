@@ -92,7 +92,7 @@ function useColumns(container: { readonly current: HTMLElement | null }): number
   const [columns, setColumns] = useState(1);
   useLayoutEffect(() => {
     const element = container.current;
-    if (!element) return;
+    if (!element) return undefined;
     const measure = (): void => setColumns(Math.max(1, Math.floor((element.clientWidth + GAP) / (CARD_WIDTH + GAP))));
     measure();
     const observer = new ResizeObserver(measure);
