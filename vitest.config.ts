@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take about a minute or more, mostly waiting, the longest first. They start first, so that the run does not wait for them at the end. */
 const LONG = [
+  "console",
   "faults",
   "leastPrivilege",
   "killed",

@@ -4,8 +4,8 @@ import { MissingPermission } from "./problem.ts";
 const name = z.string().check(z.minLength(1), z.maxLength(253), z.regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/));
 const digest = z.string().check(z.minLength(1), z.maxLength(100));
 /** What happens to CustomResourceDefinitions at an uninstall. */
-export const CrdPolicyChoice = z.enum(["DeleteIfUnused", "Delete", "Retain"]);
-export type CrdPolicyChoice = z.infer<typeof CrdPolicyChoice>;
+export const UninstallPolicy = z.enum(["DeleteIfUnused", "Delete", "Retain"]);
+export type UninstallPolicy = z.infer<typeof UninstallPolicy>;
 
 /** Maximum size of the YAML that `apply` accepts, in characters. */
 export const YAML_MAX = 512 * 1024;
@@ -32,14 +32,19 @@ export const ActionRequest = z.discriminatedUnion("action", [
     digest: z.optional(digest),
   }),
   z.object({ action: z.literal("setDriftPolicy"), extension: name, policy: z.enum(["Correct", "Warn", "Ignore"]) }),
-  z.object({ action: z.literal("uninstall"), extension: name, crdPolicy: z.optional(CrdPolicyChoice) }),
+  z.object({ action: z.literal("uninstall"), extension: name, crdPolicy: z.optional(UninstallPolicy) }),
   /** Deletes the ServiceAccount and roles that `olmv1 install` created for an extension that is gone. */
   z.object({ action: z.literal("removeCreated"), extension: name }),
   /**
    * Applies objects server-side, such as a new ClusterExtension with its ServiceAccount, or roles. Accepts only kinds that pages of the console create;
    * at most 100 objects.
    */
-  z.object({ action: z.literal("apply"), yaml: z.string().check(z.minLength(1), z.maxLength(YAML_MAX)) }),
+  z.object({
+    action: z.literal("apply"),
+    yaml: z.string().check(z.minLength(1), z.maxLength(YAML_MAX)),
+    /** Whether to take over fields of other field managers. */
+    force: z.optional(z.boolean()),
+  }),
 ]);
 export type ActionRequest = z.infer<typeof ActionRequest>;
 
@@ -61,7 +66,15 @@ export const PreparedRequest = z.object({
   /** What the request does, such as `patch ClusterExtension argocd`. */
   description: z.string(),
   /** Result of the dry run: `ok`, or why the API server would reject the request. Absent if it cannot be tried. */
-  dryRun: z.optional(z.object({ isOk: z.boolean(), message: z.string(), warnings: z.array(z.string()) })),
+  dryRun: z.optional(
+    z.object({
+      isOk: z.boolean(),
+      message: z.string(),
+      warnings: z.array(z.string()),
+      /** Whether the API server rejects the request because other field managers own its fields. */
+      hasFieldConflict: z.optional(z.boolean()),
+    }),
+  ),
 });
 export type PreparedRequest = z.infer<typeof PreparedRequest>;
 
@@ -84,6 +97,8 @@ export const PreparedAction = z.object({
   missing: z.optional(MissingPermission),
   /** Why the change cannot be made, such as the read-only mode. */
   rejected: z.optional(z.string()),
+  /** Another change that the API server may accept in place of this one. */
+  alternative: z.optional(z.object({ label: z.string(), meaning: z.string(), request: ActionRequest })),
 });
 export type PreparedAction = z.infer<typeof PreparedAction>;
 

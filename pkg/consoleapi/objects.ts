@@ -2,13 +2,13 @@ import * as z from "zod/mini";
 import { MoodText } from "./live.ts";
 
 /** A reference to an object. Without `namespace`, it is cluster-scoped. */
-export const ClusterObjectRef = z.object({
+export const ShownObject = z.object({
   apiVersion: z.string(),
   kind: z.string(),
   namespace: z.optional(z.string()),
   name: z.string(),
 });
-export type ClusterObjectRef = z.infer<typeof ClusterObjectRef>;
+export type ShownObject = z.infer<typeof ShownObject>;
 
 /** An Event, or several with the same text. */
 export const EventRow = z.object({
@@ -40,7 +40,7 @@ export const ObjectTreeNode = z.object({
   message: z.string(),
   state: z.optional(MoodText),
   /** The object to show; absent if it cannot be read. */
-  object: z.optional(ClusterObjectRef),
+  object: z.optional(ShownObject),
   /** Name of the ClusterExtension of the node. */
   extension: z.optional(z.string()),
   /** Whether the node or a node below it does not work. */
@@ -75,11 +75,11 @@ export type ContainerRow = z.infer<typeof ContainerRow>;
 
 /** One object of the cluster, with the permissions of the user. */
 export const ObjectView = z.object({
-  reference: ClusterObjectRef,
+  reference: ShownObject,
   state: MoodText,
   message: z.string(),
   created: z.optional(z.string()),
-  owners: z.array(ClusterObjectRef),
+  owners: z.array(ShownObject),
   /** The object as YAML without managed fields; at most 1 MB. Secrets contain no values. */
   yaml: z.string(),
   json: z.string(),
@@ -93,7 +93,7 @@ export const ObjectView = z.object({
 });
 export type ObjectView = z.infer<typeof ObjectView>;
 
-/** Name of the query parameter limits of logs. */
+/** Limits of logs. */
 export const LOG_LIMITS = {
   /** Lines that the console asks for at most. */
   tail: 10_000,

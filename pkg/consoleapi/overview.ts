@@ -1,21 +1,21 @@
 import * as z from "zod/mini";
 import { ActionRequest } from "./actions.ts";
 import { MoodText } from "./live.ts";
-import { EventRows, ClusterObjectRef } from "./objects.ts";
+import { EventRows, ShownObject } from "./objects.ts";
 
 /** Tabs of the page of an extension that explain a problem. */
 export const ExtensionTabName = z.enum(["objects", "why", "plan", "permissions", "history", "uninstall"]);
 export type ExtensionTabName = z.infer<typeof ExtensionTabName>;
 
 /** One entry in the details of a problem, such as an object or a catalog. */
-export const ProblemDetailRow = z.object({
+export const ProblemEntry = z.object({
   name: z.string(),
   text: z.string(),
-  object: z.optional(ClusterObjectRef),
+  object: z.optional(ShownObject),
   catalog: z.optional(z.string()),
   extension: z.optional(z.string()),
 });
-export type ProblemDetailRow = z.infer<typeof ProblemDetailRow>;
+export type ProblemEntry = z.infer<typeof ProblemEntry>;
 
 /** A problem of `status.problems`. Lists have at most 20 entries, texts at most 2,000 characters, as in the API. */
 export const ProblemView = z.object({
@@ -25,7 +25,7 @@ export const ProblemView = z.object({
   next: z.optional(z.string()),
   /** Rules by namespace, empty for the whole cluster; each rule as one text, broadest first. */
   permissions: z.array(z.object({ namespace: z.string(), rules: z.array(z.string()) })),
-  details: z.array(ProblemDetailRow),
+  details: z.array(ProblemEntry),
   /** Whether the details say everything that the message says. */
   isListed: z.boolean(),
   /** Changes that may repair it. */
@@ -52,7 +52,7 @@ export const ConditionRow = z.object({
 export type ConditionRow = z.infer<typeof ConditionRow>;
 
 /** One bundle of a dependency plan in progress. */
-export const PlanMemberRow = z.object({ wave: z.number(), bundle: z.string(), extension: z.string(), state: MoodText, why: z.string() });
+const planMember = z.object({ wave: z.number(), bundle: z.string(), extension: z.string(), state: MoodText, why: z.string() });
 
 /** Everything about the state of an extension; the same as `olmv1 describe`. */
 export const ExtensionOverview = z.object({
@@ -82,14 +82,14 @@ export const ExtensionOverview = z.object({
   /** Objects that do not work, at most 100; `count` counts all objects of the installed bundle and is absent if that is unknown. */
   objects: z.object({
     count: z.optional(z.number()),
-    notReady: z.array(z.object({ object: ClusterObjectRef, state: MoodText, message: z.string() })),
+    notReady: z.array(z.object({ object: ShownObject, state: MoodText, message: z.string() })),
   }),
   plan: z.optional(
     z.object({
       installed: z.number(),
       all: z.number(),
       failure: z.optional(z.string()),
-      members: z.array(PlanMemberRow),
+      members: z.array(planMember),
     }),
   ),
   /** Extensions whose dependency plan in progress contains this one. */

@@ -15,7 +15,7 @@ function describeState(conditions: readonly ShortCondition[], change: Partial<Cl
     spec: { source: { sourceType: "Catalog", catalog: { packageName: "p" } } },
     status: { conditions: conditions.map(toCondition) },
     ...change,
-  } as ClusterExtension);
+  });
 }
 
 function toCondition([type, status, reason]: ShortCondition): Condition {

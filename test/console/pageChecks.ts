@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { expectShown, type TestedConsole } from "./testedConsole.ts";
 
-/** A page, and texts that a person must see on it. */
+/** A page, and texts that a person must see on it in each layout. */
 export interface CheckedPage {
   readonly path: string;
   readonly shows: readonly string[];

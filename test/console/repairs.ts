@@ -43,7 +43,7 @@ export function describeRepairs(tested: Tested): void {
     const change = await makeChange(tested, page, buttonOf(page, "Roll back to revision 1"), { confirm: "Roll back" });
     expect(change.text).toContain("3.2.0");
     await expectShown(page, "kafka-operator.v3.2.0 (3.2.0)", "kafka Ready");
-    await expectHidden(page, "CrashLoopBackOff");
+    await expectShown(page, "8 objects, all ready", "Remove the pin");
     expect((await get("failedRollout")).status?.install?.bundle.version).toBe("3.2.0");
     expect(page.errors).toEqual([]);
   });
@@ -110,6 +110,61 @@ export function describeRepairs(tested: Tested): void {
       await eventually(async () => expect((await get("crdFinding")).status?.problems ?? []).toEqual([]));
       expect(page.errors).toEqual([]);
     });
+  });
+
+  test("the approval of permissions installs the extension", async () => {
+    await using page = await tested().browser.open();
+    await page.goto(`/extensions/${nameOf("permissionsPending")}/permissions`);
+    await expectShown(page, "create pods/exec: all", "Root-equivalent: RoleEscalation");
+    await makeChange(tested, page, buttonOf(page, "Approve these permissions"), { confirm: "Approve" });
+    await expectShown(page, "mesh-operator.v2.6.0 (2.6.0)", "mesh Ready");
+    await expectHidden(page, "Rules that wait for approval");
+    expect((await get("permissionsPending")).status?.install?.bundle.version).toBe("2.6.0");
+    expect(page.errors).toEqual([]);
+  });
+
+  test("the roles that the page prepares grant the missing permissions", async () => {
+    await using page = await tested().browser.open();
+    await page.goto(`/extensions/${nameOf("missingPermission")}/permissions`);
+    await expectShown(page, "The controller changes nothing until these permissions are granted.", "ServiceAccount, roles and bindings");
+    const change = await makeChange(tested, page, buttonOf(page, "Apply …"), { confirm: "Apply" });
+    expect(change.requests.every(({ method }) => method === "PATCH")).toBe(true);
+    await expectShown(page, "secrets-sync-operator.v2.3.0 (2.3.0)", "secrets-sync Ready");
+    await expectHidden(page, "The controller changes nothing until these permissions are granted.");
+    expect((await get("missingPermission")).status?.install?.bundle.version).toBe("2.3.0");
+    expect(page.errors).toEqual([]);
+  });
+
+  test("the uninstall of the dependent also ends the uninstall that waited for it", async () => {
+    await using page = await tested().browser.open();
+    await page.goto(`/extensions/${nameOf("uninstallWaiting")}`);
+    await page.page.locator("main").getByRole("link", { name: "gateway", exact: true }).click();
+    await page.page.getByRole("link", { name: "Uninstall", exact: true }).click();
+    await expectShown(page, "The controller deletes gateway-operator.v0.9.1 with 7 objects.");
+    const change = await makeChange(tested, page, buttonOf(page, "Uninstall …"), { confirm: "Uninstall" });
+    expect(change.requests.at(0)?.method).toBe("DELETE");
+    await expectShown(page, "Extension gateway does not exist");
+    await page.page.goBack();
+    await page.page.goBack();
+    await expectShown(page, `Extension ${nameOf("uninstallWaiting")} does not exist`);
+    for (const name of ["gateway", nameOf("uninstallWaiting")])
+      expect(await tested().world.client.get({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name })).toBeUndefined();
+    expect(page.errors).toEqual([]);
+  });
+
+  test("an uninstall that deletes data needs the typed name, and deletes the custom resources", async () => {
+    await using page = await tested().browser.open();
+    await page.goto(`/extensions/${nameOf("healthy")}/uninstall`);
+    await page.page.getByRole("radio", { name: /^Delete all, with their data/ }).check({ force: true });
+    await expectShown(page, "3 custom resources");
+    const button = buttonOf(page, "Uninstall …");
+    const change = await makeChange(tested, page, button, { confirm: "Uninstall", typed: nameOf("healthy") });
+    expect(change.text).toContain("object-storage");
+    await expectShown(page, `Extension ${nameOf("healthy")} does not exist`);
+    const { client } = tested().world;
+    const definition = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "buckets.storage.example.com" };
+    await eventually(async () => expect(await client.get(definition)).toBeUndefined());
+    expect(page.errors).toEqual([]);
   });
 }
 

@@ -1,49 +1,54 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe } from "vitest";
+import { type ApiServer, describeConnections } from "../console/connections.ts";
 import { ConsoleBrowser } from "../console/consoleBrowser.ts";
+import { describeHostileContent } from "../console/hostileContent.ts";
+import { describeKeyboard } from "../console/keyboard.ts";
 import { describePages } from "../console/pageChecks.ts";
+import { PAGES } from "../console/pages.ts";
+import { describePodLogs } from "../console/podLogs.ts";
+import { describeRepairs } from "../console/repairs.ts";
 import { RunningConsole } from "../console/runningConsole.ts";
+import type { TestedConsole } from "../console/testedConsole.ts";
+import { describeTroubles } from "../console/troubles.ts";
+import { describeUsers } from "../console/users.ts";
 import { findChromium } from "../support/chromium.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConsoleWorld } from "../support/consoleWorld.ts";
 
-const CHROMIUM = findChromium();
-const PAGES = [
-  { path: "/", shows: ["Needs attention"] },
-  { path: "/extensions", shows: ["object-storage"] },
-  { path: "/installation", shows: ["Installation"] },
-  { path: "/no-such-page", shows: ["Page not found"] },
-];
+const CHROMIUM = findChromium() ?? "chromium";
+const HAS_CHROMIUM = findChromium() !== undefined;
+const IS_CI = process.env["CI"] === "true";
+if (!HAS_CHROMIUM && !IS_CI) console.log("skipped: the tests of the console need chromium on the PATH, or its path in OLMV1_CHROMIUM");
 
-describe.skipIf(CHROMIUM === undefined && process.env["CI"] !== "true")("the console in a browser", () => {
-  describeWithPrivateCluster("with extensions in different states", (cluster) => {
+describe.skipIf(!HAS_CHROMIUM && !IS_CI)("the console in a browser", () => {
+  describeWithPrivateCluster("with extensions in different states", (cluster, dev) => {
     const started = new AsyncDisposableStack();
-    let world: ConsoleWorld;
-    let browser: ConsoleBrowser;
+    let shared: TestedConsole | undefined;
+    const tested = (): TestedConsole => {
+      if (!shared) throw new Error("the console does not run");
+      return shared;
+    };
 
     beforeAll(async () => {
-      world = started.use(await ConsoleWorld.start(cluster));
+      const world = started.use(await ConsoleWorld.start(cluster, { canary: true }));
       const console = started.use(await RunningConsole.start(cluster.programs, world));
-      browser = started.use(await ConsoleBrowser.signIn(CHROMIUM ?? "chromium", console));
+      const browser = started.use(await ConsoleBrowser.signIn(CHROMIUM, console));
+      shared = { cluster, world, console, browser };
     });
     afterAll(() => started.disposeAsync());
 
-    describePages(PAGES, () => ({ browser }));
-
-    test("the start page names each extension in trouble, and not the healthy ones", async () => {
-      await using page = await browser.open();
-      await page.goto("/");
-      const text = await page.mainText();
-      const { healthy, ...troubled } = world.names;
-      for (const name of Object.values(troubled)) expect(text).toContain(name);
-      expect(text).not.toContain(`${healthy} Ready`);
+    // First the tests that only read, then those that change the world, and last those that interrupt the API server.
+    describePages(PAGES, tested);
+    describeTroubles(tested);
+    describeHostileContent(tested);
+    describeKeyboard(tested);
+    describePodLogs(tested);
+    describeUsers(tested, CHROMIUM);
+    describeRepairs(tested);
+    const apiServer = (): ApiServer => ({
+      stop: () => void process.kill(dev().pid("kube-apiserver") ?? 0, "SIGKILL"),
+      start: () => dev().restart("kube-apiserver"),
     });
-
-    test("the keys g e open the list of extensions when no field has the focus", async () => {
-      await using page = await browser.open();
-      await page.goto("/");
-      await page.page.keyboard.press("g");
-      await page.page.keyboard.press("e");
-      await page.page.waitForURL("**/extensions");
-    });
+    describeConnections(tested, CHROMIUM, apiServer);
   });
 });

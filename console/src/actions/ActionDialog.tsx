@@ -14,13 +14,14 @@ const TITLE_ID = "olm-action-title";
 
 /** The dialog of a change: what happens, the exact requests with their dry runs, and the confirmation. */
 export default function ActionDialog({
-  request,
+  request: first,
   onClose,
 }: {
   readonly request: ActionRequest;
   /** @param isDone whether the change was sent without errors */
   readonly onClose: (isDone: boolean) => void;
 }): ReactElement {
+  const [request, setRequest] = useState(first);
   const { state, prepareAgain, run } = useAction(request);
   const [typed, setTyped] = useState("");
   const closing = useRef<HTMLButtonElement>(null);
@@ -39,7 +40,7 @@ export default function ActionDialog({
         {...(prepared?.isDanger ? { titleIconVariant: "warning" as const } : {})}
       />
       <ModalBody className="olm-action" tabIndex={0}>
-        <DialogBody state={state} typed={typed} setTyped={setTyped} onConfirm={() => run(typed)} />
+        <DialogBody state={state} typed={typed} setTyped={setTyped} onConfirm={() => run(typed)} onReplace={setRequest} />
       </ModalBody>
       <ModalFooter>
         <DialogButtons
@@ -61,11 +62,14 @@ function DialogBody({
   typed,
   setTyped,
   onConfirm,
+  onReplace,
 }: {
   readonly state: ActionState;
   readonly typed: string;
   readonly setTyped: (typed: string) => void;
   readonly onConfirm: () => void;
+  /** Prepares another change in place of this one. */
+  readonly onReplace: (request: ActionRequest) => void;
 }): ReactElement {
   if (state.step === "preparing") {
     return (
@@ -80,7 +84,7 @@ function DialogBody({
   return (
     <>
       {state.step === "failed" && <Problem title={text.failed} error={state.error} />}
-      <Obstacles prepared={prepared} />
+      <Obstacles prepared={prepared} onReplace={onReplace} />
       <section aria-labelledby="olm-action-effects">
         <h2 id="olm-action-effects" className="olm-action-heading">
           {text.effects}
@@ -110,8 +114,14 @@ function DialogBody({
 }
 
 /** Why the change cannot be made, or why the API server would reject it. */
-function Obstacles({ prepared }: { readonly prepared: PreparedAction }): ReactNode {
-  const { missing, rejected } = prepared;
+function Obstacles({
+  prepared,
+  onReplace,
+}: {
+  readonly prepared: PreparedAction;
+  readonly onReplace: (request: ActionRequest) => void;
+}): ReactNode {
+  const { missing, rejected, alternative } = prepared;
   if (rejected !== undefined || missing) {
     return (
       <Alert isInline variant="warning" component="h2" title={text.rejectedTitle}>
@@ -128,7 +138,16 @@ function Obstacles({ prepared }: { readonly prepared: PreparedAction }): ReactNo
           {description}: {dryRun?.message}
         </p>
       ))}
-      <p>{text.dryRunNext}</p>
+      {alternative ? (
+        <>
+          <p>{alternative.meaning}</p>
+          <Button variant="secondary" size="sm" onClick={() => onReplace(alternative.request)}>
+            {alternative.label}
+          </Button>
+        </>
+      ) : (
+        <p>{text.dryRunNext}</p>
+      )}
     </Alert>
   );
 }

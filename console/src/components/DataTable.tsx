@@ -2,7 +2,7 @@ import "@patternfly/patternfly/components/Table/table.css";
 import "./dataTable.css";
 import { AngleDownIcon, AngleUpIcon, ArrowsAltVIcon } from "@patternfly/react-icons";
 import { createSortedRowModel, rowSortingFeature, type Row as TableRow, tableFeatures, useTable } from "@tanstack/react-table";
-import { type KeyboardEvent, type ReactElement, type ReactNode, useMemo, useRef } from "react";
+import { type KeyboardEvent, memo, type ReactElement, type ReactNode, useCallback, useMemo, useRef } from "react";
 import { Link } from "react-router";
 import { compareValues, type TableSort } from "./tableState.ts";
 import { useVirtualRows } from "./virtualRows.ts";
@@ -71,51 +71,77 @@ export function DataTable<Row extends object>({
       })),
     [columns],
   );
-  const shown = columns.filter(({ id }, i) => i === 0 || visible.has(id));
+  const shown = useMemo(() => columns.filter(({ id }, i) => i === 0 || visible.has(id)), [columns, visible]);
   const sorting = useMemo(() => [{ id: sort.column, desc: sort.isDescending }], [sort.column, sort.isDescending]);
   const table = useTable({ features, columns: definitions, data: rows, getRowId: getId, state: { sorting } });
   const sorted = table.getRowModel().rows;
   const container = useRef<HTMLDivElement>(null);
   const { items, before, after, measure, focusRow } = useVirtualRows(container, sorted.length);
-  const handleKey = (event: KeyboardEvent): void => {
-    const step = STEPS[event.key];
-    const row = (event.target as HTMLElement).closest("tr")?.ariaRowIndex;
-    if (step === undefined || row === undefined || row === null || event.altKey || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    focusRow(Math.min(Math.max(Number(row) - 2 + step, 0), sorted.length - 1));
-  };
+  const last = sorted.length - 1;
+  const moveFocus = useCallback((index: number) => focusRow(Math.min(Math.max(index, 0), last)), [focusRow, last]);
   return (
-    <div className="olm-table" ref={container} onKeyDown={handleKey}>
+    <div className="olm-table" ref={container}>
       <table className="pf-v6-c-table pf-m-compact" aria-label={label} aria-rowcount={sorted.length + 1}>
         <Head columns={shown} sort={sort} onSort={onSort} />
         <tbody className="pf-v6-c-table__tbody">
-          <Spacer height={before} columns={shown.length} />
+          <Spacer height={before} />
           {items.map(({ index }) => {
             const row = sorted[index];
             if (!row) return undefined;
             return (
-              <tr key={row.id} ref={measure} data-index={index} aria-rowindex={index + 2} className="pf-v6-c-table__tr">
-                {shown.map(({ id, label: name, cell }, i) => (
-                  <td key={id} className="pf-v6-c-table__td" data-label={name}>
-                    {i === 0 ? (
-                      <Link to={getPath(row.original)} data-row-link="" className="olm-break">
-                        {cell(row.original)}
-                      </Link>
-                    ) : (
-                      cell(row.original)
-                    )}
-                  </td>
-                ))}
-              </tr>
+              <DataRow
+                key={row.id}
+                row={row.original}
+                index={index}
+                columns={shown}
+                getPath={getPath}
+                measure={measure}
+                onMove={moveFocus}
+              />
             );
           })}
-          <Spacer height={after} columns={shown.length} />
+          <Spacer height={after} />
         </tbody>
       </table>
       {sorted.length === 0 && empty}
     </div>
   );
 }
+
+interface DataRowProps<Row> {
+  readonly row: Row;
+  readonly index: number;
+  readonly columns: readonly DataColumn<Row>[];
+  readonly getPath: (row: Row) => string;
+  readonly measure: (element: HTMLElement | null) => void;
+  /** Focuses the row with the index, or the nearest one. */
+  readonly onMove: (index: number) => void;
+}
+
+/** One row. It is rendered again only after a change of it, not after each scroll. */
+const DataRow = memo(function DataRow<Row>({ row, index, columns, getPath, measure, onMove }: DataRowProps<Row>): ReactElement {
+  const handleKey = (event: KeyboardEvent): void => {
+    const step = STEPS[event.key];
+    if (step === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    onMove(index + step);
+  };
+  return (
+    <tr ref={measure} data-index={index} aria-rowindex={index + 2} className="pf-v6-c-table__tr">
+      {columns.map(({ id, label, cell }, i) => (
+        <td key={id} className="pf-v6-c-table__td" data-label={label}>
+          {i === 0 ? (
+            <Link to={getPath(row)} data-row-link="" className="olm-break" onKeyDown={handleKey}>
+              {cell(row)}
+            </Link>
+          ) : (
+            cell(row)
+          )}
+        </td>
+      ))}
+    </tr>
+  );
+}) as <Row>(props: DataRowProps<Row>) => ReactElement; // memo loses the type parameter
 
 function Head<Row>({
   columns,
@@ -167,11 +193,9 @@ function SortButton({
   const Icon = SORT_ICONS[order];
   return (
     <button type="button" className="pf-v6-c-table__button" onClick={onClick}>
-      <span className="pf-v6-c-table__button-content">
-        <span className="pf-v6-c-table__text">{label}</span>
-        <span className="pf-v6-c-table__sort-indicator">
-          <Icon />
-        </span>
+      {label}
+      <span className="pf-v6-c-table__sort-indicator">
+        <Icon />
       </span>
     </button>
   );
@@ -182,11 +206,7 @@ function toggleSort<Row>({ id, isDescendingFirst = false }: DataColumn<Row>, sor
 }
 
 /** Takes the place of the rows outside of the view. */
-function Spacer({ height, columns }: { readonly height: number; readonly columns: number }): ReactElement | undefined {
+function Spacer({ height }: { readonly height: number }): ReactElement | undefined {
   if (height <= 0) return undefined;
-  return (
-    <tr aria-hidden="true" className="olm-table-spacer">
-      <td colSpan={columns} style={{ height }} />
-    </tr>
-  );
+  return <tr aria-hidden="true" className="olm-table-spacer" style={{ height }} />;
 }

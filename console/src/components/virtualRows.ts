@@ -1,5 +1,5 @@
 import { useVirtualizer, type VirtualItem } from "@tanstack/react-virtual";
-import { type RefObject, useLayoutEffect, useState } from "react";
+import { type RefObject, useCallback, useLayoutEffect, useState } from "react";
 
 /** Expected height of a row of a table in pixels. */
 const ROW_PX = 41;
@@ -46,16 +46,19 @@ export function useVirtualRows(container: RefObject<HTMLElement | null>, count: 
   const items = virtualizer.getVirtualItems();
   const [first] = items;
   const last = items.at(-1);
-  const focusRow = (index: number): void => {
-    virtualizer.scrollToIndex(index);
-    // The row may be rendered only after the scroll.
-    const tryFocus = (attempts: number): void => {
-      const link = container.current?.querySelector<HTMLElement>(`tr[data-index="${index}"] [data-row-link]`);
-      if (link) link.focus();
-      else if (attempts > 0) requestAnimationFrame(() => tryFocus(attempts - 1));
-    };
-    tryFocus(10);
-  };
+  const focusRow = useCallback(
+    (index: number): void => {
+      virtualizer.scrollToIndex(index);
+      // The row may be rendered only after the scroll.
+      const tryFocus = (attempts: number): void => {
+        const link = container.current?.querySelector<HTMLElement>(`tr[data-index="${index}"] [data-row-link]`);
+        if (link) link.focus();
+        else if (attempts > 0) requestAnimationFrame(() => tryFocus(attempts - 1));
+      };
+      tryFocus(10);
+    },
+    [virtualizer, container],
+  );
   return {
     items,
     before: first ? first.start - scrollMargin : 0,

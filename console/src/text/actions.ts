@@ -8,7 +8,7 @@ export const actionsText = {
   commandLabel: "Command with the same effect",
   requests: (count: number) => (count === 1 ? "1 request to the API server" : `${count} requests to the API server`),
   requestsNote: "Exactly these requests are sent, in this order, with your identity.",
-  notTried: "Cannot be tried before the earlier requests are sent.",
+  notTried: "Cannot be tried: it needs the earlier requests, or an admission webhook does not support dry runs.",
   notSent: "Not tried, because the change cannot be made.",
   accepted: "Dry run succeeded",
   rejected: "Dry run failed",

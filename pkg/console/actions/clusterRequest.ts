@@ -50,8 +50,12 @@ export async function buildPatchRequest(
   };
 }
 
-/** Returns the request that applies an object server-side. It does not overwrite fields of other field managers. */
-export async function buildApplyRequest(client: RequestClient, object: KubeObject, signal?: AbortSignal): Promise<ClusterRequest> {
+/** Returns the request that applies an object server-side. @param options `force`: overwrites fields of other field managers */
+export async function buildApplyRequest(
+  client: RequestClient,
+  object: KubeObject,
+  { signal, force = false }: { readonly signal?: AbortSignal; readonly force?: boolean } = {},
+): Promise<ClusterRequest> {
   const ref = toObjectRef(object);
   const live = await client.get(ref, { metadataOnly: true, ...(signal ? { signal } : {}) }).catch((err: unknown) => {
     if (isForbidden(err)) return "unknown" as const;
@@ -61,7 +65,7 @@ export async function buildApplyRequest(client: RequestClient, object: KubeObjec
   const verbs = isNew ? ["create", "patch"] : ["patch"];
   return {
     method: "PATCH",
-    path: await formatPath(client, ref, { fieldManager: CONSOLE_MANAGER }),
+    path: await formatPath(client, ref, { fieldManager: CONSOLE_MANAGER, ...(force ? { force: "true" } : {}) }),
     contentType: CONTENT_TYPE.applyPatch,
     body: writeExactJson(object),
     description: `${isNew ? "create" : "apply"} ${describeObject(ref)}`,
@@ -132,9 +136,9 @@ export async function sendClusterRequest(
   return { isUnchanged: method === "PATCH" && before !== undefined && before === after, warnings };
 }
 
-/** A DELETE with a body ignores the query, so its dry run is an option in the body. */
+/** A DELETE with a body ignores the query, so its dry run is also an option in the body. The query shows it in audit logs. */
 function toDryRun(request: ClusterRequest): ClusterRequest {
   const { method, path, body } = request;
-  if (method === "DELETE") return { ...request, body: writeExactJson({ ...(JSON.parse(body) as object), dryRun: ["All"] }) };
-  return { ...request, path: `${path}${path.includes("?") ? "&" : "?"}dryRun=All` };
+  const tried = { ...request, path: `${path}${path.includes("?") ? "&" : "?"}dryRun=All` };
+  return method === "DELETE" ? { ...tried, body: writeExactJson({ ...(JSON.parse(body) as object), dryRun: ["All"] }) } : tried;
 }

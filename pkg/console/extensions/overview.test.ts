@@ -38,7 +38,7 @@ function build(status: ClusterExtension["status"], change: Partial<ExtensionDesc
 }
 
 function problem(type: string, change: Partial<ReportedProblem> = {}): ReportedProblem {
-  return { type, severity: "Error", message: "it does not work", ...change } as ReportedProblem;
+  return { type, severity: "Error", message: "it does not work", ...change };
 }
 
 describe("buildOverview", () => {
@@ -109,10 +109,11 @@ describe("buildOverview", () => {
     ]);
   });
 
-  test("marks a message that only repeats the details", () => {
-    const crds = ["removed field", "changed type"].map((message) => ({ name: "a.example.com", message }));
-    const message = "validating: removed field; changed type";
-    expect(build({ problems: [problem("CRDUpgradeUnsafe", { message, details: { crds } })] }).problems[0]?.isListed).toBe(true);
-    expect(build({ problems: [problem("CRDUpgradeUnsafe", { details: { crds } })] }).problems[0]?.isListed).toBe(false);
+  test("marks a message that joins several findings", () => {
+    const crds = ["removed field", "changed type"].map((message) => ({ name: "a.example.com", check: "type", message }));
+    const [view] = build({ problems: [problem("CRDUpgradeUnsafe", { details: { crds } })] }).problems;
+    expect(view).toMatchObject({ isListed: true, details: [{ name: "a.example.com (type)", text: "removed field" }, {}] });
+    const [single] = build({ problems: [problem("CRDUpgradeUnsafe", { details: { crds: crds.slice(1) } })] }).problems;
+    expect(single?.isListed).toBe(false);
   });
 });

@@ -1,8 +1,8 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { ProblemData, ReportedProblem } from "../../api/problemSchema.ts";
 import type { ActionRequest } from "../../consoleapi/actions.ts";
-import type { ClusterObjectRef } from "../../consoleapi/objects.ts";
-import type { ExtensionTabName, ProblemDetailRow, ProblemView } from "../../consoleapi/overview.ts";
+import type { ShownObject } from "../../consoleapi/objects.ts";
+import type { ExtensionTabName, ProblemEntry, ProblemView } from "../../consoleapi/overview.ts";
 import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
 import { formatRule, groupByScope, placeRules } from "../../rollout/placedRules.ts";
 import type { ReleaseRow } from "../../rollout/releaseHistory.ts";
@@ -48,7 +48,7 @@ export function listProblemViews(extension: ClusterExtension, releases: readonly
       ...(next === undefined ? {} : { next }),
       permissions: listPermissions(details?.permissions ?? []),
       details: listDetails(extension, details ?? {}),
-      isListed: isListed(message, details ?? {}),
+      isListed: isListed(details ?? {}),
       actions: listActions(extension, problem, releases),
       ...(tab === undefined ? {} : { tab }),
     };
@@ -62,14 +62,14 @@ function listPermissions(permissions: NonNullable<ProblemData["permissions"]>): 
   }));
 }
 
-function listDetails(extension: ClusterExtension, details: ProblemData): ProblemDetailRow[] {
+function listDetails(extension: ClusterExtension, details: ProblemData): ProblemEntry[] {
   const { objects = [], crds = [], catalogs = [], candidates = [], quotas = [], dependencies = [] } = details;
   const { dependents = [], requirements = [], configuration = [], namespaces = [], finalizers = [], clusterUpgrade } = details;
-  const plain = (name: string, text = ""): ProblemDetailRow => ({ name, text });
+  const plain = (name: string, text = ""): ProblemEntry => ({ name, text });
   return [
     ...objects.map((object) => describeObject(extension, object)),
     ...crds.map(({ name, check, message }) => ({
-      ...plain(name, check === undefined || message.startsWith(check) ? message : `${check}: ${message}`),
+      ...plain(check === undefined ? name : `${name} (${check})`, message),
       object: { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name },
     })),
     ...catalogs.map(({ name, message }) => ({ ...plain(name, message), catalog: name })),
@@ -88,19 +88,14 @@ function listDetails(extension: ClusterExtension, details: ProblemData): Problem
   ];
 }
 
-/** Whether a message only repeats the texts of several details. */
-function isListed(message: string, details: ProblemData): boolean {
-  const { objects = [], crds = [], catalogs = [], quotas = [], dependencies = [], configuration = [], requirements = [] } = details;
-  const texts = [
-    ...[...objects, ...crds, ...catalogs, ...quotas, ...dependencies, ...configuration].map((one) => one.message),
-    ...requirements,
-  ];
-  return texts.length > 1 && texts.every((text) => text !== undefined && message.includes(text));
+/** Whether the details say everything: the messages of these problems join the texts of several findings. */
+function isListed({ crds = [], dependencies = [], configuration = [] }: ProblemData): boolean {
+  return Math.max(crds.length, dependencies.length, configuration.length) > 1;
 }
 
 type DetailObject = NonNullable<ProblemData["objects"]>[number];
 
-function describeObject(extension: ClusterExtension, object: DetailObject): ProblemDetailRow {
+function describeObject(extension: ClusterExtension, object: DetailObject): ProblemEntry {
   const { kind, namespace, name = "", owner, fields = [], message } = object;
   const texts = [
     message,
@@ -116,7 +111,7 @@ function describeObject(extension: ClusterExtension, object: DetailObject): Prob
 }
 
 /** Returns the reference of an object of the installed bundle: details of problems have no version. */
-function findReference({ status }: ClusterExtension, { group = "", kind, namespace, name }: DetailObject): ClusterObjectRef | undefined {
+function findReference({ status }: ClusterExtension, { group = "", kind, namespace, name }: DetailObject): ShownObject | undefined {
   const found = status?.inventory?.objects.find(
     (one) => (one.group ?? "") === group && one.kind === kind && (one.namespace ?? "") === (namespace ?? "") && one.name === name,
   );

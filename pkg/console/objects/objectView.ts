@@ -1,5 +1,5 @@
 import { getGroup, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
-import type { ClusterObjectRef, ObjectView } from "../../consoleapi/objects.ts";
+import type { ObjectView, ShownObject } from "../../consoleapi/objects.ts";
 import type { MissingPermission } from "../../consoleapi/problem.ts";
 import { getErrorMessage, orErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
@@ -41,7 +41,7 @@ export async function readObjectView(client: Client, ref: ObjectRef, signal: Abo
 }
 
 /** Returns the reference of an object for the page. */
-export function toReference({ apiVersion, kind, namespace, name }: ObjectRef): ClusterObjectRef {
+export function toReference({ apiVersion, kind, namespace, name }: ObjectRef): ShownObject {
   return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
 }
 

@@ -1,5 +1,5 @@
 import { Button, Label, LabelGroup, SearchInput } from "@patternfly/react-core";
-import { type ReactElement, useEffect, useState } from "react";
+import { type ReactElement, useState } from "react";
 import type { ExtensionRow } from "../../../../../pkg/consoleapi/live.ts";
 import { FilterMenu } from "../../../components/FilterMenu.tsx";
 import { extensionListText as t } from "../../../text/extensionList.ts";
@@ -25,7 +25,7 @@ export function ExtensionToolbar({
 }): ReactElement {
   return (
     <>
-      <div className="olm-filters" role="group" aria-label={t.active}>
+      <div className="olm-filters">
         <Search text={filters.text} onChange={(text) => onChange({ ...filters, text })} />
         {MENUS.map((name) => (
           <FilterMenu
@@ -60,7 +60,11 @@ export function ExtensionToolbar({
 /** The search field. It keeps its own text, so that typing does not wait for the table. */
 function Search({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }): ReactElement {
   const [value, setValue] = useState(text);
-  useEffect(() => setValue(text), [text]);
+  const [last, setLast] = useState(text);
+  if (text !== last) {
+    setLast(text);
+    setValue(text);
+  }
   const change = (next: string): void => {
     setValue(next);
     onChange(next);

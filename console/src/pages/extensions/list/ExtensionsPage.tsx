@@ -50,9 +50,7 @@ function ExtensionList({ rows }: { readonly rows: readonly ExtensionRow[] }): Re
     <>
       <div className="olm-table-title">
         <Title headingLevel="h1">{t.title}</Title>
-        <span className="olm-subtle" role="status">
-          {t.count(shown.length, rows.length)}
-        </span>
+        <output className="olm-subtle">{t.count(shown.length, rows.length)}</output>
       </div>
       <ExtensionToolbar rows={rows} filters={filters} onChange={setFilters} visible={visible} onVisible={setVisible} />
       <DataTable

@@ -3,7 +3,7 @@ import { TimesIcon } from "@patternfly/react-icons";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, type ReactElement, Suspense, useEffect, useRef } from "react";
 import { useSearchParams } from "react-router";
-import { type ClusterObjectRef, ObjectView } from "../../../../../pkg/consoleapi/objects.ts";
+import { ObjectView, type ShownObject } from "../../../../../pkg/consoleapi/objects.ts";
 import { getJson } from "../../../api/request.ts";
 import { Placeholder, QueryView } from "../../../components/QueryView.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
@@ -21,10 +21,11 @@ const NARROW = "(width < 62rem)";
 type View = "details" | "yaml" | "log";
 
 /** One object: its health and Events, its YAML, and the log of a Pod. */
-export function ObjectPanel({ reference }: { readonly reference: ClusterObjectRef }): ReactElement {
+export function ObjectPanel({ reference }: { readonly reference: ShownObject }): ReactElement {
   const [params, setParams] = useSearchParams();
   const view = parseView(params.get("view"), reference);
   const heading = useRef<HTMLHeadingElement>(null);
+  const panel = useRef<HTMLElement>(null);
   const query = useQuery({
     queryKey: ["object", buildObjectQuery(reference)],
     queryFn: ({ signal }) => getJson(`/api/objects?${buildObjectQuery(reference)}`, ObjectView, signal),
@@ -32,18 +33,21 @@ export function ObjectPanel({ reference }: { readonly reference: ClusterObjectRe
   });
   useEffect(() => {
     if (matchMedia(NARROW).matches) heading.current?.focus();
+    else panel.current?.scrollIntoView({ block: "nearest" });
   }, []);
   const close = (): void =>
     setParams(withParams(params, { object: undefined, view: undefined, container: undefined, previous: undefined }));
+  useEffect(() => {
+    const section = panel.current;
+    const handleKey = (event: KeyboardEvent): void => {
+      if (event.key === "Escape" && !event.defaultPrevented) close();
+    };
+    section?.addEventListener("keydown", handleKey);
+    return () => section?.removeEventListener("keydown", handleKey);
+  });
   const name = `${reference.kind} ${reference.name}`;
   return (
-    <section
-      className="olm-panel"
-      aria-label={t.panel(name)}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") close();
-      }}
-    >
+    <section className="olm-panel" aria-label={t.panel(name)} ref={panel}>
       <header className="olm-panel-head">
         <Title headingLevel="h2" size="lg" ref={heading} tabIndex={-1} className="olm-break">
           <span className="olm-subtle">{reference.kind}</span> <bdi>{reference.name}</bdi>
@@ -78,11 +82,11 @@ export function ObjectPanel({ reference }: { readonly reference: ClusterObjectRe
   );
 }
 
-function listViews({ apiVersion, kind }: ClusterObjectRef): readonly View[] {
+function listViews({ apiVersion, kind }: ShownObject): readonly View[] {
   return apiVersion === "v1" && kind === "Pod" ? ["details", "yaml", "log"] : ["details", "yaml"];
 }
 
-function parseView(text: string | null, reference: ClusterObjectRef): View {
+function parseView(text: string | null, reference: ShownObject): View {
   return listViews(reference).find((view) => view === text) ?? "details";
 }
 

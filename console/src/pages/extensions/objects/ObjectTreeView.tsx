@@ -46,13 +46,14 @@ export function ObjectTreeView({
     }
   };
   return (
-    <div role="tree" aria-label={label} className="olm-tree" ref={list} onKeyDown={handleKey}>
+    <div role="tree" aria-label={label} className="olm-tree" ref={list}>
       {rows.map((row) => (
         <TreeItem
           key={row.node.id}
           row={row}
           isFocusable={row === current}
           isSelected={isSelected(row.node, selected)}
+          onKey={handleKey}
           onToggle={() => toggle(row.node.id)}
           onSelect={() => {
             setFocused(row.node.id);
@@ -79,12 +80,14 @@ function TreeItem({
   row,
   isFocusable,
   isSelected: isCurrent,
+  onKey,
   onToggle,
   onSelect,
 }: {
   readonly row: TreeRow;
   readonly isFocusable: boolean;
   readonly isSelected: boolean;
+  readonly onKey: (event: KeyboardEvent) => void;
   readonly onToggle: () => void;
   readonly onSelect: () => void;
 }): ReactElement {
@@ -104,6 +107,7 @@ function TreeItem({
       className="olm-tree-item"
       style={{ paddingInlineStart: `calc(${level - 1} * var(--olm-tree-indent))` }}
       onClick={onSelect}
+      onKeyDown={onKey}
     >
       <span
         className="olm-tree-toggle"

@@ -70,9 +70,7 @@ function Tree({ name, tree: { root, failing } }: { readonly name: string; readon
           isChecked={isOnlyFailing}
           onChange={(_event, isChecked) => setOnlyFailing(isChecked)}
         />
-        <span className="olm-subtle" role="status">
-          {t.failing(failing)}
-        </span>
+        <output className="olm-subtle">{t.failing(failing)}</output>
       </div>
       {shown ? (
         <ObjectTreeView

@@ -3,7 +3,7 @@ import { ExclamationCircleIcon, ExclamationTriangleIcon, InfoCircleIcon } from "
 import type { ReactElement } from "react";
 import { Link } from "react-router";
 import type { ActionRequest } from "../../../../../pkg/consoleapi/actions.ts";
-import type { ProblemDetailRow, ProblemView } from "../../../../../pkg/consoleapi/overview.ts";
+import type { ProblemEntry, ProblemView } from "../../../../../pkg/consoleapi/overview.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
 import { overviewText as t } from "../../../text/overview.ts";
@@ -41,8 +41,9 @@ function Problem({ extension, problem }: { readonly extension: string; readonly 
   const Icon = ICONS[severity];
   return (
     <li className="olm-list-item">
-      <span className={`olm-severity olm-severity-${severity}`} role="img" aria-label={t.severity[severity]}>
+      <span className={`olm-severity olm-severity-${severity}`}>
         <Icon />
+        <span className="pf-v6-screen-reader">{t.severity[severity]}</span>
       </span>
       <div className="olm-list-body">
         <h3 className="olm-list-title olm-break">
@@ -101,7 +102,7 @@ function Details({
   message,
 }: {
   readonly extension: string;
-  readonly details: readonly ProblemDetailRow[];
+  readonly details: readonly ProblemEntry[];
   /** The visible message, which may already contain the text of a detail. */
   readonly message: string;
 }): ReactElement {
@@ -121,7 +122,7 @@ function Details({
   );
 }
 
-function DetailName({ extension, detail }: { readonly extension: string; readonly detail: ProblemDetailRow }): ReactElement | undefined {
+function DetailName({ extension, detail }: { readonly extension: string; readonly detail: ProblemEntry }): ReactElement | undefined {
   const { name, object, catalog, extension: other } = detail;
   if (name === "") return undefined;
   const to = object

@@ -1,6 +1,6 @@
 import { type ReactElement, useState } from "react";
 import { useSearchParams } from "react-router";
-import type { ClusterObjectRef, ContainerRow } from "../../../../../../pkg/consoleapi/objects.ts";
+import type { ContainerRow, ShownObject } from "../../../../../../pkg/consoleapi/objects.ts";
 import { ErrorState } from "../../../../components/ErrorState.tsx";
 import { objectsText } from "../../../../text/objects.ts";
 import { LogControls } from "./LogControls.tsx";
@@ -16,7 +16,7 @@ export default function LogView({
   reference,
   containers,
 }: {
-  readonly reference: ClusterObjectRef;
+  readonly reference: ShownObject;
   /** Those that do not work first. */
   readonly containers: readonly ContainerRow[];
 }): ReactElement | undefined {
@@ -31,7 +31,7 @@ function ContainerLog({
   containers,
   container,
 }: {
-  readonly reference: ClusterObjectRef;
+  readonly reference: ShownObject;
   readonly containers: readonly ContainerRow[];
   readonly container: ContainerRow;
 }): ReactElement {
@@ -117,13 +117,13 @@ function LogStatus({
     broken: t.broken,
   };
   return (
-    <p className="olm-log-status olm-subtle" role="status">
+    <output className="olm-log-status olm-subtle">
       {words[phase]}
       {(phase === "ended" || phase === "broken") && (
         <button type="button" className="pf-v6-c-button pf-m-link pf-m-inline" onClick={onReload}>
           {t.retry}
         </button>
       )}
-    </p>
+    </output>
   );
 }

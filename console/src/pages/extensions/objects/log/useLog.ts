@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from "react";
-import { type ClusterObjectRef, LOG_LIMITS } from "../../../../../../pkg/consoleapi/objects.ts";
+import { LOG_LIMITS, type ShownObject } from "../../../../../../pkg/consoleapi/objects.ts";
 import { buildHeaders, send } from "../../../../api/request.ts";
 import { LogBuffer, type LogLines, MAX_LINES } from "./logBuffer.ts";
 
@@ -8,7 +8,7 @@ const UPDATE_MS = 100;
 
 /** Which log the page shows. */
 export interface LogChoice {
-  readonly pod: ClusterObjectRef;
+  readonly pod: ShownObject;
   readonly container: string;
   readonly isPrevious: boolean;
   readonly tail: number;
@@ -37,7 +37,6 @@ export function useLog({ pod: { namespace = "", name }, container, isPrevious, t
       follow: String(isFollowing && !isPrevious),
     });
     const path = `/api/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/log?${query.toString()}`;
-    setState(LOADING);
     void readLog(path, stop.signal, setState);
     return () => stop.abort();
   }, [namespace, name, container, isPrevious, tail, isFollowing, attempt]);
@@ -53,6 +52,7 @@ async function readLog(path: string, signal: AbortSignal, setState: (state: LogS
     timer = undefined;
     if (!signal.aborted) setState({ ...buffer.read(), phase });
   };
+  setState(LOADING);
   let response: Response;
   try {
     response = await send(path, { headers: { ...buildHeaders(), accept: "text/plain, application/json" }, signal, cache: "no-store" });

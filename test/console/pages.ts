@@ -1,0 +1,27 @@
+import type { CheckedPage } from "./pageChecks.ts";
+
+/** All pages and tabs, each with an object that has something to show. */
+export const PAGES: readonly CheckedPage[] = [
+  { path: "/", shows: ["Needs attention", "not working", "What changes next"] },
+  { path: "/extensions", shows: ["object-storage", "15 extensions"] },
+  { path: "/extensions?only=update&sort=-name", shows: ["postgres", "of 15 extensions"] },
+  { path: "/extensions/kafka", shows: ["Roll back to revision 1", "Conditions", "Events"] },
+  { path: "/extensions/kafka/objects", shows: ["1 object does not work", "ReplicaSet"] },
+  {
+    path: "/extensions/kafka/objects?object=apps/v1+Deployment+kafka-operator-system+kafka-cluster-operator",
+    shows: ["1 of 2 replicas are updated"],
+  },
+  { path: "/extensions/redis/why", shows: ["How the candidates were filtered", "What if"] },
+  { path: "/extensions/postgres/plan", shows: ["3 to create", "Approve"] },
+  { path: "/extensions/mesh/permissions", shows: ["Rules that wait for approval", "What the next bundle needs"] },
+  { path: "/extensions/object-storage/history", shows: ["Revision 5", "Revision 1"] },
+  { path: "/extensions/grafana/history", shows: ["kubectl-edit", "Keep these changes"] },
+  { path: "/extensions/object-storage/uninstall", shows: ["What happens", "custom resources"] },
+  { path: "/extensions/no-such-extension", shows: ["Extension no-such-extension does not exist"] },
+  { path: "/packages", shows: ["Software catalog", "Monitoring Operator"] },
+  { path: "/packages/monitoring-operator", shows: ["olmv1 install monitoring-operator", "Channels and versions"] },
+  { path: "/dependencies", shows: ["gateway", "certificates"] },
+  { path: "/cluster-upgrade", shows: ["Cluster upgrade"] },
+  { path: "/installation", shows: ["Installation", "partner-operators"] },
+  { path: "/no-such-page", shows: ["Page not found"] },
+];
