@@ -39,7 +39,12 @@ export const ActionRequest = z.discriminatedUnion("action", [
    * Applies objects server-side, such as a new ClusterExtension with its ServiceAccount, or roles. Accepts only kinds that pages of the console create;
    * at most 100 objects.
    */
-  z.object({ action: z.literal("apply"), yaml: z.string().check(z.minLength(1), z.maxLength(YAML_MAX)) }),
+  z.object({
+    action: z.literal("apply"),
+    yaml: z.string().check(z.minLength(1), z.maxLength(YAML_MAX)),
+    /** Whether to overwrite fields of other field managers. */
+    force: z.optional(z.boolean()),
+  }),
 ]);
 export type ActionRequest = z.infer<typeof ActionRequest>;
 
@@ -61,7 +66,15 @@ export const PreparedRequest = z.object({
   /** What the request does, such as `patch ClusterExtension argocd`. */
   description: z.string(),
   /** Result of the dry run: `ok`, or why the API server would reject the request. Absent if it cannot be tried. */
-  dryRun: z.optional(z.object({ isOk: z.boolean(), message: z.string(), warnings: z.array(z.string()) })),
+  dryRun: z.optional(
+    z.object({
+      isOk: z.boolean(),
+      message: z.string(),
+      warnings: z.array(z.string()),
+      /** Whether other tools manage fields that the request sets; `force` overwrites them. */
+      hasFieldConflict: z.optional(z.boolean()),
+    }),
+  ),
 });
 export type PreparedRequest = z.infer<typeof PreparedRequest>;
 

@@ -127,7 +127,7 @@ export function describeRepairs(tested: Tested): void {
     await using page = await tested().browser.open();
     await page.goto(`/extensions/${nameOf("missingPermission")}/permissions`);
     await expectShown(page, "The controller changes nothing until these permissions are granted.", "ServiceAccount, roles and bindings");
-    const change = await makeChange(tested, page, buttonOf(page, "Apply …"), { confirm: "Apply" });
+    const change = await makeChange(tested, page, buttonOf(page, "Apply …"), { confirm: "Apply", overwrite: true });
     expect(change.requests.every(({ method }) => method === "PATCH")).toBe(true);
     await expectShown(page, "secrets-sync-operator.v2.3.0 (2.3.0)", "secrets-sync Ready");
     await expectHidden(page, "The controller changes nothing until these permissions are granted.");

@@ -14,13 +14,14 @@ const TITLE_ID = "olm-action-title";
 
 /** The dialog of a change: what happens, the exact requests with their dry runs, and the confirmation. */
 export default function ActionDialog({
-  request,
+  request: asked,
   onClose,
 }: {
   readonly request: ActionRequest;
   /** @param isDone whether the change was sent without errors */
   readonly onClose: (isDone: boolean) => void;
 }): ReactElement {
+  const [request, setRequest] = useState(asked);
   const { state, prepareAgain, run } = useAction(request);
   const [typed, setTyped] = useState("");
   const closing = useRef<HTMLButtonElement>(null);
@@ -49,6 +50,9 @@ export default function ActionDialog({
           closing={closing}
           onRun={() => run(typed)}
           onAgain={prepareAgain}
+          {...(request.action === "apply" && hasFieldConflict(prepared)
+            ? { onOverwrite: () => setRequest({ ...request, force: true }) }
+            : {})}
           onClose={close}
         />
       </ModalFooter>
@@ -187,6 +191,7 @@ function DialogButtons({
   closing,
   onRun,
   onAgain,
+  onOverwrite,
   onClose,
 }: {
   readonly state: ActionState;
@@ -195,6 +200,8 @@ function DialogButtons({
   readonly closing: RefObject<HTMLButtonElement | null>;
   readonly onRun: () => void;
   readonly onAgain: () => void;
+  /** Prepares the change again so that it overwrites fields of other tools; absent if it would overwrite none. */
+  readonly onOverwrite?: () => void;
   readonly onClose: () => void;
 }): ReactElement {
   if (state.step === "sent") {
@@ -225,11 +232,21 @@ function DialogButtons({
           {isSending ? text.sending : state.step === "failed" ? text.retry : label}
         </Button>
       )}
+      {onOverwrite && (
+        <Button variant="secondary" isDanger onClick={onOverwrite}>
+          {text.overwrite}
+        </Button>
+      )}
       <Button variant="link" onClick={onClose} isDisabled={isSending}>
         {text.cancel}
       </Button>
     </>
   );
+}
+
+/** Whether other tools manage fields that the change sets. */
+function hasFieldConflict(prepared: PreparedAction | undefined): boolean {
+  return prepared?.requests.some(({ dryRun }) => dryRun?.hasFieldConflict === true) ?? false;
 }
 
 /** Whether the page does not know if the server received the request. The same key makes a repetition safe. */

@@ -24,6 +24,7 @@ export const actionsText = {
   cancel: "Cancel",
   close: "Close",
   again: "Check again",
+  overwrite: "Overwrite these fields",
   retry: "Send again",
   sending: "Sending the change …",
   failed: "The change failed",

@@ -30,9 +30,12 @@ const ALLOWED: ReadonlyMap<string, "namespaced" | "cluster"> = new Map([
 ]);
 
 /** Plans to apply the objects in a YAML text. @throws ConsoleError invalid if the text contains anything else */
-export async function planApply({ client, signal }: ChangeContext, yaml: string): Promise<PlannedChange> {
+export async function planApply(
+  { client, signal }: ChangeContext,
+  { yaml, force = false }: { readonly yaml: string; readonly force?: boolean | undefined },
+): Promise<PlannedChange> {
   const objects = sortForInstall(readAppliedObjects(yaml));
-  const requests = await mapInParallel(objects, PARALLEL, (object) => buildApplyRequest(client, object, signal));
+  const requests = await mapInParallel(objects, PARALLEL, (object) => buildApplyRequest(client, object, { force, signal }));
   const extensions = objects.filter(({ kind }) => kind === CLUSTER_EXTENSION).map(({ metadata }) => metadata.name);
   const named = (isNew: boolean): string[] => objects.filter((_, i) => requests[i]?.isNew === isNew).map(describeObject);
   const [created, changed] = [named(true), named(false)];
@@ -44,9 +47,12 @@ export async function planApply({ client, signal }: ChangeContext, yaml: string)
     effects: [
       ...(created.length > 0 ? [`Creates ${formatList(created, { max: OBJECTS_MAX })}.`] : []),
       ...(changed.length > 0 ? [`Applies the fields in the YAML to ${formatList(changed, { max: OBJECTS_MAX })}.`] : []),
-      "Fields that other tools manage are not overwritten; the API server rejects such a change as a conflict.",
+      force
+        ? "Overwrites fields that other tools manage. A tool that still applies its own values changes them back."
+        : "Fields that other tools manage are not overwritten; the API server rejects such a change as a conflict.",
     ],
-    command: "kubectl apply --server-side -f FILE",
+    isDanger: force,
+    command: `kubectl apply --server-side${force ? " --force-conflicts" : ""} -f FILE`,
     requests,
   };
 }

@@ -50,8 +50,12 @@ export async function buildPatchRequest(
   };
 }
 
-/** Returns the request that applies an object server-side. It does not overwrite fields of other field managers. */
-export async function buildApplyRequest(client: RequestClient, object: KubeObject, signal?: AbortSignal): Promise<ClusterRequest> {
+/** Returns the request that applies an object server-side. It overwrites fields of other field managers only with `force`. */
+export async function buildApplyRequest(
+  client: RequestClient,
+  object: KubeObject,
+  { force = false, signal }: { readonly force?: boolean; readonly signal?: AbortSignal } = {},
+): Promise<ClusterRequest> {
   const ref = toObjectRef(object);
   const live = await client.get(ref, { metadataOnly: true, ...(signal ? { signal } : {}) }).catch((err: unknown) => {
     if (isForbidden(err)) return "unknown" as const;
@@ -61,7 +65,7 @@ export async function buildApplyRequest(client: RequestClient, object: KubeObjec
   const verbs = isNew ? ["create", "patch"] : ["patch"];
   return {
     method: "PATCH",
-    path: await formatPath(client, ref, { fieldManager: CONSOLE_MANAGER }),
+    path: await formatPath(client, ref, { fieldManager: CONSOLE_MANAGER, ...(force ? { force: "true" } : {}) }),
     contentType: CONTENT_TYPE.applyPatch,
     body: writeExactJson(object),
     description: `${isNew ? "create" : "apply"} ${describeObject(ref)}`,

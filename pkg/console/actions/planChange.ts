@@ -38,7 +38,7 @@ export function planChange(context: ChangeContext, request: ActionRequest): Prom
     case "apply":
       break;
   }
-  return planApply(context, request.yaml);
+  return planApply(context, request);
 }
 
 type ActionName = ActionRequest["action"];

@@ -65,7 +65,7 @@ async function planGrants(
     });
     if (!permissions) return { requests: [], effects: [] };
     const objects = buildInstallerObjects(extension.metadata.name, permissions.installer, permissions.rules, systemNamespace);
-    const requests = await mapInParallel(objects, PARALLEL, (object) => buildApplyRequest(client, object, signal));
+    const requests = await mapInParallel(objects, PARALLEL, (object) => buildApplyRequest(client, object, { signal }));
     return {
       requests,
       effects: [`First, ${formatCount(objects.length, "object")} grant the ServiceAccount the permissions that the bundle needs.`],

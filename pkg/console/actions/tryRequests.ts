@@ -48,13 +48,13 @@ async function tryRequest(
     if (!(err instanceof KubeError)) throw err;
     if (hasCreated && isNotFound(err)) return undefined;
     if (isDryRunUnsupported(err)) return undefined;
-    return { isOk: false, message: explainRejection(err), warnings: [] };
+    return { isOk: false, message: explainRejection(err), warnings: [], ...(hasFieldConflict(err) ? { hasFieldConflict: true } : {}) };
   }
 }
 
 /** Explains why the API server rejects a request. */
 export function explainRejection(err: unknown): string {
-  const advice = hasFieldConflict(err) ? " Other tools manage these fields; the console does not overwrite them." : "";
+  const advice = hasFieldConflict(err) ? " Other tools manage these fields; the console overwrites them only if you choose so." : "";
   return `${truncate(redactSecrets(getErrorMessage(err)), MAX_MESSAGE)}${advice}`;
 }
 

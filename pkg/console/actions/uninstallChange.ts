@@ -62,7 +62,7 @@ async function planPolicyChange(
       ],
     };
   const roles = buildDeletionPermissions(metadata.name, installer, customResources);
-  const requests = await Promise.all(roles.map((role) => buildApplyRequest(client, role, signal)));
+  const requests = await Promise.all(roles.map((role) => buildApplyRequest(client, role, { signal })));
   return { requests: [...requests, patch], effects: [] };
 }
 
