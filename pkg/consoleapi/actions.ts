@@ -4,8 +4,8 @@ import { MissingPermission } from "./problem.ts";
 const name = z.string().check(z.minLength(1), z.maxLength(253), z.regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/));
 const digest = z.string().check(z.minLength(1), z.maxLength(100));
 /** What happens to CustomResourceDefinitions at an uninstall. */
-export const CrdPolicyChoice = z.enum(["DeleteIfUnused", "Delete", "Retain"]);
-export type CrdPolicyChoice = z.infer<typeof CrdPolicyChoice>;
+export const UninstallPolicy = z.enum(["DeleteIfUnused", "Delete", "Retain"]);
+export type UninstallPolicy = z.infer<typeof UninstallPolicy>;
 
 /** Maximum size of the YAML that `apply` accepts, in characters. */
 export const YAML_MAX = 512 * 1024;
@@ -32,7 +32,7 @@ export const ActionRequest = z.discriminatedUnion("action", [
     digest: z.optional(digest),
   }),
   z.object({ action: z.literal("setDriftPolicy"), extension: name, policy: z.enum(["Correct", "Warn", "Ignore"]) }),
-  z.object({ action: z.literal("uninstall"), extension: name, crdPolicy: z.optional(CrdPolicyChoice) }),
+  z.object({ action: z.literal("uninstall"), extension: name, crdPolicy: z.optional(UninstallPolicy) }),
   /** Deletes the ServiceAccount and roles that `olmv1 install` created for an extension that is gone. */
   z.object({ action: z.literal("removeCreated"), extension: name }),
   /**
@@ -42,7 +42,7 @@ export const ActionRequest = z.discriminatedUnion("action", [
   z.object({
     action: z.literal("apply"),
     yaml: z.string().check(z.minLength(1), z.maxLength(YAML_MAX)),
-    /** Whether to overwrite fields of other field managers. */
+    /** Whether to take over fields of other field managers. */
     force: z.optional(z.boolean()),
   }),
 ]);
@@ -71,7 +71,7 @@ export const PreparedRequest = z.object({
       isOk: z.boolean(),
       message: z.string(),
       warnings: z.array(z.string()),
-      /** Whether other tools manage fields that the request sets; `force` overwrites them. */
+      /** Whether the API server rejects the request because other field managers own its fields. */
       hasFieldConflict: z.optional(z.boolean()),
     }),
   ),
@@ -97,6 +97,8 @@ export const PreparedAction = z.object({
   missing: z.optional(MissingPermission),
   /** Why the change cannot be made, such as the read-only mode. */
   rejected: z.optional(z.string()),
+  /** Another change that the API server may accept in place of this one. */
+  alternative: z.optional(z.object({ label: z.string(), meaning: z.string(), request: ActionRequest })),
 });
 export type PreparedAction = z.infer<typeof PreparedAction>;
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { MoodText } from "./live.ts";
-import { ChangeCounts, OfferedAction, PlannedObjectChange } from "./plan.ts";
+import { ChangeCounts, ObjectChangeRow, OfferedAction } from "./plan.ts";
 
 /** A release of an extension. */
 export const Revision = z.object({
@@ -80,7 +80,7 @@ export const RevisionComparison = z.object({
   to: Compared,
   counts: ChangeCounts,
   /** Changed objects first, at most 1,000. */
-  objects: z.array(PlannedObjectChange),
+  objects: z.array(ObjectChangeRow),
   omittedObjects: z.number(),
 });
 export type RevisionComparison = z.infer<typeof RevisionComparison>;

@@ -23,7 +23,7 @@ export const FieldRow = z.object({
 export type FieldRow = z.infer<typeof FieldRow>;
 
 /** The change of one object. */
-export const PlannedObjectChange = z.object({
+export const ObjectChangeRow = z.object({
   action: z.enum(["Create", "Update", "Delete", "Unchanged"]),
   apiVersion: z.string(),
   kind: z.string(),
@@ -38,7 +38,7 @@ export const PlannedObjectChange = z.object({
   /** Number of changed fields that `fields` omits. */
   more: z.number(),
 });
-export type PlannedObjectChange = z.infer<typeof PlannedObjectChange>;
+export type ObjectChangeRow = z.infer<typeof ObjectChangeRow>;
 
 /** Numbers of objects by change. */
 export const ChangeCounts = z.object({ create: z.number(), update: z.number(), delete: z.number(), unchanged: z.number() });
@@ -81,7 +81,7 @@ export const ExtensionPlan = z.object({
   /** Why this bundle is selected. */
   explanation: z.string(),
   counts: ChangeCounts,
-  objects: z.array(PlannedObjectChange),
+  objects: z.array(ObjectChangeRow),
   omittedObjects: z.number(),
   findings: z.array(PlanFindingRow),
   /** What permission-manager would decide; a text if it is unknown. */

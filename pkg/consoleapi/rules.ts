@@ -22,18 +22,17 @@ export const RuleRow = z.object({
 export type RuleRow = z.infer<typeof RuleRow>;
 
 /** Rules by scope, broadest first; at most 500 rules in a list. */
-export const ScopedRuleRows = z.object({
+const RuleScope = z.object({
   /** Empty for the whole cluster. */
   namespace: z.string(),
   rules: z.array(RuleRow),
 });
-export type ScopedRuleRows = z.infer<typeof ScopedRuleRows>;
 
 /** A list of rules. */
 export const RuleList = z.object({
   /** Number of all rules. */
   count: z.number(),
-  scopes: z.array(ScopedRuleRows),
+  scopes: z.array(RuleScope),
 });
 export type RuleList = z.infer<typeof RuleList>;
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { CrdPolicyChoice } from "./actions.ts";
+import { UninstallPolicy } from "./actions.ts";
 
 /** Maximum number of names in a list. */
 export const UNINSTALL_NAMES_MAX = 100;
@@ -26,11 +26,11 @@ export type AffectedDefinition = z.infer<typeof AffectedDefinition>;
 /** What an uninstall of an extension would do. */
 export const UninstallView = z.object({
   /** The policy of the preview: the chosen one, else that of the extension. */
-  crdPolicy: CrdPolicyChoice,
+  crdPolicy: UninstallPolicy,
   /** The policy in the spec of the extension. */
-  currentPolicy: CrdPolicyChoice,
+  currentPolicy: UninstallPolicy,
   /** What each policy means. */
-  policies: z.array(z.object({ policy: CrdPolicyChoice, meaning: z.string() })),
+  policies: z.array(z.object({ policy: UninstallPolicy, meaning: z.string() })),
   isDeleting: z.boolean(),
   /** Sentences, most important first. */
   effects: z.array(z.string()),

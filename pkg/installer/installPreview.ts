@@ -1,8 +1,9 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { LABEL_CREATED_FOR } from "../api/constants.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { findProblem } from "../api/problems.ts";
-import type { RegistryV1Bundle } from "../bundle/types.ts";
+import { findProblem, type Problem } from "../api/problems.ts";
+import { readSuggestedNamespace } from "../bundle/suggestedNamespace.ts";
+import { getProblems } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { getGrantName } from "../permissions/grantObjects.ts";
@@ -63,7 +64,12 @@ function getInstallName({ name, packageName }: Pick<InstallRequest, "name" | "pa
   return name ?? packageName;
 }
 
-/** Returns the existing extension. @throws Error if its name belongs to another package, or another extension installs the package */
+/** The installation conflicts with an existing extension. */
+export class InstallConflict extends Error {
+  override readonly name = "InstallConflict";
+}
+
+/** Returns the existing extension. @throws InstallConflict if its name belongs to another package, or another extension installs the package */
 export async function findExisting(client: Client, request: InstallRequest): Promise<ClusterExtension | undefined> {
   const existing = await client.get<ClusterExtension>(buildExtensionRef(getInstallName(request)));
   await rejectConflicts(client, getInstallName(request), request.packageName, existing);
@@ -74,16 +80,16 @@ async function rejectConflicts(client: Client, name: string, packageName: string
   if (existing) {
     const other = existing.spec.source.catalog?.packageName;
     if (other !== packageName)
-      throw new Error(
+      throw new InstallConflict(
         `ClusterExtension ${goQuote(name)} exists and installs package ${goQuote(other ?? "")}: choose another name with --name`,
       );
     if (existing.metadata.deletionTimestamp !== undefined)
-      throw new Error(`ClusterExtension ${goQuote(name)} is being deleted: olmv1 uninstall ${name} waits until it is gone`);
+      throw new InstallConflict(`ClusterExtension ${goQuote(name)} is being deleted: olmv1 uninstall ${name} waits until it is gone`);
     return;
   }
   const same = (await listClusterExtensions(client)).find(({ spec }) => spec.source.catalog?.packageName === packageName);
   if (same)
-    throw new Error(
+    throw new InstallConflict(
       `ClusterExtension ${goQuote(same.metadata.name)} already installs package ${goQuote(packageName)}: see olmv1 describe ${same.metadata.name}`,
     );
 }
@@ -145,12 +151,12 @@ function findServiceAccount(
   return serviceAccount ?? existing?.spec.serviceAccount?.name ?? (createServiceAccount ? `${name}-installer` : null);
 }
 
-/** @throws Error that lists fields with other values, because an installation never changes an existing extension. */
+/** @throws InstallConflict that lists fields with other values, because an installation never changes an existing extension. */
 function rejectChanges(existing: ClusterExtension, desired: ClusterExtension): void {
   const changed = findChangedPaths(existing.spec, desired.spec).map((path) => `spec.${path}`);
   if (changed.length === 0) return;
   const { name } = existing.metadata;
-  throw new Error(
+  throw new InstallConflict(
     `ClusterExtension ${goQuote(name)} exists with another ${changed.join(", ")}: change version and channels with olmv1 upgrade ${name}, other fields with kubectl edit`,
   );
 }
@@ -205,8 +211,12 @@ export interface InstallPreview {
   readonly answer: ResolutionAnswer;
   /** Whether the extension exists. */
   readonly exists: boolean;
-  /** Undefined if no bundle matches. */
+  /** The desired extension, also if there is no preparation. Its namespace is empty if it is unknown. */
+  readonly draft: ClusterExtension;
+  /** Undefined if no bundle matches, or if the configuration is invalid. */
   readonly preparation?: InstallPreparation;
+  /** Why the configuration of the bundle is invalid. */
+  readonly invalid?: Problem;
   /** The JSON schema of `spec.config.inline` for the bundle; undefined if no bundle matches. */
   readonly configSchema?: JsonObject;
   /** Remarks about the permissions, such as unknown kinds. */
@@ -216,6 +226,7 @@ export interface InstallPreview {
 /**
  * Previews an installation from the catalogs of the cluster: the bundle, the objects to apply, and the permissions. Writes nothing.
  * `readExtensionPlan` with the extension in the result shows the objects of the bundle and its dependencies.
+ * Reports an invalid configuration in the result.
  * @throws Error if the installation conflicts with an existing extension, or a bundle or catalog cannot be read
  */
 export async function previewInstall(
@@ -228,19 +239,29 @@ export async function previewInstall(
   const overrides = { channel, version, catalog, upgradeConstraintPolicy };
   const subject = await readResolutionSubject({ package: packageName }, existing, overrides, { client, reader, signal });
   const answer = await answerResolution(subject);
-  const exists = existing !== undefined;
-  if (answer.resolution.kind !== "resolved") return { answer, exists, warnings: [] };
-  let content: RegistryV1Bundle | undefined;
+  const name = getInstallName(request);
+  const namespace = request.namespace ?? existing?.spec.namespace;
+  const account = findServiceAccount(name, request, existing);
+  const draft = buildDesiredExtension(name, { ...request, namespace, serviceAccount: account }, existing?.spec);
   const warnings: string[] = [];
-  const keeping = { bundle: async (source: string) => (content = await reader.bundle(source)) };
+  const found = { answer, exists: existing !== undefined, draft, warnings };
+  if (answer.resolution.kind !== "resolved") return found;
+  const { bundle } = answer.resolution;
+  const content = await reader.bundle(bundle.image);
   const read: PermissionsReader = (images, options) =>
-    computeBundlePermissions({ err: (text) => void warnings.push(text.trim()) }, images, options, keeping);
-  const preparation = await prepareInstall(client, { request, existing, bundle: answer.resolution.bundle, read, validates: false });
-  return {
-    answer,
-    exists,
-    preparation,
-    ...(content ? { configSchema: buildUserConfigSchema(content.csv, preparation.extension.spec.namespace) } : {}),
-    warnings,
-  };
+    computeBundlePermissions({ err: (text) => void warnings.push(text.trim()) }, images, options, { bundle: async () => content });
+  try {
+    const preparation = await prepareInstall(client, { request, existing, bundle, read, validates: false });
+    return { ...found, preparation, configSchema: buildUserConfigSchema(content.csv, preparation.extension.spec.namespace) };
+  } catch (err) {
+    const invalid = getProblems(err).find(({ type }) => type === "InvalidConfiguration");
+    if (!invalid) throw err;
+    const known = namespace ?? readSuggestedNamespace(content.packageName, content.csv.metadata.annotations ?? {}).name;
+    return {
+      ...found,
+      draft: { ...draft, spec: { ...draft.spec, namespace: known } },
+      invalid,
+      configSchema: buildUserConfigSchema(content.csv, known),
+    };
+  }
 }

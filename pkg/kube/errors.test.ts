@@ -4,6 +4,7 @@ import {
   isAlreadyExists,
   isConflict,
   isDenied,
+  isDryRunUnsupported,
   isExpired,
   isForbidden,
   isNotFound,
@@ -26,6 +27,14 @@ test.for<[status: number, text: string, denied: boolean]>([
   [500, 'Internal error occurred: failed calling webhook "w.example.com"', false],
 ])("isDenied for status %s and text %j returns %s", ([status, text, denied]) => {
   expect(isDenied(new KubeError(text, { status, reason: "" }))).toBe(denied);
+});
+
+test.for<[status: number, text: string, unsupported: boolean]>([
+  [400, 'admission webhook "w.example.com" does not support dry run', true],
+  [400, 'admission webhook "w.example.com" denied the request: this object does not support dry run', false],
+  [422, 'admission webhook "w.example.com" does not support dry run', false],
+])("isDryRunUnsupported for status %s and text %j returns %s", ([status, text, unsupported]) => {
+  expect(isDryRunUnsupported(new KubeError(text, { status, reason: "" }))).toBe(unsupported);
 });
 
 test("toKubeError does not change the message of a 403", () => {

@@ -96,6 +96,16 @@ export function isDenied(err: unknown): err is KubeError {
   return err instanceof KubeError && (err.status === 403 || (err.status < 500 && DENIED.test(err.message)));
 }
 
+/**
+ * Returns true if a dry run was rejected only because an admission webhook has side effects. The response is a plain BadRequest.
+ * @see https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/admission/plugin/webhook/errors/statuserror.go
+ */
+export function isDryRunUnsupported(err: unknown): err is KubeError {
+  return err instanceof KubeError && err.status === 400 && NO_DRY_RUN.test(err.message);
+}
+
+const NO_DRY_RUN = /admission webhook "[^"]*" does not support dry run/;
+
 /** Returns true for 422. */
 export function isInvalid(err: unknown): err is KubeError {
   return err instanceof KubeError && err.status === 422;
@@ -182,12 +192,4 @@ export function isPassing(err: unknown): boolean {
     if ("code" in e && typeof e.code === "string") return true; // of Node or undici: the connection failed
   }
   return false;
-}
-
-/**
- * Returns true if an admission webhook with side effects does not support the dry run of a request. The API server has no code for it.
- * @see kubernetes v1.36.3 apiserver pkg/admission/plugin/webhook/errors/statuserror.go NewDryRunUnsupportedErr
- */
-export function isDryRunUnsupported(err: unknown): err is KubeError {
-  return err instanceof KubeError && err.status === 400 && err.message.includes("does not support dry run");
 }

@@ -6,6 +6,7 @@ import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.ts";
 import { computeRulesDigest } from "../permissions/grantPlan.ts";
+import type { DriftPolicy } from "../release/drift.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { buildExtensionRef, buildPermissionsRef } from "./extensions.ts";
 import { buildSourcePatch } from "./sourceChange.ts";
@@ -95,11 +96,8 @@ export function buildReconcileRequest({ metadata: { name, uid } }: ClusterExtens
   return buildPatch(buildExtensionRef(name), { metadata: { uid, annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: request } } });
 }
 
-/** How the controller reacts to drift. */
-export type DriftPolicyName = NonNullable<NonNullable<ClusterExtension["spec"]["drift"]>["policy"]>;
-
 /** Returns the change of the reaction to drift. */
-export function buildDriftChange({ metadata: { name, uid } }: ClusterExtension, policy: DriftPolicyName): ObjectPatch {
+export function buildDriftChange({ metadata: { name, uid } }: ClusterExtension, policy: DriftPolicy["policy"]): ObjectPatch {
   return buildPatch(buildExtensionRef(name), { metadata: { uid }, spec: { drift: { policy } } });
 }
 

@@ -17,7 +17,7 @@ import { parseInventoryRef } from "./inventory.ts";
 const PARALLEL = 4;
 
 /** A field that differs from the release. */
-export interface ReportedField {
+interface ReportedField {
   /** Such as `spec.ports[name=metrics].port`. */
   readonly path: string;
   /** The field managers that own the live value, except the controller; empty if they are unknown or there are none. */

@@ -9,7 +9,7 @@ import type { ReleaseRecord } from "../release/record.ts";
 import { HiddenTexts } from "../render/redaction.ts";
 
 /** A compared release. */
-export interface ComparedRelease {
+interface ComparedRelease {
   readonly revision: number;
   readonly bundle: string;
   readonly version: string;

@@ -17,7 +17,6 @@ const ARGUED: Readonly<Record<string, string>> = {
   "pkg/authoring/template/strictYaml.ts": "js-yaml has no code for a repeated key",
   "pkg/devcluster/devCluster.ts": "etcd reports a port in use in its log only",
   "pkg/catalogd/status.ts": "marks the innermost terminal error in the message, as Go does",
-  "pkg/console/extensions/problemView.ts": "does not show twice what the details contain",
   "cmd/olmv1/cli/errors.ts": "does not print twice what the message contains",
 };
 

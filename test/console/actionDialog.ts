@@ -24,7 +24,7 @@ export interface ShownChange {
 interface Confirmation {
   /** Label of the button that confirms. */
   readonly confirm: string;
-  /** Whether to overwrite fields that other tools manage. */
+  /** Whether to take over fields that other tools manage. */
   readonly overwrite?: boolean;
   /** Text to type, for a change that deletes data. */
   readonly typed?: string;
@@ -43,8 +43,8 @@ async function openChange(
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("heading", { name: "What happens" }).waitFor({ timeout: OPENED_MS });
   if (isOverwriting) {
-    await dialog.getByRole("button", { name: "Overwrite these fields" }).click();
-    await dialog.getByText("Overwrites fields that other tools manage.").waitFor({ timeout: OPENED_MS });
+    await dialog.getByRole("button", { name: "Take over these fields" }).click();
+    await dialog.getByText("Takes over the fields in the YAML from other tools.").waitFor({ timeout: OPENED_MS });
   }
   await dialog.getByRole("button", { name: /^\d+ requests? to the API server$/ }).click();
   await dialog.getByRole("button", { name: "As sent" }).click();

@@ -14,14 +14,14 @@ const TITLE_ID = "olm-action-title";
 
 /** The dialog of a change: what happens, the exact requests with their dry runs, and the confirmation. */
 export default function ActionDialog({
-  request: asked,
+  request: first,
   onClose,
 }: {
   readonly request: ActionRequest;
   /** @param isDone whether the change was sent without errors */
   readonly onClose: (isDone: boolean) => void;
 }): ReactElement {
-  const [request, setRequest] = useState(asked);
+  const [request, setRequest] = useState(first);
   const { state, prepareAgain, run } = useAction(request);
   const [typed, setTyped] = useState("");
   const closing = useRef<HTMLButtonElement>(null);
@@ -40,7 +40,7 @@ export default function ActionDialog({
         {...(prepared?.isDanger ? { titleIconVariant: "warning" as const } : {})}
       />
       <ModalBody className="olm-action" tabIndex={0}>
-        <DialogBody state={state} typed={typed} setTyped={setTyped} onConfirm={() => run(typed)} />
+        <DialogBody state={state} typed={typed} setTyped={setTyped} onConfirm={() => run(typed)} onReplace={setRequest} />
       </ModalBody>
       <ModalFooter>
         <DialogButtons
@@ -50,9 +50,6 @@ export default function ActionDialog({
           closing={closing}
           onRun={() => run(typed)}
           onAgain={prepareAgain}
-          {...(request.action === "apply" && hasFieldConflict(prepared)
-            ? { onOverwrite: () => setRequest({ ...request, force: true }) }
-            : {})}
           onClose={close}
         />
       </ModalFooter>
@@ -65,11 +62,14 @@ function DialogBody({
   typed,
   setTyped,
   onConfirm,
+  onReplace,
 }: {
   readonly state: ActionState;
   readonly typed: string;
   readonly setTyped: (typed: string) => void;
   readonly onConfirm: () => void;
+  /** Prepares another change in place of this one. */
+  readonly onReplace: (request: ActionRequest) => void;
 }): ReactElement {
   if (state.step === "preparing") {
     return (
@@ -84,7 +84,7 @@ function DialogBody({
   return (
     <>
       {state.step === "failed" && <Problem title={text.failed} error={state.error} />}
-      <Obstacles prepared={prepared} />
+      <Obstacles prepared={prepared} onReplace={onReplace} />
       <section aria-labelledby="olm-action-effects">
         <h2 id="olm-action-effects" className="olm-action-heading">
           {text.effects}
@@ -114,8 +114,14 @@ function DialogBody({
 }
 
 /** Why the change cannot be made, or why the API server would reject it. */
-function Obstacles({ prepared }: { readonly prepared: PreparedAction }): ReactNode {
-  const { missing, rejected } = prepared;
+function Obstacles({
+  prepared,
+  onReplace,
+}: {
+  readonly prepared: PreparedAction;
+  readonly onReplace: (request: ActionRequest) => void;
+}): ReactNode {
+  const { missing, rejected, alternative } = prepared;
   if (rejected !== undefined || missing) {
     return (
       <Alert isInline variant="warning" component="h2" title={text.rejectedTitle}>
@@ -132,7 +138,16 @@ function Obstacles({ prepared }: { readonly prepared: PreparedAction }): ReactNo
           {description}: {dryRun?.message}
         </p>
       ))}
-      <p>{text.dryRunNext}</p>
+      {alternative ? (
+        <>
+          <p>{alternative.meaning}</p>
+          <Button variant="secondary" size="sm" onClick={() => onReplace(alternative.request)}>
+            {alternative.label}
+          </Button>
+        </>
+      ) : (
+        <p>{text.dryRunNext}</p>
+      )}
     </Alert>
   );
 }
@@ -191,7 +206,6 @@ function DialogButtons({
   closing,
   onRun,
   onAgain,
-  onOverwrite,
   onClose,
 }: {
   readonly state: ActionState;
@@ -200,8 +214,6 @@ function DialogButtons({
   readonly closing: RefObject<HTMLButtonElement | null>;
   readonly onRun: () => void;
   readonly onAgain: () => void;
-  /** Prepares the change again so that it overwrites fields of other tools; absent if it would overwrite none. */
-  readonly onOverwrite?: () => void;
   readonly onClose: () => void;
 }): ReactElement {
   if (state.step === "sent") {
@@ -232,21 +244,11 @@ function DialogButtons({
           {isSending ? text.sending : state.step === "failed" ? text.retry : label}
         </Button>
       )}
-      {onOverwrite && (
-        <Button variant="secondary" isDanger onClick={onOverwrite}>
-          {text.overwrite}
-        </Button>
-      )}
       <Button variant="link" onClick={onClose} isDisabled={isSending}>
         {text.cancel}
       </Button>
     </>
   );
-}
-
-/** Whether other tools manage fields that the change sets. */
-function hasFieldConflict(prepared: PreparedAction | undefined): boolean {
-  return prepared?.requests.some(({ dryRun }) => dryRun?.hasFieldConflict === true) ?? false;
 }
 
 /** Whether the page does not know if the server received the request. The same key makes a repetition safe. */

@@ -7,7 +7,7 @@ const ALLOWED = ["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "str
 /** Longer texts are shown as they are, because a hostile one could block the page. */
 const MAX_LENGTH = 24_000;
 
-const heading = ({ children }: { children?: ReactNode }): ReactElement => <h4 className="olm-markdown-heading">{children}</h4>;
+const heading = ({ children }: { children?: ReactNode }): ReactElement => <h3 className="olm-markdown-heading">{children}</h3>;
 const COMPONENTS: Components = {
   h1: heading,
   h2: heading,

@@ -2,7 +2,7 @@ import "./changes.css";
 import { Button, Label, Switch } from "@patternfly/react-core";
 import { AngleDownIcon, AngleRightIcon } from "@patternfly/react-icons";
 import { type ReactElement, useId, useState } from "react";
-import type { FieldRow, PlannedObjectChange } from "../../../pkg/consoleapi/plan.ts";
+import type { FieldRow, ObjectChangeRow } from "../../../pkg/consoleapi/plan.ts";
 import { planText as t } from "../text/plan.ts";
 
 const MARKS = { Create: "+", Update: "~", Delete: "−", Unchanged: "=" } as const;
@@ -15,7 +15,7 @@ export function ObjectChanges({
   objects,
   omitted,
 }: {
-  readonly objects: readonly PlannedObjectChange[];
+  readonly objects: readonly ObjectChangeRow[];
   readonly omitted: number;
 }): ReactElement {
   const [withUnchanged, setUnchanged] = useState(false);
@@ -49,7 +49,7 @@ function ChangedObject({
   withMinor,
   isOpenAtFirst,
 }: {
-  readonly object: PlannedObjectChange;
+  readonly object: ObjectChangeRow;
   readonly withMinor: boolean;
   readonly isOpenAtFirst: boolean;
 }): ReactElement {

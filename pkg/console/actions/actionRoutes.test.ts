@@ -106,6 +106,13 @@ test("prepare reports why the API server would reject a request", async () => {
   expect(requests).toMatchObject([{ dryRun: { isOk: false, message: "denied by a policy" } }]);
 });
 
+test("prepare accepts a request that an admission webhook cannot try", async () => {
+  await using api = await startApi();
+  api.answers.set(`PATCH ${PATH}`, statusAnswer(400, "BadRequest", 'admission webhook "w.example.com" does not support dry run'));
+  const { id, requests } = await api.prepare(SUSPEND);
+  expect([id === "", requests[0]?.dryRun]).toEqual([false, undefined]);
+});
+
 test("prepare reports a conflict when another plan waits than the one that the user saw", async () => {
   await using api = await startApi(
     {},
@@ -137,6 +144,10 @@ test("an uninstall that deletes data needs the name of the extension", async () 
   expect(prepared.requests.map(({ method, body }) => [method, body])).toEqual([
     ["PATCH", '{"metadata":{"uid":"u1"},"spec":{"uninstall":{"crdPolicy":"Delete"}}}'],
     ["DELETE", '{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"u1"}}'],
+  ]);
+  expect(api.writes.map(({ url, body }) => [url.includes("dryRun=All"), body.includes('"dryRun":["All"]')])).toEqual([
+    [true, false],
+    [true, true],
   ]);
   const { id } = prepared;
   expect(await api.run({ id })).toMatchObject({ status: 400, body: { kind: "invalid" } });
@@ -174,6 +185,20 @@ test("an apply sends the objects in their order, and does not try an object whos
       ],
     },
   });
+});
+
+test("an apply that other tools block offers to take over their fields", async () => {
+  await using api = await startApi();
+  const conflict = { causes: [{ reason: "FieldManagerConflict", message: 'conflict with "kubectl": .rules', field: ".rules" }] };
+  api.answers.set("PATCH /api/v1/namespaces/argocd", statusAnswer(409, "Conflict", "Apply failed with 1 conflict", conflict));
+  const yaml = "apiVersion: v1\nkind: Namespace\nmetadata: { name: argocd }";
+  const { requests, alternative } = await api.prepare({ action: "apply", yaml });
+  expect(requests[0]?.dryRun).toMatchObject({ isOk: false, hasFieldConflict: true });
+  expect(alternative?.request).toEqual({ action: "apply", yaml, force: true });
+  api.answers.clear();
+  const forced = await api.prepare({ action: "apply", yaml, force: true });
+  expect(forced).toMatchObject({ isDanger: true, requests: [{ path: "/api/v1/namespaces/argocd?fieldManager=olmv1-console&force=true" }] });
+  expect(forced.alternative).toBeUndefined();
 });
 
 test("the audit log names objects, and never contains bodies", async () => {

@@ -12,7 +12,7 @@ import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
 import { createRequestSignal } from "../http/requestSignal.ts";
-import { listNeededPermissions, planChange } from "./planChange.ts";
+import { listNeededPermissions, offerForce, planChange } from "./planChange.ts";
 import type { PlannedChange } from "./plannedChange.ts";
 import { type ActionOwner, PreparedActions } from "./preparedActions.ts";
 import { runChange } from "./runChange.ts";
@@ -51,7 +51,9 @@ export function registerActionRoutes(server: ConsoleRoutes, { callers, session, 
       const change = await planChange({ client: identity.client, systemNamespace: session.systemNamespace, signal, now }, request.body);
       const action = await prepareChange(identity, change, { readOnly: session.readOnly, signal });
       if (action.rejected !== undefined || action.missing) return action;
-      return { ...action, id: prepared.add(await findOwner(identity), change) };
+      const hasConflict = action.requests.some(({ dryRun }) => dryRun?.hasFieldConflict);
+      const alternative = hasConflict ? offerForce(request.body) : undefined;
+      return { ...action, ...(alternative ? { alternative } : {}), id: prepared.add(await findOwner(identity), change) };
     },
   });
 

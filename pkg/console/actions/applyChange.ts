@@ -35,7 +35,7 @@ export async function planApply(
   { yaml, force = false }: { readonly yaml: string; readonly force?: boolean | undefined },
 ): Promise<PlannedChange> {
   const objects = sortForInstall(readAppliedObjects(yaml));
-  const requests = await mapInParallel(objects, PARALLEL, (object) => buildApplyRequest(client, object, { force, signal }));
+  const requests = await mapInParallel(objects, PARALLEL, (object) => buildApplyRequest(client, object, { signal, force }));
   const extensions = objects.filter(({ kind }) => kind === CLUSTER_EXTENSION).map(({ metadata }) => metadata.name);
   const named = (isNew: boolean): string[] => objects.filter((_, i) => requests[i]?.isNew === isNew).map(describeObject);
   const [created, changed] = [named(true), named(false)];
@@ -48,7 +48,7 @@ export async function planApply(
       ...(created.length > 0 ? [`Creates ${formatList(created, { max: OBJECTS_MAX })}.`] : []),
       ...(changed.length > 0 ? [`Applies the fields in the YAML to ${formatList(changed, { max: OBJECTS_MAX })}.`] : []),
       force
-        ? "Overwrites fields that other tools manage. A tool that still applies its own values changes them back."
+        ? "Takes over the fields in the YAML from other tools. A tool that still manages them may change them back."
         : "Fields that other tools manage are not overwritten; the API server rejects such a change as a conflict.",
     ],
     isDanger: force,

@@ -50,11 +50,11 @@ export async function buildPatchRequest(
   };
 }
 
-/** Returns the request that applies an object server-side. It overwrites fields of other field managers only with `force`. */
+/** Returns the request that applies an object server-side. @param options `force`: overwrites fields of other field managers */
 export async function buildApplyRequest(
   client: RequestClient,
   object: KubeObject,
-  { force = false, signal }: { readonly force?: boolean; readonly signal?: AbortSignal } = {},
+  { signal, force = false }: { readonly signal?: AbortSignal; readonly force?: boolean } = {},
 ): Promise<ClusterRequest> {
   const ref = toObjectRef(object);
   const live = await client.get(ref, { metadataOnly: true, ...(signal ? { signal } : {}) }).catch((err: unknown) => {
@@ -136,9 +136,9 @@ export async function sendClusterRequest(
   return { isUnchanged: method === "PATCH" && before !== undefined && before === after, warnings };
 }
 
-/** A DELETE with a body ignores the query, so its dry run is an option in the body. */
+/** A DELETE with a body ignores the query, so its dry run is also an option in the body. The query shows it in audit logs. */
 function toDryRun(request: ClusterRequest): ClusterRequest {
   const { method, path, body } = request;
-  if (method === "DELETE") return { ...request, body: writeExactJson({ ...(JSON.parse(body) as object), dryRun: ["All"] }) };
-  return { ...request, path: `${path}${path.includes("?") ? "&" : "?"}dryRun=All` };
+  const tried = { ...request, path: `${path}${path.includes("?") ? "&" : "?"}dryRun=All` };
+  return method === "DELETE" ? { ...tried, body: writeExactJson({ ...(JSON.parse(body) as object), dryRun: ["All"] }) } : tried;
 }

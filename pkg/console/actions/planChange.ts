@@ -1,5 +1,5 @@
 import { GROUP } from "../../api/constants.ts";
-import type { ActionRequest } from "../../consoleapi/actions.ts";
+import type { ActionRequest, PreparedAction } from "../../consoleapi/actions.ts";
 import type { MissingPermission } from "../../consoleapi/problem.ts";
 import { planApply } from "./applyChange.ts";
 import { planApproval, planDriftPolicy, planReconcile, planSourceChange, planSuspension, planUnpin } from "./extensionChanges.ts";
@@ -56,4 +56,14 @@ export function listNeededPermissions(action: string, extension: string | undefi
   if (UNKNOWN.has(action)) return [];
   const { verb, resource } = RESOURCES[action as ActionName] ?? { verb: "patch", resource: "clusterextensions" };
   return [{ verb, group: GROUP, resource, ...(extension === undefined ? {} : { name: extension }) }];
+}
+
+/** Returns the change that the user may make instead if fields of other tools block an apply. */
+export function offerForce(request: ActionRequest): PreparedAction["alternative"] {
+  if (request.action !== "apply" || request.force) return undefined;
+  return {
+    label: "Take over these fields",
+    meaning: "Overwrites the fields in the YAML, and makes the console their manager. A tool that still manages them may change them back.",
+    request: { ...request, force: true },
+  };
 }

@@ -54,8 +54,8 @@ async function tryRequest(
 
 /** Explains why the API server rejects a request. */
 export function explainRejection(err: unknown): string {
-  const advice = hasFieldConflict(err) ? " Other tools manage these fields; the console overwrites them only if you choose so." : "";
-  return `${truncate(redactSecrets(getErrorMessage(err)), MAX_MESSAGE)}${advice}`;
+  const text = truncate(redactSecrets(getErrorMessage(err)), MAX_MESSAGE);
+  return hasFieldConflict(err) ? `${text}. Other tools manage these fields.` : text;
 }
 
 /** Whether server-side apply would change a field of another field manager. */

@@ -1,5 +1,5 @@
 import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
-import type { ActionRequest, CrdPolicyChoice } from "../../consoleapi/actions.ts";
+import type { ActionRequest, UninstallPolicy } from "../../consoleapi/actions.ts";
 import { isInstallerOurs } from "../../installer/installerPermissions.ts";
 import { buildDeletionPermissions, type CustomResources } from "../../installer/removal.ts";
 import { divideDefinitions, previewUninstall, type UninstallPreview } from "../../installer/uninstallPreview.ts";
@@ -38,7 +38,7 @@ export async function planUninstall(
 }
 
 /** Formats the command that uninstalls an extension. @param crdPolicy the policy that the user chose */
-export function formatUninstallCommand(name: string, crdPolicy: CrdPolicyChoice | undefined): string {
+export function formatUninstallCommand(name: string, crdPolicy: UninstallPolicy | undefined): string {
   return `olmv1 uninstall ${name}${crdPolicy === undefined ? "" : ` --crd-policy ${crdPolicy}`}`;
 }
 

@@ -67,7 +67,7 @@ async function request(client: Client, base: URL, isLaptop: boolean, signal: Abo
     return readBounded(await client.request("GET", `/api/v1/namespaces/${namespace}/services/${name}/proxy${path}`, { signal }));
   }
   if (!isLaptop || !LOOPBACK.test(base.hostname)) throw new Error(`the console does not read catalogs from ${base.host}`);
-  const connections = openConnections({ tls: {}, keepAliveMs: 1 });
+  const connections = openConnections({ tls: {}, keepAliveMs: TIMEOUT_MS });
   try {
     return await readBounded(
       await connections.request(new URL(path, base), { method: "GET", headers: { accept: "application/jsonl" }, signal }),

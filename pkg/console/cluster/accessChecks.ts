@@ -55,7 +55,7 @@ export class AccessChecks {
 }
 
 /** Formats a permission, such as `patch clusterextensions.olm.operatorframework.io argocd`. */
-export function formatPermission({ verb, group, resource, subresource, namespace, name }: MissingPermission): string {
+function formatPermission({ verb, group, resource, subresource, namespace, name }: MissingPermission): string {
   const type = `${resource}${subresource === undefined ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`}`;
   return `${verb} ${type}${name === undefined ? "" : ` ${name}`}${namespace === undefined ? "" : ` in namespace ${namespace}`}`;
 }

@@ -117,12 +117,12 @@ export function buildComparison({ from, to, objects }: ReleaseComparison): Revis
     from,
     to,
     counts: { create: count("Create"), update: count("Update"), delete: count("Delete"), unchanged: count("Unchanged") },
-    objects: objects.slice(0, PLAN_OBJECTS_SHOWN).map(toObjectChange),
+    objects: objects.slice(0, PLAN_OBJECTS_SHOWN).map(toObjectChangeRow),
     omittedObjects: Math.max(objects.length - PLAN_OBJECTS_SHOWN, 0),
   };
 }
 
-function toObjectChange({ action, ref, changes, more, widens }: PlannedObject): RevisionComparison["objects"][number] {
+function toObjectChangeRow({ action, ref, changes, more, widens }: PlannedObject): RevisionComparison["objects"][number] {
   const { apiVersion, kind, namespace, name } = ref;
   return {
     action,

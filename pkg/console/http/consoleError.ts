@@ -1,6 +1,7 @@
 import type { ConsoleProblem, MissingPermission } from "../../consoleapi/problem.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { isConflict, isForbidden, isNotFound, KindNotServed, KubeError, NoCredential } from "../../kube/errors.ts";
+import { FetchError, UnreachableError } from "../../oci/registry/networkError.ts";
 import { redactSecrets } from "../../text/redact.ts";
 import { truncate } from "../../text/truncate.ts";
 
@@ -63,6 +64,7 @@ function findConsoleError(err: unknown): ConsoleError | undefined {
 /** Finds the kind of an error by the first cause that determines it. */
 function classify(err: unknown): ConsoleProblem["kind"] {
   for (let e = err; e instanceof Error; e = e.cause) {
+    if (e instanceof FetchError || e instanceof UnreachableError) return "failed"; // its cause is a lost connection to a registry, not to the API server
     if (e instanceof KindNotServed) return "notInstalled";
     if (isForbidden(e)) return "forbidden";
     if (isNotFound(e)) return "notFound";
@@ -75,6 +77,10 @@ function classify(err: unknown): ConsoleProblem["kind"] {
   return "failed";
 }
 
+/** Codes of Node.js and undici for a lost connection or an invalid certificate. Excludes those of files, such as ENOSPC. */
+const CONNECTION =
+  /^(UND_ERR_\w+|ERR_HTTP2_\w+|ECONN\w+|EPIPE|ENOTFOUND|EAI_\w+|ETIMEDOUT|EHOST\w+|ENET\w+|CERT_\w+|DEPTH_ZERO\w*|SELF_SIGNED\w*|UNABLE_TO\w*|ERR_TLS_\w+)$/;
+
 function hasConnectionCode(err: Error): boolean {
-  return "code" in err && typeof err.code === "string" && /^(UND_ERR_|E[A-Z]+$|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(err.code);
+  return "code" in err && typeof err.code === "string" && CONNECTION.test(err.code);
 }

@@ -11,7 +11,7 @@ export function buildPermissionsPreview(preview: PermissionPreview): Permissions
   const { policy, account, state, added, removed, pendingDigest } = preview;
   return {
     state,
-    sentences: [...describePermissionDecision(preview), ...describePolicyGap(policy)].map(toSentence),
+    sentences: [...describePermissionDecision(preview), ...describePolicyGap(policy)].map((text) => toSentence(text)),
     policy: policy.name,
     account: `${account.namespace}/${account.name}`,
     added: buildRuleList(toShownRules(added)),

@@ -8,7 +8,7 @@ import { quoteShellWord } from "../../text/shell.ts";
 const RANGE_MAX = 64;
 
 /** The version and channels that the user chose for a plan. */
-export interface ChosenPlan {
+export interface TriedPlan {
   readonly change: SourceChange;
   /** Whether they differ from those of the extension. */
   readonly isChanged: boolean;
@@ -17,7 +17,7 @@ export interface ChosenPlan {
 }
 
 /** Returns the choice of a user. @throws Error if the extension does not install a package of a catalog */
-export function readPlanChoice(extension: ClusterExtension, change: SourceChange): { choice: ChosenPlan; desired: ClusterExtension } {
+export function readTriedPlan(extension: ClusterExtension, change: SourceChange): { choice: TriedPlan; desired: ClusterExtension } {
   const desired = changeCatalogSource(extension, change);
   const patch = buildSourcePatch(extension, desired);
   const { name } = extension.metadata;
@@ -36,7 +36,7 @@ function formatPlanCommand(name: string, patch: Readonly<Record<string, unknown>
 export function offerAcceptance(
   { digest, approval, bundle }: PlanView,
   { metadata: { name }, status }: ClusterExtension,
-  { change, isChanged }: ChosenPlan,
+  { change, isChanged }: TriedPlan,
 ): OfferedAction | undefined {
   if (isChanged) {
     const { version, channels, upgradeConstraintPolicy } = change;
@@ -68,7 +68,7 @@ export function offerAcceptance(
 export function offerRejections(
   { bundle, installed, counts }: PlanView,
   { metadata: { name }, spec }: ClusterExtension,
-  { isChanged }: ChosenPlan,
+  { isChanged }: TriedPlan,
 ): OfferedAction[] {
   if (isChanged || counts.create + counts.update + counts.delete === 0) return [];
   const range = spec.source.catalog?.version ?? "";

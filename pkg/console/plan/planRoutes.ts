@@ -14,7 +14,7 @@ import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
 import { createRequestSignal } from "../http/requestSignal.ts";
 import { SharedWorks } from "../http/sharedWork.ts";
 import { LimitsQuery, parseLimits } from "../why/sourceLimits.ts";
-import { readPlanChoice } from "./planActions.ts";
+import { readTriedPlan } from "./planActions.ts";
 import { buildExtensionPlan } from "./planView.ts";
 
 /** Time for all pulls, reads and dry runs together, in milliseconds. */
@@ -78,9 +78,9 @@ async function computePlan(
   }
 }
 
-function chooseSource(extension: ClusterExtension, change: SourceChange): ReturnType<typeof readPlanChoice> {
+function chooseSource(extension: ClusterExtension, change: SourceChange): ReturnType<typeof readTriedPlan> {
   try {
-    return readPlanChoice(extension, change);
+    return readTriedPlan(extension, change);
   } catch (cause) {
     throw new ConsoleError("invalid", getErrorMessage(cause), { cause });
   }

@@ -4,7 +4,7 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ExtensionPlan } from "../../consoleapi/plan.ts";
 import type { PlanView } from "../../preview/extensionPlan.ts";
 import type { SourceChange } from "../../rollout/sourceChange.ts";
-import { readPlanChoice } from "./planActions.ts";
+import { readTriedPlan } from "./planActions.ts";
 import { buildExtensionPlan } from "./planView.ts";
 
 const NOW = "2026-01-02T03:04:05Z";
@@ -46,7 +46,7 @@ const EXTENSION: ClusterExtension = { ...BASE, spec: { ...BASE.spec, approval: "
 
 function build(plan: Partial<PlanView> = {}, extension: Partial<ClusterExtension> = {}, change: SourceChange = {}): ExtensionPlan {
   const given = { ...EXTENSION, ...extension };
-  const view = buildExtensionPlan({ ...PLAN, ...plan }, given, readPlanChoice(given, change).choice, NOW);
+  const view = buildExtensionPlan({ ...PLAN, ...plan }, given, readTriedPlan(given, change).choice, NOW);
   return ExtensionPlan.parse(view);
 }
 

@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_APPROVE } from "../../api/constants.ts";
 import { findProblem } from "../../api/problems.ts";
 import type { MoodText } from "../../consoleapi/live.ts";
-import { type ExtensionPlan, PLAN_OBJECTS_SHOWN, type PlanFindingRow, type PlannedObjectChange } from "../../consoleapi/plan.ts";
+import { type ExtensionPlan, type ObjectChangeRow, PLAN_OBJECTS_SHOWN, type PlanFindingRow } from "../../consoleapi/plan.ts";
 import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
 import type {
   PlanFinding as Finding,
@@ -19,7 +19,7 @@ import { truncate } from "../../text/truncate.ts";
 import { buildPermissionsPreview } from "../permissions/permissionsPreview.ts";
 import { buildRuleList } from "../permissions/ruleRows.ts";
 import { toSentence } from "../why/ruleTitles.ts";
-import { type ChosenPlan, offerAcceptance, offerRejections } from "./planActions.ts";
+import { offerAcceptance, offerRejections, type TriedPlan } from "./planActions.ts";
 
 const TEXT_MAX = 8_000;
 const LIST_MAX = 200;
@@ -45,7 +45,7 @@ const DEFINITIONS: ReadonlySet<string> = new Set(["crdUpgrade", "conversion"]);
  * Returns why the controller would reject a plan. Plans are tried with the identity of the user, so the missing permissions of the extension's
  * ServiceAccount come from the status, which describes only the current limits.
  */
-function listFindings({ findings }: PlanView, { status, spec }: ClusterExtension, { isChanged }: ChosenPlan): PlanFindingRow[] {
+function listFindings({ findings }: PlanView, { status, spec }: ClusterExtension, { isChanged }: TriedPlan): PlanFindingRow[] {
   const own = findings.toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind)).slice(0, LIST_MAX);
   const missing = isChanged || !spec.serviceAccount ? undefined : findProblem(status, "MissingPermissions");
   if (!missing || own.some(({ kind }) => kind === "permissions")) return own.map(toFinding);
@@ -58,7 +58,7 @@ function listFindings({ findings }: PlanView, { status, spec }: ClusterExtension
 }
 
 /** Describes a plan to the page. @param computed time in RFC 3339 */
-export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, choice: ChosenPlan, computed: string): ExtensionPlan {
+export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, choice: TriedPlan, computed: string): ExtensionPlan {
   const { bundle, installed, counts, objects, dependencies, permissions, digest, approval } = plan;
   const accept = offerAcceptance(plan, extension, choice);
   const findings = listFindings(plan, extension, choice);
@@ -69,14 +69,14 @@ export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, 
     bundle: { name: bundle.name, version: bundle.version, ...(bundle.catalog === null ? {} : { catalog: bundle.catalog }) },
     explanation: toSentence(plan.explanation),
     counts,
-    objects: objects.slice(0, PLAN_OBJECTS_SHOWN).map(toObjectChange),
+    objects: objects.slice(0, PLAN_OBJECTS_SHOWN).map(toObjectChangeRow),
     omittedObjects: Math.max(objects.length - PLAN_OBJECTS_SHOWN, 0),
     findings,
     ...(permissions
       ? { permissions: "unknown" in permissions ? toSentence(permissions.unknown) : buildPermissionsPreview(permissions) }
       : {}),
     warnings: plan.warnings.slice(0, LIST_MAX).map(({ text, objects: about }) => ({ text, objects: about.slice(0, LIST_MAX) })),
-    notes: [...plan.notes, ...describeUnchecked(extension, choice)].slice(0, LIST_MAX).map(toSentence),
+    notes: [...plan.notes, ...describeUnchecked(extension, choice)].slice(0, LIST_MAX).map((text) => toSentence(text)),
     unavailableCatalogs: plan.unavailableCatalogs
       .slice(0, LIST_MAX)
       .map(({ catalog, because }) => ({ catalog, because: toSentence(because) })),
@@ -92,7 +92,7 @@ export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, 
   };
 }
 
-function describeUnchecked({ spec }: ClusterExtension, { isChanged }: ChosenPlan): string[] {
+function describeUnchecked({ spec }: ClusterExtension, { isChanged }: TriedPlan): string[] {
   const account = spec.serviceAccount?.name;
   if (!isChanged || !account) return [];
   return [`whether ServiceAccount ${account} has the permissions for this version is not checked; the tab Permissions compares them`];
@@ -109,7 +109,7 @@ function describeVerdict(plan: PlanView, errors: number): MoodText {
   return { text: "The controller would carry out this plan.", mood: "good" };
 }
 
-function toObjectChange(object: InstallPlanObject): PlannedObjectChange {
+function toObjectChangeRow(object: InstallPlanObject): ObjectChangeRow {
   const { action, apiVersion, kind, namespace, name, widens, refused, changes, more } = object;
   return {
     action,
@@ -170,7 +170,7 @@ function toMember({ extension, created, bundle, catalog, reason, installed }: In
 function describeApproval(
   { approval, digest, dependencies }: PlanView,
   { metadata, status }: ClusterExtension,
-  { isChanged }: ChosenPlan,
+  { isChanged }: TriedPlan,
 ): ExtensionPlan["approval"] {
   const waiting = status?.plan?.digest;
   const isOther = !isChanged && waiting !== undefined && digest !== null && waiting !== digest;

@@ -7,6 +7,7 @@ import { registerDependencyRoutes } from "../dependencies/dependencyRoutes.ts";
 import { registerExtensionRoutes } from "../extensions/extensionRoutes.ts";
 import { registerHistoryRoutes } from "../history/historyRoutes.ts";
 import type { ConsoleTypeProvider } from "../http/requestInput.ts";
+import { registerInstallRoutes } from "../install/installRoutes.ts";
 import { registerInstallationRoutes } from "../installation/installationRoutes.ts";
 import { registerObjectRoutes } from "../objects/objectRoutes.ts";
 import { registerPackageRoutes } from "../packages/packageRoutes.ts";
@@ -25,12 +26,13 @@ export function registerApi(app: FastifyInstance, context: ConsoleContext): void
   registerObjectRoutes(api, context);
   registerClusterCatalogRoutes(api, context);
   registerPackageRoutes(api, context);
+  registerInstallRoutes(api, context);
   registerWhyRoutes(api, context);
   registerDependencyRoutes(api, context);
   registerClusterUpgradeRoutes(api, context);
   registerActionRoutes(api, context);
   registerPlanRoutes(api, context);
-  registerUninstallRoutes(api, context);
   registerPermissionsRoutes(api, context);
   registerHistoryRoutes(api, context);
+  registerUninstallRoutes(api, context);
 }

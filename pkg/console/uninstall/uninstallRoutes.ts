@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { CrdPolicyChoice } from "../../consoleapi/actions.ts";
+import { UninstallPolicy } from "../../consoleapi/actions.ts";
 import type { Leftovers, UninstallView } from "../../consoleapi/uninstall.ts";
 import { listInstallObjects } from "../../installer/installerObjects.ts";
 import { previewUninstall } from "../../installer/uninstallPreview.ts";
@@ -17,7 +17,7 @@ export function registerUninstallRoutes(server: ConsoleRoutes, { callers, sessio
   server.route({
     method: "GET",
     url: "/api/extensions/:name/uninstall",
-    schema: { params: z.object({ name: ObjectName }), querystring: z.object({ crdPolicy: z.optional(CrdPolicyChoice) }) },
+    schema: { params: z.object({ name: ObjectName }), querystring: z.object({ crdPolicy: z.optional(UninstallPolicy) }) },
     handler: async (request, reply): Promise<UninstallView> => {
       const { client } = callers.identify(request.headers);
       const { name } = request.params;

@@ -1,7 +1,7 @@
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { toObjectRef } from "../../api/k8s.ts";
-import type { CrdPolicyChoice } from "../../consoleapi/actions.ts";
+import type { UninstallPolicy } from "../../consoleapi/actions.ts";
 import { type AffectedDefinition, UNINSTALL_NAMES_MAX, UNINSTALL_OBJECTS_MAX, type UninstallView } from "../../consoleapi/uninstall.ts";
 import type { CustomResources } from "../../installer/removal.ts";
 import { divideDefinitions, type UninstallPreview } from "../../installer/uninstallPreview.ts";
@@ -23,7 +23,7 @@ const POLICIES: UninstallView["policies"] = [
 /** Describes what an uninstall would do. @param chosen the policy that the user chose */
 export function buildUninstallView(
   preview: UninstallPreview & { readonly extension: NonNullable<UninstallPreview["extension"]> },
-  chosen: CrdPolicyChoice | undefined,
+  chosen: UninstallPolicy | undefined,
 ): UninstallView {
   const { extension, crdPolicy, blocked, created, dependents = [], unread = [] } = preview;
   const { metadata, spec, status } = extension;

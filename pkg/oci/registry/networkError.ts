@@ -58,19 +58,24 @@ export function isSilence(err: unknown): boolean {
   return listErrors(err).some((e) => e instanceof TrickleError || (e.code !== undefined && SILENCE.has(e.code)));
 }
 
+/** A registry or its proxy did not respond. */
+export class UnreachableError extends Error {}
+
 /**
  * Returns the error of a request without a response: `Get "https://…": …`, on one line, with the same text for the same cause. If the proxy is
  * unreachable, uses the format of Go: `Get "https://…": proxyconnect tcp: …`.
  * @param proxy proxy of the request
  */
-export function createRequestError(method: string, url: URL, err: unknown, proxy?: URL): Error {
+export function createRequestError(method: string, url: URL, err: unknown, proxy?: URL): UnreachableError {
   const shown = new URL(url);
   shown.username = "";
   shown.password = "";
   shown.search = "";
   const verb = method.charAt(0) + method.slice(1).toLowerCase();
   const isUnreachedProxy = proxy !== undefined && listErrors(err).some(isConnecting);
-  return new Error(`${verb} "${shown.href}": ${isUnreachedProxy ? "proxyconnect tcp: " : ""}${describeReason(err)}`, { cause: err });
+  return new UnreachableError(`${verb} "${shown.href}": ${isUnreachedProxy ? "proxyconnect tcp: " : ""}${describeReason(err)}`, {
+    cause: err,
+  });
 }
 
 /** With a proxy, the client connects only to the proxy. */

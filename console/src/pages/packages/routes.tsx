@@ -6,6 +6,8 @@ import { consoleCatalogData } from "./consoleCatalogData.ts";
 const PackagesPage = lazy(() => import("./PackagesPage.tsx"));
 const PackagePage = lazy(() => import("./PackagePage.tsx"));
 
+const InstallPage = lazy(() => import("../install/InstallPage.tsx"));
+
 /** The pages that the console and catalogd show. */
 export const sharedPackageRoutes: RouteObject[] = [
   { path: "/packages", element: <PackagesPage /> },
@@ -20,6 +22,6 @@ export const packageRoutes: RouteObject[] = [
         <Outlet />
       </CatalogDataContext>
     ),
-    children: [...sharedPackageRoutes],
+    children: [...sharedPackageRoutes, { path: "/packages/:package/install", element: <InstallPage /> }],
   },
 ];

@@ -57,7 +57,7 @@ function DriftedObject({ object: { kind, namespace, name, what, fields } }: { re
         {kind} <bdi>{full}</bdi> <span className="olm-subtle">{what}</span>
       </h4>
       {fields.length > 0 && (
-        <table className="olm-fields olm-drift" aria-label={t.fields(full)}>
+        <table className="olm-fields" aria-label={t.fields(full)}>
           <thead>
             <tr>
               <th scope="col">{t.field}</th>
@@ -72,13 +72,13 @@ function DriftedObject({ object: { kind, namespace, name, what, fields } }: { re
                 <th scope="row">
                   <code className="olm-break">{path}</code>
                 </th>
-                <td>
+                <td data-label={t.live}>
                   <code className="olm-break">{live ?? t.absent}</code>
                 </td>
-                <td>
+                <td data-label={t.released}>
                   <code className="olm-break">{released ?? t.absent}</code>
                 </td>
-                <td className="olm-break">
+                <td data-label={t.changedBy} className="olm-break">
                   <bdi>{managers.length === 0 ? t.unknown : managers.join(", ")}</bdi>
                 </td>
               </tr>

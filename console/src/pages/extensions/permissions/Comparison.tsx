@@ -35,7 +35,7 @@ export function Comparison({ name }: { readonly name: string }): ReactElement {
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });
-  const isCancelled = query.isPending && query.fetchStatus === "idle";
+  const isCancelled = basis !== undefined && query.isPending && query.fetchStatus === "idle";
   return (
     <TabSection
       title={t.comparison}

@@ -20,8 +20,8 @@ export default function PlanTab(): ReactElement {
   const name = useExtensionName();
   const [limits, setLimits] = useLimits();
   const [isTrying, setTrying] = useState(limits.size > 0);
-  const { query, cancel } = usePlan(name, limits.toString());
-  const isCancelled = query.isPending && query.fetchStatus === "idle";
+  const { query, cancel, isReady } = usePlan(name, limits.toString());
+  const isCancelled = isReady && query.isPending && query.fetchStatus === "idle";
   return (
     <div>
       <div className="olm-section-head">
@@ -64,7 +64,15 @@ export default function PlanTab(): ReactElement {
 }
 
 /** Computes the plan once for each state of the spec. Other changes of the cluster need a new computation by the user. */
-function usePlan(name: string, limits: string): { query: UseQueryResult<ExtensionPlan>; cancel: () => void } {
+function usePlan(
+  name: string,
+  limits: string,
+): {
+  readonly query: UseQueryResult<ExtensionPlan>;
+  readonly cancel: () => void;
+  /** Whether the state of the extension is known, so that the computation can start. */
+  readonly isReady: boolean;
+} {
   const queries = useQueryClient();
   const basis = useComputationBasis(name);
   const queryKey = ["plan", name, basis, limits];
@@ -75,5 +83,5 @@ function usePlan(name: string, limits: string): { query: UseQueryResult<Extensio
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });
-  return { query, cancel: () => void queries.cancelQueries({ queryKey }) };
+  return { query, isReady: basis !== undefined, cancel: () => void queries.cancelQueries({ queryKey }) };
 }

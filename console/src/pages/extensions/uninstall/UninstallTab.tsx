@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { Link, useSearchParams } from "react-router";
 import * as z from "zod/mini";
-import { CrdPolicyChoice } from "../../../../../pkg/consoleapi/actions.ts";
+import { UninstallPolicy } from "../../../../../pkg/consoleapi/actions.ts";
 import { UninstallView } from "../../../../../pkg/consoleapi/uninstall.ts";
 import { getJson } from "../../../api/request.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
@@ -20,7 +20,7 @@ import { ObjectNames } from "./ObjectNames.tsx";
 export default function UninstallTab(): ReactElement {
   const name = useExtensionName();
   const [params, setParams] = useSearchParams();
-  const { data: crdPolicy } = z.safeParse(CrdPolicyChoice, params.get("crdPolicy"));
+  const { data: crdPolicy } = z.safeParse(UninstallPolicy, params.get("crdPolicy"));
   const query = useQuery({
     queryKey: ["extension", name, "uninstall", crdPolicy],
     queryFn: ({ signal }) =>
@@ -55,10 +55,10 @@ function Preview({
 }: {
   readonly name: string;
   readonly view: UninstallView;
-  readonly chosen: CrdPolicyChoice | undefined;
+  readonly chosen: UninstallPolicy | undefined;
   /** Whether the preview is for the chosen policy. */
   readonly isCurrent: boolean;
-  readonly onPolicy: (policy: CrdPolicyChoice) => void;
+  readonly onPolicy: (policy: UninstallPolicy) => void;
 }): ReactElement {
   const { effects, isDeleting, blocked, unblock, unread, definitions, objects, objectCount, created, command } = view;
   return (
@@ -118,8 +118,8 @@ function PolicyChoice({
   onPolicy,
 }: {
   readonly view: UninstallView;
-  readonly chosen: CrdPolicyChoice | undefined;
-  readonly onPolicy: (policy: CrdPolicyChoice) => void;
+  readonly chosen: UninstallPolicy | undefined;
+  readonly onPolicy: (policy: UninstallPolicy) => void;
 }): ReactElement {
   return (
     <fieldset className="olm-policies">

@@ -1,0 +1,26 @@
+/** Texts of forms that a JSON Schema describes. */
+export const schemaFormText = {
+  notSet: "Not set",
+  yes: "Yes",
+  no: "No",
+  onlyYaml: "Edit this field as YAML.",
+  add: (label: string) => `Add to ${label}`,
+  remove: (label: string) => `Remove ${label}`,
+  entry: (label: string, number: number) => `${label} ${number}`,
+  key: (label: string, number: number) => `Key of ${label} ${number}`,
+  value: (label: string, number: number) => `Value of ${label} ${number}`,
+  keyHint: "Key",
+  valueHint: "Value",
+  variant: (number: number, kind: string) => `Form ${number}: ${kind}`,
+  kinds: {
+    text: "text",
+    number: "number",
+    boolean: "yes or no",
+    choice: "choice",
+    object: "fields",
+    map: "keys and values",
+    list: "list",
+    variants: "several forms",
+    unknown: "other",
+  },
+} as const;

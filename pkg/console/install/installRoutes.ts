@@ -1,0 +1,165 @@
+import { LRUCache } from "lru-cache";
+import * as z from "zod/mini";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { EXTENSION_PERMISSIONS } from "../../api/constants.ts";
+import type { RegistryV1Bundle } from "../../bundle/types.ts";
+import { InstallDraft, InstallForm } from "../../consoleapi/install.ts";
+import type { ExtensionPlan } from "../../consoleapi/plan.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
+import { InstallConflict, type InstallPreview, type InstallRequest, previewInstall } from "../../installer/installPreview.ts";
+import type { Client } from "../../kube/client.ts";
+import { isForbidden, KindNotServed } from "../../kube/errors.ts";
+import { UnresolvedError } from "../../operatorcontroller/reconcile/resolve.ts";
+import { readExtensionPlan } from "../../preview/extensionPlan.ts";
+import type { BundleReader } from "../../sources/bundleReader.ts";
+import { withReader } from "../../sources/bundleReader.ts";
+import type { CatalogContentReader } from "../../sources/clusterCatalogs.ts";
+import type { CatalogLease } from "../../sources/keptCatalogs.ts";
+import type { ConsoleContext } from "../consoleContext.ts";
+import { ConsoleError } from "../http/consoleError.ts";
+import type { ConsoleRoutes } from "../http/requestInput.ts";
+import { createRequestSignal } from "../http/requestSignal.ts";
+import { buildExtensionPlan } from "../plan/planView.ts";
+import { buildInstallDraft } from "./installDraftView.ts";
+import { type EnteredConfig, readEnteredConfig, toInstallRequest } from "./installRequest.ts";
+
+/** Maximum time of a request, in milliseconds: it may pull catalogs and the bundle. */
+const TIMEOUT_MS = 120_000;
+const PLAN_TIMEOUT_MS = 10 * 60_000;
+/** Bundles that are kept while users fill in forms. */
+const MAX_BUNDLES = 8;
+const BUNDLE_TTL_MS = 10 * 60_000;
+
+const Params = z.object({ package: z.string().check(z.minLength(1), z.maxLength(253)) });
+
+/** What a computation needs. */
+interface InstallWork {
+  readonly client: Client;
+  readonly packageName: string;
+  readonly form: InstallForm;
+  readonly signal: AbortSignal;
+}
+
+/** Registers the preview of installations. Nothing is written: the page applies the manifest with an action. */
+export function registerInstallRoutes(server: ConsoleRoutes, context: ConsoleContext): void {
+  const previews = new InstallPreviews(context);
+
+  server.route({
+    method: "POST",
+    url: "/api/packages/:package/install",
+    schema: { params: Params, body: InstallForm },
+    handler: async (request, reply): Promise<InstallDraft> => {
+      const { client } = context.callers.identify(request.headers);
+      const signal = createRequestSignal(reply, TIMEOUT_MS);
+      return previews.draft({ client, packageName: request.params.package, form: request.body, signal });
+    },
+  });
+
+  server.route({
+    method: "POST",
+    url: "/api/packages/:package/install/plan",
+    schema: { params: Params, body: InstallForm },
+    handler: async (request, reply): Promise<ExtensionPlan> => {
+      const { client } = context.callers.identify(request.headers);
+      const signal = createRequestSignal(reply, PLAN_TIMEOUT_MS);
+      return previews.plan({ client, packageName: request.params.package, form: request.body, signal });
+    },
+  });
+}
+
+/** Reads catalogs and bundles. */
+type InstallReader = Pick<BundleReader, "bundle"> & CatalogContentReader;
+
+/** Previews installations. */
+class InstallPreviews {
+  readonly #context: ConsoleContext;
+  readonly #bundles = new LRUCache<string, RegistryV1Bundle>({ max: MAX_BUNDLES, ttl: BUNDLE_TTL_MS });
+
+  constructor(context: ConsoleContext) {
+    this.#context = context;
+  }
+
+  /** Describes what an installation would apply. */
+  async draft(work: InstallWork): Promise<InstallDraft> {
+    return this.#withReader(work.signal, async (reader) => {
+      const { request, preview, config, isManaged } = await this.#preview(work, reader);
+      return buildInstallDraft({ request, preview, config, isManaged, knownBundle: work.form.knownBundle });
+    });
+  }
+
+  /** Describes which objects, permissions and dependencies an installation would create. @throws ConsoleError if it cannot be planned */
+  async plan(work: InstallWork): Promise<ExtensionPlan> {
+    const { systemNamespace } = this.#context.session;
+    const { client, signal } = work;
+    return this.#withReader(signal, async (reader) => {
+      const { preview } = await this.#preview(work, reader);
+      const given = preview.preparation?.extension;
+      if (!given) throw new ConsoleError("invalid", "there is no plan, because no bundle is selected or the configuration is invalid");
+      try {
+        const plan = await readExtensionPlan({
+          client,
+          given,
+          reader,
+          systemNamespace,
+          webhookCertProvider: "auto",
+          proxySettings: { mode: "auto", given: {} },
+          log: this.#context.log,
+          signal,
+        });
+        const view = buildExtensionPlan(plan, given, { change: {}, isChanged: false, command: undefined }, new Date().toISOString());
+        return { ...view, reject: [] };
+      } catch (cause) {
+        if (!(cause instanceof UnresolvedError)) throw cause;
+        throw new ConsoleError("notFound", `there is no plan, because no bundle is selected: ${getErrorMessage(cause)}`, { cause });
+      }
+    });
+  }
+
+  async #preview(
+    { client, packageName, form, signal }: InstallWork,
+    reader: InstallReader,
+  ): Promise<{ request: InstallRequest; preview: InstallPreview; config: EnteredConfig; isManaged: boolean }> {
+    const isManaged = await hasPermissionManager(client);
+    const config = readEnteredConfig(form.config);
+    const request = toInstallRequest(packageName, form, { config, isManaged, systemNamespace: this.#context.session.systemNamespace });
+    try {
+      return { request, preview: await previewInstall(client, request, { reader, signal }), config, isManaged };
+    } catch (cause) {
+      signal.throwIfAborted();
+      if (cause instanceof InstallConflict) throw new ConsoleError("conflict", cause.message, { cause });
+      throw cause;
+    }
+  }
+
+  #withReader<T>(signal: AbortSignal, task: (reader: InstallReader) => Promise<T>): Promise<T> {
+    const { catalogs, registry } = this.#context;
+    return catalogs.use(signal, (lease) => withReader(registry, (bundles) => task(this.#createReader(lease, bundles)), signal));
+  }
+
+  #createReader(lease: CatalogLease, bundles: BundleReader): InstallReader {
+    return {
+      bundle: async (source) => {
+        const known = this.#bundles.get(source);
+        if (known) return known;
+        const bundle = await bundles.bundle(source);
+        // Only a reference with a digest always has the same content.
+        if (source.includes("@")) this.#bundles.set(source, bundle);
+        return bundle;
+      },
+      catalogFolder: (source) => lease.catalogFolder(source),
+      packageContent: (source, packageName) => lease.packageContent(source, packageName),
+    };
+  }
+}
+
+/** Reports whether the cluster has permission-manager: it serves ExtensionPermissions. */
+async function hasPermissionManager(client: Pick<Client, "list">): Promise<boolean> {
+  try {
+    await client.list<ClusterExtension>(EXTENSION_PERMISSIONS, { limit: 1, maxItems: 1, metadataOnly: true });
+    return true;
+  } catch (err) {
+    if (err instanceof KindNotServed) return false;
+    if (isForbidden(err)) return true;
+    throw err;
+  }
+}
