@@ -16,19 +16,12 @@ const PHONE = { width: 390, height: 800 };
 const SCREENSHOTS: readonly Screenshot[] = [
   { name: "attention", path: "/", ...SCREEN },
   { name: "attention-dark", path: "/", theme: "dark", ...SCREEN },
-  { name: "attention-phone", path: "/", ...PHONE },
-  { name: "extensions", path: "/extensions", ...SCREEN },
-  { name: "extension", path: "/extensions/kafka", ...SCREEN },
   { name: "objects", path: "/extensions/kafka/objects", ...SCREEN },
-  { name: "why", path: "/extensions/redis/why", ...SCREEN },
-  { name: "plan", path: "/extensions/postgres/plan", ...SCREEN },
+  { name: "why", path: "/extensions/redis/why", width: 1280, height: 1100 },
+  { name: "plan", path: "/extensions/postgres/plan", width: 1280, height: 1100 },
   { name: "permissions", path: "/extensions/mesh/permissions", ...SCREEN },
-  { name: "history", path: "/extensions/object-storage/history", ...SCREEN },
-  { name: "uninstall", path: "/extensions/object-storage/uninstall", ...SCREEN },
   { name: "packages", path: "/packages", ...SCREEN },
-  { name: "packages-dark", path: "/packages", theme: "dark", ...SCREEN },
   { name: "package-phone", path: "/packages/monitoring-operator", ...PHONE },
-  { name: "dependencies", path: "/dependencies", ...SCREEN },
 ];
 
 /** Writes the pictures into a folder. */

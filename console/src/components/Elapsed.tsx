@@ -24,7 +24,7 @@ export function Elapsed({
     return () => clearInterval(timer);
   }, []);
   return (
-    <div className="olm-elapsed">
+    <div className="olm-elapsed" aria-busy="true">
       <Spinner size="lg" aria-hidden="true" />
       <div>
         <p role="status">
