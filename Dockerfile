@@ -1,4 +1,4 @@
-# One image with catalogd, operator-controller and the olmv1 command line:
+# One image with catalogd, operator-controller, permission-manager, the console and the olmv1 command line:
 #   docker build -t olmv1 .
 #   docker run --rm olmv1 /app/olmv1.js --help
 # A Deployment has the program as its first argument: args: [/app/catalogd.js, --health-probe-bind-address=:8081]
@@ -12,7 +12,7 @@ RUN node .ci/build.mjs
 
 FROM gcr.io/distroless/nodejs24-debian12:nonroot
 LABEL org.opencontainers.image.title="olmv1" \
-      org.opencontainers.image.description="Operator Lifecycle Manager v1: catalogd, operator-controller and the olmv1 command line" \
+      org.opencontainers.image.description="Operator Lifecycle Manager v1: catalogd, operator-controller, the console and the olmv1 command line" \
       org.opencontainers.image.licenses="Apache-2.0"
 # These save tens of megabytes in both servers: docs/adr/0011. A small young generation costs a little more garbage collection. One malloc arena, and
 # separate mappings for blocks of 16 KiB or more, leave less unused memory when threads end and buffers are freed.

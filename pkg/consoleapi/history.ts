@@ -56,6 +56,9 @@ const Drift = z.object({
       what: z.string(),
       /** At most 100. */
       fields: z.array(DriftField),
+      /** Whether the values in the cluster and in the bundle are known; the user may lack the permission to read them. */
+      hasLive: z.boolean(),
+      hasReleased: z.boolean(),
     }),
   ),
   /** Why some objects are not watched. */

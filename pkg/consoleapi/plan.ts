@@ -37,6 +37,8 @@ export const ObjectChangeRow = z.object({
   fields: z.array(FieldRow),
   /** Number of changed fields that `fields` omits. */
   more: z.number(),
+  /** Whether the values of the fields are unknown. */
+  hasUnknownValues: z.optional(z.boolean()),
 });
 export type ObjectChangeRow = z.infer<typeof ObjectChangeRow>;
 
@@ -74,11 +76,13 @@ const PlanMember = z.object({
 export const ExtensionPlan = z.object({
   /** RFC 3339. */
   computed: z.string(),
+  /** Why only a part of the plan is known. */
+  notice: z.optional(z.string()),
   /** One sentence: what the controller would do with the plan. */
   verdict: MoodText,
-  installed: z.optional(z.object({ bundle: z.string(), version: z.string(), revision: z.number() })),
+  installed: z.optional(z.object({ bundle: z.string(), version: z.string() })),
   bundle: z.object({ name: z.string(), version: z.string(), catalog: z.optional(z.string()) }),
-  /** Why this bundle is selected. */
+  /** Why this bundle is selected; empty if unknown. */
   explanation: z.string(),
   counts: ChangeCounts,
   objects: z.array(ObjectChangeRow),

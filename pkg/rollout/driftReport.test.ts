@@ -109,6 +109,7 @@ test.for<[denied: string, live: string | undefined, released: string | undefined
   const { objects } = await readDriftReport(createClient([denied]), EXTENSION, SYSTEM);
   const [field] = objects[0]?.fields ?? [];
   expect([field?.path, field?.live, field?.released]).toEqual(["spec.replicas", live, released]);
+  expect([objects[0]?.hasLive, objects[0]?.hasReleased]).toEqual([live !== undefined, released !== undefined]);
 });
 
 test("readDriftReport reads nothing when the status reports no drift", async () => {

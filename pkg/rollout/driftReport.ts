@@ -38,6 +38,9 @@ export interface ReportedDrift {
   /** `changed` or `deleted`. */
   readonly what: string;
   readonly fields: readonly ReportedField[];
+  /** Whether the live object and the object of the release were read; otherwise, their values are unknown. */
+  readonly hasLive: boolean;
+  readonly hasReleased: boolean;
 }
 
 /** The drift of an extension. */
@@ -103,7 +106,16 @@ function describeDrift(
   { group = "", kind, namespace, name = "", message = "changed", fields = [] }: ProblemObject,
   states: { readonly live: KubeObject | undefined; readonly released: KubeObject | undefined; readonly hidden: HiddenTexts },
 ): ReportedDrift {
-  return { group, kind, namespace, name, what: message, fields: fields.map((path) => describeField(path, states)) };
+  return {
+    group,
+    kind,
+    namespace,
+    name,
+    what: message,
+    fields: fields.map((path) => describeField(path, states)),
+    hasLive: states.live !== undefined,
+    hasReleased: states.released !== undefined,
+  };
 }
 
 function describeField(

@@ -15,6 +15,7 @@ export interface Goal {
 /** Source of the Go figures. */
 export const GO_ORIGIN = "measured for the Go implementation on a 2-core machine, August 2026";
 
+const KB = 1_000;
 const MB = 1_000_000;
 const MS = 0.001;
 
@@ -173,6 +174,21 @@ export const GOALS = {
   "command-line.start": { work: "olmv1 --help, as a process", unit: "seconds", goal: { atMost: 0.15 } },
   "command-line.complete": { work: "  a shell completion without a cluster", unit: "seconds", goal: { atMost: 0.15 } },
   "command-line.resolve": { work: "  a resolution in a small catalog on disk", unit: "seconds" },
+  "console.rest-memory": {
+    work: "olmv1 ui at rest, 500 extensions (--extensions), no page open",
+    unit: "bytes",
+    goal: { atMost: 150 * MB },
+  },
+  "console.rest-cpu": { work: "  CPU time at rest, share of one core", unit: "cores", goal: { atMost: 0.01 } },
+  "console.memory": { work: "  RSS with 20 open pages", unit: "bytes", goal: { atMost: 180 * MB } },
+  "console.cpu": { work: "  CPU time at rest with 20 open pages, share of one core", unit: "cores", goal: { atMost: 0.01 } },
+  "console.change-cpu": { work: "  CPU time for a change that 20 pages show", unit: "seconds" },
+  "console.message": { work: "a change in the cluster → the last of 20 clients has the message", unit: "seconds", goal: { atMost: 0.3 } },
+  "console.page": { work: "a change in the cluster → the page in a browser shows it", unit: "seconds", goal: { atMost: 0.3 } },
+  "console.first-view": { work: "first view of the list of extensions in a browser without cache", unit: "seconds", goal: { atMost: 1 } },
+  "console.first-bytes": { work: "  compressed files until then, without fonts", unit: "bytes", goal: { atMost: 300 * KB } },
+  "console.start-bytes": { work: "  compressed files of the start page, without fonts", unit: "bytes", goal: { atMost: 300 * KB } },
+  "console.all-bytes": { work: "all compressed files of the console, without fonts", unit: "bytes", goal: { atMost: 650 * KB } },
   "steady.fetches": { work: "  packages that catalogd sent until then", unit: "count", goal: { atMost: 0 } },
 } as const satisfies Record<string, Goal>;
 

@@ -14,6 +14,7 @@ const TIMES: readonly [scale: number, name: string][] = [
  * 1,000,000 bytes.
  */
 export function formatValue(value: number, unit: Unit): string {
+  if (unit === "bytes" && value < 1e6) return `${Math.round(value / 1e3)} kB`;
   if (unit === "bytes") return `${Math.round(value / 1e6)} MB`;
   if (unit === "count") return value === 0 ? "0" : digits(value);
   if (unit === "cores") return `${digits(value * 100)} %`;

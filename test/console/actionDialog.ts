@@ -24,6 +24,8 @@ export interface ShownChange {
 interface Confirmation {
   /** Label of the button that confirms. */
   readonly confirm: string;
+  /** Whether to take over fields that other tools manage. */
+  readonly overwrite?: boolean;
   /** Text to type, for a change that deletes data. */
   readonly typed?: string;
 }
@@ -32,10 +34,18 @@ const METHODS: Readonly<Record<string, string>> = { create: "POST", update: "PUT
 const OPENED_MS = 60_000;
 
 /** Opens the dialog of a change and waits until the change was tried. */
-export async function openChange({ page }: ConsolePage, button: Locator): Promise<{ dialog: Locator; change: ShownChange }> {
+async function openChange(
+  { page }: ConsolePage,
+  button: Locator,
+  isOverwriting: boolean,
+): Promise<{ dialog: Locator; change: ShownChange }> {
   await button.click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("heading", { name: "What happens" }).waitFor({ timeout: OPENED_MS });
+  if (isOverwriting) {
+    await dialog.getByRole("button", { name: "Take over these fields" }).click();
+    await dialog.getByText("Takes over the fields in the YAML from other tools.").waitFor({ timeout: OPENED_MS });
+  }
   await dialog.getByRole("button", { name: /^\d+ requests? to the API server$/ }).click();
   await dialog.getByRole("button", { name: "As sent" }).click();
   const bodies = await dialog.getByRole("region", { name: /^Body: / }).allInnerTexts();
@@ -45,8 +55,8 @@ export async function openChange({ page }: ConsolePage, button: Locator): Promis
 
 /** Makes a change with its dialog. Checks that exactly the requests of the dialog were sent, in their order. */
 export async function makeChange(tested: Tested, page: ConsolePage, button: Locator, confirmation: Confirmation): Promise<ShownChange> {
-  const { confirm, typed } = confirmation;
-  const { dialog, change } = await openChange(page, button);
+  const { confirm, overwrite = false, typed } = confirmation;
+  const { dialog, change } = await openChange(page, button, overwrite);
   // The dry run of a deletion is not recognizable in the audit log.
   const before = (await listWrites(tested)).length;
   expect(change.requests.length).toBeGreaterThan(0);

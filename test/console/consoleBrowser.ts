@@ -70,6 +70,12 @@ export class ConsoleBrowser implements AsyncDisposable {
     return opened;
   }
 
+  /** Opens an empty page, signed in, in a profile of its own: its first visit loads the whole program. Close its context after use. */
+  async openWithoutCache(): Promise<ConsolePage> {
+    const profile = await this.#browser.newContext({ storageState: await this.#profile.storageState(), reducedMotion: "reduce" });
+    return new ConsolePage(await profile.newPage(), this.#url);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#browser.close();
   }

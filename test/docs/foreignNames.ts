@@ -1,9 +1,10 @@
-/** Flags of other programs that pages mention: kubectl, oc, Helm, npm; skopeo, cosign; curl; node; and our scripts. */
+/** Flags of other programs that pages mention: kubectl, oc, Helm, npm; skopeo, cosign; curl; node; oauth2-proxy; and our scripts. */
 export const FOREIGN_FLAGS: readonly string[] = [
   "--cascade --types --filter-by-os --take-ownership --global",
   "--preserve-digests --new-bundle-format --use-signing-config --registry-referrers-mode --recursive",
   "--connect-to --compressed",
   "--heap-growing-percent --memory-saver-mode --max-semi-space-size",
+  "--pass-authorization-header --pass-access-token --pass-host-header --skip-auth-strip-headers --api-route --cookie-refresh --scope",
   "--unit --integration --e2e --minutes --check",
 ].flatMap((flags) => flags.split(" "));
 

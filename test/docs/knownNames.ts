@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { usage as catalogdUsage } from "../../cmd/catalogd/flags.ts";
+import { usage as consoleUsage } from "../../cmd/console/flags.ts";
 import { listProgramMetrics } from "../../cmd/crdgen/monitoringReference.ts";
 import { usage as operatorControllerUsage } from "../../cmd/operator-controller/flags.ts";
 import { usage as permissionManagerUsage } from "../../cmd/permission-manager/flags.ts";
@@ -16,7 +17,8 @@ export function ownSchemas(): Map<string, Structural> {
 
 /** Returns every flag of the servers and every option of the command line, with hyphens. */
 export function knownFlags(): Set<string> {
-  const servers = (catalogdUsage() + operatorControllerUsage() + permissionManagerUsage()).match(/^ {2}--[a-z0-9-]+/gm) ?? [];
+  const servers =
+    [catalogdUsage(), operatorControllerUsage(), permissionManagerUsage(), consoleUsage()].join("").match(/^ {2}--[a-z0-9-]+/gm) ?? [];
   return new Set([...servers.map((flag) => flag.trim()), ...listOptions(idleCommandLine()), "--help"]);
 }
 

@@ -8,6 +8,7 @@ import { TOKEN_HEADER } from "../../pkg/consoleapi/session.ts";
 import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { Credentials } from "../../pkg/kube/credentials.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import { readProcessUse } from "../bench/processUse.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { createExtension } from "../support/extensions.ts";
 import { ProgramProcess } from "../support/programProcess.ts";
@@ -214,7 +215,8 @@ describeWithCluster("the console", (cluster) => {
   test.skipIf(openFiles < STREAMS + 1_000)(`olmv1 ui delivers a change to ${STREAMS} clients of its event stream`, async () => {
     const { program, url, headers } = await startUi(cluster.kubeconfig);
     await using _ = program;
-    const before = await program.readMemory();
+    const readMemory = async (): Promise<number> => (await readProcessUse(program.child.pid)).rssBytes;
+    const before = await readMemory();
     const name = cluster.name("console-marker");
     await using clients = new ProgramProcess([
       join(import.meta.dirname, "../support/streamClients.ts"),
@@ -226,7 +228,7 @@ describeWithCluster("the console", (cluster) => {
     const opening = performance.now();
     await eventually(() => expect(clients.output).toContain(`open ${STREAMS}`), { timeoutMs: 240_000 });
     const openMs = performance.now() - opening;
-    const open = await program.readMemory();
+    const open = await readMemory();
     const started = Date.now();
     await cluster.client.create(createExtension(name, { packageName: "p" }));
     const [, first, last] = await clients.find(/^seen (\d+) (\d+)$/m);

@@ -1,18 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, inject } from "vitest";
-import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { type DevCluster, type DevClusterOptions, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
 import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../pkg/devcluster/podSimulation.ts";
-import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import type { ClusterContext } from "./clusterContext.ts";
-import { waitForDefinition } from "./definitions.ts";
+import { installDefinitions } from "./definitions.ts";
 
 export { eventually } from "./eventually.ts";
-
-const CRD_FOLDER = join(import.meta.dirname, "../../config/crd");
 
 /** A control plane for tests. Test files share it, so each uses names and namespaces of its own. */
 export class TestCluster {
@@ -72,12 +67,7 @@ export class TestCluster {
 
   /** Applies the definitions in config/crd and waits until they are served; several test files can do so at once. */
   async installCrds(): Promise<void> {
-    for (const file of (await readdir(CRD_FOLDER)).filter((name) => name.endsWith(".yaml"))) {
-      const crd = parseYaml(await readFile(join(CRD_FOLDER, file), "utf8")) as KubeObject;
-      if (crd.kind !== "CustomResourceDefinition") continue;
-      await this.client.apply(crd, { fieldManager: "test", force: true });
-      await waitForDefinition(this.client, crd);
-    }
+    await installDefinitions(this.client);
   }
 
   /** Returns the audit events so far, oldest first. */

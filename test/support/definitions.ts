@@ -1,5 +1,8 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { type Condition, type JsonObject, type KubeObject } from "../../pkg/api/k8s.ts";
+import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { type Client } from "../../pkg/kube/client.ts";
 import { eventually } from "./eventually.ts";
 
@@ -16,6 +19,18 @@ export function thingDefinition(group: string, schema: JsonObject = { "x-kuberne
       versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", ...schema } } }],
     },
   };
+}
+
+const CRD_FOLDER = join(import.meta.dirname, "../../config/crd");
+
+/** Applies the definitions in config/crd and waits until they are served; several test files can do so at once. */
+export async function installDefinitions(client: Client): Promise<void> {
+  for (const file of (await readdir(CRD_FOLDER)).filter((name) => name.endsWith(".yaml"))) {
+    const crd = parseYaml(await readFile(join(CRD_FOLDER, file), "utf8")) as KubeObject;
+    if (crd.kind !== "CustomResourceDefinition") continue;
+    await client.apply(crd, { fieldManager: "test", force: true });
+    await waitForDefinition(client, crd);
+  }
 }
 
 /** Waits until objects of a CustomResourceDefinition can be requested: the API server returns 404 for a moment after it is established. */

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { eventually } from "./eventually.ts";
 
 /** A program that runs in a process of its own, with all its output. */
@@ -27,12 +26,6 @@ export class ProgramProcess implements AsyncDisposable {
       if (found) return found;
       throw new Error(`no ${pattern} in the output of ${this.child.spawnargs[1]} (exit code ${this.child.exitCode}):\n${this.#output}`);
     });
-  }
-
-  /** Returns the resident memory in bytes. Linux only. */
-  async readMemory(): Promise<number> {
-    const [, kib = "0"] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${this.child.pid}/status`, "utf8")) ?? [];
-    return Number(kib) * 1024;
   }
 
   /** Sends a signal and returns the exit code; null if the signal ended the program. */

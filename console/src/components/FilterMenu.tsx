@@ -37,6 +37,7 @@ export function FilterMenu({
       isScrollable
       shouldFocusFirstItemOnOpen
       maxMenuHeight="24rem"
+      popperProps={{ preventOverflow: true }}
       toggle={(ref) => (
         <MenuToggle
           ref={ref}

@@ -53,7 +53,7 @@ function ChangedObject({
   readonly withMinor: boolean;
   readonly isOpenAtFirst: boolean;
 }): ReactElement {
-  const { action, kind, namespace, name, widens, refused, fields, more } = object;
+  const { action, kind, namespace, name, widens, refused, fields, more, hasUnknownValues = false } = object;
   const [isOpen, setOpen] = useState(isOpenAtFirst);
   const id = useId();
   const shown = withMinor ? fields : fields.filter(({ isMinor }) => !isMinor);
@@ -100,12 +100,25 @@ function ChangedObject({
       </div>
       {fields.length > 0 && isOpen && (
         <div id={id} className="olm-change-fields">
-          {shown.length > 0 && <FieldTable fields={shown} label={`${t.fields}: ${kind} ${name}`} />}
+          {shown.length > 0 && hasUnknownValues && <FieldNames fields={shown} />}
+          {shown.length > 0 && !hasUnknownValues && <FieldTable fields={shown} label={`${t.fields}: ${kind} ${name}`} />}
           {hidden > 0 && <p className="olm-subtle">{t.minorFields(hidden)}</p>}
           {more > 0 && <p className="olm-subtle">{t.moreFields(more)}</p>}
         </div>
       )}
     </>
+  );
+}
+
+function FieldNames({ fields }: { readonly fields: readonly FieldRow[] }): ReactElement {
+  return (
+    <ul className="olm-fields">
+      {fields.map(({ path }) => (
+        <li key={path}>
+          <code className="olm-break">{path}</code>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -9,9 +9,7 @@ export const uninstallText = {
   effects: "What happens",
   definitions: "CustomResourceDefinitions",
   noDefinitions: "The extension has no CustomResourceDefinitions.",
-  definition: "Definition",
-  resources: "Custom resources",
-  outcome: "Outcome",
+  unknownDefinitions: "It is unknown which CustomResourceDefinitions are affected, and how many custom resources they have.",
   outcomes: {
     lost: { text: "Deleted with data", mood: "bad" },
     unused: { text: "Deleted", mood: "faint" },

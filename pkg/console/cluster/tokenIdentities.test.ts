@@ -69,7 +69,7 @@ describe("the console in a cluster", () => {
     expect(await statusOf({ authorization: "Bearer alice-token" })).toBe(403);
   });
 
-  test("nobody can log in with a link", async () => {
+  test("no caller can log in with a link", async () => {
     const response = await fetch(`${console.url}/api/login`, {
       method: "POST",
       headers: { ...headersOf("alice-token"), "content-type": "application/json" },
@@ -98,7 +98,7 @@ describe("the console in a cluster", () => {
     expect(next.update.extensions.changed).toEqual([]);
   });
 
-  test("invalid tokens keep nobody out when they are more than the limit", async () => {
+  test("invalid tokens do not keep other users out when they are more than the limit", async () => {
     const stream = open("alice-token");
     await stream.next();
     for (let i = 0; i < 10; i++) {

@@ -51,7 +51,7 @@ test("buildDrift offers the other policies, and YAML that keeps the drifted fiel
   const drift = buildDrift(
     {
       policy: { policy: "Warn", isTakenOver: false },
-      objects: [{ ...target, what: "changed", fields: [field] }],
+      objects: [{ ...target, what: "changed", fields: [field], hasLive: true, hasReleased: true }],
       ignore: [{ target, paths: ["/spec/replicas"] }],
       unwatched: undefined,
     },

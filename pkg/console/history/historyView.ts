@@ -95,7 +95,7 @@ export function buildDrift(
   };
 }
 
-function toDriftedObject({ kind, namespace, name, what, fields }: ReportedDrift): Drift["objects"][number] {
+function toDriftedObject({ kind, namespace, name, what, fields, hasLive, hasReleased }: ReportedDrift): Drift["objects"][number] {
   return {
     kind,
     ...(namespace ? { namespace } : {}),
@@ -107,6 +107,8 @@ function toDriftedObject({ kind, namespace, name, what, fields }: ReportedDrift)
       ...(live === undefined ? {} : { live }),
       ...(released === undefined ? {} : { released }),
     })),
+    hasLive,
+    hasReleased,
   };
 }
 

@@ -3,6 +3,7 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { ExtensionPlan } from "../../consoleapi/plan.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
+import { isForbidden } from "../../kube/errors.ts";
 import { UnresolvedError } from "../../operatorcontroller/reconcile/resolve.ts";
 import { readExtensionPlan } from "../../preview/extensionPlan.ts";
 import type { SourceChange } from "../../rollout/sourceChange.ts";
@@ -15,7 +16,7 @@ import { createRequestSignal } from "../http/requestSignal.ts";
 import { SharedWorks } from "../http/sharedWork.ts";
 import { LimitsQuery, parseLimits } from "../why/sourceLimits.ts";
 import { readTriedPlan } from "./planActions.ts";
-import { buildExtensionPlan } from "./planView.ts";
+import { buildExtensionPlan, buildStatusPlan } from "./planView.ts";
 
 /** Time for all pulls, reads and dry runs together, in milliseconds. */
 const TIMEOUT_MS = 10 * 60_000;
@@ -70,12 +71,20 @@ async function computePlan(
     );
     return buildExtensionPlan(plan, extension, choice, new Date().toISOString());
   } catch (cause) {
+    const known = isDeniedRead(cause) ? buildStatusPlan(extension, choice, getErrorMessage(cause), new Date().toISOString()) : undefined;
+    if (known) return known;
     if (!(cause instanceof UnresolvedError)) throw cause;
     throw new ConsoleError("notFound", `there is no plan, because no bundle is selected: ${getErrorMessage(cause)}`, {
       cause,
       next: "The tab about versions shows which rule excludes each version.",
     });
   }
+}
+
+/** Whether the API server denied a read, according to an error or its causes. */
+function isDeniedRead(err: unknown): boolean {
+  for (let e = err; e instanceof Error; e = e.cause) if (isForbidden(e)) return true;
+  return false;
 }
 
 function chooseSource(extension: ClusterExtension, change: SourceChange): ReturnType<typeof readTriedPlan> {

@@ -5,7 +5,7 @@ import { ExtensionPlan } from "../../consoleapi/plan.ts";
 import type { PlanView } from "../../preview/extensionPlan.ts";
 import type { SourceChange } from "../../rollout/sourceChange.ts";
 import { readTriedPlan } from "./planActions.ts";
-import { buildExtensionPlan } from "./planView.ts";
+import { buildExtensionPlan, buildStatusPlan } from "./planView.ts";
 
 const NOW = "2026-01-02T03:04:05Z";
 const FIELDS = [
@@ -144,4 +144,18 @@ test("buildExtensionPlan bounds objects and texts", () => {
   const objects = Array.from({ length: 1_500 }, (_, i) => ({ ...(PLAN.objects[0] as (typeof PLAN.objects)[number]), name: `n${i}` }));
   const { objects: shown, omittedObjects, findings } = build({ objects, findings: [{ kind: "read", text: "x".repeat(20_000) }] });
   expect([shown.length, omittedObjects, findings[0]?.text.length]).toEqual([1_000, 500, 8_000]);
+});
+
+test("buildStatusPlan shows the plan that waits to users who may not compute it", () => {
+  const objects = [{ action: "Update" as const, kind: "Deployment", namespace: "a", name: "b", fields: ["spec.replicas"], widens: true }];
+  const extension = { ...EXTENSION, status: { plan: { ...WAITING.plan, update: 3, objects } } };
+  const { choice } = readTriedPlan(extension, {});
+  const plan = ExtensionPlan.parse(buildStatusPlan(extension, choice, "listing Secrets is forbidden", NOW));
+  expect(plan).toMatchObject({
+    accept: { request: { action: "approvePlan", digest: "sha256:1" } },
+    objects: [{ action: "Update", widens: true, fields: [{ path: "spec.replicas" }], hasUnknownValues: true }],
+    omittedObjects: 2,
+    notice: expect.stringContaining("listing Secrets is forbidden"),
+  });
+  expect(buildStatusPlan({ ...EXTENSION, status: {} }, choice, "denied", NOW)).toBeUndefined();
 });

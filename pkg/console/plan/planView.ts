@@ -65,7 +65,7 @@ export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, 
   return {
     computed,
     verdict: describeVerdict(plan, findings.length),
-    ...(installed ? { installed } : {}),
+    ...(installed ? { installed: { bundle: installed.bundle, version: installed.version } } : {}),
     bundle: { name: bundle.name, version: bundle.version, ...(bundle.catalog === null ? {} : { catalog: bundle.catalog }) },
     explanation: toSentence(plan.explanation),
     counts,
@@ -89,6 +89,55 @@ export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, 
       ? "A plan that you do not approve changes nothing, and there is no separate rejection. These changes keep the controller from offering the plan:"
       : "The controller carries out a plan without asking. These changes keep it from that:",
     ...(choice.command === undefined ? {} : { command: choice.command }),
+  };
+}
+
+/**
+ * Describes the plan that waits for approval from the status, for users who may not read what the complete plan needs.
+ * @param why the reason, as a clause
+ */
+export function buildStatusPlan(extension: ClusterExtension, tried: TriedPlan, why: string, computed: string): ExtensionPlan | undefined {
+  const { metadata, status } = extension;
+  const { plan, install } = status ?? {};
+  if (!plan || tried.isChanged) return undefined;
+  const { digest, bundle, objects = [], create, update, delete: deleted, unchanged } = plan;
+  const view = buildExtensionPlan(
+    {
+      formatVersion: 1,
+      extension: metadata.name,
+      exists: true,
+      installed: install ? { bundle: install.bundle.name, version: install.bundle.version, revision: 0 } : null,
+      bundle: { ...bundle, image: "", catalog: null },
+      explanation: "",
+      unavailableCatalogs: [],
+      counts: { create, update, delete: deleted, unchanged },
+      objects: objects.map(({ action, group = "", kind, namespace, name, fields = [], widens = false }) => ({
+        action,
+        apiVersion: group,
+        kind,
+        ...(namespace === undefined ? {} : { namespace }),
+        name,
+        widens,
+        refused: false,
+        changes: fields.map((path) => ({ path })),
+        more: 0,
+      })),
+      findings: [],
+      warnings: [],
+      notes: [],
+      digest,
+      approval: { needed: true, given: false },
+    },
+    extension,
+    tried,
+    computed,
+  );
+  const total = create + update + deleted;
+  return {
+    ...view,
+    notice: toSentence(`the complete plan cannot be computed, so this is the plan in the status: ${why}`),
+    objects: view.objects.map((object) => ({ ...object, hasUnknownValues: true })),
+    omittedObjects: Math.max(total - view.objects.length, 0),
   };
 }
 

@@ -34,7 +34,7 @@ export function buildUninstallView(
     currentPolicy: getCrdPolicy(spec),
     policies: POLICIES,
     isDeleting: metadata.deletionTimestamp !== undefined,
-    effects: describeUninstall(preview),
+    effects: describeUninstall(withoutUnknowns(preview)), // the page shows what is unknown separately
     ...(bundle === undefined ? {} : { bundle }),
     definitions: [
       ...lost.map((one) => toDefinition(one, "lost")),
@@ -57,6 +57,10 @@ export function buildUninstallView(
     unread: [...unread],
     command: formatUninstallCommand(metadata.name, chosen),
   };
+}
+
+function withoutUnknowns({ unread: _, dependents, ...preview }: UninstallPreview): UninstallPreview {
+  return typeof dependents === "string" || dependents === undefined ? preview : { ...preview, dependents };
 }
 
 function toDefinition({ crd, kind, names, isMore, unknown }: CustomResources, outcome: AffectedDefinition["outcome"]): AffectedDefinition {

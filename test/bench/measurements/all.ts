@@ -1,6 +1,7 @@
 import type { Measurement } from "../measurement.ts";
 import { catalogGrowthMeasurement } from "./catalogGrowth.ts";
 import { commandLineMeasurement } from "./commandLine.ts";
+import { consoleMeasurement } from "./console.ts";
 import { crdMeasurement } from "./crd.ts";
 import { dependenciesMeasurement } from "./dependencies.ts";
 import { httpMeasurement } from "./http.ts";
@@ -37,5 +38,6 @@ export const MEASUREMENTS: readonly Measurement[] = [
   thousandMeasurement,
   manyCatalogsMeasurement,
   watchesMeasurement,
+  consoleMeasurement,
   steadyStateMeasurement,
 ];

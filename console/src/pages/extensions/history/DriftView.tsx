@@ -49,7 +49,11 @@ export function DriftView({ drift: { policy, meaning, objects, unwatched, offers
   );
 }
 
-function DriftedObject({ object: { kind, namespace, name, what, fields } }: { readonly object: Drift["objects"][number] }): ReactElement {
+function DriftedObject({
+  object: { kind, namespace, name, what, fields, hasLive, hasReleased },
+}: {
+  readonly object: Drift["objects"][number];
+}): ReactElement {
   const full = namespace === undefined ? name : `${namespace}/${name}`;
   return (
     <div className="olm-stack">
@@ -73,10 +77,10 @@ function DriftedObject({ object: { kind, namespace, name, what, fields } }: { re
                   <code className="olm-break">{path}</code>
                 </th>
                 <td data-label={t.live}>
-                  <code className="olm-break">{live ?? t.absent}</code>
+                  <Value value={live} isKnown={hasLive} />
                 </td>
                 <td data-label={t.released}>
-                  <code className="olm-break">{released ?? t.absent}</code>
+                  <Value value={released} isKnown={hasReleased} />
                 </td>
                 <td data-label={t.changedBy} className="olm-break">
                   <bdi>{managers.length === 0 ? t.unknown : managers.join(", ")}</bdi>
@@ -87,5 +91,14 @@ function DriftedObject({ object: { kind, namespace, name, what, fields } }: { re
         </table>
       )}
     </div>
+  );
+}
+
+function Value({ value, isKnown }: { readonly value: string | undefined; readonly isKnown: boolean }): ReactElement {
+  if (value === undefined) return <span className="olm-subtle">{isKnown ? t.absent : t.unknown}</span>;
+  return (
+    <code className="olm-break" dir="auto">
+      {value}
+    </code>
   );
 }

@@ -32,13 +32,20 @@ export default function ExtensionsPage(): ReactElement {
           <Placeholder lines={10} />
         </>
       ) : (
-        <ExtensionList rows={rows} />
+        <ExtensionList rows={rows} isComplete={watches.extensions.state === "current"} />
       )}
     </PageSection>
   );
 }
 
-function ExtensionList({ rows }: { readonly rows: readonly ExtensionRow[] }): ReactElement {
+function ExtensionList({
+  rows,
+  isComplete,
+}: {
+  readonly rows: readonly ExtensionRow[];
+  /** False if the user may not list extensions, or the cluster does not respond. */
+  readonly isComplete: boolean;
+}): ReactElement {
   const [params, setParams] = useSearchParams();
   const filters = useMemo(() => parseFilters(params), [params]);
   const setFilters = (next: ExtensionFilters): void =>
@@ -50,7 +57,7 @@ function ExtensionList({ rows }: { readonly rows: readonly ExtensionRow[] }): Re
     <>
       <div className="olm-table-title">
         <Title headingLevel="h1">{t.title}</Title>
-        <output className="olm-subtle">{t.count(shown.length, rows.length)}</output>
+        <output className="olm-subtle">{isComplete || rows.length > 0 ? t.count(shown.length, rows.length) : undefined}</output>
       </div>
       <ExtensionToolbar rows={rows} filters={filters} onChange={setFilters} visible={visible} onVisible={setVisible} />
       <DataTable
@@ -62,7 +69,7 @@ function ExtensionList({ rows }: { readonly rows: readonly ExtensionRow[] }): Re
         getPath={getPath}
         sort={sort}
         onSort={setSort}
-        empty={hasFilters(filters) ? <NoMatch /> : <None />}
+        empty={hasFilters(filters) ? <NoMatch /> : isComplete && <None />}
       />
     </>
   );

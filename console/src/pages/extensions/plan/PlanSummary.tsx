@@ -32,9 +32,11 @@ export function PlanSummary({ plan }: { readonly plan: ExtensionPlan }): ReactEl
           <bdi>{bundle.name}</bdi> {bundle.catalog !== undefined && t.fromCatalog(bundle.catalog)}
         </p>
         <StateLabel state={verdict} />
-        <p className="olm-break olm-prose" dir="auto">
-          {explanation}
-        </p>
+        {explanation !== "" && (
+          <p className="olm-break olm-prose" dir="auto">
+            {explanation}
+          </p>
+        )}
         <ul className="olm-plan-counts">
           {COUNTED.filter(([, member]) => counts[member] > 0).map(([action, member]) => (
             <li key={action}>

@@ -53,6 +53,7 @@ export default function PlanTab(): ReactElement {
         <QueryView query={query}>
           {(plan) => (
             <>
+              {plan.notice !== undefined && <Alert isInline variant="warning" component="p" title={plan.notice} className="olm-break" />}
               <PlanSummary plan={plan} />
               <PlanDetails plan={plan} />
             </>

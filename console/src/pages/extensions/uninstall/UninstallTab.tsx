@@ -76,7 +76,7 @@ function Preview({
           ))}
         </Alert>
       )}
-      {definitions.length > 0 && <PolicyChoice view={view} chosen={chosen} onPolicy={onPolicy} />}
+      {(definitions.length > 0 || unread.length > 0) && <PolicyChoice view={view} chosen={chosen} onPolicy={onPolicy} />}
       <TabSection title={t.effects}>
         <Texts texts={effects} />
         <div className="olm-offer">
@@ -91,7 +91,11 @@ function Preview({
         </div>
       </TabSection>
       <TabSection title={t.definitions}>
-        {definitions.length === 0 ? <p>{t.noDefinitions}</p> : <Definitions view={view} isCurrent={isCurrent} />}
+        {definitions.length === 0 ? (
+          <p>{unread.length > 0 ? t.unknownDefinitions : t.noDefinitions}</p>
+        ) : (
+          <Definitions view={view} isCurrent={isCurrent} />
+        )}
       </TabSection>
       <TabSection title={t.dependents}>
         <Dependents dependents={view.dependents} />
