@@ -1,4 +1,4 @@
-import type { ReactElement, ReactNode } from "react";
+import { Children, type ReactElement, type ReactNode } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import { splitTables } from "./markdownTables.ts";
 
@@ -7,7 +7,9 @@ const ALLOWED = ["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "str
 /** Longer texts are shown as they are, because a hostile one could block the page. */
 const MAX_LENGTH = 24_000;
 
-const heading = ({ children }: { children?: ReactNode }): ReactElement => <h3 className="olm-markdown-heading">{children}</h3>;
+/** The sections of pages have level 2. A heading whose content is left out has no text. */
+const heading = ({ children }: { children?: ReactNode }): ReactElement | undefined =>
+  Children.count(children) === 0 ? undefined : <h3 className="olm-markdown-heading">{children}</h3>;
 const COMPONENTS: Components = {
   h1: heading,
   h2: heading,
