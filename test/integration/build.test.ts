@@ -83,6 +83,7 @@ describe("the bundled programs", () => {
       "bundleWorker.js",
       "catalogd.js",
       "celRules.js",
+      "console.js",
       "hintWorker.js",
       "issueWorker.js",
       "loadWorker.js",
