@@ -59,8 +59,9 @@ export function buildUninstallView(
   };
 }
 
-function withoutUnknowns({ unread: _, dependents, ...preview }: UninstallPreview): UninstallPreview {
-  return typeof dependents === "string" || dependents === undefined ? preview : { ...preview, dependents };
+function withoutUnknowns(preview: UninstallPreview): UninstallPreview {
+  const { dependents = [] } = preview;
+  return { ...preview, unread: [], dependents: typeof dependents === "string" ? [] : dependents };
 }
 
 function toDefinition({ crd, kind, names, isMore, unknown }: CustomResources, outcome: AffectedDefinition["outcome"]): AffectedDefinition {
