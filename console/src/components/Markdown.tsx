@@ -1,11 +1,10 @@
 import { Children, type ReactElement, type ReactNode } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
+import { isCostlyMarkdown } from "./markdownCost.ts";
 import { splitTables } from "./markdownTables.ts";
 
 /** Everything else, such as HTML and images, is left out or shown as text. */
 const ALLOWED = ["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "strong", "em", "code", "pre", "blockquote", "a", "hr", "br"];
-/** Longer texts are shown as they are, because a hostile one could block the page. */
-const MAX_LENGTH = 24_000;
 
 /** The sections of pages have level 2. A heading whose content is left out has no text. */
 const heading = ({ children }: { children?: ReactNode }): ReactElement | undefined =>
@@ -29,7 +28,7 @@ const COMPONENTS: Components = {
 
 /** A text in Markdown from a catalog: without HTML, images and addresses that could run scripts. */
 export function Markdown({ text }: { readonly text: string }): ReactElement {
-  if (text.length > MAX_LENGTH) return <p className="olm-markdown olm-break olm-preformatted">{text}</p>;
+  if (isCostlyMarkdown(text)) return <p className="olm-markdown olm-break olm-preformatted">{text}</p>;
   return (
     <div className="olm-markdown olm-break" dir="auto">
       {splitTables(text).map((part, i) =>
