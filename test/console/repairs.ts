@@ -158,7 +158,7 @@ export function describeRepairs(tested: Tested): void {
   test("an uninstall that deletes data needs the typed name, and deletes the custom resources", async () => {
     await using page = await tested().browser.open();
     await page.goto(`/extensions/${nameOf("healthy")}/uninstall`);
-    await page.page.getByRole("radio", { name: /^Delete all, with their data/ }).check({ force: true });
+    await page.page.getByRole("radio", { name: /^Delete all, with their data/ }).click();
     await expectShown(page, "3 custom resources");
     const button = buttonOf(page, "Uninstall …");
     const change = await makeChange(tested, page, button, { confirm: "Uninstall", typed: nameOf("healthy") });

@@ -30,6 +30,7 @@ export async function writeScreenshots(browser: ConsoleBrowser, folder: string):
   for (const { name, path, ...view } of SCREENSHOTS) {
     await using page = await browser.open(view);
     await page.goto(path);
+    if ((await page.mainText()).includes("This part cannot be shown")) throw new Error(`page ${path} shows an error; does the world run?`);
     await page.page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
     console.log(`${name}.png  ${path}`);
   }

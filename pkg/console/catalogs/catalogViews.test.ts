@@ -25,7 +25,13 @@ const LINES = `${JSON.stringify(FINDING)}\n{"rule":1}\nnot json\n`;
 /** Returns a served catalog. @param base address of its content */
 function createCatalog(base: string, image = "quay.io/x/y@sha256:1"): ClusterCatalog {
   const catalog = createClusterCatalog("main", image);
-  const condition = (type: string, status: "True" | "False", message: string) => ({ type, status, reason: "X", message, lastTransitionTime: "" });
+  const condition = (type: string, status: "True" | "False", message: string) => ({
+    type,
+    status,
+    reason: "X",
+    message,
+    lastTransitionTime: "",
+  });
   return {
     ...catalog,
     metadata: { name: "main", uid: "u" },

@@ -17,8 +17,11 @@ const STATUS: Readonly<Record<ConsoleProblem["kind"], number>> = {
   failed: 500,
 };
 const MAX_MESSAGE = 2_000;
-/** The next step after the API server rejected the credentials. */
-const NEXT_SIGN_IN = "Sign in to the cluster again, then reload the page.";
+/** What to do about errors that do not say it themselves. */
+const NEXT: Partial<Record<ConsoleProblem["kind"], string>> = {
+  signedOut: "Sign in to the cluster again, then reload the page.",
+  disconnected: "Check that the cluster runs, that you can reach it, and that your credentials are valid, then try again.",
+};
 
 /** An error whose text the page shows. */
 export class ConsoleError extends Error {
@@ -44,7 +47,7 @@ export function toConsoleProblem(err: unknown): { status: number; problem: Conso
   const found = findConsoleError(err);
   const kind = found?.kind ?? classify(err);
   const problem: ConsoleProblem = { kind, message: truncate(redactSecrets(getErrorMessage(err)), MAX_MESSAGE) };
-  const next = found?.next ?? (kind === "signedOut" ? NEXT_SIGN_IN : undefined);
+  const next = found?.next ?? NEXT[kind];
   if (next !== undefined) problem.next = next;
   if (found?.missing) problem.missing = found.missing;
   return { status: findHttpStatus(err) ?? STATUS[kind], problem };

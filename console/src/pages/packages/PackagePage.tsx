@@ -34,6 +34,11 @@ export default function PackagePage(): ReactElement {
   return (
     <PageSection hasBodyWrapper={false} className="olm-package">
       <PageTitle title={query.data?.displayName ?? name} />
+      {query.data === undefined && query.isError && (
+        <Title headingLevel="h1" className="olm-break" dir="auto">
+          {name}
+        </Title>
+      )}
       <QueryView query={query} lines={14}>
         {(details) => <Package details={details} />}
       </QueryView>
