@@ -76,7 +76,22 @@ export async function readExtensionPlan(request: ExtensionPlanRequest): Promise<
   });
   const catalog = sources ? undefined : catalogs.find(({ metadata }) => metadata.name === plan.bundle.catalog);
   const permissions = bundle && (await previewPlan({ client, extension, bundle, catalog, providers, systemNamespace }));
-  return { ...plan, ...(permissions ? { permissions } : {}) };
+  return permissions ? { ...assumeCreatedNamespace(plan, permissions), permissions } : plan;
+}
+
+/** Returns a plan without findings about a namespace that permission-manager creates before the controller creates objects in it. */
+function assumeCreatedNamespace(plan: InstallPlan, permissions: NonNullable<PlanView["permissions"]>): InstallPlan {
+  if ("unknown" in permissions || permissions.policy.spec.namespaces?.create === false) return plan;
+  const { namespace } = permissions.account;
+  const findings = plan.findings.filter((finding) => finding.namespace !== namespace);
+  if (findings.length === plan.findings.length) return plan;
+  return {
+    ...plan,
+    findings,
+    // Without the namespace, the API server denies every object in it.
+    objects: plan.objects.map((object) => (object.namespace === namespace ? { ...object, refused: false } : object)),
+    notes: [...plan.notes, `permission-manager creates namespace ${goQuote(namespace)}; objects in it are not checked by a dry run.`],
+  };
 }
 
 /**

@@ -25,7 +25,8 @@ export function describeConnections(tested: Tested, chromium: string, apiServer:
       await first[Symbol.asyncDispose]();
       await expectShown(page, CONSOLE_LOST, world.names.failedRollout);
       expect(await page.findViolations()).toEqual([]);
-      await using _second = await RunningConsole.start(cluster.programs, world, ["--port", new URL(first.url).port]);
+      await using second = await RunningConsole.start(cluster.programs, world, ["--port", new URL(first.url).port]);
+      expect(second.url).toBe(first.url);
       await expectShown(page, "You are signed out", "Open the link that olmv1 ui printed.");
       await expectHidden(page, CONSOLE_LOST);
     });

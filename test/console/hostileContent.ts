@@ -61,6 +61,7 @@ const PAGES = [
   `${EXTENSION}/uninstall`,
   "/packages?text=canary",
   `/packages/canary-operator?catalog=${CATALOGS.hostile}`,
+  `/packages/canary-icon-operator/install?catalog=${CATALOGS.hostile}`,
   `/catalogs/${CATALOGS.hostile}`,
   "/installation",
 ];

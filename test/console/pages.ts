@@ -20,6 +20,7 @@ export const PAGES: readonly CheckedPage[] = [
   { path: "/extensions/no-such-extension", shows: ["Extension no-such-extension does not exist"] },
   { path: "/packages", shows: ["Software catalog", "Monitoring Operator"] },
   { path: "/packages/monitoring-operator", shows: ["olmv1 install monitoring-operator", "Channels and versions"] },
+  { path: "/packages/monitoring-operator/install", shows: ["Installs monitoring-operator.v1.0.0", "Manifest for Git"] },
   { path: "/catalogs", shows: ["community-operators", "platform-team", "partner-operators"] },
   { path: "/catalogs/platform-team", shows: ["billing-operator/catalog.yaml", "6 errors"] },
   { path: "/catalogs/partner-operators", shows: ["manifest unknown"] },

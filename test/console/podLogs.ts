@@ -51,12 +51,11 @@ export function describePodLogs(tested: Tested): void {
   test("a log never shows terminal escapes", async () => {
     await using page = await tested().browser.open();
     const { page: browser } = page;
-    await page.goto(
-      `/extensions/${CANARY.extension}/objects?${new URLSearchParams({ object: await findPod(tested, CANARY.namespace), view: "log" })}`,
-    );
+    const params = new URLSearchParams({ object: await findPod(tested, CANARY.namespace), view: "log" });
+    await page.goto(`/extensions/${CANARY.extension}/objects?${params.toString()}`);
     await expect.poll(() => readLog(browser), SOON).toContain("red");
     const log = await readLog(browser);
-    expect(log).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f]/);
+    expect(log.split("").filter((unit) => unit < " " && unit !== "\n" && unit !== "\t")).toEqual([]);
     expect(log).not.toContain("[31m");
     expect(log).not.toContain("]8;;");
     expect(page.errors).toEqual([]);

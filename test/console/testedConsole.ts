@@ -21,10 +21,10 @@ const SOON = { timeout: 45_000, interval: 100 };
 
 /** Waits until the main part of a page shows all texts, without a reload. */
 export async function expectShown(page: ConsolePage, ...texts: readonly (string | RegExp)[]): Promise<void> {
-  for (const text of texts)
-    await expect
-      .poll(() => page.mainText(), SOON)
-      .toEqual(typeof text === "string" ? expect.stringContaining(text) : expect.stringMatching(text));
+  for (const text of texts) {
+    const shown = expect.poll(() => page.mainText(), SOON);
+    await (typeof text === "string" ? shown.toContain(text) : shown.toMatch(text));
+  }
 }
 
 /** Waits until the main part of a page does not show any of the texts. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { EXTENSIONS, type SeededState } from "../support/consoleWorld/extensions.ts";
 import type { ConsolePage } from "./consoleBrowser.ts";
 import { expectShown, readText, type Tested } from "./testedConsole.ts";

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { type ApiServer, describeConnections } from "../console/connections.ts";
 import { ConsoleBrowser } from "../console/consoleBrowser.ts";
 import { describeHostileContent } from "../console/hostileContent.ts";
+import { describeInstalls } from "../console/installs.ts";
 import { describeKeyboard } from "../console/keyboard.ts";
 import { describePages } from "../console/pageChecks.ts";
 import { PAGES } from "../console/pages.ts";
@@ -44,6 +45,7 @@ describe.skipIf(!HAS_CHROMIUM && !IS_CI)("the console in a browser", () => {
     describeKeyboard(tested);
     describePodLogs(tested);
     describeUsers(tested, CHROMIUM);
+    describeInstalls(tested);
     describeRepairs(tested);
     const apiServer = (): ApiServer => ({
       stop: () => void process.kill(dev().pid("kube-apiserver") ?? 0, "SIGKILL"),

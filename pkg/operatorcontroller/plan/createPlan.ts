@@ -154,11 +154,13 @@ function formatMissing({ problem: { message, next } }: MissingPermissions): stri
 /** Converts a preflight finding. In plans of format version 1, a kind conflict has finding kind `ownership`. */
 function toPlanFinding(finding: PreflightFinding): PlanFinding {
   const lacking = finding.kind === "permissions" ? finding.problems.find(({ type }) => type === "MissingPermissions") : undefined;
+  const [namespace] = finding.kind === "namespace" ? finding.problems.flatMap(({ details }) => details?.namespaces ?? []) : [];
   return {
     kind: finding.kind === "kindConflict" ? "ownership" : finding.kind,
     text: formatPreflightFinding(finding),
     ...(lacking?.details?.permissions ? { permissions: lacking.details.permissions } : {}),
     ...(lacking?.next === undefined ? {} : { grant: lacking.next }),
+    ...(namespace === undefined ? {} : { namespace }),
   };
 }
 

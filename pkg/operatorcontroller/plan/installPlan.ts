@@ -25,6 +25,8 @@ export interface PlanFinding {
   readonly permissions?: NonNullable<ProblemData["permissions"]>;
   /** For kind `permissions`: the command that grants them. */
   readonly grant?: string;
+  /** For kind `namespace`: the namespace that does not exist. */
+  readonly namespace?: string;
 }
 
 /** The change of one object. */
