@@ -134,11 +134,11 @@ describeWithPrivateCluster("both programs", (cluster) => {
     for (const [program, url] of Object.entries(world.installation.probes)) {
       const sections = page.split("\n## ").filter((section) => {
         const [title = ""] = section.split("\n", 1);
-        return title === "All servers" || title.split(" and ").includes(program);
+        return title === "All servers" || title.split(/, | and /).includes(program);
       });
       const lines = [...sections.join("\n").matchAll(/^- ((?:`\w+`,? )+)\((\w+)/gm)];
       const named = lines.flatMap(([, names = "", type]) => [...names.matchAll(/\w+/g)].map(([name]) => `${name} ${type}`));
-      const others = Object.keys(world.installation.probes).filter((other) => other !== program);
+      const others = [...Object.keys(world.installation.probes), "console"].filter((other) => other !== program);
       const documented = named.filter((line) => others.every((other) => !line.startsWith(`${other.replaceAll("-", "_")}_`)));
       const text = await (await fetch(`${url}/metrics`)).text();
       const shown = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
