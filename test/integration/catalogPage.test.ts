@@ -126,7 +126,7 @@ describe.skipIf(CHROMIUM === undefined && process.env["CI"] !== "true")("catalog
       await page.page.mouse.wheel(0, 2_000);
       await page.page.waitForTimeout(50);
     }
-    expect(await last.isVisible()).toBe(true);
+    await last.waitFor({ timeout: 30_000 });
     expect(await cards.count()).toBeLessThan(120);
   });
 
