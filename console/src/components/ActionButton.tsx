@@ -10,6 +10,20 @@ import { formatPermission } from "./ErrorState.tsx";
 
 const ACCESS_MS = 30_000;
 
+/** Properties of an ActionButton. */
+export interface ActionButtonProps {
+  readonly request: ActionRequest;
+  readonly children: ReactNode;
+  readonly variant?: ButtonProps["variant"];
+  /** Whether the action deletes something or cannot be undone. */
+  readonly isDanger?: boolean;
+  /** Why the page does not offer the action now. */
+  readonly disabledReason?: string | undefined;
+  /** Called after the change was sent and the user closed the dialog. */
+  readonly onDone?: () => void;
+  readonly size?: ButtonProps["size"];
+}
+
 /**
  * A button that changes the cluster. It opens a dialog with the exact requests and their dry runs, and sends them after a confirmation. The button is
  * disabled, with the reason, if the console is read-only, or if the user lacks the permission.
@@ -22,18 +36,7 @@ export function ActionButton({
   disabledReason,
   onDone,
   size,
-}: {
-  readonly request: ActionRequest;
-  readonly children: ReactNode;
-  readonly variant?: ButtonProps["variant"];
-  /** Whether the action deletes something or cannot be undone. */
-  readonly isDanger?: boolean;
-  /** Why the page does not offer the action now. */
-  readonly disabledReason?: string | undefined;
-  /** Called after the change was sent and the user closed the dialog. */
-  readonly onDone?: () => void;
-  readonly size?: ButtonProps["size"];
-}): ReactElement {
+}: ActionButtonProps): ReactElement {
   const open = useOpenAction();
   const lacking = useLackingPermission(request);
   const reasonId = useId();

@@ -1,16 +1,7 @@
-import {
-  Button,
-  ExpandableSection,
-  FormGroup,
-  FormHelperText,
-  FormSelect,
-  FormSelectOption,
-  HelperText,
-  HelperTextItem,
-  TextInput,
-} from "@patternfly/react-core";
+import { Button, ExpandableSection, FormGroup, FormSelect, FormSelectOption, TextInput } from "@patternfly/react-core";
 import { type ReactElement, useId, useState } from "react";
 import { schemaFormText as t } from "../../text/schemaForm.ts";
+import { FieldHint } from "../FieldHint.tsx";
 import { MapField } from "./MapField.tsx";
 import { classifyField, describeField, type FieldSchema, isRecord, withFieldValue } from "./schema.ts";
 
@@ -81,18 +72,8 @@ function SchemaField(props: FieldProps): ReactElement {
         </FormSelect>
       )}
       {!["text", "number", "boolean", "choice"].includes(field.kind) && <p className="olm-subtle">{t.onlyYaml}</p>}
-      {description !== undefined && <Help text={description} />}
+      {description !== undefined && <FieldHint text={description} />}
     </FormGroup>
-  );
-}
-
-function Help({ text }: { readonly text: string }): ReactElement {
-  return (
-    <FormHelperText>
-      <HelperText>
-        <HelperTextItem className="olm-break">{text}</HelperTextItem>
-      </HelperText>
-    </FormHelperText>
   );
 }
 

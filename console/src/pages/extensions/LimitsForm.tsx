@@ -1,7 +1,8 @@
 import "./limits.css";
-import { Button, FormGroup, FormHelperText, HelperText, HelperTextItem, TextInput } from "@patternfly/react-core";
+import { Button, FormGroup, TextInput } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
 import type { SetURLSearchParams } from "react-router";
+import { FieldHint } from "../../components/FieldHint.tsx";
 import { planText as t } from "../../text/plan.ts";
 
 /** A form with another version range and other channels to try. They are in the address, so that a link shows the same plan. */
@@ -24,7 +25,7 @@ export function LimitsForm({
     >
       <FormGroup label={t.range} fieldId="olm-plan-range">
         <TextInput id="olm-plan-range" value={range} onChange={(_event, value) => setRange(value)} autoComplete="off" spellCheck={false} />
-        <Hint text={t.rangeHint} />
+        <FieldHint text={t.rangeHint} />
       </FormGroup>
       <FormGroup label={t.channels} fieldId="olm-plan-channels">
         <TextInput
@@ -34,7 +35,7 @@ export function LimitsForm({
           autoComplete="off"
           spellCheck={false}
         />
-        <Hint text={t.channelsHint} />
+        <FieldHint text={t.channelsHint} />
       </FormGroup>
       <div className="olm-limits-buttons">
         <Button variant="secondary" type="submit">
@@ -47,15 +48,5 @@ export function LimitsForm({
         )}
       </div>
     </form>
-  );
-}
-
-function Hint({ text }: { readonly text: string }): ReactElement {
-  return (
-    <FormHelperText>
-      <HelperText>
-        <HelperTextItem>{text}</HelperTextItem>
-      </HelperText>
-    </FormHelperText>
   );
 }

@@ -1,18 +1,8 @@
-import {
-  Checkbox,
-  Form,
-  FormGroup,
-  FormHelperText,
-  FormSection,
-  FormSelect,
-  FormSelectOption,
-  HelperText,
-  HelperTextItem,
-  TextInput,
-} from "@patternfly/react-core";
+import { Checkbox, Form, FormGroup, FormSection, FormSelect, FormSelectOption, TextInput } from "@patternfly/react-core";
 import { type ReactElement, useId } from "react";
 import type { InstallDraft, InstallForm } from "../../../../pkg/consoleapi/install.ts";
 import type { PackageDetails } from "../../../../pkg/consoleapi/packages.ts";
+import { FieldHint } from "../../components/FieldHint.tsx";
 import { installText as t } from "../../text/install.ts";
 
 const LATER = ">=";
@@ -59,7 +49,7 @@ export function InstallFields({
         </FormGroup>
         <FormGroup label={t.range} fieldId={`${id}-range`}>
           <TextInput id={`${id}-range`} value={range} maxLength={64} onChange={(_event, value) => onChange({ range: value })} />
-          <Help text={t.rangeHint} />
+          <FieldHint text={t.rangeHint} />
         </FormGroup>
         <FormGroup label={t.channel} fieldId={`${id}-channel`}>
           <FormSelect id={`${id}-channel`} value={form.channel ?? ""} onChange={(_event, value) => onChange({ channel: value })}>
@@ -97,7 +87,7 @@ export function InstallFields({
             maxLength={63}
             onChange={(_event, value) => onChange({ namespace: value })}
           />
-          <Help text={t.namespaceHint(suggestedNamespace)} />
+          <FieldHint text={t.namespaceHint(suggestedNamespace)} />
         </FormGroup>
         {draft?.isManaged !== false && (
           <FormGroup label={t.approval} fieldId={`${id}-approval`}>
@@ -113,15 +103,5 @@ export function InstallFields({
         )}
       </FormSection>
     </Form>
-  );
-}
-
-function Help({ text }: { readonly text: string }): ReactElement {
-  return (
-    <FormHelperText>
-      <HelperText>
-        <HelperTextItem>{text}</HelperTextItem>
-      </HelperText>
-    </FormHelperText>
   );
 }

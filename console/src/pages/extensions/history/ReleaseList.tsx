@@ -3,11 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { Link, useSearchParams } from "react-router";
 import { type ExtensionHistory, type Revision, RevisionComparison } from "../../../../../pkg/consoleapi/history.ts";
-import type { OfferedAction } from "../../../../../pkg/consoleapi/plan.ts";
 import { getJson } from "../../../api/request.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
 import { ObjectChanges } from "../../../components/ObjectChanges.tsx";
+import { OfferedActionButton } from "../../../components/OfferedActionButton.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
 import { RelativeTime } from "../../../components/RelativeTime.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
@@ -24,7 +24,7 @@ export function ReleaseList({ name, releases }: { readonly name: string; readonl
     <>
       {pin !== undefined && (
         <Alert isInline variant="info" component="h4" title={t.pinnedTo(pin)}>
-          {removePin && <Offer offer={removePin} />}
+          {removePin && <OfferedActionButton offer={removePin} size="sm" />}
         </Alert>
       )}
       {unreadable.length > 0 && (
@@ -110,17 +110,6 @@ function Comparison({ name }: { readonly name: string }): ReactElement | null {
         <p className="olm-subtle olm-prose">{t.comparisonNote}</p>
         <QueryView query={query}>{({ objects, omittedObjects }) => <ObjectChanges objects={objects} omitted={omittedObjects} />}</QueryView>
       </TabSection>
-    </div>
-  );
-}
-
-function Offer({ offer: { label, meaning, request } }: { readonly offer: OfferedAction }): ReactElement {
-  return (
-    <div className="olm-offer">
-      <ActionButton request={request} size="sm">
-        {label}
-      </ActionButton>
-      <span className="olm-subtle">{meaning}</span>
     </div>
   );
 }

@@ -2,10 +2,9 @@ import { Alert, ExpandableSection, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { ExtensionPermissionsView, type ManagedPermissionsView, type OwnPermissions } from "../../../../../pkg/consoleapi/permissions.ts";
-import type { OfferedAction } from "../../../../../pkg/consoleapi/plan.ts";
 import { getJson } from "../../../api/request.ts";
-import { ActionButton } from "../../../components/ActionButton.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
+import { OfferedActionButton } from "../../../components/OfferedActionButton.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
 import { RelativeTime } from "../../../components/RelativeTime.tsx";
 import { RuleListView } from "../../../components/RuleListView.tsx";
@@ -77,7 +76,7 @@ function Managed({ account, managed }: { readonly account: string | undefined; r
       {pending.count > 0 && (
         <TabSection title={t.pending}>
           <RuleListView list={pending} />
-          {approve && <Offer offer={approve} isPrimary />}
+          {approve && <OfferedActionButton offer={approve} variant="primary" />}
         </TabSection>
       )}
       {denied.count > 0 && (
@@ -106,7 +105,7 @@ function Managed({ account, managed }: { readonly account: string | undefined; r
             </ul>
           </div>
         )}
-        {revoke && <Offer offer={revoke} />}
+        {revoke && <OfferedActionButton offer={revoke} isDanger />}
         <CommandLine command={command} label={t.command} />
       </TabSection>
     </>
@@ -147,23 +146,6 @@ function Facts({ facts }: { readonly facts: readonly (readonly [string, string |
           ),
       )}
     </dl>
-  );
-}
-
-function Offer({
-  offer: { label, meaning, request },
-  isPrimary = false,
-}: {
-  readonly offer: OfferedAction;
-  readonly isPrimary?: boolean;
-}): ReactElement {
-  return (
-    <div className="olm-offer">
-      <ActionButton request={request} variant={isPrimary ? "primary" : "secondary"} isDanger={!isPrimary}>
-        {label}
-      </ActionButton>
-      <span className="olm-subtle">{meaning}</span>
-    </div>
   );
 }
 

@@ -1,9 +1,9 @@
 import { ClipboardCopy, Label } from "@patternfly/react-core";
 import { ArrowRightIcon } from "@patternfly/react-icons";
 import type { ReactElement } from "react";
-import type { ExtensionPlan, OfferedAction } from "../../../../../pkg/consoleapi/plan.ts";
-import { ActionButton } from "../../../components/ActionButton.tsx";
+import type { ExtensionPlan } from "../../../../../pkg/consoleapi/plan.ts";
 import { CommandLine } from "../../../components/CommandLine.tsx";
+import { OfferedActionButton } from "../../../components/OfferedActionButton.tsx";
 import { RelativeTime } from "../../../components/RelativeTime.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { TabSection } from "../../../components/TabSection.tsx";
@@ -66,35 +66,18 @@ export function PlanSummary({ plan }: { readonly plan: ExtensionPlan }): ReactEl
               </ClipboardCopy>
             </div>
           )}
-          {accept && <Offer offer={accept} isPrimary />}
+          {accept && <OfferedActionButton offer={accept} variant="primary" />}
           {reject.length > 0 && (
             <div className="olm-plan-reject">
               <h4>{t.reject}</h4>
               <p className="olm-subtle olm-prose">{rejectNote}</p>
               {reject.map((offer) => (
-                <Offer key={offer.label} offer={offer} />
+                <OfferedActionButton key={offer.label} offer={offer} size="sm" />
               ))}
             </div>
           )}
         </TabSection>
       )}
-    </div>
-  );
-}
-
-function Offer({
-  offer: { label, meaning, request },
-  isPrimary = false,
-}: {
-  readonly offer: OfferedAction;
-  readonly isPrimary?: boolean;
-}): ReactElement {
-  return (
-    <div className="olm-offer">
-      <ActionButton request={request} variant={isPrimary ? "primary" : "secondary"} {...(isPrimary ? {} : { size: "sm" as const })}>
-        {label}
-      </ActionButton>
-      <span className="olm-subtle">{meaning}</span>
     </div>
   );
 }

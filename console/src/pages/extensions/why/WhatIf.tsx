@@ -1,19 +1,9 @@
-import {
-  ActionGroup,
-  Button,
-  Checkbox,
-  Form,
-  FormGroup,
-  FormHelperText,
-  HelperText,
-  HelperTextItem,
-  Radio,
-  TextInput,
-} from "@patternfly/react-core";
+import { ActionGroup, Button, Checkbox, Form, FormGroup, Radio, TextInput } from "@patternfly/react-core";
 import { type FormEvent, type ReactElement, useState } from "react";
 import type { SourceLimits, Why } from "../../../../../pkg/consoleapi/why.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
 import { CopyBlock } from "../../../components/CopyBlock.tsx";
+import { FieldHint } from "../../../components/FieldHint.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { whyText } from "../../../text/why.ts";
 
@@ -70,11 +60,7 @@ function LimitsForm({
           aria-describedby="olm-range-help"
           onChange={(_event, range) => setDraft({ ...draft, range })}
         />
-        <FormHelperText>
-          <HelperText id="olm-range-help">
-            <HelperTextItem>{t.rangeHelp}</HelperTextItem>
-          </HelperText>
-        </FormHelperText>
+        <FieldHint id="olm-range-help" text={t.rangeHelp} />
       </FormGroup>
       <ChannelBoxes why={why} draft={draft} setDraft={setDraft} />
       <FormGroup role="radiogroup" isStack label={t.policy} fieldId="olm-policy">
@@ -136,11 +122,7 @@ function ChannelBoxes({
           />
         ))}
       </div>
-      <FormHelperText>
-        <HelperText>
-          <HelperTextItem>{t.channelsHelp}</HelperTextItem>
-        </HelperText>
-      </FormHelperText>
+      <FieldHint text={t.channelsHelp} />
     </FormGroup>
   );
 }
