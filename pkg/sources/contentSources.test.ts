@@ -99,7 +99,7 @@ test("the error contains both reasons when neither catalogd nor the registry has
   expect(await read()).toEqual(["cannot read it from catalogd: status 503: later; cannot read its image: unauthorized"]);
 });
 
-const BOMB = `${packageLine("a", { x: "y".repeat(3_000) })}`.repeat(100);
+const BOMB = packageLine("a", { x: "y".repeat(3_000) }).repeat(100);
 
 test.for<[what: string, answer: Answer, error: string]>([
   ["of another edition", { text: SERVED, headers: { "olm-catalog-digest": "sha256:0" } }, "the response contains catalog content sha256:0"],

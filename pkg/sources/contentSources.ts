@@ -19,7 +19,7 @@ export interface ContentSourcesOptions extends ReaderOptions {
 }
 
 /** The content of a catalog: at catalogd, in an image, or both. */
-export interface ContentPlace {
+export interface CatalogPlace {
   /** Image reference with digest. */
   readonly ref: string;
   /** URL at which catalogd serves it; undefined to read the image. */
@@ -42,7 +42,7 @@ export interface OpenContent {
 }
 
 /** Returns the same text for the same content from the same place. */
-export function getPlaceKey({ ref, base = "" }: ContentPlace): string {
+export function getPlaceKey({ ref, base = "" }: CatalogPlace): string {
   return `${base} ${ref}`;
 }
 
@@ -51,7 +51,7 @@ export function getPlaceKey({ ref, base = "" }: ContentPlace): string {
  * @throws Error with both reasons if neither works. Content of catalogd that is invalid, or of another edition, is an error, too: the image must not
  * hide what catalogd serves.
  */
-export async function readContent(place: ContentPlace, options: ContentSourcesOptions, signal: AbortSignal): Promise<OpenContent> {
+export async function readContent(place: CatalogPlace, options: ContentSourcesOptions, signal: AbortSignal): Promise<OpenContent> {
   const { cacheFolder, signaturePolicy } = options;
   const cache = new CatalogCache(cacheFolder);
   // A signature policy must verify images, so cached images are not used. catalogd has a policy of its own.
@@ -88,7 +88,7 @@ class ContentReader {
     this.#tools = tools;
   }
 
-  async read(place: ContentPlace): Promise<Omit<OpenContent, "close">> {
+  async read(place: CatalogPlace): Promise<Omit<OpenContent, "close">> {
     const found = await this.#readServed(place);
     if (found === undefined) return { book: await this.#readImage(place.ref), origin: { from: "registry" } };
     if (!(found instanceof CatalogUnreachable)) return { book: found, origin: { from: "catalogd" } };
@@ -101,7 +101,7 @@ class ContentReader {
   }
 
   /** Returns the content from the cache or from catalogd, or why catalogd does not have it; undefined to read only the image. */
-  async #readServed({ ref, base, isReplaced = false }: ContentPlace): Promise<CachedCatalog | CatalogUnreachable | undefined> {
+  async #readServed({ ref, base, isReplaced = false }: CatalogPlace): Promise<CachedCatalog | CatalogUnreachable | undefined> {
     const { served } = this.#options;
     if (!served || base === undefined) return undefined;
     const { cache, signal } = this.#tools;

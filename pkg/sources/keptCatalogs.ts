@@ -10,7 +10,7 @@ import { filterNamedCatalogs } from "./catalogNames.ts";
 import { type CatalogContentReader, toNamedCatalogs } from "./clusterCatalogs.ts";
 import {
   type CatalogOrigin,
-  type ContentPlace,
+  type CatalogPlace,
   type ContentSourcesOptions,
   getPlaceKey,
   type OpenContent,
@@ -66,7 +66,7 @@ export class KeptCatalogs {
   async use<T>(signal: AbortSignal, task: (lease: CatalogLease) => Promise<T>): Promise<T> {
     const all = new Set<KeptCatalog>();
     const used = new Map<string, KeptCatalog>();
-    const take = (place: ContentPlace): KeptCatalog => {
+    const take = (place: CatalogPlace): KeptCatalog => {
       const key = getPlaceKey(place);
       const known = used.get(key);
       if (known) return known;
@@ -75,14 +75,14 @@ export class KeptCatalogs {
       all.add(kept);
       return kept;
     };
-    const forget = (place: ContentPlace): void => {
+    const forget = (place: CatalogPlace): void => {
       const key = getPlaceKey(place);
       const kept = used.get(key);
       used.delete(key);
       if (this.#kept.get(key) === kept) this.#kept.delete(key);
     };
-    const content = (place: ContentPlace): Promise<OpenContent> => rejectOnAbort(take(place).opening, signal);
-    const note = (places: readonly ContentPlace[]): void => void (this.#current = new Set(places.map(getPlaceKey)));
+    const content = (place: CatalogPlace): Promise<OpenContent> => rejectOnAbort(take(place).opening, signal);
+    const note = (places: readonly CatalogPlace[]): void => void (this.#current = new Set(places.map(getPlaceKey)));
     try {
       return await task(new CatalogLease({ content, forget, note, signal }));
     } finally {
@@ -99,7 +99,7 @@ export class KeptCatalogs {
     await this.#options.served?.close();
   }
 
-  #take(key: string, place: ContentPlace): KeptCatalog {
+  #take(key: string, place: CatalogPlace): KeptCatalog {
     const known = this.#kept.get(key);
     const isUsable = known && (known.retryAt === undefined || known.users > 0 || this.#clock.now() < known.retryAt);
     const kept = isUsable ? known : this.#open(key, place);
@@ -109,7 +109,7 @@ export class KeptCatalogs {
     return kept;
   }
 
-  #open(key: string, place: ContentPlace): KeptCatalog {
+  #open(key: string, place: CatalogPlace): KeptCatalog {
     const opening = readContent(place, this.#options, this.#stop.signal);
     const kept: KeptCatalog = { key, opening, users: 0 };
     opening.then(
@@ -143,10 +143,10 @@ export class KeptCatalogs {
 
 /** What a lease needs of the kept catalogs. */
 interface LeaseSources {
-  readonly content: (place: ContentPlace) => Promise<OpenContent>;
+  readonly content: (place: CatalogPlace) => Promise<OpenContent>;
   /** Opens the catalog again when the task uses it again. */
-  readonly forget: (place: ContentPlace) => void;
-  readonly note: (places: readonly ContentPlace[]) => void;
+  readonly forget: (place: CatalogPlace) => void;
+  readonly note: (places: readonly CatalogPlace[]) => void;
   readonly signal: AbortSignal;
 }
 
@@ -204,7 +204,7 @@ export class CatalogLease implements CatalogContentReader {
     return selectPackage(await book.metasOf(packageName), packageName);
   }
 
-  async #file(place: ContentPlace): Promise<string> {
+  async #file(place: CatalogPlace): Promise<string> {
     const { content, forget } = this.#sources;
     const { file } = (await content(place)).book;
     if (await stat(file).catch(() => undefined)) return file;

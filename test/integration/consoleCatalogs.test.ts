@@ -79,7 +79,7 @@ describeWithPrivateCluster("catalogs that the console reads", (cluster) => {
       namespace: SYSTEM_NAMESPACE,
       name: "catalogd-serving-cert",
     });
-    const { "ca.crt": ca = "" } = secret?.["data"] as Record<string, string>;
+    const { "ca.crt": ca = "" } = (secret?.["data"] ?? {}) as Record<string, string>;
     cas = folder.write("cas", { "ca.crt": Buffer.from(ca, "base64").toString() });
     folder.write("", { "registries.conf": `[[registry]]\nprefix = "quay.io"\nlocation = "${registry.host}"\ninsecure = true\n` });
     proxy = await ConnectProxy.start(() => contentPort);
