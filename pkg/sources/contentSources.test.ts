@@ -107,6 +107,7 @@ test.for<[what: string, answer: Answer, error: string]>([
   ["a broken line", { text: `${packageLine("a")}{"schema": ]}\n` }, "line 2"],
   ["too large", { text: BOMB }, "the response is too large: more than 100000 bytes"],
   ["too large after decompression", gzip(BOMB), "the response is too large: more than 100000 bytes"],
+  ["too many objects", { text: packageLine("a").repeat(201) }, "the response is too large: more than 200 objects"],
   ["one object that is too large", { text: packageLine("a", { x: "y".repeat(60_000) }) }, "document too large: more than 50000 bytes"],
   ["an object with too many values", { text: packageLine("a", { x: Array.from({ length: 4_000 }, () => 1) }) }, "more than 3000 values"],
   [
@@ -118,7 +119,7 @@ test.for<[what: string, answer: Answer, error: string]>([
   ["half of it", (response) => void response.writeHead(200, { "content-length": 9_999 }).end(SERVED), ""],
 ])("content of catalogd that is %s is an error, and the image does not hide it", async ([, answer, error]) => {
   using folder = new TempFolder();
-  const limits = { catalogBytes: 100_000, objectBytes: 50_000, objectValues: 3_000 };
+  const limits = { catalogBytes: 100_000, catalogObjects: 200, objectBytes: 50_000, objectValues: 3_000 };
   const { read, pulled, kept } = await start({ answer: () => answer, limits, cacheFolder: folder.path });
   expect(await read()).toEqual([expect.stringContaining(error)]);
   expect(pulled).toEqual([]);

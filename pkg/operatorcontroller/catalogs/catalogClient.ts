@@ -24,6 +24,7 @@ const PACKAGE_LIMITS: PackageReadLimits = {
   keptBytes: 8 * MIB,
   keptValues: 250_000,
   catalogBytes: 2_048 * MIB,
+  catalogObjects: 500_000,
 };
 /** Maximum length of an error response that is read, in bytes. */
 const MAX_ERROR_BYTES = 16 * 1024;
@@ -44,8 +45,9 @@ interface CatalogRead {
 export interface PackageReadLimits extends ReadLimits {
   /** The catalog's response for one package. */
   readonly answerBytes: number;
-  /** The response with all objects of a catalog, decompressed. For comparison: the largest public catalog has 540 MB. */
+  /** The response with all objects of a catalog, decompressed. For comparison: the largest public catalog has 540 MB and 20,000 objects. */
   readonly catalogBytes: number;
+  readonly catalogObjects: number;
 }
 
 /** Thrown if a catalog cannot be requested at all, or responds with another status than 200. The content of the catalog is not the reason. */
@@ -132,11 +134,13 @@ export class CatalogClient {
       throw new CatalogUnreachable(getErrorMessage(err), { cause: err });
     }
     await requireContent(response, ref);
-    const { objectBytes, objectValues, catalogBytes } = this.#limits;
-    yield* decodeMetas(limitBytes(catalogBytes, decompress(response)), url.pathname, {
-      maxDocumentBytes: objectBytes,
-      maxValues: objectValues,
-    });
+    const { objectBytes, objectValues, catalogBytes, catalogObjects } = this.#limits;
+    const bytes = limitBytes(catalogBytes, decompress(response));
+    let objects = 0;
+    for await (const meta of decodeMetas(bytes, url.pathname, { maxDocumentBytes: objectBytes, maxValues: objectValues })) {
+      if (++objects > catalogObjects) throw new Error(`the response is too large: more than ${catalogObjects} objects`);
+      yield meta;
+    }
   }
 
   /** Ends all connections, including those in use, and the thread that reads large responses. */
