@@ -51,13 +51,28 @@ const UPGRADE_CHECKER = "openshift/upgrade-checker.yaml";
 const ACCESS_CONTROL = "samples/access-control.yaml";
 const SERVICE_ACCOUNTS = "samples/service-accounts.yaml";
 
+/** A source of a projected volume. */
+interface ProjectedFiles {
+  name: string;
+  optional?: boolean;
+  items: { key: string }[];
+}
+
+/** A volume of a Pod. */
+interface PodVolume {
+  name: string;
+  secret?: { secretName: string };
+  configMap?: { name: string };
+  projected?: { sources: { secret?: ProjectedFiles; configMap?: ProjectedFiles }[] };
+}
+
 /** The fields of a Pod template that overlays change. */
 interface PodTemplate {
   metadata: { annotations: Record<string, string>; labels: Record<string, string> };
   spec: {
     priorityClassName?: string;
     containers: { args: string[]; ports: { name: string; containerPort: number }[] }[];
-    volumes: { name: string; secret?: { secretName: string }; configMap?: { name: string } }[];
+    volumes: PodVolume[];
     topologySpreadConstraints: { topologyKey: string; labelSelector: { matchLabels: Record<string, string> } }[];
   };
 }
@@ -344,6 +359,19 @@ describeWithCluster("config", (cluster) => {
           },
         ],
       });
+    });
+
+    test("the console mounts the certificate authority of catalogd in every installation, and no key", () => {
+      const { containers, volumes } = findDeployment(objects, "console").template.spec;
+      expect(parseConsoleFlags(containers[0]?.args.slice(1) ?? [])).toMatchObject({ "catalogd-cas-dir": "/etc/olmv1/catalogd" });
+      const { projected } = volumes.find(({ name }) => name === "catalogd-ca") ?? {};
+      const files = projected?.sources.flatMap((source) => Object.values(source)) ?? [];
+      expect(files.map(({ name, optional, items }) => [name, optional, items.map(({ key }) => key)])).toEqual([
+        ["catalogd-serving-cert", true, ["ca.crt"]],
+        ["catalogd-cert", true, ["ca.crt"]],
+        ["openshift-service-ca", true, ["service-ca.crt"]],
+      ]);
+      expect(objects.find(({ kind }) => kind === "NetworkPolicy")?.["spec"]).toMatchObject({ egress: [{}] });
     });
 
     test("the console finds the API server without a token: its address in the environment, its authority in a ConfigMap", () => {
