@@ -165,7 +165,7 @@ describeWithCluster("config", (cluster) => {
       expect(spec).toMatchObject({
         priorityClassName: "system-cluster-critical",
         hostUsers: false,
-        nodeSelector: { "node-role.kubernetes.io/master": "" },
+        nodeSelector: { "node-role.kubernetes.io/control-plane": "" },
       });
       const [file, ...flags] = spec.containers[0]?.args ?? [];
       expect([file, parse(flags)]).toMatchObject([
@@ -327,6 +327,7 @@ describeWithCluster("config", (cluster) => {
       "console/console.yaml",
       "console/network-policy.yaml",
       "console/service-account.yaml",
+      "openshift/catalogd-namespace.yaml",
       "openshift/service-ca.yaml",
       "openshift/tls-profile.yaml",
       UPGRADE_CHECKER,

@@ -145,7 +145,7 @@ nodeSelector:
 {{- else }}
 {{- if .openshift }}
 nodeSelector:
-  node-role.kubernetes.io/master: ""
+  node-role.kubernetes.io/control-plane: ""
 {{- end }}
 {{- end }}
 {{- with .values.tolerations }}
