@@ -22,6 +22,8 @@ export const CatalogView = z.object({
   conditions: z.array(ConditionRow),
   /** Extensions that installed a bundle of the catalog, at most 500; absent if they cannot be listed. */
   extensions: z.optional(z.array(z.object({ name: z.string(), package: z.string(), version: z.string() }))),
+  /** Number of installed bundles whose catalog the OLM of the cluster does not report. */
+  unreportedExtensions: z.number(),
   events: EventRows,
   /** Manifest that switches the catalog off or on. */
   toggle: z.string(),

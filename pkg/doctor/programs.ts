@@ -28,8 +28,13 @@ export function readManagedMode({ programs }: Pick<ClusterSnapshot, "programs">)
   return flag?.slice(MANAGED_FLAG.length) ?? "on";
 }
 
-/** Checks whether all replicas of each server are ready and have the same version. */
-export function checkDeployments(snapshot: ClusterSnapshot, version: string): DoctorFinding[] {
+/** Returns the images of the servers, without duplicates. */
+export function listServerImages(programs: readonly ProgramSnapshot[]): string[] {
+  return [...new Set(programs.flatMap((facts) => getDeployment(facts)?.spec?.template?.spec?.containers?.[0]?.image ?? []))];
+}
+
+/** Checks whether all replicas of each server are ready and have the same version. @param version of this olmv1; undefined omits the comparison */
+export function checkDeployments(snapshot: ClusterSnapshot, version?: string): DoctorFinding[] {
   const { programs, now } = snapshot;
   const findings = programs.flatMap((facts) => {
     const check = `Deployment ${facts.program}-controller-manager`;
@@ -42,7 +47,7 @@ export function checkDeployments(snapshot: ClusterSnapshot, version: string): Do
       return [{ check, status: "ok", message }];
     });
   });
-  return [...findings, ...checkVersions(programs, version)];
+  return version === undefined ? findings : [...findings, ...checkVersions(programs, version)];
 }
 
 function checkDeployment(check: string, deployment: Deployment | undefined, namespace: string): DoctorFinding {

@@ -78,6 +78,8 @@ export const catalogsText = {
   extensions: "Extensions from this catalog",
   noExtensions: "No extension has installed a bundle of this catalog.",
   extensionsUnknown: "You may not list ClusterExtensions.",
+  extensionsUnreported: (count: number) =>
+    `The catalogs of ${count === 1 ? "1 installed bundle are" : `${count} installed bundles are`} not reported by this OLM.`,
   conditions: "Conditions",
   events: "Events",
 } as const;

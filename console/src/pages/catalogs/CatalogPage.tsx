@@ -52,7 +52,7 @@ export default function CatalogPage(): ReactElement {
 }
 
 function Catalog({ catalog }: { readonly catalog: CatalogView }): ReactElement {
-  const { row, problems, conditions, extensions, events, served, isAvailable } = catalog;
+  const { row, problems, conditions, extensions, unreportedExtensions, events, served, isAvailable } = catalog;
   const others = row.attention ? problems.slice(1) : problems; // the header shows the first
   return (
     <>
@@ -75,7 +75,7 @@ function Catalog({ catalog }: { readonly catalog: CatalogView }): ReactElement {
             </Section>
           )}
           <Section title={t.extensions}>
-            <Extensions extensions={extensions} />
+            <Extensions extensions={extensions} unreportedExtensions={unreportedExtensions} />
           </Section>
           <Section title={t.conditions}>
             <ConditionList conditions={conditions} />
@@ -119,8 +119,10 @@ function Header({ catalog: { row, isAvailable, toggle } }: { readonly catalog: C
   );
 }
 
-function Extensions({ extensions }: Pick<CatalogView, "extensions">): ReactElement {
+function Extensions({ extensions, unreportedExtensions }: Pick<CatalogView, "extensions" | "unreportedExtensions">): ReactElement {
   if (!extensions) return <p className="olm-subtle">{t.extensionsUnknown}</p>;
+  if (extensions.length === 0 && unreportedExtensions > 0)
+    return <p className="olm-subtle">{t.extensionsUnreported(unreportedExtensions)}</p>;
   if (extensions.length === 0) return <p className="olm-subtle">{t.noExtensions}</p>;
   return (
     <ul className="olm-rows">
