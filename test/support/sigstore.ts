@@ -10,7 +10,7 @@ import {
   KeyUsagesExtension,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
-  X509Certificate,
+  type X509Certificate,
   X509CertificateGenerator,
 } from "@peculiar/x509";
 import { X509Certificate as ParsedCertificate } from "@sigstore/core";
