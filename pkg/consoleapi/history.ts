@@ -24,7 +24,7 @@ const Revisions = z.object({
   revisions: z.array(Revision),
   /** Sentences about releases that cannot be read. */
   unreadable: z.array(z.string()),
-  /** The revision to which the extension is pinned. */
+  /** The revision that the extension is pinned to. */
   pin: z.optional(z.string()),
   removePin: z.optional(OfferedAction),
   command: z.string(),

@@ -5,7 +5,7 @@ import { extname, join } from "node:path";
 /** A file of a web page. */
 export interface StaticAsset {
   readonly type: string;
-  /** Whether the name contains a hash of the content, so that browsers may keep the file for ever. */
+  /** Whether the name contains a hash of the content, so that browsers may keep the file forever. */
   readonly isImmutable: boolean;
   /** Returns the content. @param gzip whether to return it compressed, if the build compressed it */
   read(gzip: boolean): Promise<{ readonly bytes: Buffer; readonly encoding?: "gzip" }>;

@@ -94,7 +94,7 @@ class InstallPreviews {
     return this.#withReader(signal, async (reader) => {
       const { preview } = await this.#preview(work, reader);
       const given = preview.preparation?.extension;
-      if (!given) throw new ConsoleError("invalid", "there is no plan, because no bundle is selected or the configuration is invalid");
+      if (!given) throw new ConsoleError("invalid", "cannot plan the installation: no bundle is selected, or the configuration is invalid");
       try {
         const plan = await readExtensionPlan({
           client,
@@ -110,7 +110,7 @@ class InstallPreviews {
         return { ...view, reject: [] };
       } catch (cause) {
         if (!(cause instanceof UnresolvedError)) throw cause;
-        throw new ConsoleError("notFound", `there is no plan, because no bundle is selected: ${getErrorMessage(cause)}`, { cause });
+        throw new ConsoleError("notFound", `cannot plan the installation: no bundle is selected: ${getErrorMessage(cause)}`, { cause });
       }
     });
   }

@@ -7,7 +7,7 @@ import type { ConsoleContext } from "../consoleContext.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
 
 const TIMEOUT_MS = 30_000;
-/** Time for which pages share a result, in milliseconds: the checks send about forty requests. */
+/** Validity of a result that pages share, in milliseconds: the checks send about forty requests. */
 const SHARED_MS = 10_000;
 const ORDER: readonly FindingStatus[] = ["problem", "warning", "unknown", "ok"];
 

@@ -14,7 +14,7 @@ import { buildClusterPackage } from "./packageDetailsView.ts";
 import { PackageIcons } from "./packageIcons.ts";
 import { buildPackagePage } from "./packageSearchView.ts";
 
-/** Time for which browsers keep an icon, in seconds. */
+/** Time that browsers keep an icon, in seconds. */
 const ICON_SECONDS = 300;
 /** Maximum length of a drawing, in characters. */
 const MAX_PICTURE = 4 * 1024 * 1024;

@@ -74,7 +74,7 @@ async function computePlan(
     const known = isDeniedRead(cause) ? buildStatusPlan(extension, choice, getErrorMessage(cause), new Date().toISOString()) : undefined;
     if (known) return known;
     if (!(cause instanceof UnresolvedError)) throw cause;
-    throw new ConsoleError("notFound", `there is no plan, because no bundle is selected: ${getErrorMessage(cause)}`, {
+    throw new ConsoleError("notFound", `cannot plan the change: no bundle is selected: ${getErrorMessage(cause)}`, {
       cause,
       next: "The tab about versions shows which rule excludes each version.",
     });
