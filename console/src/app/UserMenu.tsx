@@ -1,5 +1,6 @@
-import { Divider, Dropdown, DropdownGroup, DropdownItem, DropdownList, Label, MenuToggle } from "@patternfly/react-core";
+import { Divider, Dropdown, DropdownGroup, DropdownItem, DropdownList, MenuToggle } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
+import { Label } from "../components/Label.tsx";
 import { text } from "../text/en.ts";
 import { useSession } from "./consoleState.tsx";
 import { type Theme, useTheme } from "./theme.ts";
@@ -14,7 +15,7 @@ export function UserMenu(): ReactElement {
   return (
     <>
       {readOnly && (
-        <Label status="info" variant="outline" title={text.user.readOnlyHint[mode]}>
+        <Label status="info" isOutlined title={text.user.readOnlyHint[mode]}>
           {text.user.readOnly}
         </Label>
       )}

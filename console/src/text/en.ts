@@ -65,6 +65,7 @@ export const text = {
     none: "None",
     never: "Never",
     unknown: "Unknown",
+    clear: "Clear",
     close: "Close",
     cancel: "Cancel",
     ago: (age: string) => `${age} ago`,

@@ -1,4 +1,4 @@
-import { EmptyState, EmptyStateBody, Label, PageSection, Title } from "@patternfly/react-core";
+import { EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
 import { CheckCircleIcon, ExclamationCircleIcon, ExclamationTriangleIcon, InfoCircleIcon } from "@patternfly/react-icons";
 import { type ReactElement, useMemo } from "react";
 import { Link } from "react-router";
@@ -6,6 +6,7 @@ import type { Attention } from "../../../../pkg/consoleapi/live.ts";
 import { useLive } from "../../app/consoleState.tsx";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { CommandLine } from "../../components/CommandLine.tsx";
+import { Label } from "../../components/Label.tsx";
 import { Placeholder } from "../../components/QueryView.tsx";
 import { RelativeTime } from "../../components/RelativeTime.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";
@@ -87,7 +88,7 @@ function Item({ item: { kind, name, to, state, since, attention } }: { readonly 
         <p className="olm-list-title">
           <Link to={to}>{name}</Link>
           <StateLabel state={state} />
-          {kind === "catalog" && <Label variant="outline">{attentionText.kinds.catalog}</Label>}
+          {kind === "catalog" && <Label isOutlined>{attentionText.kinds.catalog}</Label>}
           {since !== undefined && (
             <span className="olm-subtle">
               <RelativeTime time={since} />

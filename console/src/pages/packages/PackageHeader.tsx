@@ -1,7 +1,8 @@
-import { Alert, Breadcrumb, BreadcrumbItem, Button, Label, Title } from "@patternfly/react-core";
+import { Alert, Breadcrumb, BreadcrumbItem, Button, Title } from "@patternfly/react-core";
 import type { ReactElement } from "react";
 import { Link } from "react-router";
 import type { PackageDetails } from "../../../../pkg/consoleapi/packages.ts";
+import { Label } from "../../components/Label.tsx";
 import { packagesText } from "../../text/packages.ts";
 import { getPackagePath, useCatalogData } from "./catalogData.tsx";
 import { PackageIconImage } from "./PackageIconImage.tsx";
@@ -75,7 +76,7 @@ function Actions({ details }: { readonly details: PackageDetails }): ReactElemen
   if (installed.length > 0) {
     return (
       <div className="olm-labels">
-        <Label status="success" variant="outline">
+        <Label status="success" isOutlined>
           {packagesText.installed}
         </Label>
         {installed.slice(0, MAX_BUTTONS).map(({ extension }) => (

@@ -1,9 +1,10 @@
 import "../../../components/changes.css";
-import { Alert, Label } from "@patternfly/react-core";
+import { Alert } from "@patternfly/react-core";
 import type { ReactElement } from "react";
 import type { ExtensionHistory } from "../../../../../pkg/consoleapi/history.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
 import { CodeText } from "../../../components/CodeText.tsx";
+import { Label } from "../../../components/Label.tsx";
 import { historyText as t } from "../../../text/history.ts";
 
 type Drift = Exclude<ExtensionHistory["drift"], { error: string }>;
@@ -13,7 +14,7 @@ export function DriftView({ drift: { policy, meaning, objects, unwatched, offers
   return (
     <>
       <p className="olm-offer">
-        <Label isCompact variant="outline">
+        <Label isCompact isOutlined>
           {t.policy(policy)}
         </Label>
         <span>{meaning}</span>

@@ -1,4 +1,4 @@
-import { Alert, Button, Label } from "@patternfly/react-core";
+import { Alert, Button } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { Link, useSearchParams } from "react-router";
@@ -6,6 +6,7 @@ import { type ExtensionHistory, type Revision, RevisionComparison } from "../../
 import { getJson } from "../../../api/request.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
+import { Label } from "../../../components/Label.tsx";
 import { ObjectChanges } from "../../../components/ObjectChanges.tsx";
 import { OfferedActionButton } from "../../../components/OfferedActionButton.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";

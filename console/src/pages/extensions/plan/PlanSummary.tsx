@@ -1,8 +1,9 @@
-import { ClipboardCopy, Label } from "@patternfly/react-core";
+import { ClipboardCopy } from "@patternfly/react-core";
 import { ArrowRightIcon } from "@patternfly/react-icons";
 import type { ReactElement } from "react";
 import type { ExtensionPlan } from "../../../../../pkg/consoleapi/plan.ts";
 import { CommandLine } from "../../../components/CommandLine.tsx";
+import { Label } from "../../../components/Label.tsx";
 import { OfferedActionButton } from "../../../components/OfferedActionButton.tsx";
 import { RelativeTime } from "../../../components/RelativeTime.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
@@ -40,7 +41,7 @@ export function PlanSummary({ plan }: { readonly plan: ExtensionPlan }): ReactEl
         <ul className="olm-plan-counts">
           {COUNTED.filter(([, member]) => counts[member] > 0).map(([action, member]) => (
             <li key={action}>
-              <Label isCompact variant="outline">
+              <Label isCompact isOutlined>
                 {t.counts[action](counts[member])}
               </Label>
             </li>
