@@ -1,7 +1,8 @@
-import { EmptyState, EmptyStateBody, PageSection } from "@patternfly/react-core";
+import { EmptyState, EmptyStateBody } from "@patternfly/react-core";
 import type { ReactElement } from "react";
 import { Link, useRouteError } from "react-router";
 import { ErrorState } from "../components/ErrorState.tsx";
+import { PageSection } from "../components/PageSection.tsx";
 import { text } from "../text/en.ts";
 import { PageTitle } from "./PageTitle.tsx";
 

@@ -1,4 +1,4 @@
-import { EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
+import { EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
 import { CheckCircleIcon, ExclamationCircleIcon, ExclamationTriangleIcon, InfoCircleIcon } from "@patternfly/react-icons";
 import { type ReactElement, useMemo } from "react";
 import { Link } from "react-router";
@@ -7,6 +7,7 @@ import { useLive } from "../../app/consoleState.tsx";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { CommandLine } from "../../components/CommandLine.tsx";
 import { Label } from "../../components/Label.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { Placeholder } from "../../components/QueryView.tsx";
 import { RelativeTime } from "../../components/RelativeTime.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";

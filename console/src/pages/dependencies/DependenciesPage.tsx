@@ -1,10 +1,11 @@
 import "./dependencies.css";
-import { Alert, EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
+import { Alert, EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement, ReactNode } from "react";
 import { DependencyMap } from "../../../../pkg/consoleapi/dependencies.ts";
 import { getJson } from "../../api/request.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
 import { dependenciesText } from "../../text/dependencies.ts";
 import { Blockers } from "./Blockers.tsx";

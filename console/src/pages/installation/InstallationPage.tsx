@@ -1,9 +1,10 @@
-import { Button, ExpandableSection, PageSection, Title } from "@patternfly/react-core";
+import { Button, ExpandableSection, Title } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
 import type { InstallationFinding, InstallationReport } from "../../../../pkg/consoleapi/installation.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { CommandLine } from "../../components/CommandLine.tsx";
 import { Label } from "../../components/Label.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
 import { RelativeTime } from "../../components/RelativeTime.tsx";
 import { text } from "../../text/en.ts";
