@@ -3,6 +3,7 @@ import "./console.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { type ReactElement, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { CrashedPage } from "./app/CrashedPage.tsx";
 import { createQueryClient } from "./app/consoleState.tsx";
 import { ErrorBoundary } from "./app/ErrorBoundary.tsx";
 
@@ -23,7 +24,7 @@ const app = await loadApp();
 
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
-    <ErrorBoundary>
+    <ErrorBoundary renderError={(error) => <CrashedPage error={error} />}>
       <QueryClientProvider client={queries}>{app}</QueryClientProvider>
     </ErrorBoundary>
   </StrictMode>,

@@ -1,16 +1,19 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { createBrowserRouter, RouterProvider } from "react-router";
+import { BrowserRouter, type RouteObject, useRoutes } from "react-router";
 import { Session } from "../../../pkg/consoleapi/session.ts";
 import { getJson, RequestError } from "../api/request.ts";
 import { ErrorState } from "../components/ErrorState.tsx";
 import { Placeholder } from "../components/QueryView.tsx";
 import { ConsoleStateProvider } from "./consoleState.tsx";
 import { LoginPage, SignedOut } from "./LoginPage.tsx";
-import { consoleRoutes } from "./routes.tsx";
+import { NotFoundPage } from "./NotFoundPage.tsx";
+import { CONSOLE_PAGES } from "./pages.ts";
+import { buildRoutes } from "./routes.tsx";
+import { Shell } from "./Shell.tsx";
 
-const router = createBrowserRouter(consoleRoutes);
+const ROUTES: RouteObject[] = [{ element: <Shell />, children: [...buildRoutes(CONSOLE_PAGES), { path: "*", element: <NotFoundPage /> }] }];
 
 /** The console: signs in, then shows the page of the address. */
 export function App({ queries }: { readonly queries: QueryClient }): ReactElement {
@@ -31,7 +34,13 @@ function SignedIn({ queries }: { readonly queries: QueryClient }): ReactElement 
   }
   return (
     <ConsoleStateProvider session={query.data} queries={queries}>
-      <RouterProvider router={router} />
+      <BrowserRouter>
+        <ConsolePages />
+      </BrowserRouter>
     </ConsoleStateProvider>
   );
+}
+
+function ConsolePages(): ReactElement | null {
+  return useRoutes(ROUTES);
 }

@@ -1,46 +1,43 @@
 import { FormSelect, FormSelectOption } from "@patternfly/react-core";
-import { type ReactElement, Suspense } from "react";
-import { createHashRouter, Navigate, NavLink, Outlet, RouterProvider } from "react-router";
-import { Placeholder } from "../components/QueryView.tsx";
+import type { ReactElement } from "react";
+import { HashRouter, Navigate, type RouteObject, useRoutes } from "react-router";
 import { CatalogDataContext } from "../pages/packages/catalogData.tsx";
 import { catalogdData } from "../pages/packages/catalogdData.ts";
-import { sharedPackageRoutes } from "../pages/packages/routes.tsx";
 import { text } from "../text/en.ts";
 import { packagesText } from "../text/packages.ts";
-import { PageError } from "./NotFoundPage.tsx";
 import { PageFrame } from "./PageFrame.tsx";
+import { CATALOG_PAGES } from "./pages.ts";
+import { buildRoutes, PageOutlet } from "./routes.tsx";
 import { type Theme, useTheme } from "./theme.ts";
 
 const THEMES: readonly Theme[] = ["light", "dark", "system"];
 
-/** The address of a page is in the fragment, because catalogd serves the page under one path, perhaps with a prefix. */
-const router = createHashRouter([
-  {
-    element: <CatalogShell />,
-    children: [
-      {
-        errorElement: <PageError />,
-        children: [...sharedPackageRoutes, { path: "*", element: <Navigate to="/packages" replace /> }],
-      },
-    ],
-  },
-]);
+const ROUTES: RouteObject[] = [
+  { element: <CatalogShell />, children: [...buildRoutes(CATALOG_PAGES), { path: "*", element: <Navigate to="/packages" replace /> }] },
+];
 
-/** The catalog part of the console, which catalogd serves. It has no access to a cluster. */
+/**
+ * The catalog part of the console, which catalogd serves. It has no access to a cluster. The address of a page is in the fragment, because catalogd
+ * serves the page under one path, perhaps with a prefix.
+ */
 export function CatalogApp(): ReactElement {
   return (
     <CatalogDataContext value={catalogdData}>
-      <RouterProvider router={router} />
+      <HashRouter>
+        <CatalogPages />
+      </HashRouter>
     </CatalogDataContext>
   );
+}
+
+function CatalogPages(): ReactElement | null {
+  return useRoutes(ROUTES);
 }
 
 function CatalogShell(): ReactElement {
   return (
     <PageFrame home="/packages" logo="ui/favicon.svg" tools={<ThemeSelect />}>
-      <Suspense fallback={<Placeholder lines={8} />}>
-        <Outlet />
-      </Suspense>
+      <PageOutlet />
       <footer className="olm-catalog-footer">
         {packagesText.catalogServer.readOnly} <a href="openapi.json">{packagesText.catalogServer.api}</a>
       </footer>

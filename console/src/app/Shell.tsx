@@ -1,14 +1,14 @@
 import "@patternfly/patternfly/components/Nav/nav.css";
 import { Button } from "@patternfly/react-core";
 import { BarsIcon } from "@patternfly/react-icons";
-import { type ReactElement, Suspense, useState } from "react";
-import { Link, Outlet, useLocation } from "react-router";
+import { type ReactElement, useState } from "react";
+import { Link, useLocation } from "react-router";
 import { ActionHost } from "../actions/actionHost.tsx";
-import { Placeholder } from "../components/QueryView.tsx";
 import { text } from "../text/en.ts";
 import { ConnectionBanner } from "./ConnectionBanner.tsx";
 import { useExtensionsPath } from "./consoleState.tsx";
 import { PageFrame } from "./PageFrame.tsx";
+import { PageOutlet } from "./routes.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
 import { UserMenu } from "./UserMenu.tsx";
 
@@ -55,9 +55,7 @@ export function Shell(): ReactElement {
     >
       <ConnectionBanner />
       <ActionHost>
-        <Suspense fallback={<Placeholder lines={8} />}>
-          <Outlet />
-        </Suspense>
+        <PageOutlet />
       </ActionHost>
       <Shortcuts isHelpOpen={isHelpOpen} setHelpOpen={setHelpOpen} />
     </PageFrame>

@@ -1,20 +1,8 @@
 import "@patternfly/patternfly/components/Label/label.css";
 import { Button } from "@patternfly/react-core";
-import {
-  RhMicronsCloseIcon,
-  RhUiCheckCircleFillIcon,
-  RhUiErrorFillIcon,
-  RhUiInformationFillIcon,
-  RhUiWarningFillIcon,
-} from "@patternfly/react-icons";
+import { RhMicronsCloseIcon } from "@patternfly/react-icons";
 import type { ReactElement, ReactNode } from "react";
-
-const STATUSES = {
-  success: ["pf-m-success", RhUiCheckCircleFillIcon],
-  warning: ["pf-m-warning", RhUiWarningFillIcon],
-  danger: ["pf-m-danger", RhUiErrorFillIcon],
-  info: ["pf-m-info", RhUiInformationFillIcon],
-} as const;
+import { STATUSES, type Status } from "./statuses.ts";
 
 /** A short fact in a frame. Unlike that of PatternFly, it does not measure its text or listen to the document, so that tables can have hundreds. */
 export function Label({
@@ -28,7 +16,7 @@ export function Label({
 }: {
   readonly children: ReactNode;
   /** Determines colour and icon; grey without an icon if absent. */
-  readonly status?: keyof typeof STATUSES | undefined;
+  readonly status?: Status | undefined;
   readonly isOutlined?: boolean;
   readonly isCompact?: boolean;
   readonly isBlue?: boolean;
@@ -36,7 +24,7 @@ export function Label({
   /** The button that removes the label; absent if that is not possible. */
   readonly removal?: { readonly label: string; readonly onRemove: () => void };
 }): ReactElement {
-  const [statusClass, Icon] = status === undefined ? [undefined, undefined] : STATUSES[status];
+  const { className: statusClass, Icon } = status === undefined ? { className: undefined, Icon: undefined } : STATUSES[status];
   const classes = [
     "pf-v6-c-label",
     isOutlined ? "pf-m-outline" : "pf-m-filled",

@@ -72,6 +72,8 @@ export const text = {
     next: "What to do",
     details: "Details",
   },
+  /** Read before messages. */
+  status: { success: "Success", warning: "Warning", danger: "Error", info: "Information" },
   shortcuts: {
     title: "Keyboard shortcuts",
     search: "Search",

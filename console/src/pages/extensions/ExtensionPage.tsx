@@ -11,7 +11,7 @@ import { TabLinks } from "../../components/TabLinks.tsx";
 import { extensionsText } from "../../text/extensions.ts";
 import { ExtensionHeader } from "./ExtensionHeader.tsx";
 import { useExtensionName } from "./extensionName.ts";
-import { extensionTabs } from "./tabs.tsx";
+import { extensionTabs } from "./tabs.ts";
 
 const Leftovers = lazy(() => import("./uninstall/Leftovers.tsx"));
 

@@ -1,11 +1,12 @@
 import "../../components/dataTable.css";
 import "./packages.css";
-import { Alert, EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
+import { EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
 import { SearchIcon } from "@patternfly/react-icons";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactElement, useCallback } from "react";
 import type { PackagePage } from "../../../../pkg/consoleapi/packages.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
+import { Alert } from "../../components/Alert.tsx";
 import { ErrorState } from "../../components/ErrorState.tsx";
 import { PageSection } from "../../components/PageSection.tsx";
 import { Placeholder } from "../../components/QueryView.tsx";
@@ -65,9 +66,8 @@ function LeftOut({ page: { leftOut } }: { readonly page: PackagePage }): ReactEl
       {leftOut.map(({ catalog, reason }) => (
         <li key={catalog}>
           <Alert
-            isInline
             isPlain
-            variant="warning"
+            status="warning"
             component="p"
             title={<span className="olm-break">{packagesText.leftOut(catalog, reason)}</span>}
           />

@@ -1,4 +1,3 @@
-import { ClipboardCopy } from "@patternfly/react-core";
 import { ArrowRightIcon } from "@patternfly/react-icons";
 import type { ReactElement } from "react";
 import type { ExtensionPlan } from "../../../../../pkg/consoleapi/plan.ts";
@@ -8,7 +7,6 @@ import { OfferedActionButton } from "../../../components/OfferedActionButton.tsx
 import { RelativeTime } from "../../../components/RelativeTime.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { TabSection } from "../../../components/TabSection.tsx";
-import { text } from "../../../text/en.ts";
 import { planText as t } from "../../../text/plan.ts";
 
 const COUNTED = [
@@ -62,9 +60,7 @@ export function PlanSummary({ plan }: { readonly plan: ExtensionPlan }): ReactEl
           {digest !== undefined && (
             <div className="olm-plan-digest">
               <span className="olm-subtle">{t.digest}</span>
-              <ClipboardCopy isReadOnly variant="inline-compact" isCode hoverTip={text.common.copy} clickTip={text.common.copied}>
-                {digest}
-              </ClipboardCopy>
+              <CommandLine command={digest} label={t.digest} />
             </div>
           )}
           {accept && <OfferedActionButton offer={accept} variant="primary" />}
