@@ -10,7 +10,7 @@ export interface CheckedPage {
 const PHONE = { width: 375, height: 800 };
 
 /**
- * Declares the test that each page must pass: opened by its address it shows its texts, without violations of axe in either theme; after a reload on
+ * Declares the test that each page must pass: opened by its address it loads only the files that its HTML refers to, and shows its texts without violations of axe in either theme; after a reload on
  * a phone it shows the same and is not wider than the window; no errors, and no requests to other servers.
  */
 export function describePages(pages: readonly CheckedPage[], tested: () => Pick<TestedConsole, "browser">): void {
@@ -19,6 +19,7 @@ export function describePages(pages: readonly CheckedPage[], tested: () => Pick<
       await using page = await tested().browser.open();
       await page.goto(path);
       await expectShown(page, ...shows);
+      expect(await page.findLateFiles(), "files that the HTML does not refer to").toEqual([]);
       expect(await page.findViolations(), "violations in the light theme").toEqual([]);
       await page.useTheme("dark");
       expect(await page.findViolations(), "violations in the dark theme").toEqual([]);

@@ -1,6 +1,7 @@
-import { EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
+import { Button, EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
 import { CheckCircleIcon, ExclamationCircleIcon, ExclamationTriangleIcon, InfoCircleIcon } from "@patternfly/react-icons";
-import { type ReactElement, useMemo } from "react";
+import { type ReactElement, useMemo, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { Link } from "react-router";
 import type { Attention } from "../../../../pkg/consoleapi/live.ts";
 import { useLive } from "../../app/consoleState.tsx";
@@ -24,6 +25,9 @@ import {
 } from "./attentionItems.ts";
 
 const ICONS = { error: ExclamationCircleIcon, warning: ExclamationTriangleIcon, info: InfoCircleIcon, fine: CheckCircleIcon } as const;
+
+/** Number of items that the page shows at once. */
+const STEP = 50;
 
 /** The start page: what does not work, what is at risk, what waits for the user, and what changes next. */
 export default function AttentionPage(): ReactElement {
@@ -71,12 +75,25 @@ function Counts({ counts }: { readonly counts: AttentionCounts }): ReactElement 
 }
 
 function Items({ items }: { readonly items: readonly AttentionItem[] }): ReactElement {
+  const [count, setCount] = useState(STEP);
+  const list = useRef<HTMLUListElement>(null);
+  const showMore = (): void => {
+    flushSync(() => setCount(count + STEP));
+    list.current?.children[count]?.querySelector("a")?.focus(); // the button may be gone
+  };
   return (
-    <ul className="olm-list" aria-label={attentionText.list}>
-      {items.map((item) => (
-        <Item key={`${item.kind} ${item.name}`} item={item} />
-      ))}
-    </ul>
+    <>
+      <ul className="olm-list" aria-label={attentionText.list} ref={list}>
+        {items.slice(0, count).map((item) => (
+          <Item key={`${item.kind} ${item.name}`} item={item} />
+        ))}
+      </ul>
+      {items.length > count && (
+        <Button variant="secondary" onClick={showMore}>
+          {attentionText.more(Math.min(STEP, items.length - count), items.length)}
+        </Button>
+      )}
+    </>
   );
 }
 
