@@ -18,7 +18,6 @@ import type { CatalogLease } from "../../sources/keptCatalogs.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
-import { createRequestSignal } from "../http/requestSignal.ts";
 import { buildExtensionPlan } from "../plan/planView.ts";
 import { buildInstallDraft } from "./installDraftView.ts";
 import { type EnteredConfig, readEnteredConfig, toInstallRequest } from "./installRequest.ts";
@@ -48,10 +47,9 @@ export function registerInstallRoutes(server: ConsoleRoutes, context: ConsoleCon
     method: "POST",
     url: "/api/packages/:package/install",
     schema: { params: Params, body: InstallForm },
-    handler: async (request, reply): Promise<InstallDraft> => {
-      const { client } = context.callers.identify(request.headers);
-      const signal = createRequestSignal(reply, TIMEOUT_MS);
-      return previews.draft({ client, packageName: request.params.package, form: request.body, signal });
+    config: { timeoutMs: TIMEOUT_MS },
+    handler: async ({ identity: { client }, deadline, params, body }): Promise<InstallDraft> => {
+      return previews.draft({ client, packageName: params.package, form: body, signal: deadline });
     },
   });
 
@@ -59,10 +57,9 @@ export function registerInstallRoutes(server: ConsoleRoutes, context: ConsoleCon
     method: "POST",
     url: "/api/packages/:package/install/plan",
     schema: { params: Params, body: InstallForm },
-    handler: async (request, reply): Promise<ExtensionPlan> => {
-      const { client } = context.callers.identify(request.headers);
-      const signal = createRequestSignal(reply, PLAN_TIMEOUT_MS);
-      return previews.plan({ client, packageName: request.params.package, form: request.body, signal });
+    config: { timeoutMs: PLAN_TIMEOUT_MS },
+    handler: async ({ identity: { client }, deadline, params, body }): Promise<ExtensionPlan> => {
+      return previews.plan({ client, packageName: params.package, form: body, signal: deadline });
     },
   });
 }

@@ -8,11 +8,10 @@ import { UnresolvedError } from "../../operatorcontroller/reconcile/resolve.ts";
 import { readExtensionPlan } from "../../preview/extensionPlan.ts";
 import type { SourceChange } from "../../rollout/sourceChange.ts";
 import { withReader } from "../../sources/bundleReader.ts";
-import { requireExtension } from "../actions/plannedChange.ts";
+import { requireExtension } from "../cluster/currentObjects.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
-import { createRequestSignal } from "../http/requestSignal.ts";
 import { SharedWorks } from "../http/sharedWork.ts";
 import { LimitsQuery, parseLimits } from "../why/sourceLimits.ts";
 import { readTriedPlan } from "./planActions.ts";
@@ -28,13 +27,12 @@ export function registerPlanRoutes(server: ConsoleRoutes, context: ConsoleContex
     method: "GET",
     url: "/api/extensions/:name/plan",
     schema: { params: z.object({ name: ObjectName }), querystring: LimitsQuery },
-    handler: async (request, reply): Promise<ExtensionPlan> => {
-      const identity = context.callers.identify(request.headers);
-      const extension = await requireExtension(identity.client, request.params.name);
-      const change = parseLimits(request.query);
+    config: { timeoutMs: TIMEOUT_MS },
+    handler: async ({ identity, deadline, params: { name }, query }): Promise<ExtensionPlan> => {
+      const extension = await requireExtension(identity.client, name);
+      const change = parseLimits(query);
       const key = JSON.stringify([extension.metadata.uid, extension.metadata.resourceVersion, change]);
-      const signal = createRequestSignal(reply, TIMEOUT_MS);
-      return works.of(identity).run(key, signal, (work) => computePlan(context, identity.client, { extension, change, signal: work }));
+      return works.of(identity).run(key, deadline, (work) => computePlan(context, identity.client, { extension, change, signal: work }));
     },
   });
 }
