@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import type { CatalogFindings, CatalogView, EditionDifference } from "../../consoleapi/catalogs.ts";
+import type { CatalogContentOrigin, CatalogFindings, CatalogView, EditionDifference } from "../../consoleapi/catalogs.ts";
 import { orErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { readObjectEvents } from "../../rollout/extensionEvents.ts";
@@ -12,13 +12,14 @@ import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
 import { CATALOG_TIMEOUT_MS, listInstalledBundles } from "../packages/openPackages.ts";
 import { CatalogEditions } from "./catalogEditions.ts";
 import { buildCatalogView } from "./catalogView.ts";
+import { readContentOrigin } from "./contentOrigin.ts";
 import { readServedFindings } from "./servedFindings.ts";
 
 const TIMEOUT_MS = 20_000;
 const Params = z.object({ name: ObjectName });
 
 /** Registers the pages of single catalogs. */
-export function registerClusterCatalogRoutes(server: ConsoleRoutes, { catalogs: kept, session }: ConsoleContext): void {
+export function registerClusterCatalogRoutes(server: ConsoleRoutes, { catalogs: kept, served }: ConsoleContext): void {
   const editions = new CatalogEditions();
 
   server.route({
@@ -43,7 +44,18 @@ export function registerClusterCatalogRoutes(server: ConsoleRoutes, { catalogs: 
     config: { timeoutMs: TIMEOUT_MS },
     handler: async ({ identity, deadline, params: { name } }): Promise<CatalogFindings> => {
       const catalog = await readCurrentCatalog(identity, name, deadline, editions);
-      return readServedFindings(identity.client, catalog, { isLaptop: session.mode === "laptop", signal: deadline });
+      return readServedFindings(served, catalog, deadline);
+    },
+  });
+
+  server.route({
+    method: "GET",
+    url: "/api/catalogs/:name/origin",
+    schema: { params: Params },
+    config: { timeoutMs: CATALOG_TIMEOUT_MS },
+    handler: async ({ identity, deadline, params: { name } }): Promise<CatalogContentOrigin> => {
+      const catalog = await readCurrentCatalog(identity, name, deadline, editions);
+      return kept.use(deadline, (lease) => readContentOrigin(catalog, lease, deadline));
     },
   });
 

@@ -1,8 +1,7 @@
 import { fastify } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { KeptCatalogs } from "../../sources/keptCatalogs.ts";
 import { createLogger } from "../../telemetry/log.ts";
-import type { Callers } from "../consoleContext.ts";
+import type { Callers, ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError, toConsoleProblem } from "../http/consoleError.ts";
 import { compileConsoleValidator } from "../http/requestInput.ts";
 import { EventStreams } from "../live/eventStreams.ts";
@@ -21,7 +20,6 @@ const STRANGERS: Callers = {
 
 const METHODS = ["GET", "POST"] as const;
 const streams = new EventStreams();
-const catalogs = new KeptCatalogs({ cacheFolder: undefined });
 const app = fastify();
 const routes: { method: (typeof METHODS)[number]; url: string }[] = [];
 
@@ -35,14 +33,13 @@ beforeAll(async () => {
     for (const one of METHODS) if (method === one) routes.push({ method: one, url });
   });
   const log = createLogger({ component: "test", level: "silent", destination: { write: () => undefined } });
-  const session = { mode: "laptop", server: "https://127.0.0.1", readOnly: false, systemNamespace: "olmv1-system", version: "1" } as const;
-  registerApi(app, { callers: STRANGERS, streams, catalogs, registry: {}, session, log });
+  const session = { mode: "laptop", systemNamespace: "olmv1-system" };
+  registerApi(app, { callers: STRANGERS, streams, session, log } as unknown as ConsoleContext);
   await app.ready();
 });
 afterAll(async () => {
   await app.close();
   streams[Symbol.dispose]();
-  await catalogs.close();
 });
 
 test("each route of the API rejects callers without an identity, before it reads their input", async () => {
