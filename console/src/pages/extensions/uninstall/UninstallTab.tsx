@@ -128,7 +128,7 @@ function PolicyChoice({
 }): ReactElement {
   if (policyNote !== undefined)
     return (
-      <Alert isInline variant="warning" component="h3" title={t.policy}>
+      <Alert status="warning" component="h3" title={t.policy}>
         <p>{policyNote}</p>
       </Alert>
     );
