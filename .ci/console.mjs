@@ -8,26 +8,101 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { build } from "vite";
+import { CATALOG_PAGES, CONSOLE_PAGES } from "../console/src/app/pages.ts";
 
 const root = join(import.meta.dirname, "..");
 /** The build for programs that run from the sources; pkg/serving/consoleAssets.ts reads it. */
 const CACHE = join(root, "node_modules/.cache/olmv1-console");
+const PAGES = "pages.json";
 const STAMP = ".sources";
 const COMPRESSED = /\.(css|html|js|json|svg)$/;
+
+/** Modules that many pages use become one file: each file costs the browser time, and small files compress worse. */
+const CODE_SPLITTING = { groups: [{ name: "common", minShareCount: 8 }] };
 
 /** Rules of PatternFly's base that the console does not use: other themes, and fonts of icons. They are more than half of it. */
 const UNUSED_RULE = /\.pf-v6-theme-(felt|glass|redhat|high-contrast)|\.(fas?|fa-[\w-]+|pf-v6-pficon[\w-]*|pf-v6-icon-[\w-]+)\b/;
 const ICON_FONT = /@font-face\s*\{[^{}]*(?:webfonts|pficon)[^{}]*\}/g;
+const RULE = /([^{}]+)\{[^{}]*\}/g;
+/** In rules for documents in such a language, as an alternative to the attribute of the document. */
+const RIGHT_TO_LEFT = ".pf-v6-m-dir-rtl";
+/** Styles that the sources import themselves, because they use the classes without the React component. */
+const COMPONENT_STYLE = /@patternfly\/patternfly\/components\/\w+\/[\w-]+\.css$/;
 
-/** Removes unused rules from PatternFly's base. */
+/**
+ * Removes unused rules from PatternFly's base, and from the styles of components that the sources import: those with a class that is not in the
+ * sources. So the sources must contain each class as a whole.
+ */
 const withoutUnusedRules = {
   name: "without-unused-rules",
   enforce: "pre",
   transform(code, id) {
-    if (!id.endsWith("/patternfly-base.css")) return undefined;
-    return code.replace(ICON_FONT, "").replace(/([^{}]+)\{[^{}]*\}/g, (rule, selector) => (UNUSED_RULE.test(selector) ? "" : rule));
+    if (id.endsWith("/patternfly-base.css"))
+      return code.replace(ICON_FONT, "").replace(RULE, (rule, list) => (UNUSED_RULE.test(list) ? "" : rule));
+    if (!COMPONENT_STYLE.test(id)) return undefined;
+    const used = readClasses();
+    return code.replace(RULE, (rule, list) => {
+      const kept = list.split(/,(?![^(]*\))/).filter((selector) => isUsed(selector, used));
+      return kept.length === 0 ? "" : rule.replace(list, () => kept.join(","));
+    });
   },
 };
+
+/** Whether all classes of a selector are in use; of alternatives, those of one. */
+function isUsed(selector, used) {
+  const simple = selector.replace(/:(is|where|has|not)\(([^()]*)\)/g, (_, name, list) =>
+    name === "not" || list.split(",").some((alternative) => isUsed(alternative, used)) ? "" : ".pf-none",
+  );
+  if (simple !== selector) return isUsed(simple, used);
+  return (selector.match(/\.pf-[\w-]+/g) ?? []).every((name) => name === RIGHT_TO_LEFT || used.has(name.slice(1)));
+}
+
+/** Returns all classes of PatternFly in the sources. */
+function readClasses() {
+  const files = globSync("console/**/*.{ts,tsx,css,html}", { cwd: root });
+  return new Set(files.flatMap((file) => readFileSync(join(root, file), "utf8").match(/\bpf-[\w-]+/g) ?? []));
+}
+
+/**
+ * Returns the files of the page of each path, `*` for all other paths. pkg/serving/consoleAssets.ts reads them. A server lists them in the page, so that
+ * browsers load all files at the same time, not each after the file that imports it.
+ */
+function listPages(output) {
+  const chunks = output.filter(({ type }) => type === "chunk");
+  const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
+  const entries = chunks.filter(({ isEntry }) => isEntry);
+  const find = (file) => chunks.find(({ facadeModuleId }) => facadeModuleId === join(root, "console/src", file));
+  const list = (app, pages) =>
+    [...flattenPages(pages), { path: "*", modules: [] }].map(({ path, modules }) => {
+      const needed = [`app/${app}.tsx`, ...modules.map((module) => `pages/${module}.tsx`)].map(find);
+      return { path, files: [...listFiles([...entries, ...needed], byName)] };
+    });
+  return { console: list("App", CONSOLE_PAGES), catalog: list("CatalogApp", CATALOG_PAGES) };
+}
+
+/** Returns the paths of pages with their modules, the outermost first. */
+function flattenPages(pages, parent = { path: "", modules: [] }) {
+  return pages.flatMap(({ path, module, children }) => {
+    const whole = path.startsWith("/") ? path : [parent.path, path].filter((part) => part !== "").join("/");
+    const page = { path: whole, modules: [...parent.modules, module] };
+    return children ? flattenPages(children, page) : [page];
+  });
+}
+
+/** Returns the files of chunks and of what they import: scripts and styles. */
+function listFiles(chunks, byName, files = new Set()) {
+  for (const chunk of chunks) {
+    if (files.has(chunk.fileName)) continue;
+    files.add(chunk.fileName);
+    listFiles(
+      chunk.imports.map((name) => byName.get(name)),
+      byName,
+      files,
+    );
+    for (const style of chunk.viteMetadata.importedCss) files.add(style);
+  }
+  return files;
+}
 
 /** Builds the console into an empty folder, with a compressed copy of each text file. Returns the modules of the build, for the bill of materials. */
 export async function buildConsole(folder) {
@@ -54,12 +129,17 @@ export async function buildConsole(folder) {
       modulePreload: { polyfill: false },
       assetsInlineLimit: 0, // the content security policy allows no data URLs but images
       reportCompressedSize: false,
-      rolldownOptions: { onLog: (level, log, handler) => (log.code === "MODULE_LEVEL_DIRECTIVE" ? undefined : handler(level, log)) },
+      rolldownOptions: {
+        output: { codeSplitting: CODE_SPLITTING },
+        onLog: (level, log, handler) => (log.code === "MODULE_LEVEL_DIRECTIVE" ? undefined : handler(level, log)),
+      },
     },
   });
   if (NODE_ENV === undefined) delete process.env.NODE_ENV;
   else process.env.NODE_ENV = NODE_ENV;
-  for (const { fileName } of [output].flat().flatMap((one) => one.output)) await compress(join(folder, fileName));
+  const files = [output].flat().flatMap((one) => one.output);
+  await writeFile(join(folder, PAGES), JSON.stringify(listPages(files)));
+  for (const { fileName } of files) await compress(join(folder, fileName));
   for (const name of globSync("*.{js,svg}", { cwd: folder })) await compress(join(folder, name));
   return [...modules];
 }

@@ -3,27 +3,30 @@ import "./console.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { type ReactElement, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { createQueryClient } from "./app/consoleState.tsx";
+import { CrashedPage } from "./app/CrashedPage.tsx";
+import { createQueryClient, startConsole } from "./app/consoleState.tsx";
 import { ErrorBoundary } from "./app/ErrorBoundary.tsx";
 
 /** The server writes into the page which part it serves. */
 const mode = document.querySelector<HTMLMetaElement>('meta[name="olmv1-mode"]')?.content;
 const queries = createQueryClient();
+const LOGIN_PATH = "/login";
 
 async function loadApp(): Promise<ReactElement> {
   if (mode === "catalog") {
     const { CatalogApp } = await import("./app/CatalogApp.tsx");
     return <CatalogApp />;
   }
+  const live = location.pathname === LOGIN_PATH ? undefined : startConsole(queries);
   const { App } = await import("./app/App.tsx");
-  return <App queries={queries} />;
+  return <App live={live} />;
 }
 
 const app = await loadApp();
 
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
-    <ErrorBoundary>
+    <ErrorBoundary renderError={(error) => <CrashedPage error={error} />}>
       <QueryClientProvider client={queries}>{app}</QueryClientProvider>
     </ErrorBoundary>
   </StrictMode>,

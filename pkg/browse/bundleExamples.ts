@@ -1,7 +1,7 @@
 import { readBundleDetails, readExampleKind } from "../fbc/summary/bundleDetails.ts";
 import type { PackageInCatalog } from "./packageView.ts";
 
-/** Returns the example objects of a bundle. @param kind undefined for all kinds @throws Error if there is no example */
+/** Returns the example objects of a bundle. @param kind undefined for all kinds @throws Error if the bundle has no example */
 export function findExamples({ metas, name, catalog }: PackageInCatalog, bundle: string, kind: string | undefined): readonly object[] {
   const meta = metas.find((one) => one.schema === "olm.bundle" && one.name === bundle);
   const examples = meta && readBundleDetails(meta, { examples: true }).examples;

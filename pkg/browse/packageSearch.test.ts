@@ -35,7 +35,7 @@ async function find(search: Partial<PackageSearch>, list: Answer | undefined): P
   }
 }
 
-test("searchPackages finds only installed packages on request, and returns what is installed", async () => {
+test("searchPackages finds only installed packages on request, and returns the installed bundles", async () => {
   const found = await find({ installedOnly: true }, { json: { metadata: {}, items: [INSTALLED] } });
   expect(found.matches.map((one) => one.package)).toEqual(["beacon-db"]);
   expect(found.installed?.map(({ extension }) => extension)).toEqual(["db"]);

@@ -8,7 +8,7 @@ import { type PackageMatch, rankResults, type SearchRequest, searchCatalog } fro
 export interface PackageSearch extends SearchRequest {
   /** Whether to find only packages that the user can install on the cluster. */
   readonly installableOnly?: boolean | undefined;
-  /** Whether to find only packages of which a version is installed. */
+  /** Whether to find only packages with an installed version. */
   readonly installedOnly?: boolean | undefined;
   /** Whether to determine for each package why the user cannot install it. */
   readonly addsObstacles?: boolean | undefined;

@@ -57,7 +57,7 @@ export type ActionRequest = z.infer<typeof ActionRequest>;
 /** The query of GET /api/actions/access: an action without its details. */
 export const ActionAccessQuery = z.object({ action: z.string().check(z.maxLength(40)), extension: z.optional(name) });
 
-/** Whether the user may ask for an action, as far as this is known without its details. */
+/** Whether the user may ask for an action, according to the checks that need no details of it. */
 export const ActionAccess = z.object({ missing: z.optional(MissingPermission) });
 export type ActionAccess = z.infer<typeof ActionAccess>;
 
@@ -106,7 +106,7 @@ export const PreparedAction = z.object({
   effects: z.array(z.string()),
   /** Whether data is lost, or the change removes something. */
   isDanger: z.boolean(),
-  /** The command that does the same; absent if there is none. */
+  /** The command that does the same; absent if no command does. */
   command: z.optional(z.string()),
   requests: z.array(PreparedRequest),
   /** Text that the user must type, because data is lost. */

@@ -26,7 +26,7 @@ const Revisions = z.object({
   note: z.optional(z.string()),
   /** Sentences about releases that cannot be read. */
   unreadable: z.array(z.string()),
-  /** The revision to which the extension is pinned. */
+  /** The revision that the extension is pinned to. */
   pin: z.optional(z.string()),
   removePin: z.optional(OfferedAction),
   command: z.string(),

@@ -83,7 +83,7 @@ export const ObjectView = z.object({
   /** The object as YAML without managed fields; at most 1 MB. Secrets contain no values. */
   yaml: z.string(),
   json: z.string(),
-  /** The managed fields as YAML; absent if there are none. */
+  /** The managed fields as YAML; absent if the object has no managed fields. */
   managedFields: z.optional(z.string()),
   /** What is left out of the YAML; empty if nothing is. */
   notes: z.array(z.string()),

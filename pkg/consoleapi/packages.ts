@@ -162,7 +162,7 @@ export const PackageFilters = z.object({
   arch: z.optional(z.string().check(z.maxLength(63))),
   capability: z.optional(z.string().check(z.maxLength(64))),
   deprecated: z.optional(z.enum(["true", "false"])),
-  /** Only packages of which a version is installed. */
+  /** Only packages with an installed version. */
   installed: z.optional(z.literal("true")),
   /** Only packages that the user can install on the cluster. */
   installable: z.optional(z.literal("true")),

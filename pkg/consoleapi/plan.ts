@@ -109,7 +109,7 @@ export const ExtensionPlan = z.object({
   reject: z.array(OfferedAction),
   /** What rejecting a plan means. */
   rejectNote: z.string(),
-  /** The command that prints the same; absent if there is none. */
+  /** The command that prints the same; absent if no command does. */
   command: z.optional(z.string()),
 });
 export type ExtensionPlan = z.infer<typeof ExtensionPlan>;

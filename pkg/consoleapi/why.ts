@@ -54,7 +54,7 @@ export const WhyVersion = z.object({
   reason: z.string(),
   /** All rules that exclude it, without dependencies if another filter excludes it. */
   rules: z.array(VersionRule),
-  /** Intermediate versions of the upgrade from the installed version; empty for one step; absent if there is no such upgrade. */
+  /** Intermediate versions of the upgrade from the installed version; empty for one step; absent if no path leads there. */
   path: z.optional(z.array(z.string())),
   /** Absent if other limits of the extension cannot select it. */
   attempt: z.optional(LimitAttempt),
@@ -112,7 +112,7 @@ export const WhyChannel = z.object({
   main: z.optional(GraphDrawing),
   /** All edges; absent if `main` has all of them, or if there are too many. */
   all: z.optional(GraphDrawing),
-  /** Why there is no drawing. */
+  /** Why the channel has no drawing. */
   undrawn: z.optional(z.string()),
 });
 export type WhyChannel = z.infer<typeof WhyChannel>;
@@ -159,7 +159,7 @@ export const RefusalView = z.object({
 });
 export type RefusalView = z.infer<typeof RefusalView>;
 
-/** The source of an extension, as far as the page can change it. */
+/** The limits in the source of an extension that the page can change. */
 export const SourceLimits = z.object({
   /** Empty for any version. */
   range: z.string(),

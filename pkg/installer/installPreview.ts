@@ -45,7 +45,7 @@ export interface InstallPreparation {
   readonly extension: ClusterExtension;
   /** In the order in which to apply them. Empty if everything exists. */
   readonly objects: readonly KubeObject[];
-  /** The permissions to grant; undefined if there are none. */
+  /** The permissions to grant; undefined if the installation grants none. */
   readonly permissions: BundlePermissions | undefined;
   readonly image: string;
   readonly bundle: string;
@@ -215,7 +215,7 @@ export interface InstallPreview {
   readonly answer: ResolutionAnswer;
   /** Whether the extension exists. */
   readonly exists: boolean;
-  /** The desired extension, also if there is no preparation. Its namespace is empty if it is unknown. */
+  /** The desired extension, also without a preparation. Its namespace is empty if it is unknown. */
   readonly draft: ClusterExtension;
   /** Undefined if no bundle matches, or if the configuration is invalid. */
   readonly preparation?: InstallPreparation;

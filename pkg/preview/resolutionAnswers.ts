@@ -7,7 +7,7 @@ import { type CheckedResolution, type ResolutionSubject, resolveWithDependencies
 
 /** The record of a resolution, with the bundles that were rejected because of their dependencies. */
 interface CheckedRecord extends ResolutionRecord {
-  /** Absent if there are none. */
+  /** Absent if no bundle was rejected for that. */
   readonly refusals?: readonly RefusalRecord[];
 }
 
@@ -51,9 +51,9 @@ async function findSimilarPackages({ request, catalogs, whole }: ResolutionSubje
 
 /** Why a version is not selected, with what is known about dependencies. */
 export interface CheckedWhyNot extends WhyNot {
-  /** Dependencies that could not be checked, and why, one sentence each. Absent if there are none. */
+  /** Dependencies that could not be checked, and why, one sentence each. Absent if all were checked. */
   readonly unjudged?: readonly string[];
-  /** The bundles that were rejected because of their dependencies. Absent if there are none. */
+  /** The bundles that were rejected because of their dependencies. Absent if no bundle was. */
   readonly refusals?: readonly RefusalRecord[];
 }
 

@@ -104,7 +104,7 @@ test.for<[what: string, permissions: ExtensionPermissions, seen: string | undefi
   ["the status omits rules", INCOMPLETE, undefined, "incomplete", "does not list all rules"],
   ["the status omits rules that the user saw elsewhere", INCOMPLETE, DIGEST, "waiting"],
   [
-    "there is no status",
+    "the status is missing",
     createPermissions(undefined),
     undefined,
     "nothingWaits",

@@ -55,7 +55,7 @@ export function buildPlanApproval({ metadata: { name, uid } }: ClusterExtension,
   return buildPatch(buildExtensionRef(name), { metadata: { uid, annotations: { [ANNOTATION_APPROVE]: digest } } });
 }
 
-/** Returns the revision to which the extension is pinned; undefined if it is not pinned. */
+/** Returns the revision that the extension is pinned to; undefined if it is not pinned. */
 export function findPin({ metadata }: Pick<ClusterExtension, "metadata">): string | undefined {
   return metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
 }
@@ -74,7 +74,7 @@ export function buildPinChange({ metadata: { name, uid } }: ClusterExtension, re
 
 /**
  * Returns the change of version range, channels and upgrade policy to those of `desired`.
- * @param digest the plan that the user confirmed; approved with the change if the extension requires approval. Null if there is none
+ * @param digest the plan that the user confirmed; approved with the change if the extension requires approval. Null without a plan
  */
 export function buildCatalogChange(extension: ClusterExtension, desired: ClusterExtension, digest: string | null): ObjectPatch {
   const {

@@ -20,7 +20,7 @@ const PARALLEL = 4;
 interface ReportedField {
   /** Such as `spec.ports[name=metrics].port`. */
   readonly path: string;
-  /** The field managers that own the live value, except the controller; empty if they are unknown or there are none. */
+  /** The field managers that own the live value, except the controller; empty if it has no other owner or the owners are unknown. */
   readonly managers: readonly string[];
   /** Values as JSON of at most 200 characters; masked for Secrets. Absent if the field is absent or may not be read. */
   readonly live?: string;
@@ -54,8 +54,8 @@ export interface DriftReport {
 }
 
 /**
- * Reads the uncorrected drift that the status reports, with the values and field managers of the drifted fields, as far as the user may read them.
- * With policy Correct there is none, because the controller corrects it at once.
+ * Reads the uncorrected drift that the status reports. Includes the values and field managers of the drifted fields if the user may read them.
+ * Empty with policy Correct, because the controller corrects drift at once.
  */
 export async function readDriftReport(
   client: Client,

@@ -57,7 +57,7 @@ export async function findEventSubject(client: Pick<Client, "get">, name: string
   }
 }
 
-/** Returns the last Event that reports drift; undefined if there is none. @param events oldest first */
+/** Returns the last Event that reports drift; undefined if no Event does. @param events oldest first */
 export function findLastDrift(events: readonly EventRecord[]): EventRecord | undefined {
   return events.findLast(({ reason }) => reason === "Drifted" || reason === "DriftCorrected");
 }

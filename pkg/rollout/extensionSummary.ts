@@ -46,7 +46,7 @@ export function describeSource(extension: ClusterExtension): string {
   ].join("; ");
 }
 
-/** Describes each available update; `none` if there is none. Empty if the controller has not searched for updates. */
+/** Describes each available update; `none` without an update. Empty if the controller has not searched for updates. */
 export function describeAvailableUpdates({ status }: Pick<ClusterExtension, "status">): string[] {
   if (status?.install && hasForeignStatus({ status })) return [NOT_REPORTED];
   if (!status?.availableUpdates) return [];
@@ -69,7 +69,7 @@ export function findDeprecation({ status }: Pick<ClusterExtension, "status">): s
   return status?.conditions?.find(({ type, status: is }) => type === ConditionType.Deprecated && is === "True")?.message;
 }
 
-/** Describes the revision to which the extension is pinned; undefined if it is not pinned. */
+/** Describes the revision that the extension is pinned to; undefined if it is not pinned. */
 export function describePin(extension: Pick<ClusterExtension, "metadata">): string | undefined {
   const pinned = findPin(extension);
   return pinned === undefined ? undefined : `to revision ${pinned}; remove the pin with olmv1 rollback ${extension.metadata.name} --cancel`;

@@ -127,7 +127,7 @@ function isDependencyOf(extension: ClusterExtension, parent: ClusterExtension): 
   return parseDependents(extension).some(({ name, uid }) => name === parent.metadata.name && uid === parent.metadata.uid);
 }
 
-/** Returns the plan in progress as a node, with the bundles that are not installed as children; empty if there is none. */
+/** Returns the plan in progress as a node, with the bundles that are not installed as children; empty without a plan. */
 function buildPlanNodes(extension: ClusterExtension, others: readonly ClusterExtension[]): ObjectNode[] {
   const count = countPlanProgress(extension, others);
   if (!count) return [];

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import * as z from "zod/mini";
 import { StaticAssets } from "./staticAssets.ts";
 
 /** In a build, the files are in a folder next to the programs; `npm run build` writes it. */
@@ -26,14 +27,31 @@ export function loadConsoleAssets(): StaticAssets {
   return assets;
 }
 
+/** Which part of the console a server shows: a cluster, or only the catalogs of catalogd. */
+export type ConsoleMode = "console" | "catalog";
+
+const PageFiles = z.array(z.object({ path: z.string(), files: z.array(z.string()) }));
+const PageLists = z.object({ console: PageFiles, catalog: PageFiles });
+
+/** Lists the scripts and styles of the page of each path, `*` for all other paths, as .ci/console.mjs wrote them. Empty if it did not. */
+export function listPageFiles({ pages }: Pick<StaticAssets, "pages">, mode: ConsoleMode): z.infer<typeof PageFiles> {
+  return pages === undefined ? [] : PageLists.parse(JSON.parse(pages))[mode];
+}
+
 /**
  * Returns index.html for a server. The build refers to files relative to index.html.
  * @param base path or relative path of the files, with a final slash
- * @param mode `console` shows a cluster; `catalog` shows only the catalogs of catalogd
+ * @param files scripts and styles that the browser loads with the page
  */
 export function renderIndexPage(
-  { index }: StaticAssets,
-  { base, mode }: { readonly base: string; readonly mode: "console" | "catalog" },
+  { index }: Pick<StaticAssets, "index">,
+  { base, mode, files = [] }: { readonly base: string; readonly mode: ConsoleMode; readonly files?: readonly string[] | undefined },
 ): string {
-  return index.replaceAll('"./', `"${base}`).replace('name="olmv1-mode" content="console"', `name="olmv1-mode" content="${mode}"`);
+  const links = files
+    .filter((file) => !index.includes(`"./${file}"`))
+    .map((file) => `<link rel="${file.endsWith(".css") ? "stylesheet" : "modulepreload"}" crossorigin href="./${file}">`);
+  return index
+    .replace("</head>", () => `${links.join("")}</head>`)
+    .replaceAll('"./', `"${base}`)
+    .replace('name="olmv1-mode" content="console"', `name="olmv1-mode" content="${mode}"`);
 }

@@ -5,7 +5,7 @@ import { extname, join } from "node:path";
 /** A file of a web page. */
 export interface StaticAsset {
   readonly type: string;
-  /** Whether the name contains a hash of the content, so that browsers may keep the file for ever. */
+  /** Whether the name contains a hash of the content, so that browsers may keep the file forever. */
   readonly isImmutable: boolean;
   /** Returns the content. @param gzip whether to return it compressed, if the build compressed it */
   read(gzip: boolean): Promise<{ readonly bytes: Buffer; readonly encoding?: "gzip" }>;
@@ -23,11 +23,14 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const HASHED = /-[\w-]{8}\.\w+$/;
 const COMPRESSED = ".gz";
+const PAGES = "pages.json";
 
 /** The built files of a web page, by path. A request selects a file by its known path, so that no part of a request becomes a path on disk. */
 export class StaticAssets {
   /** The text of index.html. */
   readonly index: string;
+  /** The text of pages.json, which is not a file of the page; undefined without it. */
+  readonly pages: string | undefined;
   readonly #files = new Map<string, StaticAsset>();
 
   /** @throws Error if the folder has no index.html */
@@ -38,9 +41,10 @@ export class StaticAssets {
     const all = new Set(names);
     for (const name of names) {
       const type = TYPES[extname(name)];
-      if (type !== undefined) this.#files.set(name, createAsset(join(folder, name), type, all.has(name + COMPRESSED)));
+      if (type !== undefined && name !== PAGES) this.#files.set(name, createAsset(join(folder, name), type, all.has(name + COMPRESSED)));
     }
     this.index = readFileSync(join(folder, "index.html"), "utf8");
+    this.pages = all.has(PAGES) ? readFileSync(join(folder, PAGES), "utf8") : undefined;
   }
 
   /** Finds a file by its path in the folder, such as `assets/index-0a1b2c3d.js`. */

@@ -49,7 +49,7 @@ export class ServedCatalogs {
     return this.#client.allMetas(base.replace(/\/$/, ""), ref, signal);
   }
 
-  /** Requests a path of a catalog. @throws Error if there is no response */
+  /** Requests a path of a catalog. @throws Error if catalogd does not respond */
   get(base: string, path: string, signal: AbortSignal): Promise<HttpResponse> {
     return this.#requests.get(new URL(base.replace(/\/$/, "") + path), signal, {});
   }

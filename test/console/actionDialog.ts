@@ -9,7 +9,7 @@ interface ShownRequest {
   readonly method: string;
   /** With the query. */
   readonly path: string;
-  /** The body as sent; empty if there is none. */
+  /** The body as sent; empty if the request has no body. */
   readonly body: string;
 }
 

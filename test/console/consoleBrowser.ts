@@ -18,6 +18,9 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const READY_MS = 30_000;
 const SETTLE_MS = 50;
 /** Expressions that run in the page. */
+const LATE_FILES = `fetch(location.href).then((response) => response.text()).then((html) =>
+  performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname)
+    .filter((path) => /[.](css|js)$/.test(path) && !html.includes(path)))`;
 const OVERFLOW = "document.documentElement.scrollWidth - innerWidth";
 /** A tooltip is outside of landmarks, because it belongs to its element. */
 const RUN_AXE = "axe.run({ exclude: ['[role=tooltip]'] })";
@@ -139,6 +142,11 @@ export class ConsolePage implements AsyncDisposable {
           .map(({ html }) => html.slice(0, 200))
           .join(" | ")}`,
     );
+  }
+
+  /** Returns the scripts and styles that the page has loaded although its HTML does not refer to them, so that they were loaded late. */
+  async findLateFiles(): Promise<string[]> {
+    return this.page.evaluate<string[]>(LATE_FILES);
   }
 
   /** Returns how many pixels the page is wider than the window. */

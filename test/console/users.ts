@@ -54,7 +54,7 @@ export function describeUsers(tested: Tested, chromium: string): void {
   });
 
   describe("a user without permissions", () => {
-    const opened = openConsole(tested, chromium, { account: "nobody", rules: [] });
+    const opened = openConsole(tested, chromium, { account: "stranger", rules: [] });
 
     test("sees on each page that the lists are forbidden, and never that everything works", async () => {
       await using page = await opened().open();

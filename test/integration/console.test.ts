@@ -54,7 +54,7 @@ describeWithCluster("the console", (cluster) => {
     let namespace: string;
     beforeAll(async () => {
       namespace = await cluster.namespace("console");
-      await cluster.client.create({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "nobody", namespace } });
+      await cluster.client.create({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "stranger", namespace } });
       await serviceAccount(cluster.client, namespace, "viewer", READ_EXTENSIONS);
       const ca = (await Credentials.fromKubeConfig(cluster.kubeconfig).endpoint()).tls.ca ?? "";
       const { cert, key } = await serverCertificate("127.0.0.1");
@@ -79,14 +79,14 @@ describeWithCluster("the console", (cluster) => {
 
     test("users see what their own permissions allow, and the console acts only with their tokens", async () => {
       const name = await createOne();
-      const [viewer, nobody] = [await tokenOf("viewer"), await tokenOf("nobody")];
+      const [viewer, stranger] = [await tokenOf("viewer"), await tokenOf("stranger")];
       const seen = await findMessage(readStream(url, headersOf(viewer), stop.signal), hasExtension(name));
       expect(seen.update.watches.extensions.state).toBe("current");
-      const denied = await findMessage(readStream(url, headersOf(nobody), stop.signal), isState("forbidden"));
+      const denied = await findMessage(readStream(url, headersOf(stranger), stop.signal), isState("forbidden"));
       expect(denied.update.extensions.changed).toEqual([]);
       for (const [token, user] of [
         [viewer, "viewer"],
-        [nobody, "nobody"],
+        [stranger, "stranger"],
       ] as const) {
         const session = await fetch(`${url}/api/session`, { headers: headersOf(token) });
         expect(await session.json()).toMatchObject({
@@ -97,7 +97,7 @@ describeWithCluster("the console", (cluster) => {
         });
       }
       const users = (await cluster.auditEvents()).filter(({ userAgent }) => userAgent === "olmv1-console").map(({ user }) => user.username);
-      expect([...new Set(users)].toSorted()).toEqual(["nobody", "viewer"].map((user) => `system:serviceaccount:${namespace}:${user}`));
+      expect([...new Set(users)].toSorted()).toEqual(["stranger", "viewer"].map((user) => `system:serviceaccount:${namespace}:${user}`));
     });
 
     test("the console rejects changes unless they are allowed, and before it asks the API server", async () => {
@@ -111,7 +111,7 @@ describeWithCluster("the console", (cluster) => {
     test("an invalid token gets 401, and no token is in the log", async () => {
       const token = "not-a-token-of-this-cluster";
       for (const path of ["/api/session", "/api/events"]) expect((await fetch(url + path, { headers: headersOf(token) })).status).toBe(401);
-      const tokens = [token, await tokenOf("viewer"), await tokenOf("nobody")];
+      const tokens = [token, await tokenOf("viewer"), await tokenOf("stranger")];
       for (const one of tokens) expect(program.output).not.toContain(one);
       expect(program.output).not.toMatch(/eyJ[\w-]{20}/);
     });

@@ -86,7 +86,7 @@ describeWithPrivateCluster("catalogs that the console reads", (cluster) => {
     namespace = await cluster.namespace("console-catalogs");
     await serviceAccount(cluster.client, namespace, "reader", [...READ, PROXY]);
     await serviceAccount(cluster.client, namespace, "viewer", READ);
-    await serviceAccount(cluster.client, namespace, "nobody", []);
+    await serviceAccount(cluster.client, namespace, "stranger", []);
     await publish("one", packageOf("first"));
   });
   afterAll(async () => {
@@ -248,9 +248,9 @@ describeWithPrivateCluster("catalogs that the console reads", (cluster) => {
     expect((await viewer("/api/catalogs/main/origin")).body).toEqual({ from: "catalogd" });
     expect((await viewer("/api/catalogs/main/findings")).body).toMatchObject({ findings: [] });
     expect(proxy.seen).toContain(`${HOST}:443`);
-    const nobody = await console("nobody");
+    const stranger = await console("stranger");
     for (const path of ["/api/packages", "/api/packages/second", "/api/catalogs/main/origin", "/api/catalogs/main/findings"])
-      expect([path, await nobody(path)]).toMatchObject([path, { status: 403, body: { kind: "forbidden" } }]);
+      expect([path, await stranger(path)]).toMatchObject([path, { status: 403, body: { kind: "forbidden" } }]);
     const { cert } = await serverCertificate(HOST);
     const wary = await (await startInCluster("wary", folder.write("other-cas", { "ca.crt": cert })))("viewer");
     expect((await wary("/api/catalogs/main/origin")).body).toEqual({

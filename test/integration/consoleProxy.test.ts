@@ -30,7 +30,7 @@ interface Container {
   readonly args: readonly string[];
 }
 
-describeWithCluster("the console behind oauth2-proxy", (cluster) => {
+describeWithCluster("the console with oauth2-proxy", (cluster) => {
   const folder = new TempFolder();
   const stop = new AbortController();
   const tokens = new Map<string, IssuedTokens>();
@@ -172,7 +172,7 @@ describeWithCluster("the console behind oauth2-proxy", (cluster) => {
     clearTimeout(timer);
   });
 
-  test("the proxy redirects pages to the provider, and rejects requests of pages with 401, when nobody signed in", async ({ skip }) => {
+  test("the proxy redirects pages to the provider, and rejects requests of pages with 401, before the user signs in", async ({ skip }) => {
     if (missing !== undefined) skip(missing);
     const browser = new CookieJar(proxyUrl);
     expect((await browser.get("/extensions")).status).toBe(302);

@@ -4,6 +4,7 @@ import { ClusterIdentity } from "../../pkg/console/cluster/clusterIdentity.ts";
 import type { ConsoleContext } from "../../pkg/console/consoleContext.ts";
 import { toConsoleProblem } from "../../pkg/console/http/consoleError.ts";
 import { type ConsoleTypeProvider, compileConsoleValidator } from "../../pkg/console/http/requestInput.ts";
+import { identifyCallers } from "../../pkg/console/session/identifyCallers.ts";
 import type { ActionRequest, PreparedAction } from "../../pkg/consoleapi/actions.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
@@ -55,8 +56,10 @@ export class ActionApi implements AsyncDisposable {
       identify: (headers: Record<string, unknown>) => this.#identify(String(headers["x-user"]), String(headers["x-session"])),
     };
     const session = { readOnly: options.readOnly, systemNamespace: "olmv1-system" };
-    const context = { callers, session, log, registry: {} } as unknown as ConsoleContext;
-    registerActionRoutes(this.#app.withTypeProvider<ConsoleTypeProvider>(), context);
+    const context = { session, log, registry: {} } as unknown as ConsoleContext;
+    const routes = this.#app.withTypeProvider<ConsoleTypeProvider>();
+    identifyCallers(routes, callers);
+    registerActionRoutes(routes, context);
   }
 
   static async start({ readOnly = false }: { readonly readOnly?: boolean } = {}): Promise<ActionApi> {

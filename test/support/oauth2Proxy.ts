@@ -25,7 +25,7 @@ export async function findOauth2Proxy(env: NodeJS.ProcessEnv = process.env): Pro
   const folder = join(dirname(getCacheRoot(env)), `${NAME}-${OAUTH2_PROXY_VERSION}`);
   const program = join(folder, NAME);
   if (existsSync(program)) return program;
-  if ((await readGoVersion(env)) === undefined) throw new Error(`there is neither ${NAME} nor a new enough Go on the PATH`);
+  if ((await readGoVersion(env)) === undefined) throw new Error(`the PATH contains neither ${NAME} nor a new enough Go`);
   await mkdir(dirname(folder), { recursive: true });
   await withDirectoryLock(
     `${folder}.lock`,

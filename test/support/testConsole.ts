@@ -159,7 +159,7 @@ export async function* readStream(url: string, headers: Record<string, string>, 
   }
 }
 
-/** Returns the first message for which `matches` is true. @throws Error if the stream ends before */
+/** Returns the first message that `matches` accepts. @throws Error if the stream ends before */
 export async function findMessage(
   stream: AsyncIterable<TestStreamMessage>,
   matches: (message: TestStreamMessage) => boolean,

@@ -9,7 +9,7 @@ export interface BrowserPlatform {
   readonly kernel: string;
 }
 
-/** Returns the program that opens a page in the user's browser, with its arguments before the address; undefined if there is no browser. */
+/** Returns the program that opens a page in the user's browser, with its arguments before the address; undefined without a browser. */
 export function findBrowserOpener({ platform, env, kernel }: BrowserPlatform): readonly string[] | undefined {
   const windows = ["url.dll,FileProtocolHandler"];
   if (platform === "win32") return ["rundll32", ...windows];
@@ -18,7 +18,7 @@ export function findBrowserOpener({ platform, env, kernel }: BrowserPlatform): r
   return env["DISPLAY"] || env["WAYLAND_DISPLAY"] ? ["xdg-open"] : undefined;
 }
 
-/** Opens a page in the user's browser. Does nothing if there is none or it does not start, because the terminal shows the link. */
+/** Opens a page in the user's browser. Does nothing without a browser or if it does not start, because the terminal shows the link. */
 export function openBrowser(url: string, env: BrowserPlatform["env"]): void {
   const [program, ...args] = findBrowserOpener({ platform: process.platform, env, kernel: readKernelVersion() }) ?? [];
   if (program === undefined) return;

@@ -1,8 +1,9 @@
 import "./actions.css";
-import { Alert, Button, FormGroup, Modal, ModalBody, ModalFooter, ModalHeader, Spinner, TextInput } from "@patternfly/react-core";
+import { Button, FormGroup, Modal, ModalBody, ModalFooter, ModalHeader, Spinner, TextInput } from "@patternfly/react-core";
 import { type ReactElement, type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import type { ActionRequest, PreparedAction } from "../../../pkg/consoleapi/actions.ts";
 import { RequestError } from "../api/request.ts";
+import { Alert } from "../components/Alert.tsx";
 import { CommandLine } from "../components/CommandLine.tsx";
 import { formatPermission } from "../components/ErrorState.tsx";
 import { actionsText as text } from "../text/actions.ts";
@@ -126,7 +127,7 @@ function Obstacles({
   const { missing, rejected, alternative } = prepared;
   if (rejected !== undefined || missing) {
     return (
-      <Alert isInline variant="warning" component="h2" title={text.rejectedTitle}>
+      <Alert status="warning" component="h2" title={text.rejectedTitle}>
         <p className="olm-break">{rejected ?? (missing && text.lacking(formatPermission(missing)))}</p>
       </Alert>
     );
@@ -134,7 +135,7 @@ function Obstacles({
   const failed = prepared.requests.filter(({ dryRun }) => dryRun && !dryRun.isOk);
   if (failed.length === 0) return null;
   return (
-    <Alert isInline variant="danger" component="h2" title={text.dryRunTitle}>
+    <Alert status="danger" component="h2" title={text.dryRunTitle}>
       {failed.map(({ path, description, dryRun }) => (
         <p key={path} className="olm-break">
           {description}: {dryRun?.message}
@@ -157,7 +158,7 @@ function Obstacles({
 function Problem({ title, error }: { readonly title: string; readonly error: unknown }): ReactElement {
   const problem = error instanceof RequestError ? error.problem : undefined;
   return (
-    <Alert isInline variant="danger" component="h2" title={title} isLiveRegion>
+    <Alert status="danger" component="h2" title={title} isLiveRegion>
       <p className="olm-break">{error instanceof Error ? error.message : String(error)}</p>
       {problem?.missing && <p>{text.lacking(formatPermission(problem.missing))}</p>}
       {problem?.next !== undefined && <p>{problem.next}</p>}

@@ -1,7 +1,8 @@
-import { ExpandableSection, Label, ToggleGroup, ToggleGroupItem } from "@patternfly/react-core";
+import { ExpandableSection, ToggleGroup, ToggleGroupItem } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
 import type { PreparedRequest } from "../../../pkg/consoleapi/actions.ts";
 import { CodeText } from "../components/CodeText.tsx";
+import { Label } from "../components/Label.tsx";
 import { actionsText as text } from "../text/actions.ts";
 import { text as common } from "../text/en.ts";
 

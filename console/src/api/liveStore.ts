@@ -46,29 +46,27 @@ export class LiveStore {
 
   readonly getSnapshot = (): LiveSnapshot => this.#snapshot;
 
-  /** Follows the stream until `signal` aborts or the session ends. */
-  async run(signal: AbortSignal): Promise<void> {
-    for (let retryMs = FIRST_RETRY_MS; !signal.aborted; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
+  /** Follows the stream until the session ends. */
+  async run(): Promise<void> {
+    for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
       try {
-        await this.#follow(signal, () => (retryMs = FIRST_RETRY_MS));
+        await this.#follow(() => (retryMs = FIRST_RETRY_MS));
       } catch (err) {
-        if (signal.aborted) return;
         if (err instanceof RequestError && err.problem.kind === "signedOut")
           return this.#set({ stream: "signedOut", problem: err.problem });
       }
-      if (signal.aborted) return;
       this.#set({ stream: "lost" });
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
   }
 
-  async #follow(signal: AbortSignal, onOpen: () => void): Promise<void> {
+  async #follow(onOpen: () => void): Promise<void> {
     const headers = {
       ...buildHeaders(),
       accept: "text/event-stream",
       ...(this.#lastId === undefined ? {} : { "last-event-id": this.#lastId }),
     };
-    const response = await send("/api/events", { headers, signal, cache: "no-store" });
+    const response = await send("/api/events", { headers, cache: "no-store" });
     this.#set({ stream: "open" });
     onOpen();
     for await (const { id, data } of readEventStream(response, SILENCE_MS)) {

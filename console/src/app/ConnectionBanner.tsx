@@ -1,5 +1,5 @@
-import { Alert } from "@patternfly/react-core";
 import { type ReactElement, useEffect, useState } from "react";
+import { Alert } from "../components/Alert.tsx";
 import { RelativeTime } from "../components/RelativeTime.tsx";
 import { text } from "../text/en.ts";
 import { useLive } from "./consoleState.tsx";
@@ -13,11 +13,11 @@ export function ConnectionBanner(): ReactElement | null {
   const { stream, problem, watches } = useLive();
   const isLost = useDelayed(stream === "lost", QUIET_MS);
   if (stream === "signedOut") return <SignedOut problem={problem ?? { kind: "signedOut", message: text.login.signedOut }} />;
-  if (isLost) return <Alert isInline variant="warning" title={text.connection.consoleLost} component="p" />;
+  if (isLost) return <Alert status="warning" title={text.connection.consoleLost} component="p" />;
   const failed = [watches.extensions, watches.catalogs].find(({ state }) => state === "disconnected");
   if (failed) {
     return (
-      <Alert isInline variant="warning" title={text.connection.clusterLost} component="p">
+      <Alert status="warning" title={text.connection.clusterLost} component="p">
         <p>
           {text.connection.since} <RelativeTime time={failed.since} />
         </p>
@@ -25,14 +25,14 @@ export function ConnectionBanner(): ReactElement | null {
       </Alert>
     );
   }
-  if (watches.extensions.state === "missing") return <Alert isInline variant="danger" title={text.connection.missing} component="p" />;
+  if (watches.extensions.state === "missing") return <Alert status="danger" title={text.connection.missing} component="p" />;
   const forbidden = [
     watches.extensions.state === "forbidden" ? text.connection.forbiddenExtensions : undefined,
     watches.catalogs.state === "forbidden" ? text.connection.forbiddenCatalogs : undefined,
   ].filter((one) => one !== undefined);
   if (forbidden.length === 0) return null;
   return (
-    <Alert isInline variant="warning" title={forbidden.join(" ")} component="p">
+    <Alert status="warning" title={forbidden.join(" ")} component="p">
       <p className="olm-break">{watches.extensions.message ?? watches.catalogs.message}</p>
     </Alert>
   );

@@ -1,25 +1,31 @@
-import { EmptyState, EmptyStateBody } from "@patternfly/react-core";
 import { Component, type ReactNode } from "react";
-import { text } from "../text/en.ts";
 
-/** Shows the error of a page that failed, in place of the page. */
-export class ErrorBoundary extends Component<{ readonly children: ReactNode }, { readonly error: Error | undefined }> {
-  override state: { readonly error: Error | undefined } = { error: undefined };
+interface Properties {
+  readonly children: ReactNode;
+  readonly renderError: (error: Error) => ReactNode;
+  /** Another path shows the children again. */
+  readonly path?: string;
+}
 
-  static getDerivedStateFromError(error: Error): { error: Error } {
+interface State {
+  readonly error: Error | undefined;
+  readonly path: string | undefined;
+}
+
+/** Shows an error in place of its children if one of them fails. */
+export class ErrorBoundary extends Component<Properties, State> {
+  override state: State = { error: undefined, path: this.props.path };
+
+  static getDerivedStateFromError(error: Error): Pick<State, "error"> {
     return { error };
+  }
+
+  static getDerivedStateFromProps({ path }: Properties, state: State): State | null {
+    return path === state.path ? null : { error: undefined, path };
   }
 
   override render(): ReactNode {
     const { error } = this.state;
-    if (!error) return this.props.children;
-    return (
-      <EmptyState headingLevel="h1" titleText={text.errors.crashed} status="danger">
-        <EmptyStateBody>
-          <p className="olm-break">{error.message}</p>
-          <p>{text.errors.crashedNext}</p>
-        </EmptyStateBody>
-      </EmptyState>
-    );
+    return error ? this.props.renderError(error) : this.props.children;
   }
 }

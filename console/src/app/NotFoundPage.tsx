@@ -1,7 +1,8 @@
-import { EmptyState, EmptyStateBody, PageSection } from "@patternfly/react-core";
+import { EmptyState, EmptyStateBody } from "@patternfly/react-core";
 import type { ReactElement } from "react";
-import { Link, useRouteError } from "react-router";
+import { Link } from "react-router";
 import { ErrorState } from "../components/ErrorState.tsx";
+import { PageSection } from "../components/PageSection.tsx";
 import { text } from "../text/en.ts";
 import { PageTitle } from "./PageTitle.tsx";
 
@@ -20,8 +21,7 @@ export function NotFoundPage(): ReactElement {
 }
 
 /** Shows the error of a page that failed; the navigation keeps working. */
-export function PageError(): ReactElement {
-  const error = useRouteError();
+export function PageError({ error }: { readonly error: Error }): ReactElement {
   return (
     <PageSection>
       <ErrorState error={error} onRetry={() => location.reload()} />

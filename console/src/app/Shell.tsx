@@ -1,32 +1,17 @@
-import {
-  Button,
-  Masthead,
-  MastheadBrand,
-  MastheadContent,
-  MastheadLogo,
-  MastheadMain,
-  MastheadToggle,
-  Nav,
-  NavItem,
-  NavList,
-  Page,
-  PageSidebar,
-  PageSidebarBody,
-  PageToggleButton,
-  SkipToContent,
-} from "@patternfly/react-core";
+import "@patternfly/patternfly/components/Nav/nav.css";
+import { Button } from "@patternfly/react-core";
 import { BarsIcon } from "@patternfly/react-icons";
-import { type ReactElement, Suspense, useState } from "react";
-import { NavLink, Outlet, useLocation } from "react-router";
+import { type ReactElement, useState } from "react";
+import { Link, useLocation } from "react-router";
 import { ActionHost } from "../actions/actionHost.tsx";
-import { Placeholder } from "../components/QueryView.tsx";
 import { text } from "../text/en.ts";
 import { ConnectionBanner } from "./ConnectionBanner.tsx";
 import { useExtensionsPath } from "./consoleState.tsx";
+import { PageFrame } from "./PageFrame.tsx";
+import { PageOutlet } from "./routes.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
 import { UserMenu } from "./UserMenu.tsx";
 
-const MAIN_ID = "main-content";
 const WIDE_PX = 1200;
 const ITEMS = [
   { to: "/", label: text.navigation.attention },
@@ -46,78 +31,65 @@ export function Shell(): ReactElement {
     if (innerWidth < WIDE_PX) setSidebarOpen(false);
   };
   return (
-    <Page
-      mainContainerId={MAIN_ID}
-      skipToContent={<SkipToContent href={`#${MAIN_ID}`}>{text.skipToContent}</SkipToContent>}
-      masthead={<Header isSidebarOpen={isSidebarOpen} toggle={() => setSidebarOpen(!isSidebarOpen)} showHelp={() => setHelpOpen(true)} />}
-      sidebar={<Navigation isOpen={isSidebarOpen} onSelect={closeOnPhone} />}
+    <PageFrame
+      home="/"
+      logo="/favicon.svg"
+      toggle={
+        <Button
+          variant="plain"
+          aria-label={text.navigation.toggle}
+          aria-expanded={isSidebarOpen}
+          icon={<BarsIcon />}
+          onClick={() => setSidebarOpen(!isSidebarOpen)}
+        />
+      }
+      tools={
+        <>
+          <Button variant="plain" className="olm-help" aria-label={text.user.shortcuts} onClick={() => setHelpOpen(true)}>
+            ?
+          </Button>
+          <UserMenu />
+        </>
+      }
+      sidebar={<Sidebar isOpen={isSidebarOpen} onSelect={closeOnPhone} />}
     >
       <ConnectionBanner />
       <ActionHost>
-        <Suspense fallback={<Placeholder lines={8} />}>
-          <Outlet />
-        </Suspense>
+        <PageOutlet />
       </ActionHost>
       <Shortcuts isHelpOpen={isHelpOpen} setHelpOpen={setHelpOpen} />
-    </Page>
+    </PageFrame>
   );
 }
 
-function Header({
-  isSidebarOpen,
-  toggle,
-  showHelp,
-}: {
-  readonly isSidebarOpen: boolean;
-  readonly toggle: () => void;
-  readonly showHelp: () => void;
-}): ReactElement {
-  return (
-    <Masthead>
-      <MastheadMain>
-        <MastheadToggle>
-          <PageToggleButton variant="plain" aria-label={text.navigation.toggle} isSidebarOpen={isSidebarOpen} onSidebarToggle={toggle}>
-            <BarsIcon />
-          </PageToggleButton>
-        </MastheadToggle>
-        <MastheadBrand>
-          <MastheadLogo component={(props) => <NavLink {...props} to="/" className="olm-logo" />}>
-            <img src={"/favicon.svg"} alt="" width={28} height={28} />
-            <span>{text.product}</span>
-          </MastheadLogo>
-        </MastheadBrand>
-      </MastheadMain>
-      <MastheadContent>
-        <Button variant="plain" className="olm-help" aria-label={text.user.shortcuts} onClick={showHelp}>
-          ?
-        </Button>
-        <UserMenu />
-      </MastheadContent>
-    </Masthead>
-  );
-}
-
-function Navigation({ isOpen, onSelect }: { readonly isOpen: boolean; readonly onSelect: () => void }): ReactElement {
+function Sidebar({ isOpen, onSelect }: { readonly isOpen: boolean; readonly onSelect: () => void }): ReactElement {
   const { pathname } = useLocation();
   const extensionsPath = useExtensionsPath();
   return (
-    <PageSidebar isSidebarOpen={isOpen}>
-      <PageSidebarBody>
-        <Nav aria-label={text.navigation.label} onSelect={onSelect}>
-          <NavList>
-            {ITEMS.map(({ to, label }) => {
-              const isActive = to === "/" ? pathname === "/" : pathname === to || pathname.startsWith(`${to}/`);
-              return (
-                <NavItem key={to} itemId={to} isActive={isActive}>
-                  <NavLink to={to === "/extensions" ? extensionsPath : to} aria-current={isActive ? "page" : undefined}>
-                    {label}
-                  </NavLink>
-                </NavItem>
-              );
-            })}
-          </NavList>
-        </Nav>
-      </PageSidebarBody>
-    </PageSidebar>
+    <div className={`pf-v6-c-page__sidebar${isOpen ? "" : " pf-m-collapsed"}`} inert={!isOpen}>
+      <div className="pf-v6-c-page__sidebar-main">
+        <div className="pf-v6-c-page__sidebar-body">
+          <nav className="pf-v6-c-nav" aria-label={text.navigation.label}>
+            <ul className="pf-v6-c-nav__list">
+              {ITEMS.map(({ to, label }) => {
+                const isActive = to === "/" ? pathname === "/" : pathname === to || pathname.startsWith(`${to}/`);
+                return (
+                  <li key={to} className="pf-v6-c-nav__item">
+                    <Link
+                      to={to === "/extensions" ? extensionsPath : to}
+                      className={`pf-v6-c-nav__link${isActive ? " pf-m-current" : ""}`}
+                      aria-current={isActive ? "page" : undefined}
+                      onClick={onSelect}
+                    >
+                      {label}
+                    </Link>
+                  </li>
+                );
+              })}
+            </ul>
+          </nav>
+        </div>
+      </div>
+    </div>
   );
 }

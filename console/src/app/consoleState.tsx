@@ -1,8 +1,8 @@
-import { QueryClient } from "@tanstack/react-query";
-import { createContext, type ReactElement, type ReactNode, useContext, useEffect, useMemo, useState } from "react";
-import type { Session } from "../../../pkg/consoleapi/session.ts";
+import { QueryClient, queryOptions } from "@tanstack/react-query";
+import { createContext, type ReactElement, type ReactNode, useContext, useMemo } from "react";
+import { Session } from "../../../pkg/consoleapi/session.ts";
 import { type LiveSnapshot, LiveStore, useLiveSnapshot } from "../api/liveStore.ts";
-import { RequestError } from "../api/request.ts";
+import { getJson, RequestError } from "../api/request.ts";
 
 interface ConsoleState {
   readonly session: Session;
@@ -25,31 +25,38 @@ export function createQueryClient(): QueryClient {
   });
 }
 
+/** Reads the session. */
+export const sessionQuery = queryOptions({
+  queryKey: ["session"],
+  queryFn: ({ signal }) => getJson("/api/session", Session, signal),
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
 /**
- * Provides the session and the live rows. Invalidates the queries of an object when its row changes: the keys of queries about an extension begin
- * with `["extension", name]`, those about a catalog with `["catalog", name]`, those about all objects of a kind with `["extensions"]` or `["catalogs"]`.
+ * Starts to read the session and the live rows, before the program of the page is loaded. Invalidates the queries of an object when its row changes:
+ * the keys of queries about an extension begin with `["extension", name]`, those about a catalog with `["catalog", name]`, those about all objects of
+ * a kind with `["extensions"]` or `["catalogs"]`.
  */
+export function startConsole(queries: QueryClient): LiveStore {
+  void queries.prefetchQuery(sessionQuery);
+  const live = new LiveStore((kind, names) => {
+    void queries.invalidateQueries({ queryKey: [kind] });
+    for (const name of names) void queries.invalidateQueries({ queryKey: [kind === "extensions" ? "extension" : "catalog", name] });
+  });
+  void live.run();
+  return live;
+}
+
+/** Provides the session and the live rows. */
 export function ConsoleStateProvider({
   session,
-  queries,
+  live,
   children,
 }: {
   readonly session: Session;
-  readonly queries: QueryClient;
+  readonly live: LiveStore;
   readonly children: ReactNode;
 }): ReactElement {
-  const [live] = useState(
-    () =>
-      new LiveStore((kind, names) => {
-        void queries.invalidateQueries({ queryKey: [kind] });
-        for (const name of names) void queries.invalidateQueries({ queryKey: [kind === "extensions" ? "extension" : "catalog", name] });
-      }),
-  );
-  useEffect(() => {
-    const stop = new AbortController();
-    void live.run(stop.signal);
-    return () => stop.abort();
-  }, [live]);
   const state = useMemo(() => ({ session, live }), [session, live]);
   return <Context.Provider value={state}>{children}</Context.Provider>;
 }

@@ -1,32 +1,32 @@
-import type { RouteObject } from "react-router";
-import { attentionRoutes } from "../pages/attention/routes.tsx";
-import { catalogRoutes } from "../pages/catalogs/routes.tsx";
-import { clusterUpgradeRoutes } from "../pages/clusterUpgrade/routes.tsx";
-import { dependencyRoutes } from "../pages/dependencies/routes.tsx";
-import { extensionRoutes } from "../pages/extensions/routes.tsx";
-import { installationRoutes } from "../pages/installation/routes.tsx";
-import { packageRoutes } from "../pages/packages/routes.tsx";
-import { NotFoundPage, PageError } from "./NotFoundPage.tsx";
-import { Shell } from "./Shell.tsx";
+import { type ComponentType, lazy, type ReactElement, Suspense } from "react";
+import { Outlet, type RouteObject, useLocation } from "react-router";
+import { Placeholder } from "../components/QueryView.tsx";
+import { ErrorBoundary } from "./ErrorBoundary.tsx";
+import { PageError } from "./NotFoundPage.tsx";
+import type { PageEntry } from "./pages.ts";
 
-/** All pages of the console. Each page is loaded when it is opened. */
-export const consoleRoutes: RouteObject[] = [
-  {
-    element: <Shell />,
-    children: [
-      {
-        errorElement: <PageError />,
-        children: [
-          ...attentionRoutes,
-          ...extensionRoutes,
-          ...installationRoutes,
-          ...dependencyRoutes,
-          ...clusterUpgradeRoutes,
-          ...packageRoutes,
-          ...catalogRoutes,
-          { path: "*", element: <NotFoundPage /> },
-        ],
-      },
-    ],
-  },
-];
+const MODULES = import.meta.glob<{ default: ComponentType }>("../pages/**/*{Page,Tab}.tsx");
+
+/** Returns the routes of pages. */
+export function buildRoutes(pages: readonly PageEntry[]): RouteObject[] {
+  return pages.map(({ path, module, children }) => {
+    const load = MODULES[`../pages/${module}.tsx`];
+    if (!load) throw new Error(`page ${path} has no module ${module}`);
+    const Page = lazy(load);
+    const element = <Page />;
+    if (children) return { ...(path === "" ? {} : { path }), element, children: buildRoutes(children) };
+    return path === "" ? { index: true, element } : { path, element };
+  });
+}
+
+/** The page of the address, while it loads a placeholder. If the page fails, shows its error until the next navigation. */
+export function PageOutlet(): ReactElement {
+  const { pathname } = useLocation();
+  return (
+    <ErrorBoundary path={pathname} renderError={(error) => <PageError error={error} />}>
+      <Suspense fallback={<Placeholder lines={8} />}>
+        <Outlet />
+      </Suspense>
+    </ErrorBoundary>
+  );
+}

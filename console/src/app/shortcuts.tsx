@@ -1,8 +1,9 @@
-import { Modal, ModalBody, ModalHeader } from "@patternfly/react-core";
-import { type ReactElement, useEffect, useRef, useState } from "react";
+import { lazy, type ReactElement, Suspense, useEffect, useRef } from "react";
 import { useNavigate } from "react-router";
 import { text } from "../text/en.ts";
 import { useExtensionsPath } from "./consoleState.tsx";
+
+const ShortcutHelp = lazy(() => import("./ShortcutHelp.tsx"));
 
 /** Time for the second key of a sequence such as `g e`, in milliseconds. */
 const SEQUENCE_MS = 1_500;
@@ -18,6 +19,12 @@ const PAGES: Readonly<Record<string, { readonly to: string; readonly label: stri
   i: { to: "/installation", label: text.shortcuts.goDoctor },
 };
 
+const ROWS = [
+  ["/", text.shortcuts.search],
+  ["?", text.shortcuts.help],
+  ...Object.entries(PAGES).map(([key, { label }]) => [`g ${key}`, label] as const),
+] as const;
+
 /**
  * Keyboard shortcuts of all pages: `/` focuses the search field of the page (an input with `data-search`), `?` shows the list, `g` and a letter opens
  * a page. Keys in input fields are left alone.
@@ -28,7 +35,7 @@ export function Shortcuts({
 }: {
   readonly isHelpOpen: boolean;
   readonly setHelpOpen: (is: boolean) => void;
-}): ReactElement {
+}): ReactElement | undefined {
   const navigate = useNavigate();
   const extensionsPath = useExtensionsPath();
   const goAt = useRef(0);
@@ -46,7 +53,12 @@ export function Shortcuts({
     document.addEventListener("keydown", handleKey);
     return () => document.removeEventListener("keydown", handleKey);
   }, [navigate, setHelpOpen, extensionsPath]);
-  return <ShortcutHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />;
+  if (!isHelpOpen) return undefined;
+  return (
+    <Suspense fallback={null}>
+      <ShortcutHelp rows={ROWS} onClose={() => setHelpOpen(false)} />
+    </Suspense>
+  );
 }
 
 function isTyping(target: EventTarget | null): boolean {
@@ -58,31 +70,4 @@ function focusSearch(event: KeyboardEvent): void {
   if (!search) return;
   event.preventDefault();
   search.focus();
-}
-
-function ShortcutHelp({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }): ReactElement {
-  const [rows] = useState(() => [
-    ["/", text.shortcuts.search] as const,
-    ["?", text.shortcuts.help] as const,
-    ...Object.entries(PAGES).map(([key, { label }]) => [`g ${key}`, label] as const),
-  ]);
-  return (
-    <Modal variant="small" isOpen={isOpen} onClose={onClose} aria-label={text.shortcuts.title}>
-      <ModalHeader title={text.shortcuts.title} />
-      <ModalBody>
-        <dl className="olm-shortcuts">
-          {rows.map(([keys, label]) => (
-            <div key={keys}>
-              <dt>
-                {keys.split(" ").map((key) => (
-                  <kbd key={key}>{key}</kbd>
-                ))}
-              </dt>
-              <dd>{label}</dd>
-            </div>
-          ))}
-        </dl>
-      </ModalBody>
-    </Modal>
-  );
 }

@@ -1,4 +1,4 @@
-import { Button, type ButtonProps, Tooltip } from "@patternfly/react-core";
+import { Button, type ButtonProps } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, type ReactNode, useId } from "react";
 import { ActionAccess, type ActionRequest } from "../../../pkg/consoleapi/actions.ts";
@@ -7,6 +7,7 @@ import { getJson } from "../api/request.ts";
 import { useSession } from "../app/consoleState.tsx";
 import { actionsText } from "../text/actions.ts";
 import { formatPermission } from "./ErrorState.tsx";
+import { HoverText } from "./HoverText.tsx";
 
 const ACCESS_MS = 30_000;
 
@@ -59,9 +60,7 @@ export function ActionButton({
   if (reason === undefined) return button;
   return (
     <>
-      <Tooltip content={reason} aria="none">
-        {button}
-      </Tooltip>
+      <HoverText content={reason}>{button}</HoverText>
       <span id={reasonId} className="pf-v6-screen-reader">
         {reason}
       </span>

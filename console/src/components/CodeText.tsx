@@ -1,6 +1,6 @@
-import { ClipboardCopyButton, CodeBlock, CodeBlockAction, CodeBlockCode } from "@patternfly/react-core";
-import { type ReactElement, useId, useState } from "react";
-import { text as common } from "../text/en.ts";
+import { CodeBlock, CodeBlockAction, CodeBlockCode } from "@patternfly/react-core";
+import type { ReactElement } from "react";
+import { CopyButton } from "./CommandLine.tsx";
 
 /** A text of several lines to read and to copy, such as YAML. */
 export function CodeText({
@@ -16,21 +16,11 @@ export function CodeText({
   readonly label: string;
   readonly copyLabel: string;
 }): ReactElement {
-  const [isCopied, setCopied] = useState(false);
-  const id = useId();
   return (
     <CodeBlock
       actions={
         <CodeBlockAction>
-          <ClipboardCopyButton
-            id={id}
-            aria-label={copyLabel}
-            variant="plain"
-            onClick={() => void navigator.clipboard.writeText(copied).then(() => setCopied(true))}
-            onTooltipHidden={() => setCopied(false)}
-          >
-            {isCopied ? common.common.copied : common.common.copy}
-          </ClipboardCopyButton>
+          <CopyButton value={copied} label={copyLabel} />
         </CodeBlockAction>
       }
     >

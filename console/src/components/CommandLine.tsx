@@ -1,7 +1,8 @@
-import { Button, Tooltip } from "@patternfly/react-core";
+import { Button } from "@patternfly/react-core";
 import { CheckIcon, CopyIcon } from "@patternfly/react-icons";
 import { type ReactElement, useEffect, useState } from "react";
 import { text } from "../text/en.ts";
+import { HoverText } from "./HoverText.tsx";
 
 const FEEDBACK_MS = 1_500;
 
@@ -29,7 +30,7 @@ export function CopyButton({ value, label = text.common.copy }: { readonly value
     void navigator.clipboard.writeText(value).then(() => setCopied(true));
   };
   return (
-    <Tooltip content={isCopied ? text.common.copied : label}>
+    <HoverText content={isCopied ? text.common.copied : label}>
       <Button
         variant="plain"
         size="sm"
@@ -37,6 +38,6 @@ export function CopyButton({ value, label = text.common.copy }: { readonly value
         aria-label={isCopied ? text.common.copied : label}
         onClick={copy}
       />
-    </Tooltip>
+    </HoverText>
   );
 }

@@ -1,10 +1,9 @@
 import "@patternfly/patternfly/components/Table/table.css";
 import "./dataTable.css";
 import { AngleDownIcon, AngleUpIcon, ArrowsAltVIcon } from "@patternfly/react-icons";
-import { createSortedRowModel, rowSortingFeature, type Row as TableRow, tableFeatures, useTable } from "@tanstack/react-table";
 import { type KeyboardEvent, memo, type ReactElement, type ReactNode, useCallback, useMemo, useRef } from "react";
 import { Link } from "react-router";
-import { compareValues, type TableSort } from "./tableState.ts";
+import { sortRows, type TableSort } from "./tableState.ts";
 import { useVirtualRows } from "./virtualRows.ts";
 
 /** A column of a table. */
@@ -20,8 +19,6 @@ export interface DataColumn<Row> {
   readonly minWidth?: string;
 }
 
-const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() });
-type FeaturedRow<Row extends object> = TableRow<typeof features, Row>;
 /** Moves of the keyboard focus between rows. */
 const STEPS: Readonly<Record<string, number>> = {
   ArrowDown: 1,
@@ -34,7 +31,7 @@ const STEPS: Readonly<Record<string, number>> = {
  * A table of any number of rows: sorts, renders only the visible rows, and turns rows into cards on narrow screens. The first column links to the
  * row's page. Arrow keys, Home and End move between the links of rows, Enter opens.
  */
-export function DataTable<Row extends object>({
+export function DataTable<Row>({
   label,
   columns,
   visible,
@@ -60,21 +57,11 @@ export function DataTable<Row extends object>({
   /** Shown in place of rows if there are none. */
   readonly empty: ReactNode;
 }): ReactElement {
-  const definitions = useMemo(
-    () =>
-      columns.map(({ id, sortValue }) => ({
-        id,
-        accessorFn: (row: Row) => sortValue?.(row),
-        enableSorting: sortValue !== undefined,
-        sortFn: (one: FeaturedRow<Row>, other: FeaturedRow<Row>) => compareValues(one.getValue(id), other.getValue(id)),
-        sortUndefined: "last" as const,
-      })),
-    [columns],
-  );
   const shown = useMemo(() => columns.filter(({ id }, i) => i === 0 || visible.has(id)), [columns, visible]);
-  const sorting = useMemo(() => [{ id: sort.column, desc: sort.isDescending }], [sort.column, sort.isDescending]);
-  const table = useTable({ features, columns: definitions, data: rows, getRowId: getId, state: { sorting } });
-  const sorted = table.getRowModel().rows;
+  const sorted = useMemo(
+    () => sortRows(rows, columns.find(({ id }) => id === sort.column)?.sortValue, sort.isDescending),
+    [rows, columns, sort],
+  );
   const container = useRef<HTMLDivElement>(null);
   const { items, before, after, measure, focusRow } = useVirtualRows(container, sorted.length);
   const last = sorted.length - 1;
@@ -89,15 +76,7 @@ export function DataTable<Row extends object>({
             const row = sorted[index];
             if (!row) return undefined;
             return (
-              <DataRow
-                key={row.id}
-                row={row.original}
-                index={index}
-                columns={shown}
-                getPath={getPath}
-                measure={measure}
-                onMove={moveFocus}
-              />
+              <DataRow key={getId(row)} row={row} index={index} columns={shown} getPath={getPath} measure={measure} onMove={moveFocus} />
             );
           })}
           <Spacer height={after} />

@@ -1,8 +1,9 @@
 import "./eventList.css";
-import { Label } from "@patternfly/react-core";
+
 import type { ReactElement } from "react";
 import type { EventRow, EventRows } from "../../../pkg/consoleapi/objects.ts";
 import { eventText as t } from "../text/overview.ts";
+import { Label } from "./Label.tsx";
 import { RelativeTime } from "./RelativeTime.tsx";
 
 /** Events, newest first, or why they cannot be read. */
@@ -30,7 +31,7 @@ function EventItem({ event: { type, reason, message, count, lastSeen } }: { read
       <p className="olm-event-head">
         <bdi className="olm-event-reason olm-break">{reason}</bdi>
         {type === "Warning" && (
-          <Label isCompact status="warning" variant="outline">
+          <Label isCompact status="warning" isOutlined>
             {t.warning}
           </Label>
         )}

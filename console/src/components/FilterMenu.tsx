@@ -1,6 +1,10 @@
 import "./filters.css";
-import { Badge, MenuToggle, Select, SelectList, SelectOption } from "@patternfly/react-core";
-import { type ReactElement, useState } from "react";
+import { Badge } from "@patternfly/react-core";
+import { lazy, type ReactElement } from "react";
+import { MenuButton } from "./MenuButton.tsx";
+
+const loadList = () => import("./FilterMenuList.tsx");
+const FilterMenuList = lazy(loadList);
 
 /** An option of a menu. */
 export interface FilterOption {
@@ -25,41 +29,14 @@ export function FilterMenu({
   /** Whether the button shows the number of selected options. */
   readonly isCounted?: boolean;
 }): ReactElement {
-  const [isOpen, setOpen] = useState(false);
-  const change = (value: string): void =>
-    onChange(selected.includes(value) ? selected.filter((one) => one !== value) : [...selected, value]);
   return (
-    <Select
-      role="menu"
-      isOpen={isOpen}
-      onOpenChange={setOpen}
-      onSelect={(_event, value) => change(String(value))}
-      isScrollable
-      shouldFocusFirstItemOnOpen
-      maxMenuHeight="24rem"
-      popperProps={{ preventOverflow: true }}
-      toggle={(ref) => (
-        <MenuToggle
-          ref={ref}
-          isExpanded={isOpen}
-          isDisabled={options.length === 0}
-          onClick={() => setOpen(!isOpen)}
-          badge={isCounted && selected.length > 0 ? <Badge isRead>{selected.length}</Badge> : undefined}
-        >
-          {label}
-        </MenuToggle>
-      )}
+    <MenuButton
+      isDisabled={options.length === 0}
+      badge={isCounted && selected.length > 0 ? <Badge isRead>{selected.length}</Badge> : undefined}
+      load={loadList}
+      menu={(opened) => <FilterMenuList label={label} options={options} selected={selected} onChange={onChange} opened={opened} />}
     >
-      <SelectList aria-label={label}>
-        {options.map(({ value, label: name, count }) => (
-          <SelectOption key={value} value={value} hasCheckbox isSelected={selected.includes(value)}>
-            <span className="olm-filter-option">
-              <bdi className="olm-break">{name}</bdi>
-              {count !== undefined && <span className="olm-filter-count">{count}</span>}
-            </span>
-          </SelectOption>
-        ))}
-      </SelectList>
-    </Select>
+      {label}
+    </MenuButton>
   );
 }

@@ -1,9 +1,10 @@
 import "./changes.css";
-import { Button, Label, Switch } from "@patternfly/react-core";
+import { Button, Switch } from "@patternfly/react-core";
 import { AngleDownIcon, AngleRightIcon } from "@patternfly/react-icons";
 import { type ReactElement, useId, useState } from "react";
 import type { FieldRow, ObjectChangeRow } from "../../../pkg/consoleapi/plan.ts";
 import { planText as t } from "../text/plan.ts";
+import { Label } from "./Label.tsx";
 
 const MARKS = { Create: "+", Update: "~", Delete: "−", Unchanged: "=" } as const;
 /** Objects with at most this number of changed fields are open at first. */

@@ -1,8 +1,9 @@
 import "./changes.css";
-import { Label } from "@patternfly/react-core";
+
 import type { ReactElement } from "react";
 import type { RuleList, RuleRow } from "../../../pkg/consoleapi/rules.ts";
 import { planText as t } from "../text/plan.ts";
+import { Label } from "./Label.tsx";
 
 const OUTCOMES = { Granted: "success", Pending: "warning", Denied: "danger" } as const;
 const LEVELS = { RootEquivalent: "danger", Broad: "warning" } as const;
@@ -42,7 +43,7 @@ function Rule({
       <div className="olm-rule">
         <code className="olm-break">{text}</code>
         {withOutcome && outcome && (
-          <Label isCompact variant="outline" status={OUTCOMES[outcome]}>
+          <Label isCompact isOutlined status={OUTCOMES[outcome]}>
             {t.outcomes[outcome]}
           </Label>
         )}

@@ -1,6 +1,6 @@
-import { Label } from "@patternfly/react-core";
 import type { ReactElement } from "react";
 import type { MoodText } from "../../../pkg/consoleapi/live.ts";
+import { Label } from "./Label.tsx";
 
 const STATUS = { good: "success", warning: "warning", bad: "danger", faint: "info", strong: "info" } as const;
 
@@ -14,13 +14,13 @@ export function StateLabel({
 }): ReactElement {
   if (mood === undefined || mood === "faint") {
     return (
-      <Label variant="outline" isCompact={isCompact}>
+      <Label isOutlined isCompact={isCompact}>
         {label}
       </Label>
     );
   }
   return (
-    <Label variant="outline" status={STATUS[mood]} isCompact={isCompact}>
+    <Label isOutlined status={STATUS[mood]} isCompact={isCompact}>
       {label}
     </Label>
   );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareValues, formatSort, parseColumns, parseSort } from "./tableState.ts";
+import { formatSort, parseColumns, parseSort, sortRows } from "./tableState.ts";
 
 const STANDARD = { column: "name", isDescending: false };
 
@@ -27,11 +27,24 @@ test.for([
   expect([...parseColumns(text, ["a", "b", "c"], ["a"])]).toEqual(want);
 });
 
-test.for([
-  ["1.10.0", "1.9.0", 1],
-  ["Alpha", "alpha", 0],
-  [2, 10, -1],
-  ["2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z", 1],
-] as const)("compareValues compares %j with %j", ([one, other, want]) => {
-  expect(Math.sign(compareValues(one, other))).toBe(want);
+const ROWS = [
+  { id: "a", version: "1.10.0", size: 2 },
+  { id: "b", version: undefined, size: 10 },
+  { id: "c", version: "1.9.0", size: undefined },
+  { id: "d", version: "1.9.0", size: 2 },
+];
+type SortedRow = (typeof ROWS)[number];
+
+test.for<[what: string, readValue: ((row: SortedRow) => string | number | undefined) | undefined, isDescending: boolean, want: string]>([
+  ["numbers in texts by value, rows without a value last", ({ version }) => version, false, "cdab"],
+  ["in descending order, rows without a value last, equal ones in their order", ({ version }) => version, true, "acdb"],
+  ["numbers by value", ({ size }) => size, false, "adbc"],
+  ["texts regardless of upper and lower case", ({ id }) => (id === "b" ? "A" : id), false, "abcd"],
+  ["nothing without a value to sort by", undefined, true, "abcd"],
+])("sortRows sorts %s", ([, readValue, isDescending, want]) => {
+  expect(
+    sortRows(ROWS, readValue, isDescending)
+      .map(({ id }) => id)
+      .join(""),
+  ).toBe(want);
 });

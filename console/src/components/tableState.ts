@@ -10,8 +10,25 @@ export interface TableSort {
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
+/** Sorts rows by a value, rows without it last. Rows with equal values keep their order; all do without `readValue`. */
+export function sortRows<Row>(
+  rows: readonly Row[],
+  readValue: ((row: Row) => string | number | undefined) | undefined,
+  isDescending: boolean,
+): readonly Row[] {
+  if (!readValue) return rows;
+  const direction = isDescending ? -1 : 1;
+  const valued = rows.map((row) => ({ row, value: readValue(row) }));
+  return valued
+    .sort(({ value: one }, { value: other }) => {
+      if (one === undefined || other === undefined) return Number(one === undefined) - Number(other === undefined);
+      return direction * compareValues(one, other);
+    })
+    .map(({ row }) => row);
+}
+
 /** Compares two values of a column: numbers by value, texts in the order of the language, with numbers in them by value. */
-export function compareValues(one: unknown, other: unknown): number {
+function compareValues(one: string | number, other: string | number): number {
   if (typeof one === "number" && typeof other === "number") return one - other;
   return collator.compare(String(one), String(other));
 }

@@ -12,6 +12,7 @@ export const attentionText = {
   kinds: { extension: "Extension", catalog: "Catalog", installation: "Installation" },
   since: "since",
   list: "Needs attention",
+  more: (count: number, all: number) => `Show ${count} more of ${all}`,
   next: "Next step",
   changes: "What changes next",
   noChanges: "No approval, update or expiry is due.",

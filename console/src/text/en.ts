@@ -65,12 +65,15 @@ export const text = {
     none: "None",
     never: "Never",
     unknown: "Unknown",
+    clear: "Clear",
     close: "Close",
     cancel: "Cancel",
     ago: (age: string) => `${age} ago`,
     next: "What to do",
     details: "Details",
   },
+  /** Read before messages. */
+  status: { success: "Success", warning: "Warning", danger: "Error", info: "Information" },
   shortcuts: {
     title: "Keyboard shortcuts",
     search: "Search",

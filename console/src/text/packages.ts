@@ -69,7 +69,7 @@ export const packagesText = {
   deprecatedNote: "deprecated",
 
   graph: "Upgrade graph",
-  graphIntro: "Which versions can be upgraded to which.",
+  graphIntro: "The upgrades between versions.",
   graphShow: "Show the upgrade graph",
   graphAlt: (name: string) => `Upgrade graph of package ${name}`,
 

@@ -1,7 +1,7 @@
 /** Texts of the permissions of an extension. */
 export const permissionsText = {
   title: "Permissions",
-  introManaged: "permission-manager grants the extension's ServiceAccount what the bundle needs, as far as the policy allows.",
+  introManaged: "permission-manager grants the extension's ServiceAccount what the bundle needs, if the policy allows it.",
   introOwn: "You grant the permissions of the extension's ServiceAccount. The controller installs and changes the bundle with them.",
   account: "ServiceAccount",
   policy: "Policy",

@@ -91,7 +91,7 @@ export const whyText = {
     provided: "Already provided",
     providedBy: (api: string, extension: string, bundle: string) => `${api}, by ${extension} (${bundle})`,
     dependents: "Would lose a dependency",
-    conflict: "Why there is no solution",
+    conflict: "Why no solution exists",
     remedy: "What makes it possible",
   },
 } as const;

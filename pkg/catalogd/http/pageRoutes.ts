@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { NOT_BUILT, renderIndexPage } from "../../serving/consoleAssets.ts";
+import { listPageFiles, NOT_BUILT, renderIndexPage } from "../../serving/consoleAssets.ts";
 import { SECURITY_HEADERS } from "../../serving/securityHeaders.ts";
 import type { StaticAsset, StaticAssets } from "../../serving/staticAssets.ts";
 import { chooseEncoding } from "./conditional.ts";
@@ -51,7 +51,7 @@ export function registerPageRoutes(server: CatalogServer, dependencies: PageRout
       },
     },
     handler: async (request, reply) => {
-      const document = createDocument(Buffer.from(renderIndexPage(requirePage(page), { base: "ui/", mode: "catalog" })), HTML);
+      const document = createDocument(Buffer.from(renderCatalogPage(requirePage(page))), HTML);
       reply.headers({ ...SECURITY_HEADERS, "cache-control": "no-cache" });
       await reply.respond(await respondWithDocument(document, request, cache));
     },
@@ -83,6 +83,12 @@ function registerFiles(
       await reply.respond(await respondWithAsset(asset, request, cache));
     },
   });
+}
+
+/** The path of a page is in the fragment, which browsers do not send. */
+function renderCatalogPage(assets: StaticAssets): string {
+  const files = listPageFiles(assets, "catalog").find(({ path }) => path === "*")?.files;
+  return renderIndexPage(assets, { base: "ui/", mode: "catalog", files });
 }
 
 function requirePage(page: StaticAssets | undefined): StaticAssets {

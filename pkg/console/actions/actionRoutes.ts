@@ -11,7 +11,6 @@ import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
-import { createRequestSignal } from "../http/requestSignal.ts";
 import { listNeededPermissions, offerForce, planChange } from "./planChange.ts";
 import type { PlannedChange } from "./plannedChange.ts";
 import { type ActionOwner, PreparedActions } from "./preparedActions.ts";
@@ -27,16 +26,15 @@ const READ_ONLY = "The console is read-only: it rejects all changes.";
  * Registers the changes to the cluster: one request prepares a change and shows its exact requests, the other one sends exactly these requests, once,
  * with the identity of the caller.
  */
-export function registerActionRoutes(server: ConsoleRoutes, { callers, session, log }: ConsoleContext): void {
+export function registerActionRoutes(server: ConsoleRoutes, { session, log }: ConsoleContext): void {
   const prepared = new PreparedActions();
 
   server.route({
     method: "GET",
     url: "/api/actions/access",
     schema: { querystring: ActionAccessQuery },
-    handler: async (request): Promise<ActionAccess> => {
-      const { action, extension } = request.query;
-      const missing = await callers.identify(request.headers).access.findMissing(listNeededPermissions(action, extension));
+    handler: async ({ identity, query: { action, extension } }): Promise<ActionAccess> => {
+      const missing = await identity.access.findMissing(listNeededPermissions(action, extension));
       return missing ? { missing } : {};
     },
   });
@@ -45,16 +43,15 @@ export function registerActionRoutes(server: ConsoleRoutes, { callers, session, 
     method: "POST",
     url: "/api/actions/prepare",
     schema: { body: ActionRequest },
-    handler: async (request, reply): Promise<PreparedAction> => {
-      const identity = callers.identify(request.headers);
-      const signal = createRequestSignal(reply, PREPARE_TIMEOUT_MS);
+    config: { timeoutMs: PREPARE_TIMEOUT_MS },
+    handler: async ({ identity, deadline: signal, body }): Promise<PreparedAction> => {
       const now = new Date().toISOString();
-      requireSupported(await identity.fields.read(), request.body);
-      const change = await planChange({ client: identity.client, systemNamespace: session.systemNamespace, signal, now }, request.body);
+      requireSupported(await identity.fields.read(), body);
+      const change = await planChange({ client: identity.client, systemNamespace: session.systemNamespace, signal, now }, body);
       const action = await prepareChange(identity, change, { readOnly: session.readOnly, signal });
       if (action.rejected !== undefined || action.missing) return action;
       const hasConflict = action.requests.some(({ dryRun }) => dryRun?.hasFieldConflict);
-      const alternative = hasConflict ? offerForce(request.body) : undefined;
+      const alternative = hasConflict ? offerForce(body) : undefined;
       return { ...action, ...(alternative ? { alternative } : {}), id: prepared.add(await findOwner(identity), change) };
     },
   });
@@ -63,11 +60,10 @@ export function registerActionRoutes(server: ConsoleRoutes, { callers, session, 
     method: "POST",
     url: "/api/actions/run",
     schema: { body: RunAction },
-    handler: async (request): Promise<ActionResult> => {
-      const identity = callers.identify(request.headers);
+    handler: async ({ identity, body }): Promise<ActionResult> => {
       if (session.readOnly) throw new ConsoleError("forbidden", READ_ONLY);
       const owner = await findOwner(identity);
-      return prepared.run(owner, request.body, async (change) => {
+      return prepared.run(owner, body, async (change) => {
         // Audit: which objects, never their content.
         const audit = { user: await identity.userName().catch(() => undefined), requests: change.requests.map(formatAudit) };
         try {

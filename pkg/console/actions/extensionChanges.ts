@@ -14,9 +14,10 @@ import {
 } from "../../rollout/changes.ts";
 import { buildSourcePatch, changeCatalogSource, formatSourceCommand } from "../../rollout/sourceChange.ts";
 import { formatCount, formatList } from "../../text/lists.ts";
+import { requireExtension } from "../cluster/currentObjects.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { buildPatchRequest } from "./clusterRequest.ts";
-import { type ChangeContext, type PlannedChange, RELOAD, requireExtension, toSeenObject } from "./plannedChange.ts";
+import { type ChangeContext, type PlannedChange, RELOAD, toSeenObject } from "./plannedChange.ts";
 
 const CHANNELS_SHOWN = 5;
 

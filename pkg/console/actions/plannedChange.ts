@@ -3,7 +3,6 @@ import type { ObjectRef } from "../../api/k8s.ts";
 import type { ActionChoice } from "../../consoleapi/actions.ts";
 import type { Client } from "../../kube/client.ts";
 import { buildExtensionRef } from "../../rollout/extensions.ts";
-import { ConsoleError } from "../http/consoleError.ts";
 import type { ClusterRequest } from "./clusterRequest.ts";
 
 /** An action as the requests that carry it out, and what they mean. */
@@ -44,13 +43,6 @@ export interface ChangeContext {
 
 /** What to do after a conflict. */
 export const RELOAD = "Close the dialog, check the current state on the page, and open the dialog again.";
-
-/** Returns an extension. @throws ConsoleError notFound */
-export async function requireExtension(client: Pick<Client, "get">, name: string, signal?: AbortSignal): Promise<ClusterExtension> {
-  const found = await client.get<ClusterExtension>(buildExtensionRef(name), signal ? { signal } : {});
-  if (found) return found;
-  throw new ConsoleError("notFound", `ClusterExtension "${name}" does not exist`);
-}
 
 /** Returns the state of an extension that a change is based on. */
 export function toSeenObject({ metadata }: ClusterExtension): SeenObject {

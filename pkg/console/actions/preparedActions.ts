@@ -4,7 +4,7 @@ import type { ActionResult, RunAction } from "../../consoleapi/actions.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { type PlannedChange, RELOAD } from "./plannedChange.ts";
 
-/** Time for which a prepared action is valid, in milliseconds. */
+/** Validity of a prepared action, in milliseconds. */
 const VALID_MS = 10 * 60_000;
 /** Maximum size of all stored actions, in characters of their requests. */
 const SIZE_MAX = 64 * 1024 * 1024;

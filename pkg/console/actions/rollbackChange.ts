@@ -8,10 +8,11 @@ import { buildPinChange } from "../../rollout/changes.ts";
 import { readRollbackTarget } from "../../rollout/rollbackTarget.ts";
 import { withReader } from "../../sources/bundleReader.ts";
 import { formatCount } from "../../text/lists.ts";
+import { requireExtension } from "../cluster/currentObjects.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { buildApplyRequest, type ClusterRequest } from "./clusterRequest.ts";
 import { planPatch } from "./extensionChanges.ts";
-import { type ChangeContext, type PlannedChange, RELOAD, requireExtension } from "./plannedChange.ts";
+import { type ChangeContext, type PlannedChange, RELOAD } from "./plannedChange.ts";
 
 const PARALLEL = 4;
 

@@ -6,9 +6,10 @@ import { divideDefinitions, previewUninstall, type UninstallPreview } from "../.
 import { describeObject } from "../../release/identity.ts";
 import { buildCrdPolicyChange } from "../../rollout/changes.ts";
 import { formatCount, formatList } from "../../text/lists.ts";
+import { requireExtension } from "../cluster/currentObjects.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { buildApplyRequest, buildDeleteRequest, buildPatchRequest, type ClusterRequest } from "./clusterRequest.ts";
-import { type ChangeContext, type PlannedChange, requireExtension, toSeenObject } from "./plannedChange.ts";
+import { type ChangeContext, type PlannedChange, toSeenObject } from "./plannedChange.ts";
 
 const NAMES_SHOWN = 5;
 

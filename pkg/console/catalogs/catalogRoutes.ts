@@ -9,7 +9,6 @@ import { listCurrentCatalogs } from "../cluster/currentObjects.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
-import { createRequestSignal } from "../http/requestSignal.ts";
 import { CATALOG_TIMEOUT_MS, listInstalledBundles } from "../packages/openPackages.ts";
 import { CatalogEditions } from "./catalogEditions.ts";
 import { buildCatalogView } from "./catalogView.ts";
@@ -20,19 +19,18 @@ const TIMEOUT_MS = 20_000;
 const Params = z.object({ name: ObjectName });
 
 /** Registers the pages of single catalogs. */
-export function registerClusterCatalogRoutes(server: ConsoleRoutes, { callers, catalogs: kept, served }: ConsoleContext): void {
+export function registerClusterCatalogRoutes(server: ConsoleRoutes, { catalogs: kept, served }: ConsoleContext): void {
   const editions = new CatalogEditions();
 
   server.route({
     method: "GET",
     url: "/api/catalogs/:name",
     schema: { params: Params },
-    handler: async (request, reply): Promise<CatalogView> => {
-      const identity = callers.identify(request.headers);
-      const signal = createRequestSignal(reply, TIMEOUT_MS);
-      const catalog = await readCurrentCatalog(identity, request.params.name, signal, editions);
+    config: { timeoutMs: TIMEOUT_MS },
+    handler: async ({ identity, deadline, params: { name } }): Promise<CatalogView> => {
+      const catalog = await readCurrentCatalog(identity, name, deadline, editions);
       const [installed, events] = await Promise.all([
-        listInstalledBundles(identity, signal),
+        listInstalledBundles(identity, deadline),
         orErrorMessage(readObjectEvents(identity.client, catalog)),
       ]);
       return buildCatalogView(catalog, { installed, events });
@@ -43,11 +41,10 @@ export function registerClusterCatalogRoutes(server: ConsoleRoutes, { callers, c
     method: "GET",
     url: "/api/catalogs/:name/findings",
     schema: { params: Params },
-    handler: async (request, reply): Promise<CatalogFindings> => {
-      const identity = callers.identify(request.headers);
-      const signal = createRequestSignal(reply, TIMEOUT_MS);
-      const catalog = await readCurrentCatalog(identity, request.params.name, signal, editions);
-      return readServedFindings(served, catalog, signal);
+    config: { timeoutMs: TIMEOUT_MS },
+    handler: async ({ identity, deadline, params: { name } }): Promise<CatalogFindings> => {
+      const catalog = await readCurrentCatalog(identity, name, deadline, editions);
+      return readServedFindings(served, catalog, deadline);
     },
   });
 
@@ -55,11 +52,10 @@ export function registerClusterCatalogRoutes(server: ConsoleRoutes, { callers, c
     method: "GET",
     url: "/api/catalogs/:name/origin",
     schema: { params: Params },
-    handler: async (request, reply): Promise<CatalogContentOrigin> => {
-      const identity = callers.identify(request.headers);
-      const signal = createRequestSignal(reply, CATALOG_TIMEOUT_MS);
-      const catalog = await readCurrentCatalog(identity, request.params.name, signal, editions);
-      return kept.use(signal, (lease) => readContentOrigin(catalog, lease, signal));
+    config: { timeoutMs: CATALOG_TIMEOUT_MS },
+    handler: async ({ identity, deadline, params: { name } }): Promise<CatalogContentOrigin> => {
+      const catalog = await readCurrentCatalog(identity, name, deadline, editions);
+      return kept.use(deadline, (lease) => readContentOrigin(catalog, lease, deadline));
     },
   });
 
@@ -67,11 +63,10 @@ export function registerClusterCatalogRoutes(server: ConsoleRoutes, { callers, c
     method: "GET",
     url: "/api/catalogs/:name/difference",
     schema: { params: Params },
-    handler: async (request, reply): Promise<EditionDifference> => {
-      const identity = callers.identify(request.headers);
-      const signal = createRequestSignal(reply, CATALOG_TIMEOUT_MS);
-      const catalog = await readCurrentCatalog(identity, request.params.name, signal, editions);
-      return kept.use(signal, (lease) => editions.compare(catalog, lease, signal));
+    config: { timeoutMs: CATALOG_TIMEOUT_MS },
+    handler: async ({ identity, deadline, params: { name } }): Promise<EditionDifference> => {
+      const catalog = await readCurrentCatalog(identity, name, deadline, editions);
+      return kept.use(deadline, (lease) => editions.compare(catalog, lease, deadline));
     },
   });
 }

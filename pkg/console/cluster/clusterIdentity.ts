@@ -34,6 +34,12 @@ export class ClusterIdentity implements Disposable {
     return this.#watches;
   }
 
+  /** Starts to read what every page needs, so that the first page does not wait for it. */
+  prepare(): void {
+    void this.watches;
+    this.userName().catch(() => undefined); // the page reports it
+  }
+
   /** Returns the name of the user; undefined if the API server does not report it. */
   userName(): Promise<string | undefined> {
     this.#user ??= this.#readUser();

@@ -3,6 +3,7 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { goQuote } from "../../golang/quote.ts";
+import type { Client } from "../../kube/client.ts";
 import { buildExtensionRef } from "../../rollout/extensions.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import type { ClusterIdentity } from "./clusterIdentity.ts";
@@ -10,13 +11,24 @@ import type { ClusterIdentity } from "./clusterIdentity.ts";
 /** Time to wait for the first list of a watch, in milliseconds. */
 const SYNC_MS = 2_000;
 
+/** Reads an extension from the API server. @throws ConsoleError notFound */
+export async function requireExtension(client: Pick<Client, "get">, name: string, signal?: AbortSignal): Promise<ClusterExtension> {
+  return requireFound(await client.get<ClusterExtension>(buildExtensionRef(name), signal ? { signal } : {}), name);
+}
+
 /** Returns an extension: from the watch, or from the API server if the user may not list extensions. @throws ConsoleError notFound */
 export async function readCurrentExtension({ watches, client }: ClusterIdentity, name: string): Promise<ClusterExtension> {
   const found = (await isSynced(watches.extensions))
     ? watches.extensions.get(name)
     : await client.get<ClusterExtension>(buildExtensionRef(name));
+  return requireFound(found, name);
+}
+
+function requireFound(found: ClusterExtension | undefined, name: string): ClusterExtension {
   if (found) return found;
-  throw new ConsoleError("notFound", `ClusterExtension ${goQuote(name)} does not exist`);
+  throw new ConsoleError("notFound", `ClusterExtension ${goQuote(name)} does not exist`, {
+    next: "Check the name in the list of extensions.",
+  });
 }
 
 /** Returns all extensions: from the watch, or from the API server while the watch starts. @throws KubeError if the user may not list them */

@@ -11,14 +11,13 @@ import type { ConsoleRoutes } from "../http/requestInput.ts";
 import { describeCheck, describeCluster } from "./clusterUpgradeView.ts";
 
 /** Registers what blocks the next minor version of OpenShift. */
-export function registerClusterUpgradeRoutes(server: ConsoleRoutes, { callers, session }: ConsoleContext): void {
+export function registerClusterUpgradeRoutes(server: ConsoleRoutes, { session }: ConsoleContext): void {
   server.route({
     method: "GET",
     url: "/api/cluster-upgrade",
     schema: { querystring: z.object({ to: z.optional(z.string().check(z.maxLength(64))) }) },
-    handler: async (request): Promise<ClusterUpgrade> => {
-      const { client } = callers.identify(request.headers);
-      const to = request.query.to?.trim() === "" ? undefined : request.query.to?.trim();
+    handler: async ({ identity: { client }, query }): Promise<ClusterUpgrade> => {
+      const to = query.to?.trim() === "" ? undefined : query.to?.trim();
       const cluster = await readVersion(() => readClusterVersion(client));
       if (to !== undefined) requireTarget(to, cluster);
       if (to === undefined && cluster.kind !== "known") return { cluster: describeCluster(cluster) };

@@ -8,26 +8,21 @@ import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
 import { listCurrentExtensions } from "../cluster/currentObjects.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
-import { createRequestSignal } from "../http/requestSignal.ts";
 import { buildDependencies } from "./dependencyView.ts";
 import { InstalledMemberReader } from "./installedMembers.ts";
 
-const TIMEOUT_MS = 60_000;
-
 /** Registers the dependencies between the extensions of the cluster. */
-export function registerDependencyRoutes(server: ConsoleRoutes, { callers, session }: ConsoleContext): void {
+export function registerDependencyRoutes(server: ConsoleRoutes, { session }: ConsoleContext): void {
   const constraints = new ConstraintCache(loadCelRules);
   const reader = new InstalledMemberReader(session.systemNamespace, constraints);
   server.route({
     method: "GET",
     url: "/api/dependencies",
-    handler: async (request, reply): Promise<DependencyMap> => {
-      const identity = callers.identify(request.headers);
-      const signal = createRequestSignal(reply, TIMEOUT_MS);
-      const extensions = await listCurrentExtensions(identity, signal);
-      const { members, unknown } = await reader.read(identity, extensions, signal);
+    handler: async ({ identity, deadline }): Promise<DependencyMap> => {
+      const extensions = await listCurrentExtensions(identity, deadline);
+      const { members, unknown } = await reader.read(identity, extensions, deadline);
       const hasRequirements = members.some(({ declared }) => declared.constraints.length > 0);
-      const served = hasRequirements ? await readServed(identity, signal) : [];
+      const served = hasRequirements ? await readServed(identity, deadline) : [];
       const isServedKnown = typeof served !== "string";
       const world = { installed: members, served: isServedKnown ? served : [] };
       const requirements = constraints.bounded(() => listInstalledRequirements(world));

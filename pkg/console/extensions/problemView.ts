@@ -136,7 +136,7 @@ function listActions(
   return revision === undefined ? [] : [{ action: "rollBack", extension: name, revision }];
 }
 
-/** Returns the revision before the deployed one; undefined if there is none. */
+/** Returns the revision before the deployed one; undefined for the first revision. */
 function findEarlierRevision(releases: readonly ReleaseRow[] | string): number | undefined {
   if (typeof releases === "string") return undefined;
   const current = releases.find((release) => release.current)?.revision ?? 0;

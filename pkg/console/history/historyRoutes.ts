@@ -7,8 +7,8 @@ import { hasForeignStatus, NOT_REPORTED } from "../../rollout/extensionState.ts"
 import { compareReleases } from "../../rollout/releaseComparison.ts";
 import { readReleaseRows } from "../../rollout/releaseHistory.ts";
 import { redactSecrets } from "../../text/redact.ts";
-import { requireExtension } from "../actions/plannedChange.ts";
 import { supportsAction } from "../actions/supportedActions.ts";
+import { requireExtension } from "../cluster/currentObjects.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
@@ -18,14 +18,13 @@ const Params = z.object({ name: ObjectName });
 const RevisionNumber = z.pipe(z.string().check(z.regex(/^[1-9]\d{0,8}$/)), z.transform(Number));
 
 /** Registers the releases of an extension, their differences, and its drift. Writes nothing. */
-export function registerHistoryRoutes(server: ConsoleRoutes, { callers, session: { systemNamespace } }: ConsoleContext): void {
+export function registerHistoryRoutes(server: ConsoleRoutes, { session: { systemNamespace } }: ConsoleContext): void {
   server.route({
     method: "GET",
     url: "/api/extensions/:name/history",
     schema: { params: Params },
-    handler: async (request): Promise<ExtensionHistory> => {
-      const { client, fields } = callers.identify(request.headers);
-      const [extension, served] = await Promise.all([requireExtension(client, request.params.name), fields.read()]);
+    handler: async ({ identity: { client, fields }, params: { name } }): Promise<ExtensionHistory> => {
+      const [extension, served] = await Promise.all([requireExtension(client, name), fields.read()]);
       const options = { canRollBack: supportsAction(served, "rollBack"), systemNamespace };
       const [releases, drift] = await Promise.all([
         orError(readReleaseRows(client, extension, systemNamespace).then((rows) => buildReleases(rows, extension, options))),
@@ -41,10 +40,9 @@ export function registerHistoryRoutes(server: ConsoleRoutes, { callers, session:
     method: "GET",
     url: "/api/extensions/:name/history/comparison",
     schema: { params: Params, querystring: z.object({ from: RevisionNumber, to: RevisionNumber }) },
-    handler: async (request): Promise<RevisionComparison> => {
-      const { client } = callers.identify(request.headers);
-      const extension = await requireExtension(client, request.params.name);
-      const comparison = await compareReleases(client, extension, systemNamespace, request.query);
+    handler: async ({ identity: { client }, params: { name }, query }): Promise<RevisionComparison> => {
+      const extension = await requireExtension(client, name);
+      const comparison = await compareReleases(client, extension, systemNamespace, query);
       if (typeof comparison === "number")
         throw new ConsoleError("notFound", `revision ${comparison} is not stored any more`, { next: "Choose a revision in the list." });
       return buildComparison(comparison);

@@ -15,7 +15,7 @@ describe("toConsoleProblem", () => {
     { what: "the API server is overloaded", err: kube(429), kind: "limited", status: 429 },
     { what: "the API server failed", err: kube(500), kind: "failed", status: 500 },
     { what: "the kind is not served", err: new KindNotServed("v1", "X"), kind: "notInstalled", status: 404 },
-    { what: "there is no credential", err: new NoCredential("Retrying", "x"), kind: "disconnected", status: 503 },
+    { what: "the credential is missing", err: new NoCredential("Retrying", "x"), kind: "disconnected", status: 503 },
     { what: "the connection was refused", err: withCode("ECONNREFUSED"), kind: "disconnected", status: 503 },
     { what: "undici lost the connection", err: withCode("UND_ERR_SOCKET"), kind: "disconnected", status: 503 },
     { what: "the certificate has expired", err: withCode("CERT_HAS_EXPIRED"), kind: "disconnected", status: 503 },

@@ -30,7 +30,7 @@ describe("findForgery", () => {
   test.each([
     { what: "the host was rebound", request: { ...READ, host: "attacker.example:8080" } },
     { what: "the host has no port", request: { ...READ, host: "127.0.0.1" } },
-    { what: "there is no host", request: { ...READ, host: undefined } },
+    { what: "the host is missing", request: { ...READ, host: undefined } },
     { what: "the origin is another port", request: { ...READ, origin: "http://127.0.0.1:8081" } },
     { what: "the origin is another name of this machine", request: { ...READ, origin: "http://localhost:8080" } },
     { what: "the origin is a file", request: { ...READ, origin: "null" } },

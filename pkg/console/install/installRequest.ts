@@ -8,7 +8,7 @@ import { quoteShellWord } from "../../text/shell.ts";
 
 /** The configuration that the user entered. */
 export interface EnteredConfig {
-  /** Undefined if there is none, or if it cannot be parsed. */
+  /** Undefined if the user entered no configuration, or if it cannot be parsed. */
   readonly value: JsonObject | undefined;
   /** As the user entered it, or converted from the fields of the form. */
   readonly yaml: string;

@@ -21,7 +21,6 @@ import { isOtherOlm } from "../cluster/extensionFields.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
-import { createRequestSignal } from "../http/requestSignal.ts";
 import { buildExtensionPlan } from "../plan/planView.ts";
 import { buildInstallDraft, type DraftedInstall } from "./installDraftView.ts";
 import { readEnteredConfig, toInstallRequest } from "./installRequest.ts";
@@ -51,10 +50,9 @@ export function registerInstallRoutes(server: ConsoleRoutes, context: ConsoleCon
     method: "POST",
     url: "/api/packages/:package/install",
     schema: { params: Params, body: InstallForm },
-    handler: async (request, reply): Promise<InstallDraft> => {
-      const identity = context.callers.identify(request.headers);
-      const signal = createRequestSignal(reply, TIMEOUT_MS);
-      return previews.draft({ identity, packageName: request.params.package, form: request.body, signal });
+    config: { timeoutMs: TIMEOUT_MS },
+    handler: async ({ identity, deadline, params, body }): Promise<InstallDraft> => {
+      return previews.draft({ identity, packageName: params.package, form: body, signal: deadline });
     },
   });
 
@@ -62,10 +60,9 @@ export function registerInstallRoutes(server: ConsoleRoutes, context: ConsoleCon
     method: "POST",
     url: "/api/packages/:package/install/plan",
     schema: { params: Params, body: InstallForm },
-    handler: async (request, reply): Promise<ExtensionPlan> => {
-      const identity = context.callers.identify(request.headers);
-      const signal = createRequestSignal(reply, PLAN_TIMEOUT_MS);
-      return previews.plan({ identity, packageName: request.params.package, form: request.body, signal });
+    config: { timeoutMs: PLAN_TIMEOUT_MS },
+    handler: async ({ identity, deadline, params, body }): Promise<ExtensionPlan> => {
+      return previews.plan({ identity, packageName: params.package, form: body, signal: deadline });
     },
   });
 }
@@ -97,7 +94,7 @@ class InstallPreviews {
     return this.#withReader(signal, async (reader) => {
       const { preview } = await this.#preview(work, reader);
       const given = preview.preparation?.extension;
-      if (!given) throw new ConsoleError("invalid", "there is no plan, because no bundle is selected or the configuration is invalid");
+      if (!given) throw new ConsoleError("invalid", "cannot plan the installation: no bundle is selected, or the configuration is invalid");
       try {
         const plan = await readExtensionPlan({
           client: identity.client,
@@ -114,7 +111,7 @@ class InstallPreviews {
         return { ...view, reject: [] };
       } catch (cause) {
         if (!(cause instanceof UnresolvedError)) throw cause;
-        throw new ConsoleError("notFound", `there is no plan, because no bundle is selected: ${getErrorMessage(cause)}`, { cause });
+        throw new ConsoleError("notFound", `cannot plan the installation: no bundle is selected: ${getErrorMessage(cause)}`, { cause });
       }
     });
   }

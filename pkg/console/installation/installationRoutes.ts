@@ -7,18 +7,17 @@ import type { ConsoleContext } from "../consoleContext.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
 
 const TIMEOUT_MS = 30_000;
-/** Time for which pages share a result, in milliseconds: the checks send about forty requests. */
+/** Validity of a result that pages share, in milliseconds: the checks send about forty requests. */
 const SHARED_MS = 10_000;
 const ORDER: readonly FindingStatus[] = ["problem", "warning", "unknown", "ok"];
 
 /** Registers the checks of the installation. */
-export function registerInstallationRoutes(server: ConsoleRoutes, { callers, session }: ConsoleContext): void {
+export function registerInstallationRoutes(server: ConsoleRoutes, { session }: ConsoleContext): void {
   const shared = new LRUCache<ClusterIdentity, Promise<InstallationReport>>({ max: 100, ttl: SHARED_MS });
   server.route({
     method: "GET",
     url: "/api/installation",
-    handler: async (request): Promise<InstallationReport> => {
-      const identity = callers.identify(request.headers);
+    handler: async ({ identity }): Promise<InstallationReport> => {
       const held = shared.get(identity);
       if (held) return held;
       const checking = checkInstallation(identity, session);

@@ -5,7 +5,7 @@ import { ChangeSequence, LiveRows } from "./liveRows.ts";
 /** Names of the watched kinds. */
 export type WatchedTable = keyof LiveUpdate["watches"];
 
-/** A message with the identifier from which a client resumes. */
+/** A message with its identifier; a client resumes after it. */
 export interface NumberedUpdate {
   readonly id: string;
   /** A LiveUpdate in the format of Server-Sent Events. All clients with the same identifier share the bytes, also while they are being sent. */
@@ -82,7 +82,7 @@ export class LiveState {
   }
 
   /**
-   * Returns the changes after a message; undefined if there are none.
+   * Returns the changes after a message; undefined if nothing changed.
    * @param id of the client's last message. All rows are returned without it, or if it is too old, or from another instance.
    */
   readSince(id: string | undefined): NumberedUpdate | undefined {

@@ -2,9 +2,11 @@ import { PassThrough, Readable } from "node:stream";
 import { fastify } from "fastify";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { KubeError } from "../../kube/errors.ts";
+import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { toConsoleProblem } from "../http/consoleError.ts";
 import { type ConsoleTypeProvider, compileConsoleValidator } from "../http/requestInput.ts";
+import { identifyCallers } from "../session/identifyCallers.ts";
 import { registerObjectRoutes } from "./objectRoutes.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret", metadata: { name: "x", namespace: "shop", uid: "1" }, data: { password: "c2VjcmV0" } };
@@ -23,8 +25,9 @@ async function startRoutes(client: object): Promise<string> {
     await reply.code(status).send(problem);
   });
   const resourceFor = async (): Promise<object> => ({ resource: "pods", namespaced: true });
-  const context = { callers: { identify: () => ({ client: { resourceFor, ...client } }) }, log: { debug: () => undefined } };
-  registerObjectRoutes(app.withTypeProvider<ConsoleTypeProvider>(), context as unknown as ConsoleContext);
+  const routes = app.withTypeProvider<ConsoleTypeProvider>();
+  identifyCallers(routes, { identify: () => ({ client: { resourceFor, ...client } }) as unknown as ClusterIdentity });
+  registerObjectRoutes(routes, { log: { debug: () => undefined } } as unknown as ConsoleContext);
   stops.push(() => app.close());
   return app.listen({ host: "127.0.0.1", port: 0 });
 }

@@ -24,17 +24,16 @@ const LogQuery = z.object({
 });
 
 /** Registers the routes of single objects and of the logs of Pods. Each needs the user's own permission. */
-export function registerObjectRoutes(server: ConsoleRoutes, { callers, log }: ConsoleContext): void {
+export function registerObjectRoutes(server: ConsoleRoutes, { log }: ConsoleContext): void {
   const logs = new PodLogs();
 
   server.route({
     method: "GET",
     url: "/api/objects",
     schema: { querystring: ObjectQuery },
-    handler: async (request, reply): Promise<ObjectView> => {
-      const { client } = callers.identify(request.headers);
-      reply.header("cache-control", "no-store");
-      return readObjectView(client, request.query, AbortSignal.timeout(TIMEOUT_MS), Date.now());
+    config: { timeoutMs: TIMEOUT_MS },
+    handler: async ({ identity: { client }, deadline, query }): Promise<ObjectView> => {
+      return readObjectView(client, query, deadline, Date.now());
     },
   });
 
@@ -42,10 +41,9 @@ export function registerObjectRoutes(server: ConsoleRoutes, { callers, log }: Co
     method: "GET",
     url: "/api/pods/:namespace/:pod/log",
     schema: { params: z.object({ namespace: ObjectName, pod: ObjectName }), querystring: LogQuery },
-    handler: async (request, reply) => {
-      const { client } = callers.identify(request.headers);
-      const { container, previous, follow, tail = String(LOG_LIMITS.tail) } = request.query;
-      const selection = { ...request.params, container, previous: previous === "true", follow: follow === "true", tail: Number(tail) };
+    handler: async ({ identity: { client }, params, query }, reply) => {
+      const { container, previous, follow, tail = String(LOG_LIMITS.tail) } = query;
+      const selection = { ...params, container, previous: previous === "true", follow: follow === "true", tail: Number(tail) };
       const begin = (): void => {
         reply.hijack(); // fastify would wait for the first bytes before it sends the head
         for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value);

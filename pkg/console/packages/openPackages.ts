@@ -14,7 +14,7 @@ import { ConsoleError } from "../http/consoleError.ts";
 
 /** Maximum time of a request, in milliseconds: the first one may pull the catalogs. */
 export const CATALOG_TIMEOUT_MS = 120_000;
-/** Time for which requests share the capabilities of the cluster, in milliseconds. */
+/** Time that requests share the capabilities of the cluster, in milliseconds. */
 const SHARED_MS = 60_000;
 
 /** Runs a task with the catalogs that the caller may read. Catalogs that cannot be read are in `leftOut`. */

@@ -8,13 +8,12 @@ import { buildUpdateGraph } from "../../fbc/graph/updateGraph.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
-import { createRequestSignal } from "../http/requestSignal.ts";
 import { CATALOG_TIMEOUT_MS, listInstalledBundles, openPackage, SharedCapabilities, withOpenCatalogs } from "./openPackages.ts";
 import { buildClusterPackage } from "./packageDetailsView.ts";
 import { PackageIcons } from "./packageIcons.ts";
 import { buildPackagePage } from "./packageSearchView.ts";
 
-/** Time for which browsers keep an icon, in seconds. */
+/** Time that browsers keep an icon, in seconds. */
 const ICON_SECONDS = 300;
 /** Maximum length of a drawing, in characters. */
 const MAX_PICTURE = 4 * 1024 * 1024;
@@ -24,7 +23,7 @@ const Params = z.object({ package: z.string().check(z.minLength(1), z.maxLength(
 const Catalog = z.object({ catalog: z.optional(z.string().check(z.maxLength(253))) });
 
 /** Registers search in the catalogs of the cluster, and the descriptions of packages. */
-export function registerPackageRoutes(server: ConsoleRoutes, { callers, catalogs }: ConsoleContext): void {
+export function registerPackageRoutes(server: ConsoleRoutes, { catalogs }: ConsoleContext): void {
   const shared = new SharedCapabilities();
   const icons = new PackageIcons();
 
@@ -32,13 +31,11 @@ export function registerPackageRoutes(server: ConsoleRoutes, { callers, catalogs
     method: "GET",
     url: "/api/packages",
     schema: { querystring: z.extend(PackageFilters, { after: z.optional(z.string().check(z.regex(/^\d{1,7}$/))) }) },
-    handler: async (request, reply): Promise<PackagePage> => {
-      const { after = "0", ...filters } = request.query;
-      const identity = callers.identify(request.headers);
-      const signal = createRequestSignal(reply, CATALOG_TIMEOUT_MS);
-      const [installed, capabilities] = await Promise.all([listInstalledBundles(identity, signal), shared.read(identity)]);
-      return withOpenCatalogs(catalogs, identity, signal, (open) =>
-        buildPackagePage({ open, client: identity.client, installed, capabilities, signal }, filters, Number(after)),
+    config: { timeoutMs: CATALOG_TIMEOUT_MS },
+    handler: async ({ identity, deadline, query: { after = "0", ...filters } }): Promise<PackagePage> => {
+      const [installed, capabilities] = await Promise.all([listInstalledBundles(identity, deadline), shared.read(identity)]);
+      return withOpenCatalogs(catalogs, identity, deadline, (open) =>
+        buildPackagePage({ open, client: identity.client, installed, capabilities, signal: deadline }, filters, Number(after)),
       );
     },
   });
@@ -47,18 +44,16 @@ export function registerPackageRoutes(server: ConsoleRoutes, { callers, catalogs
     method: "GET",
     url: "/api/packages/:package",
     schema: { params: Params, querystring: z.extend(Catalog, { version: z.optional(z.string().check(z.maxLength(512))) }) },
-    handler: async (request, reply): Promise<PackageDetails> => {
-      const { catalog, version } = request.query;
-      const identity = callers.identify(request.headers);
-      const signal = createRequestSignal(reply, CATALOG_TIMEOUT_MS);
+    config: { timeoutMs: CATALOG_TIMEOUT_MS },
+    handler: async ({ identity, deadline, params, query: { catalog, version } }): Promise<PackageDetails> => {
       const [installed, capabilities, served] = await Promise.all([
-        listInstalledBundles(identity, signal),
+        listInstalledBundles(identity, deadline),
         shared.read(identity),
         identity.fields.read(),
       ]);
       const needsAccount = served?.required.has("spec.serviceAccount") === true;
-      return withOpenCatalogs(catalogs, identity, signal, async (open) =>
-        buildClusterPackage(await openPackage(request.params.package, open, catalog), version, { installed, capabilities, needsAccount }),
+      return withOpenCatalogs(catalogs, identity, deadline, async (open) =>
+        buildClusterPackage(await openPackage(params.package, open, catalog), version, { installed, capabilities, needsAccount }),
       );
     },
   });
@@ -67,12 +62,11 @@ export function registerPackageRoutes(server: ConsoleRoutes, { callers, catalogs
     method: "GET",
     url: "/api/packages/:package/icon",
     schema: { params: Params, querystring: Catalog },
-    handler: async (request, reply): Promise<PackageIcon> => {
-      const identity = callers.identify(request.headers);
-      const signal = createRequestSignal(reply, CATALOG_TIMEOUT_MS);
-      const icon = await withOpenCatalogs(catalogs, identity, signal, async (open) => {
-        const found = open.catalogs.find(({ name }) => name === request.query.catalog);
-        return found && icons.read(found.book, request.params.package);
+    config: { timeoutMs: CATALOG_TIMEOUT_MS },
+    handler: async ({ identity, deadline, params, query }, reply): Promise<PackageIcon> => {
+      const icon = await withOpenCatalogs(catalogs, identity, deadline, async (open) => {
+        const found = open.catalogs.find(({ name }) => name === query.catalog);
+        return found && icons.read(found.book, params.package);
       });
       reply.header("cache-control", `private, max-age=${ICON_SECONDS}`);
       return icon === undefined ? {} : { icon };
@@ -83,11 +77,10 @@ export function registerPackageRoutes(server: ConsoleRoutes, { callers, catalogs
     method: "GET",
     url: "/api/packages/:package/graph",
     schema: { params: Params, querystring: Catalog },
-    handler: async (request, reply): Promise<PackagePicture> => {
-      const identity = callers.identify(request.headers);
-      const signal = createRequestSignal(reply, CATALOG_TIMEOUT_MS);
-      return withOpenCatalogs(catalogs, identity, signal, async (open) => {
-        const [found] = await openPackage(request.params.package, open, request.query.catalog);
+    config: { timeoutMs: CATALOG_TIMEOUT_MS },
+    handler: async ({ identity, deadline, params, query }): Promise<PackagePicture> => {
+      return withOpenCatalogs(catalogs, identity, deadline, async (open) => {
+        const [found] = await openPackage(params.package, open, query.catalog);
         return { picture: drawGraph(found) };
       });
     },

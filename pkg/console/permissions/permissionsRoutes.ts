@@ -5,10 +5,9 @@ import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { buildPermissionsRef } from "../../rollout/extensions.ts";
 import { type PermissionsView, readPermissionsView } from "../../rollout/permissionsView.ts";
-import { requireExtension } from "../actions/plannedChange.ts";
+import { requireExtension } from "../cluster/currentObjects.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
-import { createRequestSignal } from "../http/requestSignal.ts";
 import { SharedWorks } from "../http/sharedWork.ts";
 import { LimitsQuery, parseLimits, tryLimits } from "../why/sourceLimits.ts";
 import { comparePermissions } from "./comparePermissions.ts";
@@ -21,17 +20,16 @@ const Params = z.object({ name: ObjectName });
 /** Registers the permissions of an extension, and their comparison with those that another bundle needs. Writes nothing. */
 export function registerPermissionsRoutes(
   server: ConsoleRoutes,
-  { callers, catalogs, registry, session: { systemNamespace } }: ConsoleContext,
+  { catalogs, registry, session: { systemNamespace } }: ConsoleContext,
 ): void {
   const works = new SharedWorks<PermissionsComparison>();
   server.route({
     method: "GET",
     url: "/api/extensions/:name/permissions",
     schema: { params: Params },
-    handler: async (request): Promise<ExtensionPermissionsView> => {
-      const { client } = callers.identify(request.headers);
-      const extension = await requireExtension(client, request.params.name);
-      return buildPermissionsView(extension, await readManaged(client, request.params.name), systemNamespace);
+    handler: async ({ identity: { client }, params: { name } }): Promise<ExtensionPermissionsView> => {
+      const extension = await requireExtension(client, name);
+      return buildPermissionsView(extension, await readManaged(client, name), systemNamespace);
     },
   });
 
@@ -39,15 +37,15 @@ export function registerPermissionsRoutes(
     method: "GET",
     url: "/api/extensions/:name/permissions/comparison",
     schema: { params: Params, querystring: LimitsQuery },
-    handler: async (request, reply): Promise<PermissionsComparison> => {
-      const identity = callers.identify(request.headers);
+    config: { timeoutMs: TIMEOUT_MS },
+    handler: async ({ identity, deadline, params: { name }, query }): Promise<PermissionsComparison> => {
       const { client } = identity;
-      const current = await requireExtension(client, request.params.name);
-      const extension = tryLimits(current, request.query);
-      const key = JSON.stringify([current.metadata.uid, current.metadata.resourceVersion, parseLimits(request.query)]);
+      const current = await requireExtension(client, name);
+      const extension = tryLimits(current, query);
+      const key = JSON.stringify([current.metadata.uid, current.metadata.resourceVersion, parseLimits(query)]);
       return works
         .of(identity)
-        .run(key, createRequestSignal(reply, TIMEOUT_MS), (signal) =>
+        .run(key, deadline, (signal) =>
           catalogs.use(signal, (lease) => comparePermissions({ client, extension, lease, registry, systemNamespace, signal })),
         );
     },

@@ -12,7 +12,7 @@ export interface TriedPlan {
   readonly change: SourceChange;
   /** Whether they differ from those of the extension. */
   readonly isChanged: boolean;
-  /** The command that prints the plan; undefined if there is none. */
+  /** The command that prints the plan; undefined if no command prints it. */
   readonly command: string | undefined;
   /** Whether another implementation of OLM v1 carries out the plan. */
   readonly isOtherOlm: boolean;
@@ -70,7 +70,7 @@ export function offerAcceptance(
   };
 }
 
-/** Offers what keeps the controller from ever carrying out a plan. There is no rejection as such: a plan without an approval changes nothing. */
+/** Offers what keeps the controller from ever carrying out a plan. A plan cannot be rejected as such: without an approval, it changes nothing. */
 export function offerRejections(
   { bundle, installed, counts }: PlanView,
   { metadata: { name }, spec }: ClusterExtension,

@@ -8,12 +8,11 @@ import { UnresolvedError } from "../../operatorcontroller/reconcile/resolve.ts";
 import { readExtensionPlan } from "../../preview/extensionPlan.ts";
 import type { SourceChange } from "../../rollout/sourceChange.ts";
 import { withReader } from "../../sources/bundleReader.ts";
-import { requireExtension } from "../actions/plannedChange.ts";
+import { requireExtension } from "../cluster/currentObjects.ts";
 import { isOtherOlm } from "../cluster/extensionFields.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
-import { createRequestSignal } from "../http/requestSignal.ts";
 import { SharedWorks } from "../http/sharedWork.ts";
 import { LimitsQuery, parseLimits } from "../why/sourceLimits.ts";
 import { readTriedPlan } from "./planActions.ts";
@@ -29,15 +28,14 @@ export function registerPlanRoutes(server: ConsoleRoutes, context: ConsoleContex
     method: "GET",
     url: "/api/extensions/:name/plan",
     schema: { params: z.object({ name: ObjectName }), querystring: LimitsQuery },
-    handler: async (request, reply): Promise<ExtensionPlan> => {
-      const identity = context.callers.identify(request.headers);
-      const [extension, served] = await Promise.all([requireExtension(identity.client, request.params.name), identity.fields.read()]);
-      const change = parseLimits(request.query);
+    config: { timeoutMs: TIMEOUT_MS },
+    handler: async ({ identity, deadline, params: { name }, query }): Promise<ExtensionPlan> => {
+      const [extension, served] = await Promise.all([requireExtension(identity.client, name), identity.fields.read()]);
+      const change = parseLimits(query);
       const key = JSON.stringify([extension.metadata.uid, extension.metadata.resourceVersion, change]);
-      const signal = createRequestSignal(reply, TIMEOUT_MS);
       return works
         .of(identity)
-        .run(key, signal, (work) =>
+        .run(key, deadline, (work) =>
           computePlan(context, identity.client, { extension, change, isOtherOlm: isOtherOlm(served), signal: work }),
         );
     },
@@ -87,7 +85,7 @@ async function computePlan(
     const known = isDeniedRead(cause) ? buildStatusPlan(extension, choice, getErrorMessage(cause), new Date().toISOString()) : undefined;
     if (known) return known;
     if (!(cause instanceof UnresolvedError)) throw cause;
-    throw new ConsoleError("notFound", `there is no plan, because no bundle is selected: ${getErrorMessage(cause)}`, {
+    throw new ConsoleError("notFound", `cannot plan the change: no bundle is selected: ${getErrorMessage(cause)}`, {
       cause,
       next: "The tab about versions shows which rule excludes each version.",
     });

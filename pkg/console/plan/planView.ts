@@ -99,7 +99,7 @@ export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, 
     ...(accept ? { accept } : {}),
     reject: offerRejections(plan, extension, choice),
     rejectNote: approval.needed
-      ? "A plan that you do not approve changes nothing, and there is no separate rejection. These changes keep the controller from offering the plan:"
+      ? "A plan that you do not approve changes nothing, so it needs no rejection. These changes keep the controller from offering the plan:"
       : "The controller carries out a plan without asking. These changes keep it from that:",
     ...(choice.command === undefined ? {} : { command: choice.command }),
   };

@@ -31,6 +31,11 @@ describe("the console on a laptop", () => {
     expect(await (await fetch(`${console.url}/extensions/a`)).text()).toContain(PAGE);
   });
 
+  test("the console lists extensions and catalogs when a browser logs in, before a page asks for them", async () => {
+    for (const kind of ["clusterextensions", "clustercatalogs"])
+      await expect.poll(() => api.requests.map(({ url }) => url)).toContainEqual(expect.stringContaining(`/${kind}?`));
+  });
+
   test.each([
     { what: "no cookie and no token", without: ["cookie", TOKEN_HEADER] },
     { what: "a cookie, but no token of the page", without: [TOKEN_HEADER] },

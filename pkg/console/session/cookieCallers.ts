@@ -38,7 +38,9 @@ export class CookieCallers implements Callers {
   }
 
   logIn(token: string): NewSession | undefined {
-    return this.#sessions.logIn(token);
+    const created = this.#sessions.logIn(token);
+    if (created) this.#identity.prepare();
+    return created;
   }
 
   [Symbol.dispose](): void {

@@ -6,7 +6,7 @@ import type { Exclusion } from "../../resolve/exclusions.ts";
 const LIFTED: ReadonlySet<string> = new Set(["channels", "versionRange", "upgradeEdges", "preference", "deprecation"]);
 
 /**
- * Returns limits that would select a version: its version as range, one of its channels, and an upgrade without an edge, as far as rules need them.
+ * Returns limits that would select a version: its version as range, one of its channels, and an upgrade without an edge; only those that rules need.
  * Undefined if no rule excludes it, or if limits cannot lift one of them.
  * @param requested the channels in the spec
  */

@@ -14,7 +14,6 @@ import { listCurrentCatalogs, readCurrentExtension } from "../cluster/currentObj
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
-import { createRequestSignal } from "../http/requestSignal.ts";
 import { listRefusals } from "./refusals.ts";
 import { toSentence, toVersionRule } from "./ruleTitles.ts";
 import { LimitsQuery, type TriedLimits, tryLimits } from "./sourceLimits.ts";
@@ -27,16 +26,15 @@ const MAX_UNCHECKED = 50;
 const Params = z.object({ name: ObjectName });
 
 /** Registers the explanation of the version of an extension, and what other limits would change. Writes nothing. */
-export function registerWhyRoutes(server: ConsoleRoutes, { callers, catalogs }: ConsoleContext): void {
+export function registerWhyRoutes(server: ConsoleRoutes, { catalogs }: ConsoleContext): void {
   server.route({
     method: "GET",
     url: "/api/extensions/:name/why",
     schema: { params: Params, querystring: LimitsQuery },
-    handler: async (request, reply): Promise<Why> => {
-      const identity = callers.identify(request.headers);
-      const signal = createRequestSignal(reply, TIMEOUT_MS);
-      const extension = await readCurrentExtension(identity, request.params.name);
-      const tried = applyLimits(extension, request.query);
+    config: { timeoutMs: TIMEOUT_MS },
+    handler: async ({ identity, deadline: signal, params: { name }, query }): Promise<Why> => {
+      const extension = await readCurrentExtension(identity, name);
+      const tried = applyLimits(extension, query);
       return catalogs.use(signal, async (lease) => {
         const answer = await answerResolution(await readSubject(identity, tried, lease, signal));
         const selected = answer.resolution.filtered?.catalogs.map(({ name }) => name);
@@ -53,11 +51,10 @@ export function registerWhyRoutes(server: ConsoleRoutes, { callers, catalogs }: 
       params: Params,
       querystring: z.extend(LimitsQuery, { bundle: z.string().check(z.maxLength(253)), catalog: z.string().check(z.maxLength(253)) }),
     },
-    handler: async (request, reply): Promise<WhyNotVersion> => {
-      const identity = callers.identify(request.headers);
-      const signal = createRequestSignal(reply, TIMEOUT_MS);
-      const { bundle, catalog, ...other } = request.query;
-      const tried = applyLimits(await readCurrentExtension(identity, request.params.name), other);
+    config: { timeoutMs: TIMEOUT_MS },
+    handler: async ({ identity, deadline: signal, params: { name }, query }): Promise<WhyNotVersion> => {
+      const { bundle, catalog, ...other } = query;
+      const tried = applyLimits(await readCurrentExtension(identity, name), other);
       return catalogs.use(signal, async (lease) => {
         const answer = await answerWhyNot(await readSubject(identity, tried, lease, signal), bundle);
         const meant = answer.bundles.find((one) => one.catalog === catalog && one.bundle === bundle);

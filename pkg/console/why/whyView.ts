@@ -21,7 +21,7 @@ const MAX_EXPLANATION = 8_192;
 /** What the page is about. */
 export interface WhySubject {
   readonly extension: ClusterExtension;
-  /** The extension with the limits to try; the same as `extension` if there are none. */
+  /** The extension with the limits to try; the same as `extension` without such limits. */
   readonly tried: ClusterExtension;
   readonly answer: ResolutionAnswer;
   /** The package in the selected catalogs that can be read, by descending priority. */

@@ -28,7 +28,7 @@ export interface CatalogRequests {
   /**
    * Sends a GET request for JSON Lines, and returns the response with any status. The caller must consume its body.
    * @param headers sent in addition to `accept`.
-   * @throws Error if there is no response; the signal's reason when it aborts.
+   * @throws Error if the server does not respond; the signal's reason when it aborts.
    */
   get(url: URL, signal: AbortSignal, headers: Record<string, string>): Promise<HttpResponse>;
   /** Ends all connections, including those in use. */
@@ -53,7 +53,7 @@ export class CatalogConnections implements CatalogRequests {
     this.#authorities = [...(caDir ? [new AuthorityFolder(caDir)] : []), ...(authorities ? [authorities] : [])];
   }
 
-  /** @throws the error of `createRequestError` if there is no response. */
+  /** @throws the error of `createRequestError` if the server does not respond. */
   async get(url: URL, signal: AbortSignal, headers: Record<string, string>): Promise<HttpResponse> {
     const proxy = getProxyFor(url, this.#env);
     const connections = this.#pool(proxy, await this.#trustedNow());

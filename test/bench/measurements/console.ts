@@ -40,7 +40,7 @@ export const consoleMeasurement: Measurement = {
   ],
   async *run(context) {
     const chromium = findChromium();
-    if (chromium === undefined) throw new Skipped("there is no chromium on the PATH");
+    if (chromium === undefined) throw new Skipped("chromium is not on the PATH");
     await using cluster = await BenchCluster.start(context);
     const count = context.extensions ?? EXTENSIONS;
     await installDefinitions(cluster.client);

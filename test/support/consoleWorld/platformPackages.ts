@@ -98,7 +98,7 @@ export const LOGGING: OperatorPackage = {
     { reference: { schema: "olm.channel", name: "4.x" }, message: "Channel 4.x gets only critical security fixes." },
     {
       reference: { schema: "olm.bundle", name: "logging-operator.v4.2.0" },
-      message: "Version 4.2.0 contains a vulnerable log parser (CVE-2026-1234). There is no fixed version.",
+      message: "Version 4.2.0 contains a vulnerable log parser (CVE-2026-1234). No version fixes it.",
     },
   ],
 };

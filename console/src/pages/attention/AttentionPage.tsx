@@ -1,11 +1,14 @@
-import { EmptyState, EmptyStateBody, Label, PageSection, Title } from "@patternfly/react-core";
+import { Button, EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
 import { CheckCircleIcon, ExclamationCircleIcon, ExclamationTriangleIcon, InfoCircleIcon } from "@patternfly/react-icons";
-import { type ReactElement, useMemo } from "react";
+import { type ReactElement, useMemo, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { Link } from "react-router";
 import type { Attention } from "../../../../pkg/consoleapi/live.ts";
 import { useLive } from "../../app/consoleState.tsx";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { CommandLine } from "../../components/CommandLine.tsx";
+import { Label } from "../../components/Label.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { Placeholder } from "../../components/QueryView.tsx";
 import { RelativeTime } from "../../components/RelativeTime.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";
@@ -22,6 +25,9 @@ import {
 } from "./attentionItems.ts";
 
 const ICONS = { error: ExclamationCircleIcon, warning: ExclamationTriangleIcon, info: InfoCircleIcon, fine: CheckCircleIcon } as const;
+
+/** Number of items that the page shows at once. */
+const STEP = 50;
 
 /** The start page: what does not work, what is at risk, what waits for the user, and what changes next. */
 export default function AttentionPage(): ReactElement {
@@ -70,12 +76,25 @@ function Counts({ counts }: { readonly counts: AttentionCounts }): ReactElement 
 }
 
 function Items({ items }: { readonly items: readonly AttentionItem[] }): ReactElement {
+  const [count, setCount] = useState(STEP);
+  const list = useRef<HTMLUListElement>(null);
+  const showMore = (): void => {
+    flushSync(() => setCount(count + STEP));
+    list.current?.children[count]?.querySelector("a")?.focus(); // the button may be gone
+  };
   return (
-    <ul className="olm-list" aria-label={attentionText.list}>
-      {items.map((item) => (
-        <Item key={`${item.kind} ${item.name}`} item={item} />
-      ))}
-    </ul>
+    <>
+      <ul className="olm-list" aria-label={attentionText.list} ref={list}>
+        {items.slice(0, count).map((item) => (
+          <Item key={`${item.kind} ${item.name}`} item={item} />
+        ))}
+      </ul>
+      {items.length > count && (
+        <Button variant="secondary" onClick={showMore}>
+          {attentionText.more(Math.min(STEP, items.length - count), items.length)}
+        </Button>
+      )}
+    </>
   );
 }
 
@@ -88,7 +107,7 @@ function Item({ item: { kind, name, to, state, since, attention } }: { readonly 
         <p className="olm-list-title">
           <Link to={to}>{name}</Link>
           <StateLabel state={state} />
-          {kind === "catalog" && <Label variant="outline">{attentionText.kinds.catalog}</Label>}
+          {kind === "catalog" && <Label isOutlined>{attentionText.kinds.catalog}</Label>}
           {since !== undefined && (
             <span className="olm-subtle">
               <RelativeTime time={since} />

@@ -1,7 +1,7 @@
 import "./catalogs.css";
 import "../packages/packages.css";
 import "../extensions/extensions.css";
-import { Breadcrumb, BreadcrumbItem, Button, PageSection, Title } from "@patternfly/react-core";
+import { Breadcrumb, BreadcrumbItem, Button, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, type ReactNode, useId } from "react";
 import { Link, useParams } from "react-router";
@@ -11,6 +11,7 @@ import { PageTitle } from "../../app/PageTitle.tsx";
 import { ActionButton } from "../../components/ActionButton.tsx";
 import { EventList } from "../../components/EventList.tsx";
 import { NextStep } from "../../components/NextStep.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
 import { RelativeTime } from "../../components/RelativeTime.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";
@@ -29,7 +30,7 @@ export default function CatalogPage(): ReactElement {
     queryFn: ({ signal }) => getJson(`/api/catalogs/${encodeURIComponent(name)}`, CatalogView, signal),
   });
   return (
-    <PageSection hasBodyWrapper={false} className="olm-package">
+    <PageSection hasBody={false} className="olm-package">
       <PageTitle title={name} />
       <Breadcrumb>
         <BreadcrumbItem

@@ -1,6 +1,6 @@
-import { Label } from "@patternfly/react-core";
 import type { ReactElement } from "react";
 import type { CatalogView } from "../../../../pkg/consoleapi/catalogs.ts";
+import { Label } from "../../components/Label.tsx";
 import { NextStep } from "../../components/NextStep.tsx";
 import { catalogsText as t } from "../../text/catalogs.ts";
 
@@ -12,7 +12,7 @@ export function CatalogProblems({ problems }: Pick<CatalogView, "problems">): Re
     <ul className="olm-list">
       {problems.map(({ severity, type, message, next }, i) => (
         <li key={`${type} ${i}`} className="olm-list-item">
-          <Label variant="outline" status={STATUS[severity]}>
+          <Label isOutlined status={STATUS[severity]}>
             {t.severity[severity]}
           </Label>
           <div className="olm-list-body">

@@ -1,11 +1,12 @@
 import "./catalogs.css";
-import { EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
+import { EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
 import { type ReactElement, useMemo } from "react";
 import type { CatalogRow } from "../../../../pkg/consoleapi/live.ts";
 import { useLive } from "../../app/consoleState.tsx";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { CommandLine } from "../../components/CommandLine.tsx";
 import { DataTable } from "../../components/DataTable.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { Placeholder } from "../../components/QueryView.tsx";
 import { type TableSort, useTableState } from "../../components/tableState.ts";
 import { catalogsText as t } from "../../text/catalogs.ts";
@@ -23,7 +24,7 @@ export default function CatalogsPage(): ReactElement {
   const { sort, setSort, visible } = useTableState(catalogColumns, STANDARD);
   const isLoading = rows.length === 0 && watches.catalogs.state === "loading";
   return (
-    <PageSection className="olm-fill" hasBodyWrapper={false}>
+    <PageSection className="olm-fill" hasBody={false}>
       <PageTitle title={t.title} />
       <div className="olm-table-title">
         <Title headingLevel="h1">{t.title}</Title>

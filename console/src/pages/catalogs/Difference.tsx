@@ -1,9 +1,10 @@
-import { Button, Label } from "@patternfly/react-core";
+import { Button } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { EditionDifference } from "../../../../pkg/consoleapi/catalogs.ts";
 import { getJson } from "../../api/request.ts";
 import { CommandLine } from "../../components/CommandLine.tsx";
+import { Label } from "../../components/Label.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
 import { catalogsText as t } from "../../text/catalogs.ts";
 
@@ -59,7 +60,7 @@ function Result({
       <ul className="olm-list">
         {differences.map(({ change, package: packageName, message, isBreaking }) => (
           <li key={`${packageName} ${change} ${message}`} className="olm-list-item olm-finding">
-            <Label isCompact variant="outline" {...(isBreaking ? { status: "danger" as const } : {})}>
+            <Label isCompact isOutlined {...(isBreaking ? { status: "danger" as const } : {})}>
               {isBreaking ? `${t.change[change]}, ${t.breaking}` : t.change[change]}
             </Label>
             <div className="olm-list-body">

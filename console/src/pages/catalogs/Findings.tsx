@@ -1,9 +1,10 @@
-import { Button, FormSelect, FormSelectOption, Label } from "@patternfly/react-core";
+import { Button, FormSelect, FormSelectOption } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { type CatalogFindingRow, CatalogFindings } from "../../../../pkg/consoleapi/catalogs.ts";
 import { getJson } from "../../api/request.ts";
 import { CommandLine } from "../../components/CommandLine.tsx";
+import { Label } from "../../components/Label.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
 import { catalogsText as t } from "../../text/catalogs.ts";
 
@@ -86,7 +87,7 @@ function Finding({ finding }: { readonly finding: CatalogFindingRow }): ReactEle
   const { severity, rule, message, file, line, schema, name } = finding;
   return (
     <li className="olm-list-item olm-finding">
-      <Label isCompact variant="outline" status={STATUS[severity]}>
+      <Label isCompact isOutlined status={STATUS[severity]}>
         {t.severity[severity]}
       </Label>
       <div className="olm-list-body">

@@ -1,5 +1,5 @@
 import "./clusterUpgrade.css";
-import { Button, Form, FormGroup, FormHelperText, HelperText, HelperTextItem, PageSection, TextInput, Title } from "@patternfly/react-core";
+import { Button, Form, FormGroup, FormHelperText, HelperText, HelperTextItem, TextInput, Title } from "@patternfly/react-core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactElement, useMemo, useState } from "react";
 import { Link, useSearchParams } from "react-router";
@@ -8,6 +8,7 @@ import { getJson } from "../../api/request.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { CommandLine } from "../../components/CommandLine.tsx";
 import { type DataColumn, DataTable } from "../../components/DataTable.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";
 import { clusterUpgradeText } from "../../text/clusterUpgrade.ts";

@@ -1,10 +1,12 @@
 import "./dependencies.css";
-import { Alert, EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
+import { EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement, ReactNode } from "react";
 import { DependencyMap } from "../../../../pkg/consoleapi/dependencies.ts";
 import { getJson } from "../../api/request.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
+import { Alert } from "../../components/Alert.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
 import { dependenciesText } from "../../text/dependencies.ts";
 import { Blockers } from "./Blockers.tsx";
@@ -43,7 +45,7 @@ function Content({
   return (
     <>
       {unknown.length > 0 && (
-        <Alert isInline component="h2" variant="warning" title={t.unknown}>
+        <Alert component="h2" status="warning" title={t.unknown}>
           <ul>
             {unknown.map((text) => (
               <li key={text} className="olm-break" dir="auto">

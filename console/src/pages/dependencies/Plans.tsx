@@ -1,7 +1,8 @@
-import { Alert, Progress, ProgressMeasureLocation } from "@patternfly/react-core";
+import { Progress, ProgressMeasureLocation } from "@patternfly/react-core";
 import type { ReactElement } from "react";
 import { Link } from "react-router";
 import type { PlanProgressView } from "../../../../pkg/consoleapi/dependencies.ts";
+import { Alert } from "../../components/Alert.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";
 import { dependenciesText } from "../../text/dependencies.ts";
 
@@ -29,9 +30,7 @@ function Plan({ plan: { extension, installed, all, failure, members } }: { reado
         measureLocation={ProgressMeasureLocation.none}
         size="sm"
       />
-      {failure !== undefined && (
-        <Alert isInline isPlain component="h3" variant="danger" title={<span className="olm-break">{failure}</span>} />
-      )}
+      {failure !== undefined && <Alert isPlain component="h3" status="danger" title={<span className="olm-break">{failure}</span>} />}
       <ol className="olm-list">
         {members.map(({ wave, extension: member, bundle, state, why, reason }) => (
           <li key={`${wave} ${member}`} className="olm-list-item">

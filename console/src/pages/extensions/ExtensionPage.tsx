@@ -1,16 +1,17 @@
 import "./extensions.css";
-import { Breadcrumb, BreadcrumbItem, EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
+import { Breadcrumb, BreadcrumbItem, EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
 import { lazy, type ReactElement, Suspense } from "react";
 import { Link, Outlet, useLocation } from "react-router";
 import type { ExtensionRow } from "../../../../pkg/consoleapi/live.ts";
 import { useLive } from "../../app/consoleState.tsx";
 import { PageTitle } from "../../app/PageTitle.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { Placeholder } from "../../components/QueryView.tsx";
 import { TabLinks } from "../../components/TabLinks.tsx";
 import { extensionsText } from "../../text/extensions.ts";
 import { ExtensionHeader } from "./ExtensionHeader.tsx";
 import { useExtensionName } from "./extensionName.ts";
-import { extensionTabs } from "./tabs.tsx";
+import { extensionTabs } from "./tabs.ts";
 
 const Leftovers = lazy(() => import("./uninstall/Leftovers.tsx"));
 
@@ -23,12 +24,12 @@ export default function ExtensionPage(): ReactElement {
   return (
     <>
       <PageTitle title={name} />
-      <PageSection className="olm-extension-head" hasBodyWrapper={false}>
+      <PageSection className="olm-extension-head" hasBody={false}>
         <Trail name={name} />
         <Head name={name} row={row} isLoading={watches.extensions.state === "loading"} />
       </PageSection>
       <TabList name={name} />
-      <PageSection className="olm-extension-body" hasBodyWrapper={false}>
+      <PageSection className="olm-extension-body" hasBody={false}>
         <Suspense fallback={<Placeholder lines={8} />}>
           <Outlet key={name} />
         </Suspense>

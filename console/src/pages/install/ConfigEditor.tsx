@@ -1,6 +1,7 @@
-import { Alert, Form, TextArea, Title, ToggleGroup, ToggleGroupItem } from "@patternfly/react-core";
+import { Form, TextArea, Title, ToggleGroup, ToggleGroupItem } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
 import { CONFIG_MAX, type InstallDraft, type InstallForm } from "../../../../pkg/consoleapi/install.ts";
+import { Alert } from "../../components/Alert.tsx";
 import { ObjectMembers } from "../../components/schemaForm/SchemaField.tsx";
 import { classifyField, type FieldSchema, isRecord } from "../../components/schemaForm/schema.ts";
 import { installText as t } from "../../text/install.ts";
@@ -102,7 +103,7 @@ function ConfigForm({
 function Errors({ errors }: { readonly errors: InstallDraft["config"]["errors"] }): ReactElement | null {
   if (errors.length === 0) return null;
   return (
-    <Alert isInline variant="danger" component="p" title={t.configErrors}>
+    <Alert status="danger" component="p" title={t.configErrors}>
       <ul className="olm-rows">
         {errors.map(({ path, message }) => (
           <li key={`${path} ${message}`} className="olm-break">

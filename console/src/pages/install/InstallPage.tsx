@@ -1,12 +1,13 @@
 import "../packages/packages.css";
 import "./install.css";
-import { Breadcrumb, BreadcrumbItem, PageSection, Title } from "@patternfly/react-core";
+import { Breadcrumb, BreadcrumbItem, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { Link, useParams, useSearchParams } from "react-router";
 import type { InstallForm } from "../../../../pkg/consoleapi/install.ts";
 import type { PackageDetails } from "../../../../pkg/consoleapi/packages.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
 import { installText as t } from "../../text/install.ts";
 import { packagesText } from "../../text/packages.ts";
@@ -30,7 +31,7 @@ export default function InstallPage(): ReactElement {
   });
   const title = t.title(query.data?.displayName ?? name);
   return (
-    <PageSection hasBodyWrapper={false} className="olm-package">
+    <PageSection hasBody={false} className="olm-package">
       <PageTitle title={title} />
       <Breadcrumb>
         <BreadcrumbItem

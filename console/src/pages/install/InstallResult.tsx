@@ -1,9 +1,10 @@
-import { Alert, ExpandableSection, Title } from "@patternfly/react-core";
+import { ExpandableSection, Title } from "@patternfly/react-core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { useNavigate } from "react-router";
 import type { InstallDraft } from "../../../../pkg/consoleapi/install.ts";
 import { ActionButton } from "../../components/ActionButton.tsx";
+import { Alert } from "../../components/Alert.tsx";
 import { CommandLine } from "../../components/CommandLine.tsx";
 import { CopyBlock } from "../../components/CopyBlock.tsx";
 import { ErrorState } from "../../components/ErrorState.tsx";
@@ -54,14 +55,14 @@ function Draft({
           {isStale ? t.checking : t.selected(bundle.name, bundle.version, bundle.catalog)}
         </p>
       ) : (
-        <Alert isInline variant="danger" component="p" title={t.noBundle}>
+        <Alert status="danger" component="p" title={t.noBundle}>
           <p className="olm-break" dir="auto">
             {explanation}
           </p>
         </Alert>
       )}
       {warnings.length > 0 && (
-        <Alert isInline variant="warning" component="p" title={t.warnings}>
+        <Alert status="warning" component="p" title={t.warnings}>
           <ul className="olm-rows">
             {warnings.map((warning) => (
               <li key={warning} className="olm-break" dir="auto">

@@ -1,8 +1,10 @@
-import { Button, ExpandableSection, Label, PageSection, Title } from "@patternfly/react-core";
+import { Button, ExpandableSection, Title } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
 import type { InstallationFinding, InstallationReport } from "../../../../pkg/consoleapi/installation.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { CommandLine } from "../../components/CommandLine.tsx";
+import { Label } from "../../components/Label.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
 import { RelativeTime } from "../../components/RelativeTime.tsx";
 import { text } from "../../text/en.ts";
@@ -69,7 +71,7 @@ function FindingList({ findings }: { readonly findings: readonly InstallationFin
     <ul className="olm-list">
       {findings.map(({ check, status, message, next, expires }) => (
         <li key={`${check} ${message}`} className="olm-list-item">
-          <Label variant="outline" status={LABELS[status]}>
+          <Label isOutlined status={LABELS[status]}>
             {installationText.status[status]}
           </Label>
           <div className="olm-list-body">

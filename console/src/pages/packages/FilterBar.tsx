@@ -1,7 +1,7 @@
-import "../../components/filters.css";
-import { Button, Checkbox, FormSelect, FormSelectOption, SearchInput } from "@patternfly/react-core";
+import { Button, Checkbox, FormSelect, FormSelectOption } from "@patternfly/react-core";
 import { type ReactElement, useEffect, useState } from "react";
 import type { PackageFilters } from "../../../../pkg/consoleapi/packages.ts";
+import { SearchField } from "../../components/SearchField.tsx";
 import { packagesText } from "../../text/packages.ts";
 import { useCatalogData } from "./catalogData.tsx";
 import type { usePackageFilters } from "./packageFilters.ts";
@@ -27,7 +27,7 @@ export function FilterBar({
   const names = filters.catalog === undefined || catalogs.includes(filters.catalog) ? catalogs : [...catalogs, filters.catalog];
   return (
     <div className="olm-filters" role="search">
-      <SearchField text={filters.text ?? ""} onChange={(text) => setFilters({ text })} />
+      <PausedSearch text={filters.text ?? ""} onChange={(text) => setFilters({ text })} />
       <FilterSelect
         label={labels.catalog}
         any={labels.anyCatalog}
@@ -89,7 +89,7 @@ export function FilterBar({
 }
 
 /** A search field that reports the text after a pause. */
-function SearchField({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }): ReactElement {
+function PausedSearch({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }): ReactElement {
   const [draft, setDraft] = useState(text);
   useEffect(() => setDraft(text), [text]);
   useEffect(() => {
@@ -97,18 +97,11 @@ function SearchField({ text, onChange }: { readonly text: string; readonly onCha
     const timer = setTimeout(() => onChange(draft), PAUSE_MS);
     return () => clearTimeout(timer);
   });
-  return (
-    <SearchInput
-      className="olm-filters-search"
-      data-search=""
-      aria-label={packagesText.search}
-      placeholder={packagesText.search}
-      value={draft}
-      maxLength={256}
-      onChange={(_event, value) => setDraft(value)}
-      onClear={() => onChange("")}
-    />
-  );
+  const change = (value: string): void => {
+    setDraft(value);
+    if (value === "") onChange("");
+  };
+  return <SearchField label={packagesText.search} value={draft} maxLength={256} isOfPage onChange={change} />;
 }
 
 function FilterSelect({

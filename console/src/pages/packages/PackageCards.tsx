@@ -1,7 +1,7 @@
-import { Label } from "@patternfly/react-core";
 import { type ReactElement, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link } from "react-router";
 import type { PackageCard } from "../../../../pkg/consoleapi/packages.ts";
+import { Label } from "../../components/Label.tsx";
 import { useVirtualRows } from "../../components/virtualRows.ts";
 import { packagesText } from "../../text/packages.ts";
 import { getPackagePath } from "./catalogData.tsx";
@@ -65,17 +65,17 @@ function Card({ card }: { readonly card: PackageCard }): ReactElement {
       </p>
       <footer className="olm-card-footer">
         {installedBy.length > 0 && (
-          <Label isCompact status="success" variant="outline">
+          <Label isCompact status="success" isOutlined>
             {packagesText.installed}
           </Label>
         )}
         {isDeprecated && (
-          <Label isCompact status="warning" variant="outline">
+          <Label isCompact status="warning" isOutlined>
             {packagesText.deprecated}
           </Label>
         )}
         {obstacles.length > 0 && (
-          <Label isCompact variant="outline" title={obstacles.join("; ")}>
+          <Label isCompact isOutlined title={obstacles.join("; ")}>
             {packagesText.obstacles}
           </Label>
         )}

@@ -1,7 +1,9 @@
-import { Alert, Breadcrumb, BreadcrumbItem, Button, Label, Title } from "@patternfly/react-core";
+import { Breadcrumb, BreadcrumbItem, Button, Title } from "@patternfly/react-core";
 import type { ReactElement } from "react";
 import { Link } from "react-router";
 import type { PackageDetails } from "../../../../pkg/consoleapi/packages.ts";
+import { Alert } from "../../components/Alert.tsx";
+import { Label } from "../../components/Label.tsx";
 import { packagesText } from "../../text/packages.ts";
 import { getPackagePath, useCatalogData } from "./catalogData.tsx";
 import { PackageIconImage } from "./PackageIconImage.tsx";
@@ -48,11 +50,10 @@ export function PackageHeader({ details }: { readonly details: PackageDetails })
       )}
       {described.version !== defaultVersion && defaultVersion !== undefined && (
         <Alert
-          isInline
-          variant="info"
+          status="info"
           component="p"
           title={packagesText.olderVersion(formatVersion(described), defaultVersion)}
-          actionLinks={<Link to={getPackagePath({ package: name, catalog })}>{packagesText.showDefault(defaultVersion)}</Link>}
+          actions={<Link to={getPackagePath({ package: name, catalog })}>{packagesText.showDefault(defaultVersion)}</Link>}
         />
       )}
       <Warnings details={details} />
@@ -75,7 +76,7 @@ function Actions({ details }: { readonly details: PackageDetails }): ReactElemen
   if (installed.length > 0) {
     return (
       <div className="olm-labels">
-        <Label status="success" variant="outline">
+        <Label status="success" isOutlined>
           {packagesText.installed}
         </Label>
         {installed.slice(0, MAX_BUTTONS).map(({ extension }) => (
@@ -113,7 +114,7 @@ function Warnings({ details }: { readonly details: PackageDetails }): ReactEleme
   return (
     <>
       {all.map(([title, text]) => (
-        <Alert key={`${title} ${text}`} isInline variant="warning" component="p" title={<bdi className="olm-break">{title}</bdi>}>
+        <Alert key={`${title} ${text}`} status="warning" component="p" title={<bdi className="olm-break">{title}</bdi>}>
           <p className="olm-break" dir="auto">
             {text}
           </p>

@@ -1,6 +1,6 @@
 import "./packages.css";
 import "../../components/dataTable.css";
-import { ExpandableSection, PageSection, Title } from "@patternfly/react-core";
+import { ExpandableSection, Title } from "@patternfly/react-core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ReactElement, type ReactNode, useState } from "react";
 import { useParams, useSearchParams } from "react-router";
@@ -9,6 +9,7 @@ import { PageTitle } from "../../app/PageTitle.tsx";
 import { CommandLine } from "../../components/CommandLine.tsx";
 import { CopyBlock } from "../../components/CopyBlock.tsx";
 import { Markdown } from "../../components/Markdown.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
 import { packagesText } from "../../text/packages.ts";
 import { ApiList } from "./ApiList.tsx";
@@ -32,7 +33,7 @@ export default function PackagePage(): ReactElement {
     placeholderData: (previous) => (previous?.package === name ? keepPreviousData(previous) : undefined),
   });
   return (
-    <PageSection hasBodyWrapper={false} className="olm-package">
+    <PageSection hasBody={false} className="olm-package">
       <PageTitle title={query.data?.displayName ?? name} />
       {query.data === undefined && query.isError && (
         <Title headingLevel="h1" className="olm-break" dir="auto">

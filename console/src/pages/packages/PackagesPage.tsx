@@ -1,12 +1,14 @@
 import "../../components/dataTable.css";
 import "./packages.css";
-import { Alert, EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
+import { EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
 import { SearchIcon } from "@patternfly/react-icons";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactElement, useCallback } from "react";
 import type { PackagePage } from "../../../../pkg/consoleapi/packages.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
+import { Alert } from "../../components/Alert.tsx";
 import { ErrorState } from "../../components/ErrorState.tsx";
+import { PageSection } from "../../components/PageSection.tsx";
 import { Placeholder } from "../../components/QueryView.tsx";
 import { packagesText } from "../../text/packages.ts";
 import { useCatalogData } from "./catalogData.tsx";
@@ -31,7 +33,7 @@ export default function PackagesPage(): ReactElement {
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   const first = query.data?.pages[0];
   return (
-    <PageSection hasBodyWrapper={false} className="olm-packages">
+    <PageSection hasBody={false} className="olm-packages">
       <PageTitle title={packagesText.title} />
       <header className="olm-page-header">
         <div className="olm-table-title">
@@ -64,9 +66,8 @@ function LeftOut({ page: { leftOut } }: { readonly page: PackagePage }): ReactEl
       {leftOut.map(({ catalog, reason }) => (
         <li key={catalog}>
           <Alert
-            isInline
             isPlain
-            variant="warning"
+            status="warning"
             component="p"
             title={<span className="olm-break">{packagesText.leftOut(catalog, reason)}</span>}
           />

@@ -1,8 +1,9 @@
 import "@patternfly/patternfly/components/Table/table.css";
-import { Button, ExpandableSection, Label } from "@patternfly/react-core";
+import { Button, ExpandableSection } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
 import { Link } from "react-router";
 import type { PackageDetails, PackageVersion } from "../../../../pkg/consoleapi/packages.ts";
+import { Label } from "../../components/Label.tsx";
 import { packagesText } from "../../text/packages.ts";
 import { getPackagePath } from "./catalogData.tsx";
 
@@ -57,12 +58,12 @@ function Channel({
         <span className="olm-labels">
           <bdi className="olm-break">{title}</bdi>
           {isDefault && (
-            <Label isCompact variant="outline">
+            <Label isCompact isOutlined>
               {packagesText.defaultChannel}
             </Label>
           )}
           {deprecated !== undefined && (
-            <Label isCompact variant="outline" status="warning">
+            <Label isCompact isOutlined status="warning">
               {packagesText.deprecatedNote}
             </Label>
           )}
@@ -172,22 +173,22 @@ function Notes({
   return (
     <span className="olm-labels">
       {bundle === described.bundle && (
-        <Label isCompact variant="outline">
+        <Label isCompact isOutlined>
           {packagesText.described}
         </Label>
       )}
       {isHead && (
-        <Label isCompact variant="outline" color="blue">
+        <Label isCompact isOutlined isBlue>
           {channel === undefined ? packagesText.headOf(headOf.join(", ")) : packagesText.head}
         </Label>
       )}
       {installedBy.length > 0 && (
-        <Label isCompact variant="outline" status="success">
+        <Label isCompact isOutlined status="success">
           {packagesText.installedBy(installedBy.join(", "))}
         </Label>
       )}
       {deprecated !== undefined && (
-        <Label isCompact variant="outline" status="warning" title={deprecated}>
+        <Label isCompact isOutlined status="warning" title={deprecated}>
           {packagesText.deprecatedNote}
         </Label>
       )}

@@ -1,9 +1,11 @@
 import "../../../components/changes.css";
-import { Alert, Label } from "@patternfly/react-core";
+
 import type { ReactElement } from "react";
 import type { ExtensionHistory } from "../../../../../pkg/consoleapi/history.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
+import { Alert } from "../../../components/Alert.tsx";
 import { CodeText } from "../../../components/CodeText.tsx";
+import { Label } from "../../../components/Label.tsx";
 import { historyText as t } from "../../../text/history.ts";
 
 type Drift = Extract<ExtensionHistory["drift"], { objects: unknown }>;
@@ -13,13 +15,13 @@ export function DriftView({ drift: { policy, meaning, objects, unwatched, offers
   return (
     <>
       <p className="olm-offer">
-        <Label isCompact variant="outline">
+        <Label isCompact isOutlined>
           {t.policy(policy)}
         </Label>
         <span>{meaning}</span>
       </p>
       {unwatched !== undefined && (
-        <Alert isInline variant="warning" component="h4" title={t.unwatched}>
+        <Alert status="warning" component="h4" title={t.unwatched}>
           <p className="olm-break">{unwatched}</p>
         </Alert>
       )}

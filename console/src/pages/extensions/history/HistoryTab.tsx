@@ -1,9 +1,10 @@
 import "./history.css";
-import { Alert, Title } from "@patternfly/react-core";
+import { Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { ExtensionHistory } from "../../../../../pkg/consoleapi/history.ts";
 import { getJson } from "../../../api/request.ts";
+import { Alert } from "../../../components/Alert.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
 import { TabSection } from "../../../components/TabSection.tsx";
 import { historyText as t } from "../../../text/history.ts";
@@ -40,7 +41,7 @@ export default function HistoryTab(): ReactElement {
 
 function PartError({ error }: { readonly error: string }): ReactElement {
   return (
-    <Alert isInline variant="warning" component="h4" title={t.error}>
+    <Alert status="warning" component="h4" title={t.error}>
       <p className="olm-break">{error}</p>
     </Alert>
   );

@@ -1,11 +1,13 @@
-import { Alert, Button, Label } from "@patternfly/react-core";
+import { Button } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { Link, useSearchParams } from "react-router";
 import { type ExtensionHistory, type Revision, RevisionComparison } from "../../../../../pkg/consoleapi/history.ts";
 import { getJson } from "../../../api/request.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
+import { Alert } from "../../../components/Alert.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
+import { Label } from "../../../components/Label.tsx";
 import { ObjectChanges } from "../../../components/ObjectChanges.tsx";
 import { OfferedActionButton } from "../../../components/OfferedActionButton.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
@@ -23,12 +25,12 @@ export function ReleaseList({ name, releases }: { readonly name: string; readonl
   return (
     <>
       {pin !== undefined && (
-        <Alert isInline variant="info" component="h4" title={t.pinnedTo(pin)}>
+        <Alert status="info" component="h4" title={t.pinnedTo(pin)}>
           {removePin && <OfferedActionButton offer={removePin} size="sm" />}
         </Alert>
       )}
       {unreadable.length > 0 && (
-        <Alert isInline variant="warning" component="h4" title={t.unreadable}>
+        <Alert status="warning" component="h4" title={t.unreadable}>
           {unreadable.map((text) => (
             <p key={text} className="olm-break">
               {text}

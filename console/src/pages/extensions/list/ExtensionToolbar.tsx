@@ -1,7 +1,9 @@
-import { Button, Label, LabelGroup, SearchInput } from "@patternfly/react-core";
+import { Button } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
 import type { ExtensionRow } from "../../../../../pkg/consoleapi/live.ts";
 import { FilterMenu } from "../../../components/FilterMenu.tsx";
+import { Label } from "../../../components/Label.tsx";
+import { SearchField } from "../../../components/SearchField.tsx";
 import { extensionListText as t } from "../../../text/extensionList.ts";
 import { extensionColumns } from "./extensionColumns.tsx";
 import { countMark, countValues, type ExtensionFilters, hasFilters, MARKS, type Mark, type ValueFilter } from "./extensionFilters.ts";
@@ -69,17 +71,7 @@ function Search({ text, onChange }: { readonly text: string; readonly onChange: 
     setValue(next);
     onChange(next);
   };
-  return (
-    <div className="olm-filters-search" data-search="">
-      <SearchInput
-        aria-label={t.search}
-        placeholder={t.search}
-        value={value}
-        onChange={(_event, next) => change(next)}
-        onClear={() => change("")}
-      />
-    </div>
-  );
+  return <SearchField label={t.search} value={value} onChange={change} isOfPage />;
 }
 
 function ActiveFilters({
@@ -97,13 +89,13 @@ function ActiveFilters({
   return (
     <div className="olm-filters">
       {chips.length > 0 && (
-        <LabelGroup categoryName={t.active} numLabels={10}>
+        <ul className="olm-filters-active" aria-label={t.active}>
           {chips.map(({ filter, value, rest }) => (
-            <Label key={`${filter} ${value}`} onClose={() => onChange(rest)} closeBtnAriaLabel={t.remove(filter, value)}>
-              {`${filter}: ${value}`}
-            </Label>
+            <li key={`${filter} ${value}`}>
+              <Label removal={{ label: t.remove(filter, value), onRemove: () => onChange(rest) }}>{`${filter}: ${value}`}</Label>
+            </li>
           ))}
-        </LabelGroup>
+        </ul>
       )}
       <Button variant="link" isInline onClick={() => onChange({ text: "", state: [], package: [], catalog: [], namespace: [], marks: [] })}>
         {t.clear}

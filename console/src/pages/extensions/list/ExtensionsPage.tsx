@@ -1,11 +1,12 @@
 import "../extensions.css";
-import { EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
+import { EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
 import { type ReactElement, useDeferredValue, useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { ExtensionRow } from "../../../../../pkg/consoleapi/live.ts";
 import { useLive } from "../../../app/consoleState.tsx";
 import { PageTitle } from "../../../app/PageTitle.tsx";
 import { DataTable } from "../../../components/DataTable.tsx";
+import { PageSection } from "../../../components/PageSection.tsx";
 import { Placeholder } from "../../../components/QueryView.tsx";
 import { type TableSort, useTableState } from "../../../components/tableState.ts";
 import { extensionListText as t } from "../../../text/extensionList.ts";
@@ -24,7 +25,7 @@ export default function ExtensionsPage(): ReactElement {
   const rows = useMemo(() => [...extensions.values()].sort((one, other) => one.name.localeCompare(other.name)), [extensions]);
   const isLoading = rows.length === 0 && watches.extensions.state === "loading";
   return (
-    <PageSection className="olm-fill" hasBodyWrapper={false}>
+    <PageSection className="olm-fill" hasBody={false}>
       <PageTitle title={t.title} />
       {isLoading ? (
         <>

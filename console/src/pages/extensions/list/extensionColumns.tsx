@@ -1,7 +1,7 @@
-import { Label } from "@patternfly/react-core";
 import type { ReactElement } from "react";
 import type { ExtensionRow } from "../../../../../pkg/consoleapi/live.ts";
 import type { DataColumn } from "../../../components/DataTable.tsx";
+import { Label } from "../../../components/Label.tsx";
 import { RelativeTime } from "../../../components/RelativeTime.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { extensionListText } from "../../../text/extensionList.ts";
@@ -93,12 +93,12 @@ function Problems({ row: { state, problems, deprecated, plan } }: { readonly row
   return (
     <span className="olm-labels" title={labels.join(", ")}>
       {plan && (
-        <Label isCompact variant="outline">
+        <Label isCompact isOutlined>
           {t.plan(plan.installed, plan.all)}
         </Label>
       )}
       {labels.slice(0, SHOWN_PROBLEMS).map((label) => (
-        <Label key={label} isCompact color="grey">
+        <Label key={label} isCompact>
           {label}
         </Label>
       ))}

@@ -14,7 +14,7 @@ export type Mark = (typeof MARKS)[number];
 export interface ExtensionFilters extends Readonly<Record<ValueFilter, readonly string[]>> {
   /** Words that a row must contain. */
   readonly text: string;
-  /** Marks of which a row must have all. */
+  /** A row must have all these marks. */
   readonly marks: readonly Mark[];
 }
 

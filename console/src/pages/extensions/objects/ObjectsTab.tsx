@@ -1,6 +1,6 @@
 import "../../../components/filters.css";
 import "./objects.css";
-import { Checkbox, SearchInput, Title } from "@patternfly/react-core";
+import { Checkbox, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
@@ -8,6 +8,7 @@ import { ObjectTree, type ObjectTreeNode } from "../../../../../pkg/consoleapi/o
 import { getJson } from "../../../api/request.ts";
 import { useLive } from "../../../app/consoleState.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
+import { SearchField } from "../../../components/SearchField.tsx";
 import { objectsText as t } from "../../../text/objects.ts";
 import { useExtensionName } from "../extensionName.ts";
 import { ObjectPanel } from "./ObjectPanel.tsx";
@@ -55,15 +56,7 @@ function Tree({ name, tree: { root, failing } }: { readonly name: string; readon
   return (
     <>
       <div className="olm-filters">
-        <div className="olm-filters-search" data-search="">
-          <SearchInput
-            aria-label={t.search}
-            placeholder={t.search}
-            value={text}
-            onChange={(_event, value) => setText(value)}
-            onClear={() => setText("")}
-          />
-        </div>
+        <SearchField label={t.search} value={text} onChange={setText} isOfPage />
         <Checkbox
           id="only-failing"
           label={t.onlyFailing}

@@ -69,7 +69,7 @@ export function findTreeMove(rows: readonly TreeRow[], current: string, key: str
   return row.isExpanded ? { toggle: current } : focus(rows.find(({ node }) => node.id === row.parent));
 }
 
-/** Returns the identifiers of the nodes above the first node with the property; undefined if there is no such node. */
+/** Returns the identifiers of the nodes above the first node with the property; undefined if no node has it. */
 export function findAncestors(node: ObjectTreeNode, isWanted: (node: ObjectTreeNode) => boolean): readonly string[] | undefined {
   if (isWanted(node)) return [];
   for (const child of node.children) {

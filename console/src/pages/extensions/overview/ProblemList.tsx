@@ -1,4 +1,4 @@
-import { ExpandableSection, Label } from "@patternfly/react-core";
+import { ExpandableSection } from "@patternfly/react-core";
 import { ExclamationCircleIcon, ExclamationTriangleIcon, InfoCircleIcon } from "@patternfly/react-icons";
 import type { ReactElement } from "react";
 import { Link } from "react-router";
@@ -6,6 +6,7 @@ import type { ActionRequest } from "../../../../../pkg/consoleapi/actions.ts";
 import type { ProblemEntry, ProblemView } from "../../../../../pkg/consoleapi/overview.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
+import { Label } from "../../../components/Label.tsx";
 import { overviewText as t } from "../../../text/overview.ts";
 import { buildObjectPath } from "../objects/objectLink.ts";
 
@@ -133,9 +134,7 @@ function DetailName({ extension, detail }: { readonly extension: string; readonl
         : `/catalogs/${catalog}`
       : `/extensions/${other}`;
   return to === undefined ? (
-    <Label isCompact color="grey">
-      {name}
-    </Label>
+    <Label isCompact>{name}</Label>
   ) : (
     <Link to={to} className="olm-break">
       {name}

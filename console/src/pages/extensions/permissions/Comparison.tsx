@@ -1,11 +1,12 @@
 import "./permissions.css";
-import { Alert, Button, ExpandableSection } from "@patternfly/react-core";
+import { Button, ExpandableSection } from "@patternfly/react-core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { type NeededPermissions, PermissionsComparison } from "../../../../../pkg/consoleapi/permissions.ts";
 import type { RuleList } from "../../../../../pkg/consoleapi/rules.ts";
 import { getJson } from "../../../api/request.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
+import { Alert } from "../../../components/Alert.tsx";
 import { CodeText } from "../../../components/CodeText.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
 import { Elapsed } from "../../../components/Elapsed.tsx";
@@ -91,7 +92,7 @@ function Needed({
   return (
     <>
       {unread !== undefined && (
-        <Alert isInline variant="warning" component="h4" title={t.unread}>
+        <Alert status="warning" component="h4" title={t.unread}>
           <p className="olm-break">{unread}</p>
         </Alert>
       )}

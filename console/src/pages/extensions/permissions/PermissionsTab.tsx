@@ -1,8 +1,9 @@
-import { Alert, ExpandableSection, Title } from "@patternfly/react-core";
+import { ExpandableSection, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { ExtensionPermissionsView, type ManagedPermissionsView, type OwnPermissions } from "../../../../../pkg/consoleapi/permissions.ts";
 import { getJson } from "../../../api/request.ts";
+import { Alert } from "../../../components/Alert.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
 import { OfferedActionButton } from "../../../components/OfferedActionButton.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
@@ -123,7 +124,7 @@ function Own({
     <>
       <Facts facts={[[t.account, account]]} />
       {missing ? (
-        <Alert isInline variant="danger" component="h3" title={t.missing} className="olm-permissions-missing">
+        <Alert status="danger" component="h3" title={t.missing} className="olm-permissions-missing">
           <div className="olm-scopes">
             <p>{t.missingNote}</p>
             <RuleListView list={missing} />

@@ -1,7 +1,8 @@
-import { Alert, List, ListItem } from "@patternfly/react-core";
+import { List, ListItem } from "@patternfly/react-core";
 import type { ReactElement } from "react";
 import { Link } from "react-router";
 import type { ExtensionPlan, PlanFindingRow } from "../../../../../pkg/consoleapi/plan.ts";
+import { Alert } from "../../../components/Alert.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
 import { ObjectChanges } from "../../../components/ObjectChanges.tsx";
 import { PermissionsPreviewView } from "../../../components/PermissionsPreviewView.tsx";
@@ -47,7 +48,7 @@ export function PlanDetails({ plan }: { readonly plan: ExtensionPlan }): ReactEl
 
 function Finding({ finding: { title, text, rules, grant } }: { readonly finding: PlanFindingRow }): ReactElement {
   return (
-    <Alert isInline variant="danger" component="h4" title={title}>
+    <Alert status="danger" component="h4" title={title}>
       <div className="olm-scopes">
         <p className="olm-break olm-lines" dir="auto">
           {text}
@@ -73,7 +74,7 @@ function Permissions({ plan: { permissions, objects } }: { readonly plan: Extens
         </div>
       )}
       {typeof permissions === "string" && (
-        <Alert isInline variant="warning" component="h4" title={t.permissionsUnknown}>
+        <Alert status="warning" component="h4" title={t.permissionsUnknown}>
           <p className="olm-break">{permissions}</p>
         </Alert>
       )}

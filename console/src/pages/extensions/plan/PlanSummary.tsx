@@ -1,13 +1,12 @@
-import { ClipboardCopy, Label } from "@patternfly/react-core";
 import { ArrowRightIcon } from "@patternfly/react-icons";
 import type { ReactElement } from "react";
 import type { ExtensionPlan } from "../../../../../pkg/consoleapi/plan.ts";
 import { CommandLine } from "../../../components/CommandLine.tsx";
+import { Label } from "../../../components/Label.tsx";
 import { OfferedActionButton } from "../../../components/OfferedActionButton.tsx";
 import { RelativeTime } from "../../../components/RelativeTime.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { TabSection } from "../../../components/TabSection.tsx";
-import { text } from "../../../text/en.ts";
 import { planText as t } from "../../../text/plan.ts";
 
 const COUNTED = [
@@ -40,7 +39,7 @@ export function PlanSummary({ plan }: { readonly plan: ExtensionPlan }): ReactEl
         <ul className="olm-plan-counts">
           {COUNTED.filter(([, member]) => counts[member] > 0).map(([action, member]) => (
             <li key={action}>
-              <Label isCompact variant="outline">
+              <Label isCompact isOutlined>
                 {t.counts[action](counts[member])}
               </Label>
             </li>
@@ -61,9 +60,7 @@ export function PlanSummary({ plan }: { readonly plan: ExtensionPlan }): ReactEl
           {digest !== undefined && (
             <div className="olm-plan-digest">
               <span className="olm-subtle">{t.digest}</span>
-              <ClipboardCopy isReadOnly variant="inline-compact" isCode hoverTip={text.common.copy} clickTip={text.common.copied}>
-                {digest}
-              </ClipboardCopy>
+              <CommandLine command={digest} label={t.digest} />
             </div>
           )}
           {accept && <OfferedActionButton offer={accept} variant="primary" />}

@@ -1,9 +1,10 @@
 import "./plan.css";
-import { Alert, Button, Title } from "@patternfly/react-core";
+import { Button, Title } from "@patternfly/react-core";
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { ExtensionPlan } from "../../../../../pkg/consoleapi/plan.ts";
 import { getJson } from "../../../api/request.ts";
+import { Alert } from "../../../components/Alert.tsx";
 import { Elapsed } from "../../../components/Elapsed.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
 import { planText as t } from "../../../text/plan.ts";
@@ -37,7 +38,7 @@ export default function PlanTab(): ReactElement {
       </div>
       <p className="olm-subtle olm-prose">{t.intro}</p>
       <div id={FORM_ID}>{isTrying && <LimitsForm key={limits.toString()} limits={limits} onChange={setLimits} />}</div>
-      {limits.size > 0 && <Alert isInline isPlain variant="info" component="p" title={t.isTried} />}
+      {limits.size > 0 && <Alert isPlain status="info" component="p" title={t.isTried} />}
       {query.isPending && !isCancelled && (
         <Elapsed title={t.computing} note={t.computingNote} formatSeconds={t.elapsed} cancelLabel={t.cancel} onCancel={cancel} />
       )}
@@ -53,7 +54,7 @@ export default function PlanTab(): ReactElement {
         <QueryView query={query}>
           {(plan) => (
             <>
-              {plan.notice !== undefined && <Alert isInline variant="warning" component="p" title={plan.notice} className="olm-break" />}
+              {plan.notice !== undefined && <Alert status="warning" component="p" title={plan.notice} className="olm-break" />}
               <PlanSummary plan={plan} />
               <PlanDetails plan={plan} />
             </>

@@ -1,5 +1,5 @@
 import "./uninstall.css";
-import { Alert, ExpandableSection, List, ListItem, Radio, Title } from "@patternfly/react-core";
+import { ExpandableSection, List, ListItem, Radio, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { Link, useSearchParams } from "react-router";
@@ -8,6 +8,7 @@ import { UninstallPolicy } from "../../../../../pkg/consoleapi/actions.ts";
 import { UninstallView } from "../../../../../pkg/consoleapi/uninstall.ts";
 import { getJson } from "../../../api/request.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
+import { Alert } from "../../../components/Alert.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
@@ -64,12 +65,12 @@ function Preview({
   return (
     <>
       {unread.length > 0 && (
-        <Alert isInline variant="warning" component="h3" title={t.unread}>
+        <Alert status="warning" component="h3" title={t.unread}>
           <Texts texts={unread} />
         </Alert>
       )}
       {blocked.length > 0 && (
-        <Alert isInline variant="warning" component="h3" title={t.blocked}>
+        <Alert status="warning" component="h3" title={t.blocked}>
           <Texts texts={blocked} />
           {unblock.map((one) => (
             <CommandLine key={one} command={one} label={t.unblock} />
@@ -127,7 +128,7 @@ function PolicyChoice({
 }): ReactElement {
   if (policyNote !== undefined)
     return (
-      <Alert isInline variant="warning" component="h3" title={t.policy}>
+      <Alert status="warning" component="h3" title={t.policy}>
         <p>{policyNote}</p>
       </Alert>
     );
@@ -175,7 +176,7 @@ function Definitions({ view: { definitions }, isCurrent }: { readonly view: Unin
 function Dependents({ dependents }: Pick<UninstallView, "dependents">): ReactElement {
   if (typeof dependents === "string")
     return (
-      <Alert isInline variant="warning" component="h4" title={t.dependentsUnknown}>
+      <Alert status="warning" component="h4" title={t.dependentsUnknown}>
         <p className="olm-break">{dependents}</p>
       </Alert>
     );

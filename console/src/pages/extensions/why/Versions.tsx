@@ -1,7 +1,8 @@
-import { Alert, Button, FormSelect, FormSelectOption, Switch, ToggleGroup, ToggleGroupItem } from "@patternfly/react-core";
+import { Button, FormSelect, FormSelectOption, Switch, ToggleGroup, ToggleGroupItem } from "@patternfly/react-core";
 import { SearchMinusIcon, SearchPlusIcon } from "@patternfly/react-icons";
 import { type ReactElement, useMemo, useState, useSyncExternalStore } from "react";
 import type { Why, WhyChannel, WhyVersion } from "../../../../../pkg/consoleapi/why.ts";
+import { Alert } from "../../../components/Alert.tsx";
 import { whyText } from "../../../text/why.ts";
 import { ChannelGraph, GraphLegend } from "./ChannelGraph.tsx";
 import { VersionDetails } from "./VersionDetails.tsx";
@@ -146,7 +147,7 @@ function Graph({
   return (
     <div className="olm-graph-panel">
       {channel.deprecated !== undefined && (
-        <Alert isInline isPlain variant="warning" title={t.channelDeprecated}>
+        <Alert isPlain component="h4" status="warning" title={t.channelDeprecated}>
           <bdi className="olm-break">{channel.deprecated}</bdi>
         </Alert>
       )}

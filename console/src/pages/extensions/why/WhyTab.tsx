@@ -1,9 +1,10 @@
 import "./why.css";
-import { Alert, Button, Title } from "@patternfly/react-core";
+import { Button, Title } from "@patternfly/react-core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactElement, ReactNode } from "react";
 import { Why } from "../../../../../pkg/consoleapi/why.ts";
 import { getJson } from "../../../api/request.ts";
+import { Alert } from "../../../components/Alert.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { whyText } from "../../../text/why.ts";
@@ -57,12 +58,11 @@ function Answer({
     <>
       {why.change.isChanged && (
         <Alert
-          isInline
           component="h3"
-          variant="info"
+          status="info"
           title={t.whatIf.trial}
-          actionLinks={
-            <Button variant="link" isInline onClick={params.reset}>
+          actions={
+            <Button variant="link" onClick={params.reset}>
               {t.whatIf.reset}
             </Button>
           }
@@ -70,7 +70,7 @@ function Answer({
       )}
       <Outcome outcome={why.outcome} />
       {unchecked.length > 0 && (
-        <Alert isInline component="h3" variant="warning" title={t.unchecked}>
+        <Alert component="h3" status="warning" title={t.unchecked}>
           <Lines lines={unchecked} />
         </Alert>
       )}

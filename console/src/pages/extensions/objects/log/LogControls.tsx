@@ -1,8 +1,9 @@
-import { Button, Checkbox, FormSelect, FormSelectOption, SearchInput, Switch } from "@patternfly/react-core";
-import { DownloadIcon } from "@patternfly/react-icons";
+import { Badge, Button, Checkbox, FormSelect, FormSelectOption, Switch } from "@patternfly/react-core";
+import { AngleDownIcon, AngleUpIcon, DownloadIcon } from "@patternfly/react-icons";
 import type { ReactElement } from "react";
 import type { ContainerRow } from "../../../../../../pkg/consoleapi/objects.ts";
 import { CopyButton } from "../../../../components/CommandLine.tsx";
+import { SearchField } from "../../../../components/SearchField.tsx";
 import { objectsText } from "../../../../text/objects.ts";
 import { MAX_LINES } from "./logBuffer.ts";
 
@@ -81,23 +82,11 @@ export function LogControls({
         <Checkbox id="log-wrap" label={t.wrap} isChecked={isWrapped} onChange={(_event, is) => onWrap(is)} />
       </div>
       <div className="olm-log-controls">
-        <div className="olm-filters-search">
-          <SearchInput
-            aria-label={t.search}
-            placeholder={t.search}
-            value={text}
-            onChange={(_event, next) => onSearch(next)}
-            onClear={() => onSearch("")}
-            onKeyDown={(event) => {
-              if (event.key === "Enter") onMatch(event.shiftKey ? -1 : 1);
-            }}
-            {...(text === "" ? {} : { resultsCount: t.matches(count === 0 ? 0 : at + 1, count) })}
-            onNextClick={() => onMatch(1)}
-            onPreviousClick={() => onMatch(-1)}
-            nextNavigationButtonAriaLabel={t.next}
-            previousNavigationButtonAriaLabel={t.previousMatch}
-          />
-        </div>
+        <SearchField label={t.search} value={text} onChange={onSearch} onEnter={(isShifted) => onMatch(isShifted ? -1 : 1)}>
+          {text !== "" && <Badge isRead>{t.matches(count === 0 ? 0 : at + 1, count)}</Badge>}
+          <Button variant="plain" icon={<AngleUpIcon />} aria-label={t.previousMatch} onClick={() => onMatch(-1)} />
+          <Button variant="plain" icon={<AngleDownIcon />} aria-label={t.next} onClick={() => onMatch(1)} />
+        </SearchField>
         <CopyButton value={lines.join("\n")} label={t.copy} />
         <Button variant="plain" size="sm" icon={<DownloadIcon />} aria-label={t.download} onClick={() => download(fileName, lines)} />
       </div>
