@@ -4,7 +4,6 @@ import { type ReactElement, type ReactNode, type RefObject, useEffect, useRef, u
 import type { ActionRequest, PreparedAction } from "../../../pkg/consoleapi/actions.ts";
 import { RequestError } from "../api/request.ts";
 import { CommandLine } from "../components/CommandLine.tsx";
-import { formatPermission } from "../components/ErrorState.tsx";
 import { actionsText as text } from "../text/actions.ts";
 import { ActionResults } from "./ActionResults.tsx";
 import { RequestList } from "./RequestList.tsx";
@@ -122,10 +121,10 @@ function Obstacles({
   readonly onReplace: (request: ActionRequest) => void;
 }): ReactNode {
   const { missing, rejected, alternative } = prepared;
-  if (rejected !== undefined || missing) {
+  if (rejected !== undefined || missing !== undefined) {
     return (
       <Alert isInline variant="warning" component="h2" title={text.rejectedTitle}>
-        <p className="olm-break">{rejected ?? (missing && text.lacking(formatPermission(missing)))}</p>
+        <p className="olm-break">{rejected ?? text.lacking(missing ?? "")}</p>
       </Alert>
     );
   }
@@ -157,7 +156,7 @@ function Problem({ title, error }: { readonly title: string; readonly error: unk
   return (
     <Alert isInline variant="danger" component="h2" title={title} isLiveRegion>
       <p className="olm-break">{error instanceof Error ? error.message : String(error)}</p>
-      {problem?.missing && <p>{text.lacking(formatPermission(problem.missing))}</p>}
+      {problem?.missing !== undefined && <p>{text.lacking(problem.missing)}</p>}
       {problem?.next !== undefined && <p>{problem.next}</p>}
     </Alert>
   );

@@ -36,7 +36,7 @@ export function registerActionRoutes(server: ConsoleRoutes, { callers, session, 
     handler: async (request): Promise<ActionAccess> => {
       const { action, extension } = request.query;
       const missing = await callers.identify(request.headers).access.findMissing(listNeededPermissions(action, extension));
-      return missing ? { missing } : {};
+      return missing === undefined ? {} : { missing };
     },
   });
 
@@ -50,7 +50,7 @@ export function registerActionRoutes(server: ConsoleRoutes, { callers, session, 
       const now = new Date().toISOString();
       const change = await planChange({ client: identity.client, systemNamespace: session.systemNamespace, signal, now }, request.body);
       const action = await prepareChange(identity, change, { readOnly: session.readOnly, signal });
-      if (action.rejected !== undefined || action.missing) return action;
+      if (action.rejected !== undefined || action.missing !== undefined) return action;
       const hasConflict = action.requests.some(({ dryRun }) => dryRun?.hasFieldConflict);
       const alternative = hasConflict ? offerForce(request.body) : undefined;
       return { ...action, ...(alternative ? { alternative } : {}), id: prepared.add(await findOwner(identity), change) };
@@ -103,7 +103,7 @@ async function prepareChange(
     requests: isTried ? await tryRequests(client, requests, signal) : requests.map(toPrepared),
     ...(command === undefined ? {} : { command }),
     ...(confirmation === undefined ? {} : { confirmation }),
-    ...(missing ? { missing } : {}),
+    ...(missing === undefined ? {} : { missing }),
     ...(rejected === undefined ? {} : { rejected }),
   };
 }
