@@ -34,7 +34,7 @@ describe("toConsoleProblem", () => {
   });
 
   test("keeps what a ConsoleError says about the next step and the missing permission", () => {
-    const missing = { verb: "get", group: "", resource: "pods" };
+    const missing = "get pods";
     const err = new Error("outer", { cause: new ConsoleError("forbidden", "no", { next: "ask", missing }) });
     expect(toConsoleProblem(err)).toMatchObject({ status: 403, problem: { kind: "forbidden", next: "ask", missing } });
   });

@@ -6,7 +6,13 @@ import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { type InstallDraft, InstallForm } from "../../consoleapi/install.ts";
 import type { ExtensionPlan } from "../../consoleapi/plan.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { InstallConflict, type InstallPreview, type InstallRequest, previewInstall } from "../../installer/installPreview.ts";
+import {
+  InstallConflict,
+  type InstallConflictKind,
+  type InstallPreview,
+  type InstallRequest,
+  previewInstall,
+} from "../../installer/installPreview.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, KindNotServed } from "../../kube/errors.ts";
 import { UnresolvedError } from "../../operatorcontroller/reconcile/resolve.ts";
@@ -15,6 +21,7 @@ import type { BundleReader } from "../../sources/bundleReader.ts";
 import { withReader } from "../../sources/bundleReader.ts";
 import type { CatalogContentReader } from "../../sources/clusterCatalogs.ts";
 import type { CatalogLease } from "../../sources/keptCatalogs.ts";
+import { toSentence } from "../../text/sentence.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
@@ -29,6 +36,14 @@ const PLAN_TIMEOUT_MS = 10 * 60_000;
 /** Bundles that are kept while users fill in forms. */
 const MAX_BUNDLES = 8;
 const BUNDLE_TTL_MS = 10 * 60_000;
+
+/** What to do about a conflict with an existing extension. */
+const CONFLICT_STEPS: Readonly<Record<InstallConflictKind, string>> = {
+  nameTaken: "Choose another name.",
+  deleting: "Wait until it is gone.",
+  installed: "Change the existing extension: a package can be installed only once.",
+  different: "Change the existing extension.",
+};
 
 const Params = z.object({ package: z.string().check(z.minLength(1), z.maxLength(253)) });
 
@@ -126,8 +141,9 @@ class InstallPreviews {
       return { request, preview: await previewInstall(client, request, { reader, signal }), config, isManaged };
     } catch (cause) {
       signal.throwIfAborted();
-      if (cause instanceof InstallConflict) throw new ConsoleError("conflict", cause.message, { cause });
-      throw cause;
+      if (!(cause instanceof InstallConflict)) throw cause;
+      const { kind, reason, extension } = cause;
+      throw new ConsoleError("conflict", toSentence(reason), { next: CONFLICT_STEPS[kind], extension, cause });
     }
   }
 
