@@ -48,7 +48,7 @@ export const extensionColumns: readonly DataColumn<ExtensionRow>[] = [
 ];
 
 /** The columns that are shown unless the user chooses others. */
-export const STANDARD_COLUMNS: readonly string[] = ["name", "state", "version", "update", "package", "catalog", "problems", "age"];
+export const STANDARD_COLUMNS: readonly string[] = ["name", "state", "version", "update", "package", "problems", "age"];
 
 /** Extensions with errors first, then by state. */
 function readStateOrder({ attention, state }: ExtensionRow): string {
@@ -98,7 +98,7 @@ function Problems({ row: { state, problems, deprecated, plan } }: { readonly row
         </Label>
       )}
       {labels.slice(0, SHOWN_PROBLEMS).map((label) => (
-        <Label key={label} isCompact color="grey">
+        <Label key={label} isCompact color="grey" textMaxWidth="12rem">
           {label}
         </Label>
       ))}
