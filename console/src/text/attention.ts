@@ -12,7 +12,6 @@ export const attentionText = {
   kinds: { extension: "Extension", catalog: "Catalog", installation: "Installation" },
   since: "since",
   list: "Needs attention",
-  next: "Next step",
   changes: "What changes next",
   noChanges: "No approval, update or expiry is due.",
   approval: (version: string) => `${version} waits for your approval`,

@@ -13,7 +13,8 @@ import {
   type PermissionsView,
 } from "../../rollout/permissionsView.ts";
 import { listRisks, placeRules, placeStatusRules } from "../../rollout/placedRules.ts";
-import { toSentence } from "../why/ruleTitles.ts";
+import { parseSuggestedStep } from "../../rollout/suggestedStep.ts";
+import { toSentence } from "../../text/sentence.ts";
 import { buildRuleList, type ShownRule, toRuleRisk, toShownRules, withRisk } from "./ruleRows.ts";
 
 /** Describes the permissions of an extension. @param view undefined if permission-manager does not manage them */
@@ -103,6 +104,6 @@ function buildOwn({ status }: Pick<ClusterExtension, "status">): OwnPermissions 
   const { permissions = [] } = problem.details ?? {};
   return {
     missing: buildRuleList(placeRules(rulesFromDetails(permissions))),
-    ...(problem.next === undefined ? {} : { grant: problem.next }),
+    ...(problem.next === undefined ? {} : { grant: parseSuggestedStep(problem.next) }),
   };
 }

@@ -8,6 +8,7 @@ import { divideDefinitions, type UninstallPreview } from "../../installer/uninst
 import { getCrdPolicy } from "../../release/plan.ts";
 import { explainCondition } from "../../rollout/conditionAdvice.ts";
 import { parseInventoryRef } from "../../rollout/inventory.ts";
+import { parseSuggestedSteps } from "../../rollout/suggestedStep.ts";
 import { formatCount } from "../../text/lists.ts";
 import { describeUninstall, formatUninstallCommand } from "../actions/uninstallChange.ts";
 
@@ -52,7 +53,7 @@ export function buildUninstallView(
             needs: needs.slice(0, UNINSTALL_NAMES_MAX),
           })),
     blocked: [...blocked],
-    unblock: blocked.length > 0 ? [...explainCondition(extension, { reason: Reason.ConversionNeeded }).next] : [],
+    unblock: blocked.length > 0 ? parseSuggestedSteps(explainCondition(extension, { reason: Reason.ConversionNeeded }).next) : [],
     created: created.slice(0, UNINSTALL_OBJECTS_MAX).map((object: KubeObject) => toName(toObjectRef(object))),
     unread: [...unread],
     command: formatUninstallCommand(metadata.name, chosen),

@@ -2,12 +2,13 @@ import { EmptyState, EmptyStateBody, Label, PageSection, Title } from "@patternf
 import { CheckCircleIcon, ExclamationCircleIcon, ExclamationTriangleIcon, InfoCircleIcon } from "@patternfly/react-icons";
 import { type ReactElement, useMemo } from "react";
 import { Link } from "react-router";
-import type { Attention } from "../../../../pkg/consoleapi/live.ts";
+import { isAwaited } from "../../api/liveStore.ts";
 import { useLive } from "../../app/consoleState.tsx";
 import { PageTitle } from "../../app/PageTitle.tsx";
-import { CommandLine } from "../../components/CommandLine.tsx";
+import { NextStep } from "../../components/NextStep.tsx";
 import { Placeholder } from "../../components/QueryView.tsx";
 import { RelativeTime } from "../../components/RelativeTime.tsx";
+import { SeverityIcon } from "../../components/SeverityIcon.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";
 import { attentionText } from "../../text/attention.ts";
 import { text } from "../../text/en.ts";
@@ -28,7 +29,7 @@ export default function AttentionPage(): ReactElement {
   const { extensions, catalogs, watches } = useLive();
   const items = useMemo(() => listAttention(extensions.values(), catalogs.values()), [extensions, catalogs]);
   const changes = useMemo(() => listDueChanges(extensions.values()), [extensions]);
-  const isLoading = [watches.extensions, watches.catalogs].some(({ state }) => state === "loading");
+  const isLoading = [watches.extensions, watches.catalogs].some(isAwaited);
   const isComplete = [watches.extensions, watches.catalogs].every(({ state }) => state === "current");
   return (
     <PageSection className="olm-page">
@@ -82,7 +83,7 @@ function Item({ item: { kind, name, to, state, since, attention } }: { readonly 
   const [next] = attention.next;
   return (
     <li className="olm-list-item">
-      <SeverityIcon severity={attention.severity} />
+      <SeverityIcon severity={attention.severity} label={attentionText.severity[attention.severity]} />
       <div className="olm-list-body">
         <p className="olm-list-title">
           <Link to={to}>{name}</Link>
@@ -97,18 +98,9 @@ function Item({ item: { kind, name, to, state, since, attention } }: { readonly 
         <p className="olm-break" dir="auto">
           {attention.sentence}
         </p>
-        {next !== undefined && <CommandLine command={next} label={attentionText.next} />}
+        {next !== undefined && <NextStep step={next} />}
       </div>
     </li>
-  );
-}
-
-function SeverityIcon({ severity }: { readonly severity: Attention["severity"] }): ReactElement {
-  const Icon = ICONS[severity];
-  return (
-    <span className={`olm-severity olm-severity-${severity}`} role="img" aria-label={attentionText.severity[severity]}>
-      <Icon />
-    </span>
   );
 }
 

@@ -71,7 +71,7 @@ function Overview({ overview }: { readonly overview: ExtensionOverview }): React
       </div>
       <div>
         <Section title={t.summary}>
-          <SummaryList name={name} summary={overview.summary} />
+          <SummaryList summary={overview.summary} />
         </Section>
         <Section title={t.events}>
           <EventList events={events} />

@@ -4,6 +4,8 @@ import type { ReactElement } from "react";
 import { ExtensionPermissionsView, type ManagedPermissionsView, type OwnPermissions } from "../../../../../pkg/consoleapi/permissions.ts";
 import { getJson } from "../../../api/request.ts";
 import { CommandLine } from "../../../components/CommandLine.tsx";
+import { FactList } from "../../../components/FactList.tsx";
+import { NextStep } from "../../../components/NextStep.tsx";
 import { OfferedActionButton } from "../../../components/OfferedActionButton.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
 import { RelativeTime } from "../../../components/RelativeTime.tsx";
@@ -63,7 +65,8 @@ function Managed({ account, managed }: { readonly account: string | undefined; r
           </span>
         )}
       </p>
-      <Facts
+      <FactList
+        layout="row"
         facts={[
           [t.account, account],
           [t.policy, policy],
@@ -115,37 +118,19 @@ function Managed({ account, managed }: { readonly account: string | undefined; r
 function Own({ account, own: { missing, grant } }: { readonly account: string | undefined; readonly own: OwnPermissions }): ReactElement {
   return (
     <>
-      <Facts facts={[[t.account, account]]} />
+      <FactList layout="row" facts={[[t.account, account]]} />
       {missing ? (
         <Alert isInline variant="danger" component="h3" title={t.missing} className="olm-permissions-missing">
           <div className="olm-scopes">
             <p>{t.missingNote}</p>
             <RuleListView list={missing} />
-            {grant !== undefined && <CommandLine command={grant} label={t.grant} />}
+            {grant !== undefined && <NextStep step={grant} label={t.grant} />}
           </div>
         </Alert>
       ) : (
         <p>{t.noneMissing}</p>
       )}
     </>
-  );
-}
-
-function Facts({ facts }: { readonly facts: readonly (readonly [string, string | undefined])[] }): ReactElement {
-  return (
-    <dl className="olm-extension-facts">
-      {facts.map(
-        ([label, value]) =>
-          value !== undefined && (
-            <div key={label}>
-              <dt>{label}</dt>
-              <dd className="olm-break">
-                <bdi>{value}</bdi>
-              </dd>
-            </div>
-          ),
-      )}
-    </dl>
   );
 }
 
