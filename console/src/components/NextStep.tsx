@@ -8,8 +8,8 @@ export function NextStep({ step, label = text.common.next }: { readonly step: Su
   return (
     <div className="olm-step">
       {step.text !== undefined && (
-        <p className="olm-break" dir="auto">
-          <span className="olm-subtle">{label}:</span> {step.text}
+        <p className="olm-break">
+          <span className="olm-subtle">{label}:</span> <bdi>{step.text}</bdi>
         </p>
       )}
       {step.command !== undefined && <CommandLine command={step.command} label={label} />}
