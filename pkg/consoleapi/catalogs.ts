@@ -29,6 +29,14 @@ export const CatalogView = z.object({
 });
 export type CatalogView = z.infer<typeof CatalogView>;
 
+/** From where the console reads the content of a catalog. */
+export const CatalogContentOrigin = z.object({
+  from: z.enum(["catalogd", "registry", "nowhere"]),
+  /** Why it was not read from catalogd, or why it cannot be read at all. */
+  because: z.optional(z.string()),
+});
+export type CatalogContentOrigin = z.infer<typeof CatalogContentOrigin>;
+
 /** A finding in the content of a catalog. */
 export const CatalogFindingRow = z.object({
   severity: z.enum(["error", "warning"]),

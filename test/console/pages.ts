@@ -22,7 +22,7 @@ export const PAGES: readonly CheckedPage[] = [
   { path: "/packages/monitoring-operator", shows: ["olmv1 install monitoring-operator", "Channels and versions"] },
   { path: "/packages/monitoring-operator/install", shows: ["Installs monitoring-operator.v1.0.0", "Manifest for Git"] },
   { path: "/catalogs", shows: ["community-operators", "platform-team", "partner-operators"] },
-  { path: "/catalogs/platform-team", shows: ["billing-operator/catalog.yaml", "6 errors"] },
+  { path: "/catalogs/platform-team", shows: ["billing-operator/catalog.yaml", "6 errors", "Read from catalogd"] },
   { path: "/catalogs/partner-operators", shows: ["manifest unknown"] },
   { path: "/dependencies", shows: ["gateway", "certificates"] },
   { path: "/cluster-upgrade", shows: ["Cluster upgrade"] },

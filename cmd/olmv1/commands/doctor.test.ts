@@ -84,6 +84,7 @@ function createProgram(program: ProgramName, parts: ProgramParts = {}): ProgramS
   const secret = "secret" in parts ? parts.secret : secrets.get(program);
   return {
     program,
+    namespace: "olmv1-system",
     deployment: { value: deployment },
     lease: {
       value:

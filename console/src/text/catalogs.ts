@@ -39,6 +39,15 @@ export const catalogsText = {
   unpacked: "Unpacked",
   created: "Created",
   address: "Address in the cluster",
+  readFrom: "Read from",
+  origin: {
+    catalogd: "catalogd",
+    registry: (because: string | undefined) =>
+      because === undefined ? "the registry" : `the registry, because catalogd did not respond with the content: ${because}`,
+    nowhere: (because: string | undefined) => `the content cannot be read: ${because ?? "unknown"}`,
+    reading: "Reading the content …",
+    failed: "unknown",
+  },
   labels: "Labels",
 
   problems: "Problems",

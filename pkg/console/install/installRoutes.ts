@@ -162,8 +162,8 @@ class InstallPreviews {
         if (source.includes("@")) this.#bundles.set(source, bundle);
         return bundle;
       },
-      catalogFolder: (source) => lease.catalogFolder(source),
-      packageContent: (source, packageName) => lease.packageContent(source, packageName),
+      catalogFolder: (source, base) => lease.catalogFolder(source, base),
+      packageContent: (source, packageName, base) => lease.packageContent(source, packageName, base),
     };
   }
 }

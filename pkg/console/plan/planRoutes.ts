@@ -57,8 +57,8 @@ async function computePlan(
             given,
             reader: {
               bundle: (source) => bundles.bundle(source),
-              catalogFolder: (source) => lease.catalogFolder(source),
-              packageContent: (source, packageName) => lease.packageContent(source, packageName),
+              catalogFolder: (source, base) => lease.catalogFolder(source, base),
+              packageContent: (source, packageName, base) => lease.packageContent(source, packageName, base),
             },
             systemNamespace,
             webhookCertProvider: "auto",
