@@ -15,6 +15,8 @@ export const ConsoleProblem = z.object({
    */
   kind: z.enum(["signedOut", "forbidden", "notFound", "notInstalled", "disconnected", "invalid", "conflict", "limited", "failed"]),
   message: z.string(),
+  /** The error, if the message only describes it. */
+  detail: z.optional(z.string()),
   /** What the user can do. */
   next: z.optional(z.string()),
   /** The permission that the user lacks, such as `patch clusterextensions.olm.operatorframework.io argocd`. */

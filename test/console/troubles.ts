@@ -12,7 +12,7 @@ interface Trouble {
   /** The next step on the start page and on the page of the extension. */
   readonly next: string;
   /** What the tabs add, by their labels. */
-  readonly tabs: Readonly<Record<string, readonly string[]>>;
+  readonly tabs: Readonly<Record<string, readonly (string | RegExp)[]>>;
 }
 
 const TROUBLES: Readonly<Record<Exclude<SeededState, "healthy">, Trouble>> = {
@@ -45,7 +45,7 @@ const TROUBLES: Readonly<Record<Exclude<SeededState, "healthy">, Trouble>> = {
       Overview: ["Roll back to revision 1", "kafka-operator.v3.3.0"],
       Objects: [
         "1 object does not work",
-        "Deployment kafka-operator-system/kafka-cluster-operator progressing 1 of 2 replicas are updated",
+        /Deployment kafka-operator-system\/kafka-cluster-operator (progressing 1 of 2 replicas are updated|failed its progressDeadlineSeconds is exceeded)/,
         "last exit code 1",
       ],
     },

@@ -1,4 +1,4 @@
-import { Button, EmptyState, EmptyStateActions, EmptyStateBody, EmptyStateFooter } from "@patternfly/react-core";
+import { Button, EmptyState, EmptyStateActions, EmptyStateBody, EmptyStateFooter, ExpandableSection } from "@patternfly/react-core";
 import { ExclamationCircleIcon, ExclamationTriangleIcon, LockIcon, UnpluggedIcon } from "@patternfly/react-icons";
 import type { ReactElement } from "react";
 import { Link } from "react-router";
@@ -30,6 +30,13 @@ export function ErrorState({ error, onRetry }: { readonly error: unknown; readon
         <p className="olm-break">{error instanceof Error ? error.message : String(error)}</p>
         {problem?.missing !== undefined && <p className="olm-break">{`${text.errors.missingPermission}: ${problem.missing}`}</p>}
         {problem?.next !== undefined && <p>{problem.next}</p>}
+        {problem?.detail !== undefined && (
+          <ExpandableSection toggleText={text.common.details}>
+            <p className="olm-break" dir="auto">
+              {problem.detail}
+            </p>
+          </ExpandableSection>
+        )}
         {problem?.extension !== undefined && (
           <p>
             <Link to={`/extensions/${problem.extension}`}>{text.errors.openExtension(problem.extension)}</Link>

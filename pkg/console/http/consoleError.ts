@@ -1,10 +1,11 @@
+import type { ConnectionFailure } from "../../consoleapi/live.ts";
 import type { ConsoleProblem } from "../../consoleapi/problem.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { isConflict, isForbidden, isNotFound, KindNotServed, KubeError } from "../../kube/errors.ts";
 import { FetchError, UnreachableError } from "../../oci/registry/networkError.ts";
 import { redactSecrets } from "../../text/redact.ts";
 import { truncate } from "../../text/truncate.ts";
-import { findConnectionFailure } from "./connectionFailure.ts";
+import { classifyConnectionFailure, findConnectionFailure } from "./connectionFailure.ts";
 
 const STATUS: Readonly<Record<ConsoleProblem["kind"], number>> = {
   signedOut: 401,
@@ -22,6 +23,12 @@ const MAX_MESSAGE = 2_000;
 const NEXT: Partial<Record<ConsoleProblem["kind"], string>> = {
   signedOut: "Sign in to the cluster again, then reload the page.",
   disconnected: "Check that the cluster runs, that you can reach it, and that your credentials are valid, then try again.",
+};
+
+/** Messages in place of errors of the connection, which name system calls and codes. */
+const DISCONNECTED: Partial<Record<ConnectionFailure, string>> = {
+  unreachable: "The API server does not respond.",
+  certificate: "The certificate of the API server is not valid.",
 };
 
 /** An error whose text the page shows. */
@@ -51,7 +58,9 @@ export class ConsoleError extends Error {
 export function toConsoleProblem(err: unknown): { status: number; problem: ConsoleProblem } {
   const found = findConsoleError(err);
   const kind = found?.kind ?? classify(err);
-  const problem: ConsoleProblem = { kind, message: truncate(redactSecrets(getErrorMessage(err)), MAX_MESSAGE) };
+  const message = truncate(redactSecrets(getErrorMessage(err)), MAX_MESSAGE);
+  const described = !found && kind === "disconnected" ? DISCONNECTED[classifyConnectionFailure(err)] : undefined;
+  const problem: ConsoleProblem = { kind, ...(described === undefined ? { message } : { message: described, detail: message }) };
   const next = found?.next ?? NEXT[kind];
   if (next !== undefined) problem.next = next;
   if (found?.missing !== undefined) problem.missing = found.missing;

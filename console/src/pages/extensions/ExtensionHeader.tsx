@@ -34,7 +34,7 @@ export function ExtensionHeader({ row }: { readonly row: ExtensionRow }): ReactE
   );
 }
 
-/** Why an extension needs attention and the next step, for all tabs except the overview, which lists all reasons. */
+/** Why an extension needs attention and the next step, for pages that do not list all reasons. */
 export function ExtensionAttention({ row: { attention } }: { readonly row: ExtensionRow }): ReactElement | undefined {
   if (!attention || attention.sentence === "") return undefined;
   const { severity, sentence, next } = attention;
