@@ -122,7 +122,7 @@ const problem = z
         "severity is Error if the problem keeps the object from its desired state, Warning if it does not, Info if no action is needed.",
       ),
     message: z.string().max(PROBLEM_MESSAGE_MAX).describe("message explains the problem in one or two sentences."),
-    next: text("next is the next step, such as a command.").optional(),
+    next: text("next is the next step: a command of olmv1 or kubectl, a clause, or a clause with a command after a colon.").optional(),
     details: details.optional(),
   })
   .describe("One problem.");

@@ -3,13 +3,14 @@ import { Breadcrumb, BreadcrumbItem, EmptyState, EmptyStateBody, Title } from "@
 import { lazy, type ReactElement, Suspense } from "react";
 import { Link, Outlet, useLocation } from "react-router";
 import type { ExtensionRow } from "../../../../pkg/consoleapi/live.ts";
+import { isAwaited } from "../../api/liveStore.ts";
 import { useLive } from "../../app/consoleState.tsx";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { PageSection } from "../../components/PageSection.tsx";
 import { Placeholder } from "../../components/QueryView.tsx";
 import { TabLinks } from "../../components/TabLinks.tsx";
 import { extensionsText } from "../../text/extensions.ts";
-import { ExtensionHeader } from "./ExtensionHeader.tsx";
+import { ExtensionAttention, ExtensionHeader } from "./ExtensionHeader.tsx";
 import { useExtensionName } from "./extensionName.ts";
 import { extensionTabs } from "./tabs.ts";
 
@@ -20,16 +21,18 @@ export default function ExtensionPage(): ReactElement {
   const name = useExtensionName();
   const { extensions, watches } = useLive();
   const row = extensions.get(name);
+  const isOverview = useLocation().pathname === getTabPath(name, "");
   if (!row && watches.extensions.state === "current") return <Missing name={name} />;
   return (
     <>
       <PageTitle title={name} />
       <PageSection className="olm-extension-head" hasBody={false}>
         <Trail name={name} />
-        <Head name={name} row={row} isLoading={watches.extensions.state === "loading"} />
+        <Head name={name} row={row} isLoading={isAwaited(watches.extensions)} />
       </PageSection>
       <TabList name={name} />
       <PageSection className="olm-extension-body" hasBody={false}>
+        {row && !isOverview && <ExtensionAttention row={row} />}
         <Suspense fallback={<Placeholder lines={8} />}>
           <Outlet key={name} />
         </Suspense>
@@ -79,10 +82,15 @@ function Trail({ name }: { readonly name: string }): ReactElement {
 function TabList({ name }: { readonly name: string }): ReactElement {
   const { pathname } = useLocation();
   const tabs = extensionTabs.map(({ path, label }) => {
-    const to = path === "" ? `/extensions/${name}` : `/extensions/${name}/${path}`;
+    const to = getTabPath(name, path);
     return { to, label, isCurrent: pathname === to };
   });
   return <TabLinks label={extensionsText.tabs.label(name)} tabs={tabs} isInset />;
+}
+
+/** Returns the address of a tab. @param tab last part of the address; empty for the overview */
+function getTabPath(name: string, tab: string): string {
+  return tab === "" ? `/extensions/${name}` : `/extensions/${name}/${tab}`;
 }
 
 function Missing({ name }: { readonly name: string }): ReactElement {
