@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { ExtensionTabName } from "./extensionTab.ts";
 import { SuggestedStep } from "./suggestedStep.ts";
 
 /** How good a state is; determines its colour and icon. */
@@ -16,6 +17,8 @@ export const Attention = z.object({
   sentence: z.string(),
   /** Most useful first. */
   next: z.array(SuggestedStep),
+  /** The tab of an extension that explains it. */
+  tab: z.optional(ExtensionTabName),
 });
 export type Attention = z.infer<typeof Attention>;
 

@@ -1,12 +1,9 @@
 import * as z from "zod/mini";
 import { ActionRequest } from "./actions.ts";
+import { ExtensionTabName } from "./extensionTab.ts";
 import { MoodText } from "./live.ts";
 import { EventRows, ShownObject } from "./objects.ts";
 import { SuggestedStep } from "./suggestedStep.ts";
-
-/** Tabs of the page of an extension that explain a problem. */
-export const ExtensionTabName = z.enum(["objects", "why", "plan", "permissions", "history", "uninstall"]);
-export type ExtensionTabName = z.infer<typeof ExtensionTabName>;
 
 /** One entry in the details of a problem, such as an object or a catalog. */
 export const ProblemEntry = z.object({

@@ -3,7 +3,7 @@ import type { ProblemData, ReportedProblem } from "../../api/problemSchema.ts";
 import { PROBLEM_LIMITS } from "../../api/problemTypes.ts";
 import type { ActionRequest } from "../../consoleapi/actions.ts";
 import type { ShownObject } from "../../consoleapi/objects.ts";
-import type { ExtensionTabName, ProblemEntry, ProblemView } from "../../consoleapi/overview.ts";
+import type { ProblemEntry, ProblemView } from "../../consoleapi/overview.ts";
 import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
 import { explainProblem } from "../../rollout/conditionAdvice.ts";
 import { formatRule, groupByScope, placeRules } from "../../rollout/placedRules.ts";
@@ -12,31 +12,6 @@ import { parseSuggestedSteps } from "../../rollout/suggestedStep.ts";
 import { truncate } from "../../text/truncate.ts";
 import { listExtensionFindings } from "../live/attention.ts";
 
-/** The tab that explains each type of problems. */
-const TABS: Readonly<Partial<Record<string, ExtensionTabName>>> = {
-  AwaitingApproval: "plan",
-  BundleNotFound: "why",
-  AmbiguousCatalogs: "why",
-  BlockedUpdate: "why",
-  CRDUpgradeUnsafe: "why",
-  ClusterUpgradeBlocked: "why",
-  ClusterVersionNotSupported: "why",
-  ConversionNeeded: "uninstall",
-  Deprecated: "why",
-  DriftDetected: "history",
-  MissingPermissions: "permissions",
-  PermissionsDenied: "permissions",
-  PermissionsPending: "permissions",
-  ProgressDeadlineExceeded: "objects",
-  RequiredByOthers: "uninstall",
-  RevisionPinned: "history",
-  RolledBack: "history",
-  RollingOut: "objects",
-  Unhealthy: "objects",
-  UnsatisfiedDependencies: "why",
-  UpgradeWarning: "why",
-};
-
 /** Problems that may be gone at the next attempt, because their cause is outside of the extension. */
 const RETRIED: ReadonlySet<string> = new Set(["ImagePullFailed", "QuotaExceeded", "ReconcileFailed", "RegistryUnavailable"]);
 /** Problems that an earlier release may not have. */
@@ -44,9 +19,8 @@ const ROLLED_BACK: ReadonlySet<string> = new Set(["ProgressDeadlineExceeded", "U
 
 /** Returns what the status reports about an extension, most important first. @param releases newest first, or why they cannot be read */
 export function listProblemViews(extension: ClusterExtension, releases: readonly ReleaseRow[] | string): ProblemView[] {
-  return listExtensionFindings(extension).map(({ type, severity, message, next, problem }) => {
+  return listExtensionFindings(extension).map(({ type, severity, message, next, tab, problem }) => {
     const details = problem?.details ?? {};
-    const tab = TABS[type];
     return {
       type,
       severity: severity === "note" ? "info" : severity,

@@ -46,6 +46,7 @@ test.each([
       severity: "error",
       sentence: expect.stringContaining("does not work"),
       next: expect.arrayContaining([{ command: "olmv1 tree argocd" }]),
+      tab: "objects",
     },
   },
   {
@@ -55,6 +56,7 @@ test.each([
       severity: "info",
       sentence: "Bundle argocd.v2 (version 2.0.0) waits for your approval.",
       next: [{ command: "olmv1 approve argocd" }],
+      tab: "plan",
     },
   },
   {
@@ -73,6 +75,7 @@ test.each([
       severity: "error",
       sentence: "Deployment x: 0 of 1",
       next: [{ command: "olmv1 tree argocd" }, { command: "olmv1 rollback argocd", note: "if it worked before an upgrade" }],
+      tab: "objects",
     },
   },
   {
@@ -82,6 +85,7 @@ test.each([
       severity: "warning",
       sentence: "use another one",
       next: [{ text: "Wait for a newer version in the catalog, or choose another package." }],
+      tab: "why",
     },
   },
   {
@@ -94,6 +98,7 @@ test.each([
       severity: "info",
       sentence: "Version 2.1.0 is blocked: no upgrade edge",
       next: [{ command: "olmv1 why-not argocd 2.1.0" }],
+      tab: "why",
     },
   },
 ])("findExtensionAttention reports the most severe reason when $what", ({ status, expected }) => {

@@ -4,6 +4,7 @@ import { findCondition } from "../../api/conditions.ts";
 import { ConditionType, Reason } from "../../api/constants.ts";
 import type { ReportedProblem } from "../../api/problemSchema.ts";
 import { findProblem } from "../../api/problems.ts";
+import type { ExtensionTabName } from "../../consoleapi/extensionTab.ts";
 import type { Attention } from "../../consoleapi/live.ts";
 import { describeCatalogState, findCatalogFailure } from "../../rollout/catalogState.ts";
 import { explainCondition, explainProblem, findMostRelevantCondition } from "../../rollout/conditionAdvice.ts";
@@ -11,6 +12,7 @@ import { describeExtensionState, formatRangeCommands, hasForeignStatus } from ".
 import { parseSuggestedSteps } from "../../rollout/suggestedStep.ts";
 import { toSentence } from "../../text/sentence.ts";
 import { truncate } from "../../text/truncate.ts";
+import { findExplainingTab } from "./explainingTab.ts";
 
 /** Maximum length of a sentence, in characters. */
 const MAX_SENTENCE = 400;
@@ -24,14 +26,17 @@ export interface ExtensionFinding {
   readonly message: string;
   /** Most useful first. */
   readonly next: readonly string[];
+  /** The tab that explains it. */
+  readonly tab?: ExtensionTabName;
   /** The problem in the status, if it reports this. */
   readonly problem?: ReportedProblem;
 }
 
 /** Returns why an extension needs attention: its most important finding. Undefined if it works and waits for nothing. */
 export function findExtensionAttention(extension: ClusterExtension): Attention | undefined {
-  for (const { severity, message, next } of listExtensionFindings(extension))
-    if (severity !== "note") return { severity, sentence: bounded(message), next: parseSuggestedSteps(next) };
+  for (const { severity, message, next, tab } of listExtensionFindings(extension))
+    if (severity !== "note")
+      return { severity, sentence: bounded(message), next: parseSuggestedSteps(next), ...(tab === undefined ? {} : { tab }) };
   return undefined;
 }
 
@@ -52,7 +57,11 @@ export function listExtensionFindings(extension: ClusterExtension): ExtensionFin
   ];
   const isWaiting = findings.length === 0 && state.mood === "warning";
   const others = [...findings, ...(isWaiting ? [describeState(extension, "info")] : []), ...describeBlockedUpdate(extension)];
-  return [...others, ...listProblems("Info", "note").filter(({ problem }) => others.every((one) => one.problem !== problem))];
+  const notes = listProblems("Info", "note").filter(({ problem }) => others.every((one) => one.problem !== problem));
+  return [...others, ...notes].map((finding) => {
+    const tab = findExplainingTab(finding.type);
+    return tab === undefined ? finding : { ...finding, tab };
+  });
 }
 
 /** Takes the next steps from the problem and its type; from the condition if the type is unknown, because the condition may have another cause. */

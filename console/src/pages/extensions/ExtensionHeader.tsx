@@ -1,11 +1,13 @@
 import { Title } from "@patternfly/react-core";
 import type { ReactElement } from "react";
+import { Link } from "react-router";
 import type { ExtensionRow } from "../../../../pkg/consoleapi/live.ts";
 import { FactList } from "../../components/FactList.tsx";
 import { NextStep } from "../../components/NextStep.tsx";
 import { SeverityIcon } from "../../components/SeverityIcon.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";
 import { extensionsText } from "../../text/extensions.ts";
+import { overviewText } from "../../text/overview.ts";
 
 const t = extensionsText.header;
 
@@ -34,10 +36,10 @@ export function ExtensionHeader({ row }: { readonly row: ExtensionRow }): ReactE
   );
 }
 
-/** Why an extension needs attention and the next step, for pages that do not list all reasons. */
-export function ExtensionAttention({ row: { attention } }: { readonly row: ExtensionRow }): ReactElement | undefined {
+/** Why an extension needs attention and the next step, for tabs that do not explain it. */
+export function ExtensionAttention({ row: { name, attention } }: { readonly row: ExtensionRow }): ReactElement | undefined {
   if (!attention || attention.sentence === "") return undefined;
-  const { severity, sentence, next } = attention;
+  const { severity, sentence, next, tab } = attention;
   const [first] = next;
   return (
     <section className="olm-list-item olm-extension-attention" aria-label={t.attention}>
@@ -47,6 +49,7 @@ export function ExtensionAttention({ row: { attention } }: { readonly row: Exten
           {sentence}
         </p>
         {first && <NextStep step={first} />}
+        {tab !== undefined && <Link to={`/extensions/${name}/${tab}`}>{overviewText.tabs[tab]}</Link>}
       </div>
     </section>
   );

@@ -21,7 +21,8 @@ export default function ExtensionPage(): ReactElement {
   const name = useExtensionName();
   const { extensions, watches } = useLive();
   const row = extensions.get(name);
-  const isOverview = useLocation().pathname === getTabPath(name, "");
+  const { pathname } = useLocation();
+  const isExplained = ["", row?.attention?.tab].some((tab) => tab !== undefined && pathname === getTabPath(name, tab));
   if (!row && watches.extensions.state === "current") return <Missing name={name} />;
   return (
     <>
@@ -32,7 +33,7 @@ export default function ExtensionPage(): ReactElement {
       </PageSection>
       <TabList name={name} />
       <PageSection className="olm-extension-body" hasBody={false}>
-        {row && !isOverview && <ExtensionAttention row={row} />}
+        {row && !isExplained && <ExtensionAttention row={row} />}
         <Suspense fallback={<Placeholder lines={8} />}>
           <Outlet key={name} />
         </Suspense>
