@@ -32,6 +32,7 @@ const entryPoints = {
   issueWorker: "pkg/serving/issueWorker.ts",
   celRules: "pkg/resolve/cel/celRules.ts",
   undici: "pkg/http/undici.ts",
+  keylessTrust: "pkg/oci/signers/keylessTrust.ts",
 };
 
 /** The command line is split into chunks, so that each start loads only the modules of the command. */
@@ -61,7 +62,7 @@ const treeShakeClientNode = {
 const separateModules = {
   name: "separate-modules",
   setup(builder) {
-    builder.onResolve({ filter: /\/(celRules|undici)\.ts$/ }, ({ kind, path }) =>
+    builder.onResolve({ filter: /\/(celRules|keylessTrust|undici)\.ts$/ }, ({ kind, path }) =>
       kind === "dynamic-import" ? { path: `./${basename(path, ".ts")}.js`, external: true } : undefined,
     );
   },

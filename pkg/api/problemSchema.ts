@@ -108,6 +108,15 @@ const details = z
       })
       .optional()
       .describe("clusterUpgrade is the blocked upgrade of the cluster."),
+    signatures: list(
+      z
+        .object({
+          reason: name("reason is the failed step of the verification, such as CertificateExpired."),
+          message: text("message describes the failed step."),
+        })
+        .describe("One reason."),
+      "signatures are the different reasons why signatures of the image are not accepted.",
+    ).optional(),
   } satisfies Record<ProblemDetail, z.ZodType>)
   .describe("details contains structured data about the problem, in one member that depends on the type.");
 /** The structured data of a problem: one member, which depends on the type. */

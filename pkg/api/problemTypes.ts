@@ -16,7 +16,8 @@ export type ProblemDetail =
   | "configuration"
   | "namespaces"
   | "finalizers"
-  | "clusterUpgrade";
+  | "clusterUpgrade"
+  | "signatures";
 
 /** Describes a type of problems. */
 export interface ProblemDescription {
@@ -177,8 +178,9 @@ export const PROBLEM_TYPES = {
   ImageRejected: {
     on: BOTH,
     severity: "Error",
+    details: "signatures",
     cause: "The signature policy rejects the image.",
-    remedy: "Sign the image or change the policy: [image signatures](../how-to/image-signatures.md).",
+    remedy: "Sign the image or change the policy: [image signatures](../how-to/image-signatures.md#reasons).",
   },
   InvalidConfiguration: {
     on: EXTENSION,

@@ -1,5 +1,6 @@
 import { newProblem } from "../api/problems.ts";
 import { RetryableError } from "../errors/errors.ts";
+import type { SignatureProblem } from "./signers/signatureProblem.ts";
 
 /**
  * The image content is invalid, for example a malformed manifest or a truncated archive. Other pull
@@ -29,9 +30,12 @@ export function findRefusedError(err: unknown): RefusedError | undefined {
  */
 export class RejectedError extends RetryableError {
   /** @param why reason, beginning with the text of containers/image */
-  constructor(why: string, options?: ErrorOptions) {
+  constructor(why: string, { problems, ...options }: ErrorOptions & { readonly problems?: readonly SignatureProblem[] | undefined } = {}) {
     const message = `Source image rejected: ${why}`;
-    super("Retrying", message, { ...options, problems: [newProblem("ImageRejected", { message })] });
+    super("Retrying", message, {
+      ...options,
+      problems: [newProblem("ImageRejected", { message, details: problems?.map((one) => ({ ...one })) })],
+    });
   }
 }
 

@@ -86,6 +86,7 @@ describe("the bundled programs", () => {
       "console.js",
       "hintWorker.js",
       "issueWorker.js",
+      "keylessTrust.js",
       "loadWorker.js",
       "objectWorker.js",
       "olmv1.js",

@@ -83,7 +83,9 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
     const catalog = await pushCatalog("v1", { "1.0.0": first });
     await applyCatalog(catalog);
     const rejected = await retrying("ClusterCatalog", "signed", `source catalog content: ${MISSING}`);
-    expectProblem(rejected, "ImageRejected", { message: "A signature was required, but no signature exists" });
+    const message = "A signature was required, but no signature exists";
+    const details = [{ reason: "SignatureMissing", message }];
+    expectProblem(rejected, "ImageRejected", { message, details });
     await expectEvent("ClusterCatalog", "signed", `ImageRejected: source catalog content: ${MISSING}`);
     await eventually(async () => {
       const metrics = await (await fetch(`${world.installation.probes.catalogd}/metrics`)).text();
@@ -100,7 +102,7 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
     await serviceAccount(cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
     await world.apply(extension);
     const waiting = await retrying("ClusterExtension", "signed", MISSING);
-    expectProblem(waiting, "ImageRejected", { message: "A signature was required, but no signature exists" });
+    expectProblem(waiting, "ImageRejected", { message, details });
     await expectEvent("ClusterExtension", "signed", `ImageRejected: error for resolved bundle "p.v1.0.0" with version "1.0.0": ${MISSING}`);
     await sign(first);
     await world.installed("signed", "1.0.0");

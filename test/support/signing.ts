@@ -1,12 +1,14 @@
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { MediaType } from "../../pkg/oci/manifest.ts";
-import { formatSignatureTag, SIGNATURE_TYPE } from "../../pkg/oci/policy/attachments.ts";
+import { EVIDENCE_ANNOTATIONS, formatSignatureTag, SIGNATURE_TYPE } from "../../pkg/oci/policy/attachments.ts";
 import { SIGNATURE_ANNOTATION } from "../../pkg/oci/policy/judge.ts";
-import { BUNDLE_TYPE, encodeSignedBytes, type FoundSignature, SIGNATURE_PREDICATE } from "../../pkg/oci/policy/signatureFormats.ts";
-import { type PushTarget, withPusher } from "../../pkg/oci/publish/push.ts";
+import { BUNDLE_TYPE, SIGNATURE_PREDICATE } from "../../pkg/oci/policy/signatureFormats.ts";
+import { type PushedDescriptor, type PushTarget, withPusher } from "../../pkg/oci/publish/push.ts";
+import { encodeSignedBytes, type FoundSignature } from "../../pkg/oci/signers/foundSignature.ts";
 
 /** Media type of the bundles that cosign 3 writes. */
 export const BUNDLE = `${BUNDLE_TYPE}.v0.3+json`;
+const EMPTY = "application/vnd.oci.empty.v1+json";
 /** Key types that cosign supports. */
 export const KEY_KINDS = ["ECDSA P-256", "ECDSA P-384", "Ed25519", "RSA"] as const;
 export type KeyKind = (typeof KEY_KINDS)[number];
@@ -82,8 +84,13 @@ export async function pushSignatures(
 ): Promise<void> {
   await withPusher(target, repository, async (pusher) => {
     const layers = [];
-    for (const { payload, signature } of signatures) {
-      const annotations = signature === undefined ? {} : { [SIGNATURE_ANNOTATION]: signature };
+    for (const { payload, signature, attached = {} } of signatures) {
+      const evidence = Object.entries(EVIDENCE_ANNOTATIONS).map(([member, name]) => [
+        name,
+        attached[member as keyof typeof EVIDENCE_ANNOTATIONS],
+      ]);
+      const all = Object.fromEntries([[SIGNATURE_ANNOTATION, signature], ...evidence]) as Record<string, string | undefined>;
+      const annotations = Object.fromEntries(Object.entries(all).filter(([, text]) => text !== undefined));
       layers.push({ ...(await pusher.blob(payload, SIGNATURE_TYPE)), annotations });
     }
     const config = await pusher.blob(
@@ -92,6 +99,18 @@ export async function pushSignatures(
     );
     const manifest = { schemaVersion: 2, mediaType: MediaType.ociManifest, config, layers };
     return pusher.manifest(formatSignatureTag(digest), manifest);
+  });
+}
+
+/** Attaches a bundle to a manifest, as cosign 3 does. Replaces the list of referrers in registries without a referrers endpoint. */
+export async function pushBundle(target: PushTarget, repository: string, subject: PushedDescriptor, bundle: object): Promise<void> {
+  await withPusher(target, repository, async (pusher) => {
+    const layer = await pusher.blob(Buffer.from(JSON.stringify(bundle)), BUNDLE);
+    const config = await pusher.blob(Buffer.from("{}"), EMPTY);
+    const manifest = { schemaVersion: 2, mediaType: MediaType.ociManifest, artifactType: BUNDLE, config, layers: [layer], subject };
+    const referrer = { ...(await pusher.manifest("bundle", manifest)), artifactType: BUNDLE };
+    const index = { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests: [referrer] };
+    return pusher.manifest(subject.digest.replace(":", "-"), index);
   });
 }
 

@@ -43,7 +43,8 @@ function listPermissions(permissions: NonNullable<ProblemData["permissions"]>): 
 
 function listDetails(extension: ClusterExtension, details: ProblemData): ProblemEntry[] {
   const { objects = [], crds = [], catalogs = [], candidates = [], quotas = [], dependencies = [] } = details;
-  const { dependents = [], requirements = [], configuration = [], namespaces = [], finalizers = [], clusterUpgrade } = details;
+  const { dependents = [], requirements = [], configuration = [], namespaces = [], finalizers = [] } = details;
+  const { signatures = [], clusterUpgrade } = details;
   const plain = (name: string, text = ""): ProblemEntry => ({ name, text });
   return [
     ...objects.map((object) => describeObject(extension, object)),
@@ -63,13 +64,14 @@ function listDetails(extension: ClusterExtension, details: ProblemData): Problem
     ...configuration.map(({ path, message }) => plain(path, message)),
     ...namespaces.map((name) => plain(name)),
     ...finalizers.map((name) => plain(name)),
+    ...signatures.map(({ reason, message }) => plain(reason, message)),
     ...(clusterUpgrade ? clusterUpgrade.bundles.map((bundle) => plain(bundle, clusterUpgrade.remedy)) : []),
   ];
 }
 
 /** Whether the details say everything: the messages of these problems join the texts of several findings. */
-function isListed({ crds = [], dependencies = [], configuration = [] }: ProblemData): boolean {
-  return Math.max(crds.length, dependencies.length, configuration.length) > 1;
+function isListed({ crds = [], dependencies = [], configuration = [], signatures = [] }: ProblemData): boolean {
+  return Math.max(crds.length, dependencies.length, configuration.length, signatures.length) > 1;
 }
 
 type DetailObject = NonNullable<ProblemData["objects"]>[number];

@@ -1,9 +1,9 @@
 import { RejectedError } from "../imageErrors.ts";
 import { formatRepository, type Reference } from "../reference.ts";
 import type { Located } from "../registry/imageSource.ts";
+import type { FoundSignature, SignerEvidence } from "../signers/foundSignature.ts";
 import { type AttachmentLimits, attachedSignatures, formatSignatureTag } from "./attachments.ts";
-import { judgeImage } from "./judge.ts";
-import type { FoundSignature } from "./signatureFormats.ts";
+import { judgeImage, type PolicyRefusal } from "./judge.ts";
 import type { ImageRequirements } from "./signaturePolicy.ts";
 
 /**
@@ -16,8 +16,16 @@ export interface Evidence {
    * multi-platform image
    */
   readonly instance?: string | undefined;
-  /** the valid signatures; `payload` and `signature` are base64 */
-  readonly signatures?: { payload: string; signature: string; isStatement?: boolean | undefined }[] | undefined;
+  /** the valid signatures */
+  readonly signatures?: StoredSignature[] | undefined;
+}
+
+/** A signature as it is stored; `payload` and `signature` are base64. */
+interface StoredSignature {
+  readonly payload: string;
+  readonly signature: string;
+  readonly isStatement?: boolean | undefined;
+  readonly attached?: SignerEvidence | undefined;
 }
 
 /**
@@ -46,7 +54,7 @@ export async function verifyImage(
   if (!requirements.needSignatures) return { instance };
   const digests = [...new Set([instance, image.manifest.digest])];
   const signatures: FoundSignature[] = [];
-  let refused = "";
+  let refused: PolicyRefusal | undefined;
   for (const digest of digests)
     for await (const attached of attachedSignatures(image.repository, digest, limits, signal)) {
       signatures.push(...attached);
@@ -54,11 +62,18 @@ export async function verifyImage(
       if ("accepted" in result) return { instance, signatures: result.accepted.map(toStoredSignature) };
       refused = result.refused;
     }
-  if (signatures.length > 0) throw new RejectedError(refused);
+  if (signatures.length > 0 || !refused) throw new RejectedError(refused?.message ?? "", { problems: refused?.problems });
   const looked = `checked ${formatSignatureTag(instance)} and referrers in ${formatRepository(image.repository.ref)}`;
-  throw new RejectedError(`${refused}; ${looked}: sign the image, or copy its signature to this repository`);
+  throw new RejectedError(`${refused.message}; ${looked}: sign the image, or copy its signature to this repository`, {
+    problems: refused.problems,
+  });
 }
 
-function toStoredSignature({ payload, signature = "", isStatement }: FoundSignature): NonNullable<Evidence["signatures"]>[number] {
-  return { payload: Buffer.from(payload).toString("base64"), signature, ...(isStatement && { isStatement }) };
+function toStoredSignature({ payload, signature = "", isStatement, attached }: FoundSignature): StoredSignature {
+  return {
+    payload: Buffer.from(payload).toString("base64"),
+    signature,
+    ...(isStatement && { isStatement }),
+    ...(attached && { attached }),
+  };
 }

@@ -6,9 +6,9 @@ import { insecureRegistry, loopbackRegistry, puller } from "../../../test/suppor
 import { BUNDLE, bundleOf, Signer, signedBy } from "../../../test/support/signing.ts";
 import { tarball } from "../../../test/support/tarball.ts";
 import { MediaType } from "../manifest.ts";
+import type { FoundSignature } from "../signers/foundSignature.ts";
 import { ARTIFACT_TYPE, formatSignatureTag, SIGNATURE_TYPE } from "./attachments.ts";
 import { SIGNATURE_ANNOTATION } from "./judge.ts";
-import type { FoundSignature } from "./signatureFormats.ts";
 
 const NAME = "quay.io/ns/app";
 const LOOKED = /; checked sha256-\w{64}\.sig and referrers in \S+\/ns\/app: .*$/;

@@ -5,8 +5,9 @@ import { type Descriptor, parseManifest } from "../manifest.ts";
 import { formatRepository } from "../reference.ts";
 import { type DownloadLimits, readBlob } from "../registry/download.ts";
 import { type FetchedManifest, listReferrers, type Referrer, type Repository } from "../registry/repository.ts";
+import type { FoundSignature, SignerEvidence } from "../signers/foundSignature.ts";
 import { SIGNATURE_ANNOTATION } from "./judge.ts";
-import { BUNDLE_TYPE, type FoundSignature, readSignatureBundle, SIGNATURE_PREDICATE } from "./signatureFormats.ts";
+import { BUNDLE_TYPE, readSignatureBundle, SIGNATURE_PREDICATE } from "./signatureFormats.ts";
 
 /** Limits for reading signatures. */
 export interface AttachmentLimits extends DownloadLimits {
@@ -24,6 +25,15 @@ export const ARTIFACT_TYPE = "application/vnd.dev.cosign.artifact.sig.v1+json";
 const EMPTY_TYPE = "application/vnd.oci.empty.v1+json";
 /** Annotation of a referrer with the predicate type of the statement in its bundle. */
 const PREDICATE_ANNOTATION = "dev.sigstore.bundle.predicateType";
+/**
+ * Annotations in which cosign stores evidence.
+ * @see https://github.com/sigstore/cosign/blob/v2.4.0/specs/SIGNATURE_SPEC.md#properties
+ */
+export const EVIDENCE_ANNOTATIONS = {
+  certificate: "dev.sigstore.cosign/certificate",
+  chain: "dev.sigstore.cosign/chain",
+  logEntry: "dev.sigstore.cosign/bundle",
+} as const satisfies Partial<Record<keyof SignerEvidence, string>>;
 /** Maximum number of signatures to read from one manifest. Reads the newest ones, which cosign adds at the end. */
 const SIGNATURES_MAX = 64;
 /** Maximum number of referring manifests to read. Reads the last ones. */
@@ -101,9 +111,18 @@ async function readSignatures(
   for (const layer of layers.slice(-SIGNATURES_MAX).reverse()) {
     const payload = await readBlob(repository, layer, limits, signal);
     const isSimple = layer.mediaType === SIGNATURE_TYPE;
-    found.push(isSimple ? { payload, signature: getAnnotation(layer, SIGNATURE_ANNOTATION) } : readSignatureBundle(payload));
+    found.push(isSimple ? readSimpleSignature(payload, layer) : readSignatureBundle(payload));
   }
   return found.filter((signature) => signature !== undefined);
+}
+
+function readSimpleSignature(payload: Buffer, layer: Descriptor): FoundSignature {
+  const evidence = Object.entries(EVIDENCE_ANNOTATIONS).flatMap(([member, name]) => {
+    const text = getAnnotation(layer, name);
+    return text === undefined ? [] : [[member, text] as const];
+  });
+  const attached: SignerEvidence | undefined = evidence.length === 0 ? undefined : Object.fromEntries(evidence);
+  return { payload, signature: getAnnotation(layer, SIGNATURE_ANNOTATION), attached };
 }
 
 function isSignature(mediaType: string): boolean {

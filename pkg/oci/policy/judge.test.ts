@@ -4,9 +4,11 @@ import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { bundleOf, claimPayload, KEY_KINDS, Signer } from "../../../test/support/signing.ts";
 import { parseReference } from "../reference.ts";
+import { encodeSignedBytes, type FoundSignature } from "../signers/foundSignature.ts";
+import { KeyTrust } from "../signers/keyTrust.ts";
+import { parsePublicKey } from "../signers/publicKey.ts";
 import { judgeImage, type PolicyVerdict, type ReadyRequirement } from "./judge.ts";
-import { parsePublicKey } from "./publicKey.ts";
-import { encodeSignedBytes, type FoundSignature, readSignatureBundle } from "./signatureFormats.ts";
+import { readSignatureBundle } from "./signatureFormats.ts";
 import type { SignedIdentity } from "./signedIdentity.ts";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;
@@ -18,11 +20,11 @@ const alice = new Signer();
 const bob = new Signer("Ed25519");
 
 function signed(by: readonly Signer[], identity: SignedIdentity = { type: "matchRepository" }): ReadyRequirement {
-  return { type: "sigstoreSigned", keys: by.map(({ pem }) => parsePublicKey(pem)), identity };
+  return { type: "sigstoreSigned", trust: new KeyTrust(by.map(({ pem }) => parsePublicKey(pem))), identity };
 }
 
 function refusal(verdict: PolicyVerdict): string {
-  return "refused" in verdict ? verdict.refused : `accepted ${verdict.accepted.length}`;
+  return "refused" in verdict ? verdict.refused.message : `accepted ${verdict.accepted.length}`;
 }
 
 const none = "cryptographic signature verification failed: the signature does not match any key in the policy";
@@ -50,7 +52,7 @@ describe("judgeImage", () => {
       "is not accepted by an unsupported requirement",
       [{ type: "unsupported", what: '"signedBy"' }],
       [good],
-      'the signature policy requires "signedBy" for docker://quay.io/ns/app:v1, which is not supported: use "sigstoreSigned" with keys',
+      'the signature policy requires "signedBy" for docker://quay.io/ns/app:v1, which is not supported: use "sigstoreSigned"',
     ],
     ["without a signature", [signed([alice])], [], "A signature was required, but no signature exists"],
     ["whose index is signed is accepted", [signed([alice])], [alice.claim(INDEX, REPOSITORY)], "accepted 1"],
@@ -111,7 +113,11 @@ const ofCosign = loadCases<CosignCase>("signature-policy").filter((one) => "sign
 test.for(ofCosign)("$name", ({ key, payload, signature, image: text }) => {
   const ref = parseReference(text);
   const digests = [ref.digest ?? ""];
-  const requirement: ReadyRequirement = { type: "sigstoreSigned", keys: [parsePublicKey(key)], identity: { type: "matchRepository" } };
+  const requirement: ReadyRequirement = {
+    type: "sigstoreSigned",
+    trust: new KeyTrust([parsePublicKey(key)]),
+    identity: { type: "matchRepository" },
+  };
   const found = { payload: Buffer.from(payload), signature };
   expect(judgeImage([requirement], { ref, digests }, [found])).toEqual({ accepted: [found] });
   expect(refusal(judgeImage([requirement], { ref, digests: [OTHER] }, [found]))).toBe(`Signature for digest ${ref.digest} does not match`);
@@ -137,7 +143,7 @@ test.for(bundlesOfCosign)("$name", ({ key, bundle, image: text, statesName }) =>
   const found = readSignatureBundle(Buffer.from(bundle));
   if (!found) throw new Error("nothing is read of the bundle");
   const by = (type: "matchDigest" | "matchRepository"): ReadyRequirement[] => [
-    { type: "sigstoreSigned", keys: [parsePublicKey(key)], identity: { type } },
+    { type: "sigstoreSigned", trust: new KeyTrust([parsePublicKey(key)]), identity: { type } },
   ];
   expect(judgeImage(by("matchDigest"), { ref, digests }, [found])).toEqual({ accepted: [found] });
   expect(refusal(judgeImage(by("matchRepository"), { ref, digests }, [found]))).toBe(statesName ? "accepted 1" : NAMELESS);
@@ -155,7 +161,7 @@ describe("a sigstore bundle", () => {
   test.for(KEY_KINDS)("judgeImage accepts a sigstore bundle signed with a key of type %s, but rejects another key of that type", (kind) => {
     const [mine, theirs] = [new Signer(kind), new Signer(kind)];
     const found = mine.state(DIGEST, REPOSITORY);
-    expect(readSignatureBundle(Buffer.from(JSON.stringify(bundleOf(found))))).toEqual(found);
+    expect(readSignatureBundle(Buffer.from(JSON.stringify(bundleOf(found))))).toMatchObject(found);
     expect(refusal(judgeImage([signed([mine])], image, [found]))).toBe("accepted 1");
     expect(refusal(judgeImage([signed([theirs])], image, [found]))).toBe(none);
   });

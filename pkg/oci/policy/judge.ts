@@ -1,16 +1,18 @@
-import type { KeyObject } from "node:crypto";
 import { getErrorMessage } from "../../errors/errors.ts";
+import { decodeCanonicalBase64 } from "../../golang/base64.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatList } from "../../text/lists.ts";
 import { formatFamiliarReference, type Reference } from "../reference.ts";
-import { getHashAlgorithm, isSignedBy } from "./publicKey.ts";
-import { encodeSignedBytes, type FoundSignature, parsePayload, parseStatement } from "./signatureFormats.ts";
+import type { FoundSignature } from "../signers/foundSignature.ts";
+import type { SignatureProblem } from "../signers/signatureProblem.ts";
+import type { SignerTrust } from "../signers/signerTrust.ts";
+import { parsePayload, parseStatement } from "./signatureFormats.ts";
 import { matchesIdentity, type SignedIdentity } from "./signedIdentity.ts";
 
-/** A requirement with parsed keys. */
+/** A requirement with parsed roots of trust. */
 export type ReadyRequirement =
   | { readonly type: "insecureAcceptAnything" | "reject" }
-  | { readonly type: "sigstoreSigned"; readonly keys: readonly KeyObject[]; readonly identity: SignedIdentity }
+  | { readonly type: "sigstoreSigned"; readonly trust: SignerTrust; readonly identity: SignedIdentity }
   | { readonly type: "unsupported"; readonly what: string };
 
 /** Reference and digests of an image. */
@@ -25,7 +27,15 @@ export interface JudgedImage {
  * Whether an image is accepted: the signatures that satisfy the policy, at most one per
  * requirement, or the reason for rejection.
  */
-export type PolicyVerdict = { readonly accepted: readonly FoundSignature[] } | { readonly refused: string };
+export type PolicyVerdict = { readonly accepted: readonly FoundSignature[] } | { readonly refused: PolicyRefusal };
+
+/** Why an image is rejected. */
+export interface PolicyRefusal {
+  /** beginning with the text of containers/image */
+  readonly message: string;
+  /** the different problems of the signatures */
+  readonly problems: readonly SignatureProblem[];
+}
 
 /** Annotation that contains a stored signature. */
 export const SIGNATURE_ANNOTATION = "dev.cosignproject.cosign/signature";
@@ -43,53 +53,58 @@ export function judgeImage(
     const refused = findUnconditionalRefusal(requirement, image.ref);
     if (refused !== undefined) return { refused };
     if (requirement.type !== "sigstoreSigned") continue;
-    const reasons: string[] = [];
+    const problems: SignatureProblem[] = [];
     const good = signatures.find((signature) => {
-      const problem = signatureProblem(requirement, image, signature);
-      if (problem !== undefined) reasons.push(problem);
+      const problem = findSignatureProblem(requirement, image, signature);
+      if (problem) problems.push(problem);
       return problem === undefined;
     });
-    if (!good) return { refused: refusal(reasons) };
+    if (!good) return { refused: toRefusal(problems) };
     if (!accepted.includes(good)) accepted.push(good);
   }
   return { accepted };
 }
 
 /** Returns why no signature can meet a requirement; undefined if one can. */
-export function findUnconditionalRefusal(requirement: ReadyRequirement | { type: "sigstoreSigned" }, ref: Reference): string | undefined {
-  if (requirement.type === "reject") return `Running image docker://${formatFamiliarReference(ref)} is rejected by policy.`;
-  if (requirement.type === "unsupported")
-    return `the signature policy requires ${requirement.what} for docker://${formatFamiliarReference(ref)}, which is not supported: use "sigstoreSigned" with keys`;
-  return undefined;
+export function findUnconditionalRefusal(
+  requirement: ReadyRequirement | { readonly type: "sigstoreSigned" },
+  ref: Reference,
+): PolicyRefusal | undefined {
+  const image = `docker://${formatFamiliarReference(ref)}`;
+  if (requirement.type === "reject")
+    return toRefusal([{ reason: "PolicyRejects", message: `Running image ${image} is rejected by policy.` }]);
+  if (requirement.type !== "unsupported") return undefined;
+  const message = `the signature policy requires ${requirement.what} for ${image}, which is not supported: use "sigstoreSigned"`;
+  return toRefusal([{ reason: "RequirementUnsupported", message }]);
 }
 
 /**
  * Returns why a signature does not meet the requirement. Verifies the signature before it parses
  * the signed bytes.
  */
-function signatureProblem(
-  { keys, identity }: { readonly keys: readonly KeyObject[]; readonly identity: SignedIdentity },
+function findSignatureProblem(
+  { trust, identity }: { readonly trust: SignerTrust; readonly identity: SignedIdentity },
   { ref, digests }: JudgedImage,
-  { payload, signature, isStatement = false }: FoundSignature,
-): string | undefined {
-  if (signature === undefined) return `missing ${SIGNATURE_ANNOTATION} annotation`;
-  const bytes = Buffer.from(signature, "base64");
-  if (bytes.length === 0 || bytes.toString("base64") !== signature) return "base64 decoding: illegal base64 data";
-  const isBy = (key: KeyObject): boolean =>
-    isStatement ? isSignedBy(key, encodeSignedBytes(payload), bytes, getHashAlgorithm(key)) : isSignedBy(key, payload, bytes);
-  if (!keys.some(isBy)) return "cryptographic signature verification failed: the signature does not match any key in the policy";
+  found: FoundSignature,
+): SignatureProblem | undefined {
+  const { payload, signature, isStatement = false } = found;
+  if (signature === undefined) return { reason: "SignatureMalformed", message: `missing ${SIGNATURE_ANNOTATION} annotation` };
+  const bytes = decodeCanonicalBase64(signature);
+  if (!bytes?.length) return { reason: "SignatureMalformed", message: "base64 decoding: illegal base64 data" };
+  const problem = trust.findProblem(found, bytes);
+  if (problem) return problem;
   try {
     const claims = isStatement ? parseStatement(payload) : [parsePayload(payload)];
     const claim = claims.find(({ digest }) => digests.includes(digest));
-    if (!claim) return `Signature for digest ${claims[0]?.digest} does not match`;
-    if (!matchesIdentity(identity, ref, claim.reference)) return identityProblem(identity, claim.reference);
+    if (!claim) return { reason: "DigestMismatch", message: `Signature for digest ${claims[0]?.digest} does not match` };
+    if (matchesIdentity(identity, ref, claim.reference)) return undefined;
+    return { reason: "IdentityMismatch", message: formatIdentityProblem(identity, claim.reference) };
   } catch (err) {
-    return getErrorMessage(err);
+    return { reason: "ContentMalformed", message: getErrorMessage(err) };
   }
-  return undefined;
 }
 
-function identityProblem(identity: SignedIdentity, stated: string | undefined): string {
+function formatIdentityProblem(identity: SignedIdentity, stated: string | undefined): string {
   if (stated === undefined)
     return 'Signature for identity "" is not accepted: cosign 3 signs without an image name unless you pass -a docker-reference=NAME; use signedIdentity "matchDigest" to accept such signatures';
   const text = `Signature for identity ${goQuote(stated.slice(0, 300))} is not accepted`;
@@ -100,9 +115,14 @@ function identityProblem(identity: SignedIdentity, stated: string | undefined): 
     : text;
 }
 
-function refusal(reasons: readonly string[]): string {
-  const [first, ...others] = new Set(reasons);
-  if (first === undefined) return "A signature was required, but no signature exists";
-  if (others.length === 0) return first;
-  return `None of the signatures were accepted, reasons: ${formatList([first, ...others], { max: REASONS_TOLD, separator: "; " })}`;
+function toRefusal(problems: readonly SignatureProblem[]): PolicyRefusal {
+  const unique = [...new Map(problems.map((problem) => [problem.message, problem])).values()];
+  const [first, ...others] = unique;
+  if (!first) return toRefusal([{ reason: "SignatureMissing", message: "A signature was required, but no signature exists" }]);
+  if (others.length === 0) return { message: first.message, problems: unique };
+  const reasons = formatList(
+    unique.map(({ message }) => message),
+    { max: REASONS_TOLD, separator: "; " },
+  );
+  return { message: `None of the signatures were accepted, reasons: ${reasons}`, problems: unique };
 }

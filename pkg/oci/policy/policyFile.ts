@@ -1,17 +1,16 @@
 import { goQuote } from "../../golang/quote.ts";
 import { formatReference, formatRepository, type Reference } from "../reference.ts";
+import type { TrustRoots } from "../signers/signerTrust.ts";
+import { FormatError, parseStrictJson, readKnownMembers, requireMembers, requireText } from "../signers/strictJson.ts";
 import { DEFAULT_IDENTITY, parseSignedIdentity, type SignedIdentity } from "./signedIdentity.ts";
-import { FormatError, parseStrictJson, readKnownMembers, readTextsMember, requireMembers, requireText } from "./strictJson.ts";
-
-/** A public key: in a file that is read on use, or as PEM in the policy. */
-export type KeySource = { readonly path: string } | { readonly pem: string };
+import { parseTrustRoots, type TextSource, TRUST_MEMBERS } from "./trustRoots.ts";
 
 /** A requirement that must be met before an image is accepted. */
 export type PolicyRequirement =
   | { readonly type: "insecureAcceptAnything" }
   | { readonly type: "reject" }
-  /** requires a signature by one of the keys, with this identity */
-  | { readonly type: "sigstoreSigned"; readonly keys: readonly KeySource[]; readonly identity: SignedIdentity }
+  /** requires a signature by a trusted signer, with this identity */
+  | { readonly type: "sigstoreSigned"; readonly roots: TrustRoots<TextSource>; readonly identity: SignedIdentity }
   /** an unsupported requirement, which is never met; `what` describes it */
   | { readonly type: "unsupported"; readonly what: string };
 
@@ -37,8 +36,6 @@ export const INSECURE_POLICY: Policy = {
   layouts: { oci: new Map(), "oci-archive": new Map() },
 };
 
-const KEY_MEMBERS = ["keyPath", "keyPaths", "keyData", "keyDatas", "fulcio", "pki"];
-const REKOR_MEMBERS = ["rekorPublicKeyPath", "rekorPublicKeyPaths", "rekorPublicKeyData", "rekorPublicKeyDatas"];
 const GPG_KEY_MEMBERS = ["keyPath", "keyPaths", "keyData"];
 const GPG_KEY_TYPES = ["GPGKeys", "signedByGPGKeys", "X509Certificates", "signedByX509CAs"];
 
@@ -106,41 +103,9 @@ function parseRequirement(value: unknown): PolicyRequirement {
 }
 
 function parseSigstoreSigned(value: unknown): PolicyRequirement {
-  const members = readKnownMembers(value, ["type"], [...KEY_MEMBERS, ...REKOR_MEMBERS, "signedIdentity"]);
-  const sources = KEY_MEMBERS.filter((key) => members.has(key) && members.get(key) !== "");
+  const members = readKnownMembers(value, ["type"], [...TRUST_MEMBERS, "signedIdentity"]);
   const identity = parseIdentity(members);
-  const keys = sources.flatMap((source) => parseKeys(members, source));
-  if (sources.length !== 1) throw new FormatError("exactly one of keyPath, keyPaths, keyData, keyDatas, fulcio, and pki must be specified");
-  const logs = REKOR_MEMBERS.filter((key) => members.has(key));
-  if (logs.length > 1)
-    throw new FormatError(
-      "at most one of rekorPublickeyPath, rekorPublicKeyPaths, rekorPublickeyData and rekorPublicKeyDatas can be used simultaneously",
-    );
-  const unsupported = ["fulcio", "pki", ...REKOR_MEMBERS].find((key) => members.has(key));
-  if (unsupported !== undefined) return { type: "unsupported", what: `"sigstoreSigned" with ${goQuote(unsupported)}` };
-  return { type: "sigstoreSigned", keys, identity };
-}
-
-function parseKeys(members: ReadonlyMap<string, unknown>, source: string): KeySource[] {
-  switch (source) {
-    case "keyPath":
-      return [{ path: requireText(members, source) }];
-    case "keyPaths":
-      return readTextsMember(members, source).map((path) => ({ path }));
-    case "keyData":
-      return [{ pem: decodeKey(requireText(members, source), source) }];
-    case "keyDatas":
-      return readTextsMember(members, source).map((data) => ({ pem: decodeKey(data, source) }));
-    default:
-      return [];
-  }
-}
-
-function decodeKey(base64: string, key: string): string {
-  const bytes = Buffer.from(base64, "base64");
-  if (base64 === "" || bytes.toString("base64") !== base64.replaceAll(/[\r\n]/g, ""))
-    throw new FormatError(`Key ${goQuote(key)} is not base64`);
-  return bytes.toString("utf8");
+  return { type: "sigstoreSigned", roots: parseTrustRoots(members), identity };
 }
 
 /** GPG signatures are stored outside the registry, and Node cannot verify them. */

@@ -1,19 +1,8 @@
 import * as z from "zod";
 import { findDigestError } from "../../api/imageName.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { decodeUtf8, FormatError, parseStrictJson, readKnownMembers, requireMembers, requireText } from "./strictJson.ts";
-
-/** An untrusted signature from a registry. */
-export interface FoundSignature {
-  readonly payload: Uint8Array;
-  /** base64; undefined if it was stored without one */
-  readonly signature: string | undefined;
-  /**
-   * Whether the payload is the in-toto statement of a sigstore bundle; otherwise it is in the
-   * simple signing format.
-   */
-  readonly isStatement?: boolean | undefined;
-}
+import { type FoundSignature, STATEMENT_PAYLOAD_TYPE } from "../signers/foundSignature.ts";
+import { decodeUtf8, FormatError, parseStrictJson, readKnownMembers, requireMembers, requireText } from "../signers/strictJson.ts";
 
 /** The image and the name that a signature claims. */
 interface SignedClaim {
@@ -62,39 +51,37 @@ export const SIGNATURE_PREDICATE = "https://sigstore.dev/cosign/sign/v1";
  */
 const NAME_ANNOTATION = "docker-reference";
 const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
-const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 const Bundle = z.looseObject({
   mediaType: z.string().startsWith(BUNDLE_TYPE),
   dsseEnvelope: z.looseObject({
     payload: z.base64(),
-    payloadType: z.literal(PAYLOAD_TYPE),
+    payloadType: z.literal(STATEMENT_PAYLOAD_TYPE),
     signatures: z.tuple([z.looseObject({ sig: z.string() })]),
   }),
 });
 
 /**
- * Returns the signature in a sigstore bundle of cosign 3. Ignores its certificates and log entries.
+ * Returns the signature in a sigstore bundle of cosign 3, with the bundle for its certificates and log entries.
  * @param bytes untrusted
  * @returns undefined if it contains anything other than one signed in-toto statement
  * @see https://github.com/sigstore/cosign/blob/main/specs/BUNDLE_SPEC.md
  */
 export function readSignatureBundle(bytes: Uint8Array): FoundSignature | undefined {
+  const bundle = Buffer.from(bytes).toString("utf8");
   let json: unknown;
   try {
-    json = JSON.parse(Buffer.from(bytes).toString("utf8"));
+    json = JSON.parse(bundle);
   } catch {
     return undefined;
   }
   const envelope = Bundle.safeParse(json).data?.dsseEnvelope;
-  return envelope && { payload: Buffer.from(envelope.payload, "base64"), signature: envelope.signatures[0].sig, isStatement: true };
-}
-
-/**
- * Returns the bytes that are signed for a statement.
- * @see https://github.com/secure-systems-lab/dsse/blob/master/protocol.md
- */
-export function encodeSignedBytes(statement: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from(`DSSEv1 ${PAYLOAD_TYPE.length} ${PAYLOAD_TYPE} ${statement.byteLength} `), statement]);
+  if (!envelope) return undefined;
+  return {
+    payload: Buffer.from(envelope.payload, "base64"),
+    signature: envelope.signatures[0].sig,
+    isStatement: true,
+    attached: { bundle },
+  };
 }
 
 /**

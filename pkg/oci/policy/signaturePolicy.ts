@@ -8,11 +8,13 @@ import { goQuote } from "../../golang/quote.ts";
 import { readBounded } from "../digest.ts";
 import { RejectedError } from "../imageErrors.ts";
 import type { Reference } from "../reference.ts";
+import { KeyTrust } from "../signers/keyTrust.ts";
+import { parsePublicKey } from "../signers/publicKey.ts";
+import type { SignerTrust, TrustRoots } from "../signers/signerTrust.ts";
 import { findUnconditionalRefusal, type ReadyRequirement } from "./judge.ts";
 import {
   findApplicable,
   INSECURE_POLICY,
-  type KeySource,
   type LayoutTransport,
   listUnsupportedScopes,
   type Policy,
@@ -20,7 +22,7 @@ import {
   parsePolicy,
   selectLayoutRequirements,
 } from "./policyFile.ts";
-import { parsePublicKey } from "./publicKey.ts";
+import type { TextSource } from "./trustRoots.ts";
 
 /** Path of the policy; `required` means that a user configured it, so the file must exist. */
 export interface PolicyPlace {
@@ -37,6 +39,8 @@ export interface ImageRequirements {
 
 const POLICY_BYTES = 4 * 1024 * 1024;
 const KEY_BYTES = 64 * 1024;
+/** Maximum size of certificates of authorities, and of a trusted root; the public one has 7 KiB. */
+const AUTHORITIES_BYTES = 1024 * 1024;
 const NO_POLICY = "none";
 
 /**
@@ -75,7 +79,7 @@ export class SignaturePolicy {
     const { requirements } = findApplicable(policy, ref);
     for (const requirement of requirements) {
       const refused = findUnconditionalRefusal(requirement, ref);
-      if (refused !== undefined) throw new RejectedError(refused);
+      if (refused) throw new RejectedError(refused.message, { problems: refused.problems });
     }
     const list = await Promise.all(requirements.map(ready));
     return { list, needSignatures: list.some(({ type }) => type === "sigstoreSigned") };
@@ -132,21 +136,37 @@ export class SignaturePolicy {
 }
 
 /**
- * Reads the keys of a requirement. @throws RejectedError if a key cannot be read, because the
- * requirement cannot be checked
+ * Reads the roots of trust of a requirement. @throws RejectedError if one cannot be read, because
+ * the requirement cannot be checked
  */
 async function ready(requirement: PolicyRequirement): Promise<ReadyRequirement> {
   if (requirement.type !== "sigstoreSigned") return requirement;
+  const { type, identity, roots } = requirement;
   try {
-    const pems = await Promise.all(requirement.keys.map(readPem));
-    return { ...requirement, keys: pems.map(parsePublicKey) };
+    return { type, identity, trust: await createTrust(await readRoots(roots)) };
   } catch (err) {
     throw new RejectedError(`cannot use a key in the signature policy: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
-async function readPem(source: KeySource): Promise<string> {
-  return "pem" in source ? source.pem : readText(source.path, KEY_BYTES);
+async function createTrust(roots: TrustRoots<string>): Promise<SignerTrust> {
+  if (roots.kind === "keys" && roots.logs.length === 0) return new KeyTrust(roots.keys.map(parsePublicKey));
+  const { createSignerTrust } = await import("../signers/keylessTrust.ts");
+  return createSignerTrust(roots);
+}
+
+async function readRoots(roots: TrustRoots<TextSource>): Promise<TrustRoots<string>> {
+  const readAll = (sources: readonly TextSource[]): Promise<string[]> =>
+    Promise.all(sources.map((source) => readSource(source, KEY_BYTES)));
+  const read = (source: TextSource): Promise<string> => readSource(source, AUTHORITIES_BYTES);
+  if (roots.kind === "keys") return { ...roots, keys: await readAll(roots.keys), logs: await readAll(roots.logs) };
+  if (roots.kind === "fulcio") return { ...roots, authorities: await read(roots.authorities), logs: await readAll(roots.logs) };
+  if (roots.kind === "trustedRoot") return { ...roots, root: await read(roots.root) };
+  return { ...roots, authorities: await read(roots.authorities), intermediates: roots.intermediates && (await read(roots.intermediates)) };
+}
+
+async function readSource(source: TextSource, limit: number): Promise<string> {
+  return "text" in source ? source.text : readText(source.path, limit);
 }
 
 async function readPolicyText({ file, required = false }: PolicyPlace): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import { isNamePrefix, parseImageName } from "../../api/imageName.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatReference, formatRepository, parse, type Reference } from "../reference.ts";
-import { FormatError, readKnownMembers, requireMembers, requireText } from "./strictJson.ts";
+import { FormatError, readKnownMembers, requireMembers, requireText } from "../signers/strictJson.ts";
 
 /**
  * The identity that a signature must contain: `signedIdentity` of containers-policy.json(5), and

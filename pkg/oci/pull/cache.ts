@@ -5,11 +5,15 @@ import * as z from "zod";
 import { isSubdomain } from "../../api/names.ts";
 import { ignoreMissingFile } from "../../errors/errors.ts";
 
+const Text = z.string().optional();
+const Attached = z.object({ certificate: Text, chain: Text, logEntry: Text, bundle: Text });
 const Stored = z.object({
   config: z.object({ labels: z.record(z.string(), z.string()), architecture: z.string(), os: z.string() }),
   root: z.string(),
   instance: z.string().optional(),
-  signatures: z.array(z.object({ payload: z.string(), signature: z.string(), isStatement: z.boolean().optional() })).optional(),
+  signatures: z
+    .array(z.object({ payload: z.string(), signature: z.string(), isStatement: z.boolean().optional(), attached: Attached.optional() }))
+    .optional(),
 });
 
 /**

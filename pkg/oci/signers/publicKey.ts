@@ -5,6 +5,8 @@ const PEM = /-----BEGIN ((?:RSA )?PUBLIC KEY)-----[A-Za-z0-9+/=\s]+-----END \1--
 /** Supported curves, and the hash that sigstore uses with each. */
 const CURVES: Readonly<Record<string, string>> = { prime256v1: "sha256", secp384r1: "sha384", secp521r1: "sha512" };
 const RSA_BITS_MIN = 2048;
+/** Verification with a longer key takes more than a few milliseconds. */
+const RSA_BITS_MAX = 8192;
 
 /**
  * Parses a public key in the format of cosign.
@@ -21,15 +23,17 @@ export function parsePublicKey(pem: string): KeyObject {
   } catch (err) {
     throw new Error(`parsing public key: ${getErrorMessage(err)}`, { cause: err });
   }
-  const problem = keyProblem(key);
+  const problem = findKeyProblem(key);
   if (problem !== undefined) throw new Error(`parsing public key: ${problem}`);
   return key;
 }
 
-function keyProblem({ asymmetricKeyType: type, asymmetricKeyDetails }: KeyObject): string | undefined {
+/** Returns why a key cannot be used; undefined if it can. */
+export function findKeyProblem({ asymmetricKeyType: type, asymmetricKeyDetails }: KeyObject): string | undefined {
   const { namedCurve = "", modulusLength = 0 } = asymmetricKeyDetails ?? {};
   if (type === "ec") return Object.hasOwn(CURVES, namedCurve) ? undefined : `curve ${namedCurve} is not supported`;
   if (type === "rsa" && modulusLength < RSA_BITS_MIN) return `RSA key is too short: ${modulusLength} bits, minimum ${RSA_BITS_MIN}`;
+  if (type === "rsa" && modulusLength > RSA_BITS_MAX) return `RSA key is too long: ${modulusLength} bits, maximum ${RSA_BITS_MAX}`;
   return type === "rsa" || type === "ed25519" ? undefined : `key type ${type} is not supported`;
 }
 
