@@ -1,6 +1,6 @@
 import "./extensions.css";
 import { Breadcrumb, BreadcrumbItem, EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
-import { lazy, type ReactElement, Suspense } from "react";
+import { type ReactElement, Suspense } from "react";
 import { Link, Outlet, useLocation } from "react-router";
 import type { ExtensionRow } from "../../../../pkg/consoleapi/live.ts";
 import { isAwaited } from "../../api/liveStore.ts";
@@ -13,8 +13,7 @@ import { extensionsText } from "../../text/extensions.ts";
 import { ExtensionAttention, ExtensionHeader } from "./ExtensionHeader.tsx";
 import { useExtensionName } from "./extensionName.ts";
 import { extensionTabs } from "./tabs.ts";
-
-const Leftovers = lazy(() => import("./uninstall/Leftovers.tsx"));
+import { Leftovers } from "./uninstall/Leftovers.tsx";
 
 /** The page of one extension: its state and next step, and the tabs. */
 export default function ExtensionPage(): ReactElement {
@@ -107,9 +106,7 @@ function Missing({ name }: { readonly name: string }): ReactElement {
           </p>
         </EmptyStateBody>
       </EmptyState>
-      <Suspense fallback={null}>
-        <Leftovers name={name} />
-      </Suspense>
+      <Leftovers name={name} />
     </PageSection>
   );
 }
