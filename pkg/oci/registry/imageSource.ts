@@ -3,10 +3,12 @@ import { Deadline } from "../../async/clock.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { ImageContentError, RejectedError } from "../imageErrors.ts";
 import { formatReference, formatRepository, type Reference } from "../reference.ts";
+import { listPullSources, type PullSource, withClusterEntries } from "../registries/pullSources.ts";
+import { loadRegistriesConf, type RegistriesConfPaths } from "../registries/registriesConf.ts";
+import { NO_REGISTRY_SETTINGS, type RegistrySettings, type RegistrySettingsSource } from "../registries/registrySettings.ts";
 import { type AuthFile, type CredentialSource, findCredentials, mergeAuthEntries, readAuthFile } from "./authFile.ts";
 import { getCertificateDir, readCertificates } from "./certificates.ts";
 import { isSilence } from "./networkError.ts";
-import { listPullSources, loadRegistriesConf, type PullSource, type RegistriesConfPaths } from "./registriesConf.ts";
 import { checkManifestExists, type FetchedManifest, Repository } from "./repository.ts";
 import type { RegistryTokens } from "./tokens.ts";
 import type { RegistryTransport } from "./transport.ts";
@@ -28,6 +30,8 @@ export interface Located extends FoundContent {
 
 export interface ImageSourceOptions {
   readonly registriesConf: RegistriesConfPaths;
+  /** settings of the cluster in addition to the files */
+  readonly cluster?: RegistrySettingsSource | undefined;
   readonly authFile: string | undefined;
   readonly credentials: CredentialSource | undefined;
   readonly casDir: string | undefined;
@@ -40,7 +44,7 @@ export interface ImageSourceOptions {
   readonly log: Logger;
 }
 
-/** Finds images in their registry or its mirrors. Each call reads the configuration files again. */
+/** Finds images in their registry or its mirrors. Each call reads the configuration files and the settings of the cluster again. */
 export class ImageSource {
   readonly #options: ImageSourceOptions;
 
@@ -109,7 +113,7 @@ export class ImageSource {
    */
   async look(ref: Reference, signal: AbortSignal): Promise<void> {
     const failures: SourceFailure[] = [];
-    const sources = await this.#sources(ref);
+    const sources = await this.#sources(ref, signal);
     for (const source of sources) {
       try {
         await this.#ask(source === sources.at(-1), signal, async (until) => {
@@ -127,7 +131,7 @@ export class ImageSource {
 
   /** Returns the locations in order. */
   async #places(ref: Reference, start: Located | undefined, signal: AbortSignal): Promise<ImageLocation[]> {
-    const sources = await this.#sources(ref);
+    const sources = await this.#sources(ref, signal);
     const isStart = (source: PullSource): boolean =>
       start !== undefined && formatRepository(start.repository.ref) === formatRepository(source.ref);
     const others = sources
@@ -140,8 +144,14 @@ export class ImageSource {
     return [{ ref: start.repository.ref, locate: () => Promise.resolve(start) }, ...others];
   }
 
-  async #sources(ref: Reference): Promise<PullSource[]> {
-    return listPullSources(await loadRegistriesConf(this.#options.registriesConf), ref);
+  async #sources(ref: Reference, signal: AbortSignal): Promise<PullSource[]> {
+    const { fault, entries } = await this.#settings(signal);
+    if (fault !== undefined) throw new Error(fault);
+    return listPullSources(withClusterEntries(await loadRegistriesConf(this.#options.registriesConf), entries), ref);
+  }
+
+  async #settings(signal: AbortSignal): Promise<RegistrySettings> {
+    return (await this.#options.cluster?.settings(signal)) ?? NO_REGISTRY_SETTINGS;
   }
 
   /**
@@ -170,7 +180,8 @@ export class ImageSource {
     const { casDir, home, transport, tokens } = this.#options;
     const { ref, insecure } = source;
     const auth = await this.#entries(signal);
-    const tls = await readCertificates(getCertificateDir(casDir, ref.registry, home));
+    const { authorities } = await this.#settings(signal);
+    const tls = await readCertificates(getCertificateDir(casDir, ref.registry, home), authorities.get(ref.registry));
     const credentials = findCredentials(auth, ref.registry, ref.repository);
     return new Repository({ ref, peer: { insecure, tls }, credentials, transport, tokens, actions: "pull" });
   }
