@@ -16,7 +16,8 @@ export type ProblemDetail =
   | "configuration"
   | "namespaces"
   | "finalizers"
-  | "clusterUpgrade";
+  | "clusterUpgrade"
+  | "locations";
 
 /** Describes a type of problems. */
 export interface ProblemDescription {
@@ -171,6 +172,7 @@ export const PROBLEM_TYPES = {
   ImagePullFailed: {
     on: BOTH,
     severity: "Error",
+    details: "locations",
     cause: "The image cannot be pulled or unpacked.",
     remedy: "Check the image reference, pull secrets and registry.",
   },
@@ -275,6 +277,7 @@ export const PROBLEM_TYPES = {
   RegistryUnavailable: {
     on: BOTH,
     severity: "Error",
+    details: "locations",
     cause: "The registry cannot be reached or denies the request.",
     remedy: "Check the registry, proxy, pull secrets and certificate authorities.",
   },

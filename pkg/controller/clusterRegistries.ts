@@ -60,6 +60,8 @@ export class ClusterRegistries implements RegistrySettingsSource {
   readonly #listeners: (() => void)[] = [];
   /** The last known objects, by kind. */
   readonly #known = new Map<string, readonly KubeObject[]>();
+  /** Current and ending watches of ConfigMaps with certificate authorities. */
+  readonly #followers = new Set<Promise<void>>();
   #authorities: FollowedConfigMap | undefined;
   #lastValid: ConfigMapRegistries | undefined;
   #signal: AbortSignal | undefined;
@@ -117,6 +119,7 @@ export class ClusterRegistries implements RegistrySettingsSource {
       ...(this.#configMap ? [this.#configMap.run(signal)] : []),
       new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true }))),
     ]);
+    await Promise.all(this.#followers);
     stopWaiting();
     this.#settled.resolve();
   }
@@ -148,7 +151,8 @@ export class ClusterRegistries implements RegistrySettingsSource {
     object.onChange(() => {
       if (!stop.signal.aborted) this.#change();
     });
-    void object.run(AbortSignal.any([this.#signal, stop.signal]));
+    const follower = object.run(AbortSignal.any([this.#signal, stop.signal])).finally(() => this.#followers.delete(follower));
+    this.#followers.add(follower);
   }
 
   /** Tells listeners and reports problems if something changed. */
@@ -175,7 +179,7 @@ export class ClusterRegistries implements RegistrySettingsSource {
       if (watched.state.kind === "unreadable") unreadable.push({ origin, message: `cannot be read: ${watched.state.reason}` });
       return this.#listKnown(kind, watched);
     };
-    const mirrors = Object.fromEntries(this.#mirrors.map(({ kind, objects }) => [kind, read(kind, objects, `${kind}s`)]));
+    const mirrors = Object.fromEntries(this.#mirrors.map(({ kind, objects }) => [kind, read(kind, objects, `${kind} objects`)]));
     const [image] = read(CLUSTER_IMAGE.kind, this.#image, `${CLUSTER_IMAGE.kind} "${CLUSTER_IMAGE.name}"`);
     const authorities = this.#authorities && this.#readAuthorities(this.#authorities, unreadable);
     const [configMap] = this.#configMap ? read("ConfigMap", this.#configMap, this.#configMapOrigin) : [];

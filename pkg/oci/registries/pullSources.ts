@@ -46,6 +46,8 @@ export interface PullSource {
   readonly insecure: boolean;
   /** the reason why this location is blocked */
   readonly blocked?: string | undefined;
+  /** the objects of the cluster that configure it */
+  readonly origin?: string | undefined;
 }
 
 /**
@@ -66,7 +68,7 @@ export function listPullSources(conf: RegistriesConf, ref: Reference): PullSourc
     const rewritten = rewrite(ref, entry.prefix, endpoint.location);
     const by = endpoint === entry && entry.blocked ? entry : entryFor(conf, formatRepository(rewritten));
     const blocked = by?.blocked ? `registry ${by.prefix} is blocked in ${by.origin ?? conf.origin}` : undefined;
-    return { ref: rewritten, insecure: endpoint.insecure, blocked };
+    return { ref: rewritten, insecure: endpoint.insecure, blocked, origin: endpoint === entry ? undefined : entry.origin };
   });
 }
 

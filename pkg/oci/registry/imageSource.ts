@@ -1,7 +1,9 @@
 import type { Logger } from "pino";
 import { Deadline } from "../../async/clock.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { ImageContentError, RejectedError } from "../imageErrors.ts";
+import { formatList } from "../../text/lists.ts";
+import { truncateExcerpt } from "../../text/truncate.ts";
+import { type FailedLocation, ImageContentError, LocationsError, RejectedError } from "../imageErrors.ts";
 import { formatReference, formatRepository, type Reference } from "../reference.ts";
 import { listPullSources, type PullSource, withClusterEntries } from "../registries/pullSources.ts";
 import { loadRegistriesConf, type RegistriesConfPaths } from "../registries/registriesConf.ts";
@@ -87,7 +89,7 @@ export class ImageSource {
       } catch (err) {
         signal.throwIfAborted();
         if (err instanceof ImageContentError || err instanceof RejectedError) throw err;
-        place.failure = { ref: formatReference(place.ref), doing, err };
+        place.failure = { ref: formatReference(place.ref), from: place.origin, doing, err };
         this.#options.log.debug({ ref: formatReference(place.ref), err }, "image is not available at this location");
         return undefined;
       }
@@ -123,7 +125,7 @@ export class ImageSource {
         return;
       } catch (err) {
         signal.throwIfAborted();
-        failures.push({ ref: formatReference(source.ref), doing: "", err });
+        failures.push({ ref: formatReference(source.ref), from: source.origin, doing: "", err });
       }
     }
     throw combineFailures(failures);
@@ -138,7 +140,7 @@ export class ImageSource {
       .filter((source) => !isStart(source))
       .map((source): ImageLocation => {
         const locate = (isLast: boolean): Promise<Located> => this.#ask(isLast, signal, (until) => this.#locate(source, until));
-        return { ref: source.ref, locate };
+        return { ref: source.ref, origin: source.origin, locate };
       });
     if (!start) return others;
     return [{ ref: start.repository.ref, locate: () => Promise.resolve(start) }, ...others];
@@ -205,6 +207,8 @@ function getTagOrDigest(ref: Reference): string {
 /** One location of an image. */
 interface ImageLocation {
   readonly ref: Reference;
+  /** the objects of the cluster that configure it */
+  readonly origin?: string | undefined;
   readonly locate: (isLast: boolean) => Promise<Located>;
   found?: Located;
   /** its last failure */
@@ -214,15 +218,26 @@ interface ImageLocation {
 /** A failed location, and the operation that failed. */
 interface SourceFailure {
   readonly ref: string;
+  readonly from: string | undefined;
   readonly doing: string;
   readonly err: unknown;
 }
+
+/** Most mirrors in a message, and the longest reason of each. containers/image has no limits. */
+const MIRRORS_SHOWN = 10;
+const REASON_MAX = 1_000;
 
 /** Combines the errors of all tried locations, with the text of containers/image. */
 function combineFailures(failures: readonly SourceFailure[]): Error {
   const last = failures.at(-1);
   if (!last) return new Error("no location to pull from");
-  const mirrors = failures.slice(0, -1).map(({ ref, err }) => `[${ref}: ${getErrorMessage(err)}]`);
-  const others = mirrors.length === 0 ? "" : `(Mirrors also failed: ${mirrors.join("\n")}): ${last.ref}: `;
-  return new Error(`${last.doing}${others}${getErrorMessage(last.err)}`, { cause: last.err });
+  const locations = failures.map(({ ref: reference, from, err }): FailedLocation => ({ reference, from, message: getReason(err) }));
+  const mirrors = locations.slice(0, -1).map(({ reference, message }) => `[${reference}: ${message}]`);
+  const shown = formatList(mirrors, { max: MIRRORS_SHOWN, separator: "\n" });
+  const others = mirrors.length === 0 ? "" : `(Mirrors also failed: ${shown}): ${last.ref}: `;
+  return new LocationsError(`${last.doing}${others}${getErrorMessage(last.err)}`, locations, { cause: last.err });
+}
+
+function getReason(err: unknown): string {
+  return truncateExcerpt(getErrorMessage(err), { length: REASON_MAX });
 }
