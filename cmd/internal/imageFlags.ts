@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { REGISTRIES_CONFIG_MAP } from "../../pkg/api/constants.ts";
 import { ClusterRegistries } from "../../pkg/controller/clusterRegistries.ts";
 import { createPullSecretGauge, PullSecrets, type SecretName } from "../../pkg/controller/pullSecrets.ts";
 import type { Client } from "../../pkg/kube/client.ts";
@@ -21,9 +22,6 @@ export function registryFlags() {
     ),
   };
 }
-
-/** Name of the ConfigMap with registries.conf, in the namespace of the servers. */
-const REGISTRIES_CONFIG_MAP = "olmv1-registries";
 
 /** Flags of the servers that follow the registry settings of the cluster. */
 export function clusterRegistryFlags() {

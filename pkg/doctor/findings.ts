@@ -4,6 +4,7 @@ import type { ClusterSnapshot, DoctorFinding } from "./clusterSnapshot.ts";
 import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPolicies } from "./installation.ts";
 import { checkPermissions } from "./permissions.ts";
 import { checkCertificates, checkDeployments, checkLeases } from "./programs.ts";
+import { checkRegistries } from "./registries.ts";
 
 /** Returns the findings of all checks; each check comes after the checks that it depends on. @param version of this olmv1. */
 export function collectFindings(facts: ClusterSnapshot, version: string): DoctorFinding[] {
@@ -15,6 +16,7 @@ export function collectFindings(facts: ClusterSnapshot, version: string): Doctor
     ...checkLeases(facts),
     ...checkCertificates(facts),
     ...checkCatalogs(facts),
+    ...checkRegistries(facts),
     ...checkPolicies(facts),
     ...checkPermissions(facts),
     ...checkMetrics(facts),

@@ -56,9 +56,10 @@ export function toRegistryEntries(sets: readonly MirrorSet[], scopes: RegistrySc
     }
   }
   const mirrored = new Map([...drafts].filter(([, { mirrors }]) => mirrors.length > 0));
-  const entries = [...drafts.values()].map((draft): RegistryEntry => {
+  const entries = [...drafts.values()].flatMap((draft): RegistryEntry[] => {
     const { mirrors, from } = inherit(draft, mirrored);
-    return {
+    if (mirrors.length === 0 && !draft.isInsecure && !draft.isBlocked) return [];
+    const entry: RegistryEntry = {
       prefix: draft.scope,
       location: draft.scope.startsWith("*.") ? "" : draft.scope,
       insecure: draft.isInsecure,
@@ -69,6 +70,7 @@ export function toRegistryEntries(sets: readonly MirrorSet[], scopes: RegistrySc
       ),
       origin: formatList([...draft.origins, ...from].sort(compareText), { max: ORIGINS_SHOWN }),
     };
+    return [entry];
   });
   return { entries: entries.sort((a, b) => compareText(a.prefix, b.prefix)), problems };
 }

@@ -23,6 +23,8 @@ export interface RegistryProblem {
   readonly message: string;
   /** the object that contains it, if it could be read */
   readonly object?: KubeObject | undefined;
+  /** Whether no image can be pulled. */
+  readonly isFatal?: boolean;
 }
 
 /** The valid mirrors of one source in one object. */

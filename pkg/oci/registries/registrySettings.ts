@@ -108,7 +108,7 @@ export function readRegistriesConfigMap(configMap: KubeObject, lastValid?: Confi
   } catch (err) {
     const reason = `${REGISTRIES_KEY}: ${truncateExcerpt(getErrorMessage(err), { length: MESSAGE_MAX })}`;
     const use = lastValid ? "its last valid content is used" : "no image is pulled until it is corrected";
-    const problems = [{ origin, message: `${reason}: ${use}`, object: configMap }, ...authorities.problems];
+    const problems = [{ origin, message: `${reason}: ${use}`, object: configMap, isFatal: !lastValid }, ...authorities.problems];
     if (lastValid) return { entries: lastValid.entries, authorities: authorities.value, problems };
     return { entries: [], authorities: authorities.value, problems, fault: `loading registries configuration in ${origin}: ${reason}` };
   }
