@@ -21,6 +21,12 @@ export const METRICS_ADDRESS = ":7443";
 
 const MAX_DELAY_MS = 60_000;
 
+/** Feature gates of the Go implementation at df2c201d. */
+export const CATALOGD_GATES = {
+  APIV1MetasHandler: { stage: "alpha", byDefault: true },
+  GraphQLCatalogQueries: { stage: "alpha", byDefault: true },
+} as const;
+
 /** Flags of the server. The schema defines their help, defaults and validation. Upstream flags keep their names. */
 const Flags = z
   .strictObject({
@@ -62,10 +68,7 @@ const Flags = z
       .string()
       .default(":8081")
       .describe("address of /healthz and /readyz, and of /metrics if no certificate is configured; 0 disables it"),
-    "feature-gates": featureGatesFlag({
-      APIV1MetasHandler: { stage: "alpha", byDefault: true },
-      GraphQLCatalogQueries: { stage: "alpha", byDefault: true },
-    }),
+    "feature-gates": featureGatesFlag(CATALOGD_GATES),
     ...logFlags(),
     ...ignoredFlags(),
   })

@@ -44,6 +44,7 @@ const Flags = z
       .string()
       .default("/etc/olmv1/api-server/ca.crt")
       .describe("PEM file with the certificate authorities of the API server, such as ca.crt of ConfigMap kube-root-ca.crt"),
+    "catalogd-cas-dir": optionalText().describe("folder of PEM files with CA certificates for catalogd"),
     "cache-dir": z.string().default("/var/cache/console").describe("folder for the content of catalogs"),
     ...registryFlags(),
     ...certificateFileFlags("the console"),

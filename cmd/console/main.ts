@@ -7,9 +7,12 @@ import { BearerCallers } from "../../pkg/console/session/bearerCallers.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { Credentials } from "../../pkg/kube/credentials.ts";
+import { CatalogConnections } from "../../pkg/operatorcontroller/catalogs/catalogConnections.ts";
 import { loadConsoleAssets } from "../../pkg/serving/consoleAssets.ts";
 import { HttpMetrics } from "../../pkg/serving/httpMetrics.ts";
+import { ServiceRequests } from "../../pkg/sources/catalogdRequests.ts";
 import { KeptCatalogs } from "../../pkg/sources/keptCatalogs.ts";
+import { ServedCatalogs } from "../../pkg/sources/servedCatalogs.ts";
 import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
@@ -37,11 +40,14 @@ async function run(flags: Flags): Promise<void> {
     authFile: flags["auth-file"],
     casDir: flags["pull-cas-dir"],
   };
+  const requests = new ServiceRequests(new CatalogConnections({ caDir: flags["catalogd-cas-dir"] }));
+  const served = new ServedCatalogs({ requests, cluster: apiServer });
   const hosts = flags["allowed-host"].length > 0 ? new Set(flags["allowed-host"]) : undefined;
   const server = await startConsoleServer(parseBindAddress(flags["bind-address"]), {
     context: {
       callers: new BearerCallers(identities),
-      catalogs: new KeptCatalogs({ ...registry, cacheFolder: flags["cache-dir"] }),
+      catalogs: new KeptCatalogs({ ...registry, served, cacheFolder: flags["cache-dir"] }),
+      served,
       registry,
       session: {
         mode: "cluster",

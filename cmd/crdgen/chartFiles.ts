@@ -1,7 +1,8 @@
-import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { OPENSHIFT_CATALOGD_NAMESPACE, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 
 const CHART = "config/helm/olmv1";
 const NAMESPACE = '{{ include "olmv1.namespace" . }}';
+const CATALOGD_NAMESPACE = '{{ include "olmv1.catalogdNamespace" . }}';
 const PART_OF = "    app.kubernetes.io/part-of: olm\n";
 const CRDS = "helm.sh/resource-policy: keep";
 
@@ -28,6 +29,11 @@ const COPIES: readonly FileCopy[] = [
   { from: "permissions/admission.yaml", to: "admission/permissions.yaml", when: MANAGED },
   { from: "overlays/shared-watch/shared-watch.yaml", to: "rbac/shared-watch.yaml", when: ".Values.operatorController.sharedWatches" },
   { from: "manager/serving-certificates.yaml", to: "serving-certificates.yaml", when: 'eq (include "olmv1.tlsSource" .) "self-managed"' },
+  {
+    from: "openshift/catalogd-namespace.yaml",
+    to: "catalogd-namespace.yaml",
+    when: 'ne (include "olmv1.namespace" .) (include "olmv1.catalogdNamespace" .)',
+  },
   { from: "openshift/service-ca.yaml", to: "service-ca.yaml", when: 'eq (include "olmv1.tlsSource" .) "service-ca"' },
   { from: "openshift/tls-profile.yaml", to: "rbac/tls-profile.yaml", when: ".Values.openshift.enabled" },
   { from: "openshift/registries.yaml", to: "rbac/registries.yaml", when: ".Values.openshift.enabled" },
@@ -66,8 +72,16 @@ function escapeTemplates(text: string): string {
   return text.replaceAll(/\{\{.*?\}\}/g, (found) => `{{\`${found}\`}}`);
 }
 
+/** Replaces the namespaces of the manifests: of catalogd, of its ServiceAccount in bindings, and of everything else. */
 function replaceNamespace(text: string): string {
-  return text.replaceAll(SYSTEM_NAMESPACE, NAMESPACE);
+  const documents = text.replaceAll(OPENSHIFT_CATALOGD_NAMESPACE, CATALOGD_NAMESPACE).split(/^---\n/m);
+  const replaced = documents.map((document) => {
+    const ofCatalogd = /^ {4}app\.kubernetes\.io\/name: catalogd$/m.test(document);
+    const own = ofCatalogd ? document.replace(`\n  namespace: ${SYSTEM_NAMESPACE}`, `\n  namespace: ${CATALOGD_NAMESPACE}`) : document;
+    const account = new RegExp(`(name: catalogd-controller-manager\n +namespace: )${SYSTEM_NAMESPACE}`, "g");
+    return own.replace(account, `$1${CATALOGD_NAMESPACE}`);
+  });
+  return replaced.join("---\n").replaceAll(SYSTEM_NAMESPACE, NAMESPACE);
 }
 
 /** Adds the annotation that keeps a CustomResourceDefinition and its custom resources when the chart is uninstalled. */

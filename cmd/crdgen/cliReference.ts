@@ -1,6 +1,6 @@
 import type { Argument, Command, Help, Option } from "commander";
 import { OPERATOR_PROXY_HELP } from "../../pkg/api/flagValues.ts";
-import type { FlagHelp } from "../internal/flags.ts";
+import type { FeatureGate, FlagHelp } from "../internal/flags.ts";
 import { RESOLUTION_SOURCES_HELP, SOURCES_HELP } from "../olmv1/cli/catalogOptions.ts";
 import { OPTION_GROUPS } from "../olmv1/cli/options.ts";
 import { parseLongHelp } from "../olmv1/manPages.ts";
@@ -10,6 +10,8 @@ import { EDIT_NOTES } from "../olmv1/options/catalogEdit.ts";
 export interface ServerHelp {
   readonly name: string;
   readonly flags: readonly FlagHelp[];
+  /** By name. */
+  readonly gates?: Readonly<Record<string, FeatureGate>>;
 }
 
 /** Notes that are the same for all commands with a group of options. */
@@ -61,8 +63,26 @@ export function renderCliReference(cli: Command, servers: readonly ServerHelp[])
     ...[...groups.values()].map(groupSection),
     ...listCommands(cli).flatMap((command) => commandSections(3, cli.name(), command, reference)),
     ...serverSections(servers),
+    gateSection(servers),
   ];
   return sections.join("\n");
+}
+
+function gateSection(servers: readonly ServerHelp[]): string {
+  const rows = servers.flatMap(({ name, gates = {} }) =>
+    Object.entries(gates).map(
+      ([gate, { stage, byDefault, fixed }]) =>
+        `| \`${gate}\` | ${name} | ${stage} | ${byDefault} | ${fixed === undefined ? "yes" : `no: ${fixed}`} |`,
+    ),
+  );
+  return `## Feature gates
+
+\`--feature-gates\` accepts all feature gates of the Go implementation, and those that OpenShift's manifests set. A gate with a fixed value has no effect: the server logs it at its start. Other names are errors. \`AllAlpha\` and \`AllBeta\` set all gates of a stage.
+
+| gate | server | stage | default | can be changed |
+| --- | --- | --- | --- | --- |
+${rows.join("\n")}
+`;
 }
 
 function introduction(cli: Command): string {

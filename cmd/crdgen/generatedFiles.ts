@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { GROUP } from "../../pkg/api/constants.ts";
 import { buildCrd, KINDS } from "../../pkg/api/customResourceDefinitions.ts";
 import { toYaml } from "../../pkg/golang/yaml.ts";
-import { flagHelp as catalogdFlags } from "../catalogd/flags.ts";
+import { CATALOGD_GATES, flagHelp as catalogdFlags } from "../catalogd/flags.ts";
 import { flagHelp as consoleFlags } from "../console/flags.ts";
 import { CommandTerminal } from "../olmv1/cli/terminal.ts";
 import { olmv1 } from "../olmv1/program.ts";
-import { flagHelp as operatorControllerFlags } from "../operator-controller/flags.ts";
+import { OPERATOR_CONTROLLER_GATES, flagHelp as operatorControllerFlags } from "../operator-controller/flags.ts";
 import { flagHelp as permissionManagerFlags } from "../permission-manager/flags.ts";
 import { renderApiReference } from "./apiReference.ts";
 import { buildCatalogApiDocument, renderCatalogApiReference } from "./catalogApiReference.ts";
@@ -27,8 +27,8 @@ const NO_TERMINAL = new CommandTerminal({ out: () => undefined, err: () => undef
 export function generateFiles(): Map<string, string> {
   const crds = KINDS.map((kind): [string, string] => [`config/crd/${GROUP}_${kind.plural}.yaml`, YAML_HEAD + toYaml(buildCrd(kind))]);
   const servers = [
-    { name: "catalogd", flags: catalogdFlags() },
-    { name: "operator-controller", flags: operatorControllerFlags() },
+    { name: "catalogd", flags: catalogdFlags(), gates: CATALOGD_GATES },
+    { name: "operator-controller", flags: operatorControllerFlags(), gates: OPERATOR_CONTROLLER_GATES },
     { name: "permission-manager", flags: permissionManagerFlags() },
     { name: "console", flags: consoleFlags() },
   ];

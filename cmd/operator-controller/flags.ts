@@ -24,13 +24,24 @@ export const METRICS_ADDRESS = ":8443";
 
 const ALWAYS = "the feature is always enabled";
 const PROVIDER = "see --webhook-cert-provider";
-const GATES = {
+/**
+ * Feature gates of the Go implementation at df2c201d, and those that it removed but OpenShift's manifests still set (openshift/operator-framework-operator-controller
+ * at 186c9e64, openshift/operator-controller/manifests*.yaml).
+ */
+export const OPERATOR_CONTROLLER_GATES = {
   SingleOwnNamespaceInstallSupport: { stage: "alpha", byDefault: true, fixed: ALWAYS },
   WebhookProviderCertManager: { stage: "GA", byDefault: true, fixed: PROVIDER },
   WebhookProviderOpenshiftServiceCA: { stage: "GA", byDefault: true, fixed: PROVIDER },
   BoxcutterRuntime: { stage: "alpha", byDefault: false, fixed: "bundles are always applied as releases in Secrets" },
   DeploymentConfig: { stage: "alpha", byDefault: true, fixed: ALWAYS },
   BundleReleaseSupport: { stage: "alpha", byDefault: true, fixed: ALWAYS },
+  PreflightPermissions: { stage: "alpha", byDefault: true, fixed: "permissions are always checked before a bundle is applied" },
+  SyntheticPermissions: {
+    stage: "alpha",
+    byDefault: false,
+    fixed: "permission-manager grants permissions to extensions without a ServiceAccount",
+  },
+  HelmChartSupport: { stage: "alpha", byDefault: false, fixed: "only registry+v1 bundles are supported" },
 } as const;
 
 /** Flags of the server. The schema defines their help, defaults and validation. Upstream flags keep their names. */
@@ -91,7 +102,7 @@ const Flags = z
       "interval between checks whether missing permissions, ServiceAccounts and kinds are available",
     ),
     ...leaderFlags("reconciles extensions"),
-    "feature-gates": featureGatesFlag(GATES),
+    "feature-gates": featureGatesFlag(OPERATOR_CONTROLLER_GATES),
     ...logFlags(),
     ...ignoredFlags(),
   })

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from "node:v8";
-import { SERVER_LEASES } from "../../pkg/api/constants.ts";
+import { getCatalogdNamespace, SERVER_LEASES } from "../../pkg/api/constants.ts";
 import { getServingSecretName } from "../../pkg/certificates/servingCertificate.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
@@ -42,7 +42,7 @@ async function run(flags: Flags): Promise<void> {
   const { tls } = certificate;
   const own =
     flags["serving-certificates"] === "self-managed"
-      ? new SecretAuthorities({ client, ...getServingSecretName("catalogd", systemNamespace), log })
+      ? new SecretAuthorities({ client, ...getServingSecretName("catalogd", getCatalogdNamespace(systemNamespace)), log })
       : undefined;
   const packages = new CatalogClient({
     caDir: flags["catalogd-cas-dir"],

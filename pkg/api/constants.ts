@@ -22,6 +22,15 @@ export const FIELD_MANAGER = "olm.operatorframework.io";
 export const CERTIFICATES_FIELD_MANAGER = `${FIELD_MANAGER}/certificates`;
 /** Default namespace of the controllers and release Secrets. */
 export const SYSTEM_NAMESPACE = "olmv1-system";
+/** Namespace of operator-controller and permission-manager on OpenShift. Source: openshift/operator-framework-operator-controller at 186c9e64. */
+export const OPENSHIFT_NAMESPACE = "openshift-operator-controller";
+/** Namespace of catalogd on OpenShift. The console reads catalogs from its Service. Source: openshift/console at da1f1324, cmd/bridge/main.go. */
+export const OPENSHIFT_CATALOGD_NAMESPACE = "openshift-catalogd";
+
+/** Returns the namespace of catalogd: the system namespace, except on OpenShift. */
+export function getCatalogdNamespace(systemNamespace: string): string {
+  return systemNamespace === OPENSHIFT_NAMESPACE ? OPENSHIFT_CATALOGD_NAMESPACE : systemNamespace;
+}
 
 /**
  * Leases for leader election, in the system namespace. The Go implementation uses the same Leases for its two servers, so an implementation never

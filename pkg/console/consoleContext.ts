@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Session } from "../consoleapi/session.ts";
 import type { ReaderOptions } from "../sources/bundleReader.ts";
 import type { KeptCatalogs } from "../sources/keptCatalogs.ts";
+import type { ServedCatalogs } from "../sources/servedCatalogs.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { ClusterIdentity, HeldIdentity } from "./cluster/clusterIdentity.ts";
 import type { EventStreams } from "./live/eventStreams.ts";
@@ -22,6 +23,8 @@ export interface ConsoleContext {
   readonly streams: EventStreams;
   /** The content of catalogs; the server closes it. Pass only ClusterCatalogs that the caller may read. */
   readonly catalogs: KeptCatalogs;
+  /** Access to catalogd. Pass only ClusterCatalogs that the caller may read. */
+  readonly served: ServedCatalogs;
   /** How to pull bundle images: with the registry credentials of the process. */
   readonly registry: ReaderOptions;
   /** The session without the name of the user. */

@@ -15,7 +15,13 @@ export const ActionRequest = z.discriminatedUnion("action", [
   z.object({ action: z.literal("approvePlan"), extension: name, digest }),
   z.object({ action: z.literal("rollBack"), extension: name, revision: z.number().check(z.int(), z.positive()) }),
   z.object({ action: z.literal("removePin"), extension: name }),
-  z.object({ action: z.literal("approvePermissions"), extension: name, digest }),
+  z.object({
+    action: z.literal("approvePermissions"),
+    extension: name,
+    digest,
+    /** Other extensions of its dependency plan whose rules the user approves too, as seen. */
+    dependencies: z.optional(z.array(z.object({ extension: name, digest })).check(z.maxLength(200))),
+  }),
   z.object({ action: z.literal("revokePermissions"), extension: name }),
   z.object({ action: z.literal("suspend"), extension: name }),
   z.object({ action: z.literal("resume"), extension: name }),
@@ -78,6 +84,18 @@ export const PreparedRequest = z.object({
 });
 export type PreparedRequest = z.infer<typeof PreparedRequest>;
 
+/** A wider change, such as an approval that covers dependencies. */
+export const ActionChoice = z.object({
+  label: z.string(),
+  /** Whether the prepared change is the wider one. */
+  isChosen: z.boolean(),
+  /** What the wider change adds, by extension; each line of text is a rule. */
+  items: z.array(z.object({ extension: z.string(), texts: z.array(z.string()) })),
+  /** The other change: the wider one unless it is chosen. */
+  request: ActionRequest,
+});
+export type ActionChoice = z.infer<typeof ActionChoice>;
+
 /** A change that waits for the user's confirmation. */
 export const PreparedAction = z.object({
   /** Identifies the change; valid once, for 10 minutes. Empty if the change cannot be made. */
@@ -97,6 +115,8 @@ export const PreparedAction = z.object({
   missing: z.optional(MissingPermission),
   /** Why the change cannot be made, such as the read-only mode. */
   rejected: z.optional(z.string()),
+  /** A wider change that the user may choose in the dialog. */
+  choice: z.optional(ActionChoice),
   /** Another change that the API server may accept in place of this one. */
   alternative: z.optional(z.object({ label: z.string(), meaning: z.string(), request: ActionRequest })),
 });

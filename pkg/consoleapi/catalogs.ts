@@ -22,11 +22,21 @@ export const CatalogView = z.object({
   conditions: z.array(ConditionRow),
   /** Extensions that installed a bundle of the catalog, at most 500; absent if they cannot be listed. */
   extensions: z.optional(z.array(z.object({ name: z.string(), package: z.string(), version: z.string() }))),
+  /** Number of installed bundles whose catalog the OLM of the cluster does not report. */
+  unreportedExtensions: z.number(),
   events: EventRows,
   /** Manifest that switches the catalog off or on. */
   toggle: z.string(),
 });
 export type CatalogView = z.infer<typeof CatalogView>;
+
+/** From where the console reads the content of a catalog. */
+export const CatalogContentOrigin = z.object({
+  from: z.enum(["catalogd", "registry", "nowhere"]),
+  /** Why it was not read from catalogd, or why it cannot be read at all. */
+  because: z.optional(z.string()),
+});
+export type CatalogContentOrigin = z.infer<typeof CatalogContentOrigin>;
 
 /** A finding in the content of a catalog. */
 export const CatalogFindingRow = z.object({

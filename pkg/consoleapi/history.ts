@@ -22,6 +22,8 @@ export type Revision = z.infer<typeof Revision>;
 /** The releases of an extension, newest first; at most 20. */
 const Revisions = z.object({
   revisions: z.array(Revision),
+  /** Why there are none although a bundle is installed. */
+  note: z.optional(z.string()),
   /** Sentences about releases that cannot be read. */
   unreadable: z.array(z.string()),
   /** The revision to which the extension is pinned. */
@@ -70,9 +72,11 @@ const Drift = z.object({
 });
 
 const PartError = z.object({ error: z.string() });
+/** Why a part does not exist, as a sentence. */
+const PartNote = z.object({ note: z.string() });
 
 /** The releases and the drift of an extension. A part that cannot be read has an error. */
-export const ExtensionHistory = z.object({ releases: z.union([Revisions, PartError]), drift: z.union([Drift, PartError]) });
+export const ExtensionHistory = z.object({ releases: z.union([Revisions, PartError]), drift: z.union([Drift, PartNote, PartError]) });
 export type ExtensionHistory = z.infer<typeof ExtensionHistory>;
 
 const Compared = z.object({ revision: z.number(), bundle: z.string(), version: z.string() });

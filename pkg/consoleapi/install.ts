@@ -24,10 +24,19 @@ export const InstallForm = z.object({
 });
 export type InstallForm = z.infer<typeof InstallForm>;
 
+/** Whose permissions an OLM installs bundles with. */
+const PermissionSource = z.enum(["managed", "account", "controller"]);
+export type PermissionSource = z.infer<typeof PermissionSource>;
+
 /** What an installation would apply. Computing it writes nothing. */
 export const InstallDraft = z.object({
-  /** Whether permission-manager grants the permissions; otherwise, the manifest contains a ServiceAccount and roles. */
-  isManaged: z.boolean(),
+  /**
+   * Whose permissions the bundle is installed with. `managed`: permission-manager grants them. `account`: those of a ServiceAccount in the manifest.
+   * `controller`: those of the controller, which ignores ServiceAccounts.
+   */
+  permissionSource: PermissionSource,
+  /** Whether the OLM of the cluster can configure bundles. */
+  isConfigurable: z.boolean(),
   /** The bundle that is installed. */
   bundle: z.optional(z.object({ name: z.string(), version: z.string(), catalog: z.string() })),
   /** Why this bundle is selected, or why none is. */

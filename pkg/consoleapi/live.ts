@@ -39,7 +39,8 @@ export const ExtensionRow = z.object({
   state: MoodText,
   /** The available version, or the newest blocked version. */
   update: MoodText,
-  hasUpdate: z.boolean(),
+  /** Absent if the OLM of the cluster does not report updates. */
+  hasUpdate: z.optional(z.boolean()),
   /** Digest of the plan that waits for approval. */
   pendingPlan: z.optional(z.string()),
   deprecated: z.boolean(),

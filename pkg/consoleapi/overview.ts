@@ -77,11 +77,14 @@ export const ExtensionOverview = z.object({
   /** Errors first, at most 20. */
   problems: z.array(ProblemView),
   omittedProblems: z.number(),
+  /** Whether the OLM of the cluster reports problems only in conditions. */
+  hasConditionsOnly: z.boolean(),
   /** At most 50; those that do not hold first. */
   conditions: z.array(ConditionRow),
-  /** Objects that do not work, at most 100; `count` counts all objects of the installed bundle and is absent if that is unknown. */
+  /** Objects that do not work, at most 100; `count` counts all objects of the installed bundle, or `unknown` contains why they are unknown. */
   objects: z.object({
     count: z.optional(z.number()),
+    unknown: z.optional(z.string()),
     notReady: z.array(z.object({ object: ShownObject, state: MoodText, message: z.string() })),
   }),
   plan: z.optional(

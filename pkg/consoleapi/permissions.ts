@@ -37,6 +37,8 @@ export const OwnPermissions = z.object({
   missing: z.optional(RuleList),
   /** The command that grants the missing rules. */
   grant: z.optional(z.string()),
+  /** Why it is unknown whether rules are missing, as a sentence. */
+  note: z.optional(z.string()),
 });
 export type OwnPermissions = z.infer<typeof OwnPermissions>;
 
@@ -74,5 +76,7 @@ export const PermissionsComparison = z.object({
   bundle: z.object({ name: z.string(), version: z.string(), catalog: z.string() }),
   managed: z.optional(PermissionsPreview),
   own: z.optional(NeededPermissions),
+  /** Why there are neither, as a sentence. */
+  note: z.optional(z.string()),
 });
 export type PermissionsComparison = z.infer<typeof PermissionsComparison>;

@@ -29,8 +29,10 @@ export const UninstallView = z.object({
   crdPolicy: UninstallPolicy,
   /** The policy in the spec of the extension. */
   currentPolicy: UninstallPolicy,
-  /** What each policy means. */
+  /** What each policy means; empty if the OLM of the cluster has none. */
   policies: z.array(z.object({ policy: UninstallPolicy, meaning: z.string() })),
+  /** What happens to CustomResourceDefinitions without a policy. */
+  policyNote: z.optional(z.string()),
   isDeleting: z.boolean(),
   /** Sentences, most important first. */
   effects: z.array(z.string()),

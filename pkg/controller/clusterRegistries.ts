@@ -189,7 +189,7 @@ export class ClusterRegistries implements RegistrySettingsSource {
       mirrors: mirrors as Record<MirrorKind, readonly KubeObject[]>,
       image,
       authorities,
-      configMap: own,
+      configMaps: own ? [own] : [],
     });
     this.#settings = { ...settings, problems: [...settings.problems, ...unreadable] };
     return this.#settings;

@@ -5,6 +5,7 @@ import {
   CLUSTER_CATALOG,
   CLUSTER_EXTENSION,
   EXTENSION_PERMISSIONS,
+  getCatalogdNamespace,
   LABEL_PERMISSIONS_FOR,
   PERMISSION_POLICY,
   SERVER_LEASES,
@@ -29,6 +30,7 @@ export type ProgramName = (typeof PROGRAMS)[number]["program"];
 /** The state of one server; missing objects are undefined. */
 export interface ProgramSnapshot {
   readonly program: ProgramName;
+  readonly namespace: string;
   readonly deployment: SnapshotPart<KubeObject | undefined>;
   readonly lease: SnapshotPart<Lease | undefined>;
   /** Secrets that may contain the certificate of the server, by name. */
@@ -37,6 +39,7 @@ export interface ProgramSnapshot {
 
 /** The state of the cluster that the checks use. */
 export interface ClusterSnapshot {
+  /** Namespace of operator-controller. */
   readonly namespace: string;
   /** The time of the API server, in milliseconds since the epoch. */
   readonly now: number;
@@ -82,7 +85,7 @@ const GRANTED_KINDS: readonly GroupVersionKind[] = [
 const SERVICE_MONITOR = { apiVersion: "monitoring.coreos.com/v1", kind: "ServiceMonitor" };
 
 /** Reads the state of the cluster. @throws Error if the API server is unreachable or rejects the credentials */
-export async function readSnapshot(client: Client, namespace: string, signal: AbortSignal): Promise<ClusterSnapshot> {
+export async function readSnapshot(client: Client, systemNamespace: string, signal: AbortSignal): Promise<ClusterSnapshot> {
   const server = await readServerInfo(client, signal);
   const get = (ref: ObjectRef): Promise<SnapshotPart<KubeObject | undefined>> => readAnswer(() => client.get(ref, { signal }), undefined);
   const listAll = <T extends KubeObject>(kind: GroupVersionKind): Promise<SnapshotPart<readonly T[]>> =>
@@ -90,8 +93,10 @@ export async function readSnapshot(client: Client, namespace: string, signal: Ab
   const reading = PROGRAMS.map(async ({ program, lease }): Promise<ProgramSnapshot> => {
     // permission-manager reads no Secrets, and has no certificate.
     const names = program === "permission-manager" ? [] : [`${program}-serving-cert`, `${program}-cert`];
+    const namespace = getProgramNamespace(program, systemNamespace);
     return {
       program,
+      namespace,
       deployment: await get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: `${program}-controller-manager` }),
       lease: await get({ ...LEASE, namespace, name: lease }),
       secrets: await byName(names, (name) => get({ apiVersion: "v1", kind: "Secret", namespace, name })),
@@ -99,7 +104,7 @@ export async function readSnapshot(client: Client, namespace: string, signal: Ab
   });
   const programs = await Promise.all(reading);
   return {
-    namespace,
+    namespace: systemNamespace,
     now: server.now,
     serverVersion: server.version,
     definitions: await byName(DEFINITIONS, (name) =>
@@ -107,14 +112,25 @@ export async function readSnapshot(client: Client, namespace: string, signal: Ab
     ),
     programs,
     catalogs: await listAll<ClusterCatalog>(CATALOG),
-    registries: await readRegistries(client, { namespace, deployments: programs.map(({ deployment }) => deployment), signal }),
+    registries: await readRegistries(client, programs, signal),
     policies: new Map(await Promise.all(POLICIES.map(async (ref) => [formatPolicyKey(ref), await get(ref)] as const))),
-    monitors: await readAnswer(async () => (await client.list(SERVICE_MONITOR, { namespace, signal })).items, undefined),
+    monitors: await readAnswer(() => listMonitors(client, systemNamespace, signal), undefined),
     extensions: await listAll<ClusterExtension>(EXTENSION),
     permissions: await listAll<ExtensionPermissions>(EXTENSION_PERMISSIONS),
     permissionPolicies: await listAll<PermissionPolicy>(PERMISSION_POLICY),
     grants: await readAnswer(() => listGrants(client, signal), []),
   };
+}
+
+/** Returns the namespace of a server. */
+export function getProgramNamespace(program: ProgramName, systemNamespace: string): string {
+  return program === "catalogd" ? getCatalogdNamespace(systemNamespace) : systemNamespace;
+}
+
+async function listMonitors(client: Client, systemNamespace: string, signal: AbortSignal): Promise<KubeObject[]> {
+  const namespaces = new Set([systemNamespace, getCatalogdNamespace(systemNamespace)]);
+  const lists = [...namespaces].map(async (namespace) => (await client.list(SERVICE_MONITOR, { namespace, signal })).items);
+  return (await Promise.all(lists)).flat();
 }
 
 async function listGrants(client: Client, signal: AbortSignal): Promise<KubeObject[]> {

@@ -2,6 +2,7 @@ import { buildCrd, KINDS } from "../api/customResourceDefinitions.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import type { ClusterSnapshot, DoctorFinding } from "./clusterSnapshot.ts";
 import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPolicies } from "./installation.ts";
+import { collectOtherFindings, isOtherImplementation } from "./otherImplementation.ts";
 import { checkPermissions } from "./permissions.ts";
 import { checkCertificates, checkDeployments, checkLeases } from "./programs.ts";
 import { checkRegistries } from "./registries.ts";
@@ -9,6 +10,7 @@ import { checkRegistries } from "./registries.ts";
 /** Returns the findings of all checks; each check comes after the checks that it depends on. @param version of this olmv1. */
 export function collectFindings(facts: ClusterSnapshot, version: string): DoctorFinding[] {
   const desired = new Map(KINDS.map(buildCrd).map((crd): [string, KubeObject] => [crd.metadata.name, crd]));
+  if (isOtherImplementation(facts)) return collectOtherFindings(facts);
   return [
     ...checkApiServer(facts),
     ...checkDefinitions(facts, desired),

@@ -3,15 +3,10 @@ import { findCondition } from "../api/conditions.ts";
 import { ALPHA_VERSION, SYSTEM_NAMESPACE, VERSION } from "../api/constants.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
 import { formatAge } from "../golang/time.ts";
+import { type FieldSchema, listSchemaFields } from "../kube/servedFields.ts";
 import { formatList } from "../text/lists.ts";
 import { type ClusterSnapshot, type DoctorFinding, formatPolicyKey, POLICIES, reportOn } from "./clusterSnapshot.ts";
 import { readManagedMode } from "./programs.ts";
-
-/** A part of an OpenAPI schema. */
-interface Schema {
-  properties?: Record<string, Schema>;
-  items?: Schema;
-}
 
 /** Name of the check of the API server version. */
 const API_SERVER = "API server";
@@ -47,8 +42,8 @@ export function checkDefinitions({ definitions }: ClusterSnapshot, desired: Read
         const message = `it is not served: ${established?.message ?? "it was just created"}`;
         return [{ check, status: "problem", message, next: `kubectl describe crd ${name}` }];
       }
-      const known = new Set(listFields(getSchema(live)));
-      const missing = listFields(getSchema(desired.get(name))).filter((field) => !known.has(field));
+      const known = new Set(listSchemaFields(getDefinitionSchema(live)));
+      const missing = listSchemaFields(getDefinitionSchema(desired.get(name))).filter((field) => !known.has(field));
       if (missing.length === 0) return [{ check, status: "ok", message: `served, with all ${known.size} fields` }];
       const message = `the CRD is from another version of olmv1: missing fields ${formatList(missing, { max: NAMED_MAX })}`;
       return [{ check, status: "problem", message, next: APPLY }];
@@ -56,19 +51,11 @@ export function checkDefinitions({ definitions }: ClusterSnapshot, desired: Read
   });
 }
 
-function getSchema(crd: KubeObject | undefined): Schema {
-  const { versions = [] } = (crd?.["spec"] ?? {}) as { versions?: { name: string; schema?: { openAPIV3Schema?: Schema } }[] };
+/** Returns the schema of the version that olmv1 uses; empty if there is none. */
+export function getDefinitionSchema(crd: KubeObject | undefined): FieldSchema {
+  const { versions = [] } = (crd?.["spec"] ?? {}) as { versions?: { name: string; schema?: { openAPIV3Schema?: FieldSchema } }[] };
   const version = versions.find(({ name }) => name === VERSION || name === ALPHA_VERSION);
   return version?.schema?.openAPIV3Schema ?? {};
-}
-
-/** Returns the paths of all fields, parents before children. */
-function listFields({ properties = {}, items }: Schema, path = ""): string[] {
-  const own = Object.entries(properties).flatMap(([name, schema]) => {
-    const field = path === "" ? name : `${path}.${name}`;
-    return [field, ...listFields(schema, field)];
-  });
-  return items ? [...own, ...listFields(items, `${path}[]`)] : own;
 }
 
 /** The finding for each missing policy. */

@@ -28,21 +28,26 @@ export function readManagedMode({ programs }: Pick<ClusterSnapshot, "programs">)
   return flag?.slice(MANAGED_FLAG.length) ?? "on";
 }
 
-/** Checks whether all replicas of each server are ready and have the same version. */
-export function checkDeployments(snapshot: ClusterSnapshot, version: string): DoctorFinding[] {
-  const { programs, namespace, now } = snapshot;
+/** Returns the images of the servers, without duplicates. */
+export function listServerImages(programs: readonly ProgramSnapshot[]): string[] {
+  return [...new Set(programs.flatMap((facts) => getDeployment(facts)?.spec?.template?.spec?.containers?.[0]?.image ?? []))];
+}
+
+/** Checks whether all replicas of each server are ready and have the same version. @param version of this olmv1; undefined omits the comparison */
+export function checkDeployments(snapshot: ClusterSnapshot, version?: string): DoctorFinding[] {
+  const { programs, now } = snapshot;
   const findings = programs.flatMap((facts) => {
     const check = `Deployment ${facts.program}-controller-manager`;
     return reportOn(check, facts.deployment, (): DoctorFinding[] => {
       if (facts.program === "permission-manager" && !getDeployment(facts) && readManagedMode(snapshot) === "off")
         return [{ check, status: "ok", message: `it does not exist, and operator-controller has ${MANAGED_FLAG}off` }];
       const leader = getDeployment(facts) || !("value" in facts.lease) ? undefined : findLeader(facts.lease.value, now);
-      if (leader === undefined) return [checkDeployment(check, getDeployment(facts), namespace)];
+      if (leader === undefined) return [checkDeployment(check, getDeployment(facts), facts.namespace)];
       const message = `it does not exist, because ${leader.identity} runs ${facts.program} outside the cluster, as olmv1 dev does`;
       return [{ check, status: "ok", message }];
     });
   });
-  return [...findings, ...checkVersions(programs, version)];
+  return version === undefined ? findings : [...findings, ...checkVersions(programs, version)];
 }
 
 function checkDeployment(check: string, deployment: Deployment | undefined, namespace: string): DoctorFinding {
@@ -89,7 +94,7 @@ function checkVersions(programs: readonly ProgramSnapshot[], version: string): D
 }
 
 /** Checks whether each server has a leader that renews its Lease. */
-export function checkLeases({ programs, now, namespace }: ClusterSnapshot): DoctorFinding[] {
+export function checkLeases({ programs, now }: ClusterSnapshot): DoctorFinding[] {
   return programs.flatMap((facts) => {
     const check = `leader of ${facts.program}`;
     const args = getDeployment(facts)?.spec?.template?.spec?.containers?.[0]?.args ?? ["--leader-elect"];
@@ -97,7 +102,7 @@ export function checkLeases({ programs, now, namespace }: ClusterSnapshot): Doct
     // If the Deployment does not exist either, its own check reports that.
     const isAbsent = "value" in facts.lease && !facts.lease.value && "value" in facts.deployment && !facts.deployment.value;
     if (isAbsent) return [];
-    return reportOn(check, facts.lease, (live): DoctorFinding[] => [checkLease(check, live, { now, namespace })]);
+    return reportOn(check, facts.lease, (live): DoctorFinding[] => [checkLease(check, live, { now, namespace: facts.namespace })]);
   });
 }
 
@@ -126,12 +131,12 @@ const OVERDUE_DAYS = { "self-managed": 28, files: 7 } as const;
  * because it reads no Secrets.
  */
 export function checkCertificates(facts: ClusterSnapshot): DoctorFinding[] {
-  return facts.programs.flatMap((program) => checkOne(program, facts));
+  return facts.programs.flatMap((program) => checkOne(program, facts.now));
 }
 
-function checkOne(facts: ProgramSnapshot, { now, namespace }: ClusterSnapshot): DoctorFinding[] {
+function checkOne(facts: ProgramSnapshot, now: number): DoctorFinding[] {
   const args = getDeployment(facts)?.spec?.template?.spec?.containers?.[0]?.args;
-  const { program } = facts;
+  const { program, namespace } = facts;
   if (!args || program === "permission-manager") return [];
   const isOwn = args.includes("--serving-certificates=self-managed");
   if (!isOwn && !args.some((arg) => arg.startsWith("--tls-cert"))) {

@@ -33,8 +33,8 @@ export function checkRegistries({ registries }: ClusterSnapshot): DoctorFinding[
   ];
 }
 
-function listUnreadable({ mirrors, image, authorities, configMap, files, reader }: RegistrySnapshot): DoctorFinding[] {
-  const parts = [...mirrors.map(({ objects }) => objects), image, authorities, configMap, ...files.map(({ text }) => text), reader];
+function listUnreadable({ mirrors, image, authorities, configMaps, files, reader }: RegistrySnapshot): DoctorFinding[] {
+  const parts = [...mirrors.map(({ objects }) => objects), image, authorities, ...configMaps, ...files.map(({ text }) => text), reader];
   const refused = parts.find((part) => "refused" in part);
   return refused ? reportOn(CHECK, refused, () => []) : [];
 }
@@ -43,13 +43,14 @@ function valueOf<T>(part: SnapshotPart<T>): T | undefined {
   return "value" in part ? part.value : undefined;
 }
 
-function readSettings({ mirrors, image, authorities, configMap }: RegistrySnapshot): RegistrySettings {
-  const own = valueOf(configMap);
+/** Reads the settings of all servers; their ConfigMaps can differ if the servers are in several namespaces. */
+function readSettings({ mirrors, image, authorities, configMaps }: RegistrySnapshot): RegistrySettings {
+  const own = configMaps.flatMap((part) => valueOf(part) ?? []).map((configMap) => readRegistriesConfigMap(configMap));
   return toRegistrySettings({
     mirrors: Object.fromEntries(mirrors.map(({ kind, objects }) => [kind, valueOf(objects) ?? []])) as Record<MirrorKind, KubeObject[]>,
     image: valueOf(image),
     authorities: valueOf(authorities),
-    configMap: own && readRegistriesConfigMap(own),
+    configMaps: own,
   });
 }
 

@@ -29,6 +29,8 @@ export interface InstallRequest extends Omit<ExtensionOptions, "namespace" | "se
   readonly serviceAccount?: string;
   /** Creates a ServiceAccount with the required permissions. */
   readonly createServiceAccount?: boolean;
+  /** Creates the namespace if it does not exist, although the extension has no ServiceAccount; permission-manager does so otherwise. */
+  readonly createNamespace?: boolean;
   readonly systemNamespace: string;
 }
 
@@ -178,13 +180,15 @@ async function listObjects(
   },
 ): Promise<Pick<InstallPreparation, "objects" | "permissions" | "adopted">> {
   const { name } = extension.metadata;
-  const { systemNamespace, createServiceAccount } = request;
+  const { systemNamespace, createServiceAccount, createNamespace } = request;
   const { namespace, name: account } = permissions.installer;
   const own = existing ? [] : [extension];
-  if (extension.spec.serviceAccount === undefined) return { objects: own, permissions: existing ? undefined : permissions };
+  const isWithoutAccount = extension.spec.serviceAccount === undefined;
+  if (isWithoutAccount && !createNamespace) return { objects: own, permissions: existing ? undefined : permissions };
   const place = (await client.get({ apiVersion: "v1", kind: "Namespace", name: namespace }))
     ? []
     : [createNamespaceObject(name, namespace)];
+  if (isWithoutAccount) return { objects: [...place, ...own], permissions: undefined };
   const live = await client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace, name: account }, { metadataOnly: true });
   if (!createServiceAccount) {
     if (!live && !existing)

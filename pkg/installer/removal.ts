@@ -11,23 +11,27 @@ import type { Installer } from "../rbac/installerManifests.ts";
 import { isCrd } from "../release/identity.ts";
 import { determineOwnership } from "../release/ownership.ts";
 import type { CrdPolicy } from "../release/plan.ts";
-import { parseInventoryRef } from "../rollout/inventory.ts";
+
+/** What an uninstall deletes or keeps. */
+interface RemovedContent {
+  readonly policy: CrdPolicy;
+  /** CustomResourceDefinitions of the extension, as returned by the API server. */
+  readonly crds: readonly KubeObject[];
+  readonly installed: readonly ObjectRef[];
+}
 
 /**
  * Predicts whether operator-controller will block an uninstall with reason ConversionNeeded, with the controller's own function.
- * @param crds CustomResourceDefinitions of the extension, as returned by the API server
  * @returns a sentence for each CustomResourceDefinition that blocks the uninstall
  */
 export async function findBlockingDefinitions(
   client: Pick<Client, "get" | "list" | "raw">,
   extension: ClusterExtension,
-  policy: CrdPolicy,
-  crds: readonly KubeObject[],
+  { policy, crds, installed }: RemovedContent,
   signal: AbortSignal,
 ): Promise<string[]> {
   const isForced = extension.metadata.annotations?.[ANNOTATION_DROP_CONVERSION] === "true";
-  const inventory = (extension.status?.inventory?.objects ?? []).map(parseInventoryRef);
-  const recorded = [...inventory, ...(await listOwnServices(client, extension, crds, signal))];
+  const recorded = [...installed, ...(await listOwnServices(client, extension, crds, signal))];
   return (await findNeededConversions(client, { crds, policy, recorded, isForced }, signal)).map(({ text }) => text);
 }
 
@@ -78,13 +82,15 @@ const COUNTED_MAX = 1_000;
 /**
  * Returns the CustomResourceDefinitions of an extension, including those kept from earlier releases, with the custom resources that the user may
  * list.
+ * @param installed the objects of the installed bundle
  */
 export async function countCustomResources(
   client: Pick<Client, "get" | "list" | "raw">,
   { status }: ClusterExtension,
+  installed: readonly ObjectRef[],
 ): Promise<CustomResources[]> {
   const kept = (status?.keptCRDs ?? []).map(({ name }) => ({ apiVersion: CRD_API_VERSION, kind: "CustomResourceDefinition", name }));
-  const refs = [...(status?.inventory?.objects ?? []).map(parseInventoryRef).filter(isCrd), ...kept];
+  const refs = [...installed.filter(isCrd), ...kept];
   const found = await mapInParallel(refs, PARALLEL, async (ref) => {
     const crd = await client.get(ref);
     return crd && countIn(client, crd);

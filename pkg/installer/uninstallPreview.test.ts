@@ -67,16 +67,18 @@ function createClient({ created = [], refuse = [] }: { created?: KubeObject[]; r
   return client as never;
 }
 
-test("previewUninstall returns the extensions that depend on the extension when the namespace of the releases is given", async () => {
-  const { dependents } = await previewUninstall(createClient(), "a", { systemNamespace: SYSTEM }, NOW);
+test("previewUninstall returns the extensions that depend on the extension when they are requested", async () => {
+  const { dependents } = await previewUninstall(createClient(), "a", { systemNamespace: SYSTEM, withDependents: true }, NOW);
   expect(dependents).toEqual([{ extension: "b", bundle: "b.v1.0.0", needs: ['package "a" >=1.0.0'] }]);
-  expect((await previewUninstall(createClient(), "b", { systemNamespace: SYSTEM }, NOW)).dependents).toEqual([]);
+  expect((await previewUninstall(createClient(), "b", { systemNamespace: SYSTEM, withDependents: true }, NOW)).dependents).toEqual([]);
 });
 
 test("previewUninstall returns why dependents are unknown when the releases cannot be listed, and nothing unless requested", async () => {
   const client = createClient({ refuse: ["Secret"] });
-  expect((await previewUninstall(client, "a", { systemNamespace: SYSTEM }, NOW)).dependents).toBe("listing Secret is forbidden");
-  expect(await previewUninstall(client, "a", {}, NOW)).not.toHaveProperty("dependents");
+  expect((await previewUninstall(client, "a", { systemNamespace: SYSTEM, withDependents: true }, NOW)).dependents).toBe(
+    "listing Secret is forbidden",
+  );
+  expect(await previewUninstall(client, "a", { systemNamespace: SYSTEM }, NOW)).not.toHaveProperty("dependents");
 });
 
 const createMade = (kind: string, name: string): KubeObject => ({
@@ -88,7 +90,12 @@ const createMade = (kind: string, name: string): KubeObject => ({
 test("previewUninstall divides the objects that olmv1 install created", async () => {
   const created = [createMade("ServiceAccount", "installer"), createMade("Namespace", "shared")];
   const preview = async (options: object) => {
-    const { created: going, staying } = await previewUninstall(createClient({ created }), "a", options, NOW);
+    const { created: going, staying } = await previewUninstall(
+      createClient({ created }),
+      "a",
+      { systemNamespace: SYSTEM, ...options },
+      NOW,
+    );
     return [going.map(({ metadata }) => metadata.name), staying];
   };
   expect(await preview({})).toEqual([["installer"], ["Namespace shared is kept; --delete-namespace deletes it with its content."]]);

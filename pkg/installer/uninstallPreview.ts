@@ -4,9 +4,12 @@ import { getErrorMessage, orErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
 import { readDependents } from "../preview/installedDependents.ts";
-import { type CrdPolicy, getCrdPolicy } from "../release/plan.ts";
+import type { CrdPolicy } from "../release/plan.ts";
 import type { Dependent } from "../resolve/dependencies/dependents.ts";
+import { hasForeignStatus } from "../rollout/extensionState.ts";
 import { buildExtensionRef, listClusterExtensions, readExtension } from "../rollout/extensions.ts";
+import { type InstalledObjects, readInstalledObjects } from "../rollout/inventory.ts";
+import { getUninstallPolicy } from "../rollout/uninstallPolicy.ts";
 import { listInstallObjects } from "./installerObjects.ts";
 import { type CustomResources, countCustomResources, findBlockingDefinitions, getDefinitionOutcome } from "./removal.ts";
 
@@ -15,6 +18,7 @@ export interface UninstallPreview {
   /** Undefined if only objects that `olmv1 install` created are left. */
   readonly extension: ClusterExtension | undefined;
   readonly crdPolicy: CrdPolicy;
+  readonly installed: InstalledObjects;
   readonly customResources: readonly CustomResources[];
   /** One sentence for each CustomResourceDefinition that will block the uninstall in operator-controller. */
   readonly blocked: readonly string[];
@@ -38,8 +42,10 @@ export interface UninstallScope {
 
 /** Options of a preview. */
 export interface UninstallPreviewOptions extends UninstallScope {
-  /** The namespace of the releases, to read the extensions that depend on the extension; absent if they are not requested. */
-  readonly systemNamespace?: string;
+  /** The namespace of the releases. */
+  readonly systemNamespace: string;
+  /** Whether to read the extensions that depend on the extension. */
+  readonly withDependents?: boolean;
   /** Whether to omit what the user may not read; otherwise, that is an error. */
   readonly isPartial?: boolean;
 }
@@ -51,7 +57,7 @@ export interface UninstallPreviewOptions extends UninstallScope {
 export async function previewUninstall(
   client: Client,
   name: string,
-  { systemNamespace, isPartial = false, ...scope }: UninstallPreviewOptions,
+  { systemNamespace, withDependents = false, isPartial = false, ...scope }: UninstallPreviewOptions,
   signal: AbortSignal,
 ): Promise<UninstallPreview> {
   const unread: string[] = [];
@@ -63,18 +69,32 @@ export async function previewUninstall(
     });
   const made = await tolerate("The objects that olmv1 install created", listInstallObjects(client, name), []);
   const extension = made.length > 0 ? await client.get<ClusterExtension>(buildExtensionRef(name)) : await readExtension(client, name);
-  const crdPolicy = scope.crdPolicy ?? (extension ? getCrdPolicy(extension.spec) : "DeleteIfUnused");
-  const customResources = extension ? await tolerate("The CustomResourceDefinitions", countCustomResources(client, extension), []) : [];
-  const crds = customResources.map(({ crd }) => crd);
-  const blocked = extension
-    ? await tolerate("What blocks the uninstall", findBlockingDefinitions(client, extension, crdPolicy, crds, signal), [])
+  if (scope.crdPolicy !== undefined && extension && hasForeignStatus(extension))
+    throw new Error(
+      "the OLM of this cluster has no crdPolicy: an uninstall deletes all CustomResourceDefinitions with their custom resources",
+    );
+  const crdPolicy = scope.crdPolicy ?? (extension ? getUninstallPolicy(extension) : "DeleteIfUnused");
+  const installed = extension ? await readInstalledObjects(client, extension, systemNamespace) : { refs: [], count: 0 };
+  if (installed.unknown !== undefined) unread.push(`The objects of the installed bundle are unknown: ${installed.unknown}`);
+  const customResources = extension
+    ? await tolerate("The CustomResourceDefinitions", countCustomResources(client, extension, installed.refs), [])
     : [];
+  const crds = customResources.map(({ crd }) => crd);
+  // The Go implementation never blocks an uninstall.
+  const blocked =
+    extension && !hasForeignStatus(extension)
+      ? await tolerate(
+          "What blocks the uninstall",
+          findBlockingDefinitions(client, extension, { policy: crdPolicy, crds, installed: installed.refs }, signal),
+          [],
+        )
+      : [];
   const { going, staying } = await divideObjects(client, name, made, scope);
-  const dependents =
-    systemNamespace === undefined ? undefined : await orErrorMessage(listDependents(client, name, systemNamespace, signal));
+  const dependents = withDependents ? await orErrorMessage(listDependents(client, name, systemNamespace, signal)) : undefined;
   return {
     extension,
     crdPolicy,
+    installed,
     customResources,
     blocked,
     created: going,

@@ -54,3 +54,24 @@ test("listRelatedObjects uses the given system namespace", () => {
   const elsewhere = JSON.stringify(listRelatedObjects("elsewhere"));
   expect(elsewhere).toBe(JSON.stringify(listRelatedObjects("olmv1-system")).replaceAll('"olmv1-system"', '"elsewhere"'));
 });
+
+test("listRelatedObjects lists catalogd in its own namespace on OpenShift", () => {
+  const objects = listRelatedObjects("openshift-operator-controller");
+  const ofCatalogd = objects
+    .filter(({ namespace }) => namespace === "openshift-catalogd")
+    .map(({ resource, name }) => `${resource} ${name}`);
+  expect(ofCatalogd).toEqual([
+    "deployments catalogd-controller-manager",
+    "services catalogd-service",
+    "poddisruptionbudgets catalogd-controller-manager",
+    "serviceaccounts catalogd-controller-manager",
+    "roles catalogd-manager-role",
+    "rolebindings catalogd-manager-rolebinding",
+    "networkpolicies default-deny-all-traffic",
+    "networkpolicies catalogd-controller-manager",
+  ]);
+  expect(objects.filter(({ resource }) => resource === "namespaces").map(({ name }) => name)).toEqual([
+    "openshift-operator-controller",
+    "openshift-catalogd",
+  ]);
+});

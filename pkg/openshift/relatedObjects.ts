@@ -1,4 +1,4 @@
-import { GROUP } from "../api/constants.ts";
+import { GROUP, getCatalogdNamespace } from "../api/constants.ts";
 
 /** An entry of a ClusterOperator's `listRelatedObjects`. An empty name means all objects of the resource. */
 export interface ObjectReference {
@@ -21,25 +21,27 @@ type Component = "catalogd" | "operator-controller";
  * order of their files (managers, namespace, definitions, permissions, network), and all custom resources. Omits
  * Secrets with serving certificates: must-gather archives are sent to support, and `config/openshift` contains no
  * Secrets.
- * @param namespace namespace of the controllers.
+ * @param namespace of operator-controller.
  */
 export function listRelatedObjects(namespace: string): ObjectReference[] {
+  const catalogd = getCatalogdNamespace(namespace);
+  const namespaces = [...new Set([namespace, catalogd])];
   return [
-    { group: "apps", resource: "deployments", namespace, name: "catalogd-controller-manager" },
-    { group: "", resource: "services", namespace, name: "catalogd-service" },
-    { group: "policy", resource: "poddisruptionbudgets", namespace, name: "catalogd-controller-manager" },
+    { group: "apps", resource: "deployments", namespace: catalogd, name: "catalogd-controller-manager" },
+    { group: "", resource: "services", namespace: catalogd, name: "catalogd-service" },
+    { group: "policy", resource: "poddisruptionbudgets", namespace: catalogd, name: "catalogd-controller-manager" },
     { group: "apps", resource: "deployments", namespace, name: "operator-controller-controller-manager" },
     { group: "", resource: "services", namespace, name: "operator-controller-service" },
     { group: "policy", resource: "poddisruptionbudgets", namespace, name: "operator-controller-controller-manager" },
     { group: "apps", resource: "deployments", namespace, name: PERMISSION_MANAGER },
     { group: "policy", resource: "poddisruptionbudgets", namespace, name: PERMISSION_MANAGER },
-    { group: "", resource: "namespaces", name: namespace },
+    ...namespaces.map((name) => ({ group: "", resource: "namespaces", name })),
     ...["clustercatalogs", "clusterextensions", "extensionpermissions", "permissionpolicies"].map((plural) => ({
       group: "apiextensions.k8s.io",
       resource: "customresourcedefinitions",
       name: `${plural}.${GROUP}`,
     })),
-    ...listPermissions("catalogd", namespace),
+    ...listPermissions("catalogd", catalogd),
     { group: ADMISSION, resource: "validatingadmissionpolicies", name: "operator-controller-dependencies" },
     { group: ADMISSION, resource: "validatingadmissionpolicybindings", name: "operator-controller-dependencies" },
     ...listMetricsPermissions("operator-controller"),
@@ -53,9 +55,10 @@ export function listRelatedObjects(namespace: string): ObjectReference[] {
     { group: RBAC, resource: "rolebindings", namespace, name: "permission-manager" },
     { group: RBAC, resource: "clusterroles", name: "operator-controller-permission-requests" },
     { group: RBAC, resource: "clusterrolebindings", name: "operator-controller-permission-requests" },
-    ...["default-deny-all-traffic", "operator-controller-controller-manager", "catalogd-controller-manager", PERMISSION_MANAGER].map(
-      (name) => ({ group: "networking.k8s.io", resource: "networkpolicies", namespace, name }),
-    ),
+    ...namespaces.map((one) => networkPolicy(one, "default-deny-all-traffic")),
+    networkPolicy(namespace, "operator-controller-controller-manager"),
+    networkPolicy(catalogd, "catalogd-controller-manager"),
+    networkPolicy(namespace, PERMISSION_MANAGER),
     ...[
       "olmv1-permission-manager",
       "olmv1-granted-objects",
@@ -72,6 +75,10 @@ export function listRelatedObjects(namespace: string): ObjectReference[] {
       name: "",
     })),
   ];
+}
+
+function networkPolicy(namespace: string, name: string): ObjectReference {
+  return { group: "networking.k8s.io", resource: "networkpolicies", namespace, name };
 }
 
 function listPermissions(component: Component, namespace: string): ObjectReference[] {

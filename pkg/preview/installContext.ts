@@ -103,7 +103,7 @@ class InstalledLookup {
     const read = await Promise.all(
       catalogs.map(async (catalog) => {
         const state = getServedContent(catalog);
-        return typeof state === "string" ? undefined : whole.of(state.ref).catch(() => undefined); // the resolution reports invalid content
+        return typeof state === "string" ? undefined : whole.of(state.ref, state.base).catch(() => undefined); // the resolution reports invalid content
       }),
     );
     return read.flatMap((one) => one ?? []);

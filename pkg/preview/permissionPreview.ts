@@ -5,6 +5,7 @@ import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
 import { readSuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import type { Client } from "../kube/client.ts";
+import { KindNotServed } from "../kube/errors.ts";
 import type { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
 import { toRenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
 import { deriveContentRules } from "../permissionmanager/contentRules.ts";
@@ -34,13 +35,18 @@ export interface PreviewRequest {
 }
 
 /**
- * Previews what permission-manager would decide about a bundle; writes nothing. Undefined if the extension uses a ServiceAccount of its own.
+ * Previews what permission-manager would decide about a bundle; writes nothing. Undefined if the extension uses a ServiceAccount of its own, or if the
+ * cluster has no permission-manager.
  * @throws Error if the policy does not exist; KubeError if it cannot be read; TerminalError if the bundle cannot be rendered
  */
 export async function previewPermissions(request: PreviewRequest): Promise<PermissionPreview | undefined> {
   const { client, extension: given, bundle, catalog, providers, systemNamespace } = request;
   const { name } = given.metadata;
-  const permissions = await client.get<ExtensionPermissions>(buildPermissionsRef(name));
+  const permissions = await client.get<ExtensionPermissions>(buildPermissionsRef(name)).catch((err: unknown) => {
+    if (err instanceof KindNotServed) return "notServed" as const;
+    throw err;
+  });
+  if (permissions === "notServed") return undefined;
   if (!permissions && given.spec.serviceAccount?.name) return undefined;
   const content = toRenderableBundle(bundle);
   const namespace =

@@ -8,7 +8,7 @@ import { readPlan } from "../operatorcontroller/state/knownPlan.ts";
 import { declaresDependency } from "../resolve/constraint/parse.ts";
 import type { FilteredCatalogs, Resolution } from "../resolve/resolution.ts";
 import { chooseBest } from "../resolve/resolve.ts";
-import type { BundleReader } from "../sources/bundleReader.ts";
+import type { CatalogFolderReader } from "../sources/clusterCatalogs.ts";
 import { WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { type KnownInstallContext, readInstallContext } from "./installContext.ts";
 import { PreviewChoice } from "./previewChoice.ts";
@@ -20,7 +20,7 @@ export interface PlanDependencySources {
   readonly catalogs: readonly ClusterCatalog[];
   /** Whether they are the catalogs of the cluster. */
   readonly usesClusterCatalogs: boolean;
-  readonly reader: Pick<BundleReader, "catalogFolder">;
+  readonly reader: CatalogFolderReader;
 }
 
 /** Returns dependency checks that read the extensions, their plans and the served APIs from the cluster, but only if a plan needs them. */

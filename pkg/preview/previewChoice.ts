@@ -34,11 +34,11 @@ export class PreviewChoice {
     this.#sources = sources;
     const { whole, catalogs, constraints, known, signal } = sources;
     const indexes = new CatalogBundleIndexes(
-      { bundleIndex: async (_base, ref) => ({ index: (await whole.of(ref)).index, tags: new Map() }) },
+      { bundleIndex: async (base, ref) => ({ index: (await whole.of(ref, base)).index, tags: new Map() }) },
       systemClock,
       signal,
     );
-    this.#contents = new CatalogPackages({ packageContent: async (_base, ref, name) => (await whole.of(ref)).packageContent(name) });
+    this.#contents = new CatalogPackages({ packageContent: async (base, ref, name) => (await whole.of(ref, base)).packageContent(name) });
     const reader = new CatalogIndexReader({ indexes, contents: this.#contents, constraints, catalogs: { list: () => catalogs } });
     const { installContext, plans, extensions } = known;
     this.#choice = new DependencyChoice({

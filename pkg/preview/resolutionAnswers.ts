@@ -41,8 +41,11 @@ function recordChecked(packageName: string, { resolution, notes, unjudged, refus
 
 async function findSimilarPackages({ request, catalogs, whole }: ResolutionSubject, record: ResolutionRecord): Promise<string[]> {
   if (record.catalogs.length === 0 || record.catalogs.some(({ state }) => state !== "withoutPackage")) return [];
-  const refs = catalogs.flatMap(({ status }) => status?.resolvedSource?.image?.ref ?? []);
-  const names = await Promise.all(refs.map(async (ref) => [...(await whole.of(ref)).index.packages]));
+  const places = catalogs.flatMap(({ status }) => {
+    const ref = status?.resolvedSource?.image?.ref;
+    return ref === undefined ? [] : [{ ref, base: status?.urls?.base }];
+  });
+  const names = await Promise.all(places.map(async ({ ref, base }) => [...(await whole.of(ref, base)).index.packages]));
   return findSimilarNames(request.source.packageName, [...new Set(names.flat())]);
 }
 

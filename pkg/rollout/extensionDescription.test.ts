@@ -13,6 +13,7 @@ test("readExtensionDescription returns the error text of each part that cannot b
   expect(description).toEqual({
     extension: EXTENSION,
     account: { unknown: "forbidden" },
+    installed: { refs: [], count: 0 },
     objects: [],
     releases: "forbidden",
     events: "forbidden",

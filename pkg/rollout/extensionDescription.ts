@@ -8,7 +8,7 @@ import { getAccountName } from "../permissions/grantObjects.ts";
 import { isServed } from "./catalogState.ts";
 import { type EventRecord, readEvents } from "./extensionEvents.ts";
 import { listClusterExtensions } from "./extensions.ts";
-import { type InventoryObjectHealth, readInventoryHealth } from "./inventory.ts";
+import { type InstalledObjects, type InventoryObjectHealth, readInstalledObjects, readInventoryHealth } from "./inventory.ts";
 import { type ReleaseRow, readReleaseRows } from "./releaseHistory.ts";
 
 /** Whether a ServiceAccount exists, and whether `olmv1 install` created it. */
@@ -18,6 +18,8 @@ type AccountState = "missing" | "there" | "made" | { readonly unknown: string };
 export interface ExtensionDescription {
   readonly extension: ClusterExtension;
   readonly account: AccountState;
+  readonly installed: InstalledObjects;
+  /** The installed objects that have a health check. */
   readonly objects: readonly InventoryObjectHealth[];
   readonly releases: readonly ReleaseRow[] | string;
   /** Oldest first. */
@@ -42,15 +44,24 @@ export async function readExtensionDescription(
   extension: ClusterExtension,
   { systemNamespace, now }: DescriptionOptions,
 ): Promise<ExtensionDescription> {
-  const [account, objects, releases, events, catalogs, others] = await Promise.all([
+  const [account, [installed, objects], releases, events, catalogs, others] = await Promise.all([
     readAccountState(client, extension),
-    readInventoryHealth(client, extension, now),
+    readObjects(client, extension, { systemNamespace, now }),
     orErrorMessage(readReleaseRows(client, extension, systemNamespace)),
     orErrorMessage(readEvents(client, extension.metadata).then((found) => found.events)),
     orErrorMessage(listFailingCatalogs(client, extension)),
     orErrorMessage(listClusterExtensions(client)),
   ]);
-  return { extension, account, objects, others, releases, events, catalogs };
+  return { extension, account, installed, objects, others, releases, events, catalogs };
+}
+
+async function readObjects(
+  client: Client,
+  extension: ClusterExtension,
+  { systemNamespace, now }: DescriptionOptions,
+): Promise<[InstalledObjects, InventoryObjectHealth[]]> {
+  const installed = await readInstalledObjects(client, extension, systemNamespace);
+  return [installed, await readInventoryHealth(client, installed.refs, now)];
 }
 
 /** Reads the state of the ServiceAccount of an extension. */

@@ -1,3 +1,4 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { EXTENSION_PERMISSIONS, LABEL_PERMISSIONS_FOR, PERMISSION_POLICY } from "../api/constants.ts";
 import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
 import type { PermissionPolicy, PermissionPolicySpec } from "../api/permissionPolicy.ts";
@@ -31,6 +32,17 @@ export async function readExtensionPermissions(client: Pick<Client, "get" | "lis
       ? "operator-controller has not requested permissions yet; see olmv1 describe"
       : `the extension uses ServiceAccount ${goQuote(account)}, whose permissions you grant`;
   throw new Error(`ExtensionPermissions ${goQuote(name)} does not exist: ${why}`);
+}
+
+/** Returns the ExtensionPermissions of the extensions in a dependency plan by wave, those of the extension itself last. */
+export async function listPlanPermissions(
+  client: Pick<Client, "list">,
+  { metadata, status }: Pick<ClusterExtension, "metadata" | "status">,
+): Promise<ExtensionPermissions[]> {
+  const members = (status?.dependencyPlan?.members ?? []).map(({ extension }) => extension);
+  const byName = new Map((await listExtensionPermissions(client)).map((one) => [one.metadata.name, one]));
+  const names = new Set(members.filter((name) => name !== metadata.name)).add(metadata.name);
+  return [...names].flatMap((name) => byName.get(name) ?? []);
 }
 
 /** A policy, and whether it exists. */

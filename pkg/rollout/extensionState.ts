@@ -18,6 +18,18 @@ const UNDER_WAY: ReadonlySet<string> = new Set([
 export const GENERAL_REASONS: ReadonlySet<string> = new Set([Reason.Retrying, Reason.Blocked]);
 
 /**
+ * Whether another implementation of OLM v1, such as the Go one, wrote the status: every status of this one has condition Ready. Such a status has no
+ * problems, inventory, updates, plan or drift.
+ */
+export function hasForeignStatus({ status }: { readonly status?: ClusterExtension["status"] | undefined }): boolean {
+  const conditions = status?.conditions ?? [];
+  return conditions.length > 0 && findCondition(conditions, ConditionType.Ready) === undefined;
+}
+
+/** What stands for a value that only olmv1 reports, if another implementation wrote the status. */
+export const NOT_REPORTED = "not reported by this OLM";
+
+/**
  * Returns the state of an extension in a word: Ready, the reason why it is not ready, or Pending before its first reconcile. The Go implementation has
  * no condition Ready: then Installed, or the reason of the condition that is not as desired.
  */
@@ -68,6 +80,7 @@ export function findHolds({ metadata, spec, status }: Pick<ClusterExtension, "me
 
 /** Returns the available version, or the newest version that a rule blocks; empty if no version is newer. */
 export function describeUpdate({ status }: Pick<ClusterExtension, "status">): Styled {
+  if (status?.install && hasForeignStatus({ status })) return { text: NOT_REPORTED, mood: "faint" };
   const [next] = status?.availableUpdates ?? [];
   if (next) return { text: next.version, mood: "warning" };
   return status?.blockedUpdate ? { text: `(${status.blockedUpdate.version} blocked)`, mood: "faint" } : { text: "" };

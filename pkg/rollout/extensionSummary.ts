@@ -6,7 +6,8 @@ import { getAccountName } from "../permissions/grantObjects.ts";
 import { findPin } from "./changes.ts";
 import type { ExtensionDescription } from "./extensionDescription.ts";
 import { findLastDrift } from "./extensionEvents.ts";
-import { describeCatalogs, formatRangeCommands } from "./extensionState.ts";
+import { describeCatalogs, formatRangeCommands, hasForeignStatus, NOT_REPORTED } from "./extensionState.ts";
+import { getUninstallPolicy } from "./uninstallPolicy.ts";
 
 /** Describes the installed bundle: name, version and catalog. */
 export function describeInstalledBundle({ status }: Pick<ClusterExtension, "status">): string {
@@ -19,6 +20,8 @@ export function describeInstalledBundle({ status }: Pick<ClusterExtension, "stat
 export function describeInstaller({ extension, account }: Pick<ExtensionDescription, "extension" | "account">): string {
   const { spec, status } = extension;
   const namespace = getNamespace(extension);
+  const isForeign = hasForeignStatus(extension);
+  if (isForeign && !spec.serviceAccount?.name) return "the controller, with its own permissions";
   if (namespace === "") return `ServiceAccount ${getAccountName(extension)}; its namespace is known once a bundle is installed`;
   const who = `ServiceAccount ${namespace}/${getAccountName(extension)}`;
   if (account === "missing" && !spec.serviceAccount?.name) return `${who}, which permission-manager has not created yet`;
@@ -27,6 +30,7 @@ export function describeInstaller({ extension, account }: Pick<ExtensionDescript
   const creator = !spec.serviceAccount?.name ? ", created by permission-manager" : account === "made" ? ", created by olmv1 install" : "";
   const progressing = status?.conditions?.find(({ type }) => type === ConditionType.Progressing);
   if (!progressing) return `${who}${creator}; its permissions have not been checked yet`;
+  if (isForeign) return `${who}${creator}; its permissions are ${NOT_REPORTED}`;
   if (findProblem(status, "MissingPermissions")) return `${who}${creator}; it lacks permissions, see Problems`;
   return `${who}${creator}; ${status?.install ? "it has the permissions that the installed bundle needs" : "no missing permissions are known"}`;
 }
@@ -44,6 +48,7 @@ export function describeSource(extension: ClusterExtension): string {
 
 /** Describes each available update; `none` if there is none. Empty if the controller has not searched for updates. */
 export function describeAvailableUpdates({ status }: Pick<ClusterExtension, "status">): string[] {
+  if (status?.install && hasForeignStatus({ status })) return [NOT_REPORTED];
   if (!status?.availableUpdates) return [];
   if (status.availableUpdates.length === 0) return ["none"];
   return status.availableUpdates.map(({ version, catalog, edge, channel, deprecated }) => {
@@ -71,9 +76,17 @@ export function describePin(extension: Pick<ClusterExtension, "metadata">): stri
 }
 
 /** Describes the drift policy and the last drift. @param now milliseconds since the epoch */
-export function describeDrift({ extension: { spec }, events }: Pick<ExtensionDescription, "extension" | "events">, now: number): string {
+export function describeDrift({ extension, events }: Pick<ExtensionDescription, "extension" | "events">, now: number): string {
+  const { spec } = extension;
+  if (hasForeignStatus(extension)) return NOT_REPORTED;
   const policy = `policy ${spec.drift?.policy ?? "Correct"}`;
   const last = typeof events === "string" ? undefined : findLastDrift(events);
   if (!last) return `${policy}; no recent drift`;
   return `${policy}; ${last.reason} ${formatAge(last.lastTimestamp, now)} ago: ${last.message ?? ""}`;
+}
+
+/** Describes what an uninstall does with the CustomResourceDefinitions of the extension. */
+export function describeUninstallPolicy(extension: ClusterExtension): string {
+  const policy = getUninstallPolicy(extension);
+  return hasForeignStatus(extension) ? `${policy}: this OLM deletes them with all custom resources` : policy;
 }

@@ -4,13 +4,15 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { newProblem } from "../api/problems.ts";
 import { type NodeSubject, type ObjectNode, readExtensionTree } from "./objectTree.ts";
 
+const OPTIONS = { systemNamespace: "olmv1-system", now: 0 };
+
 test("readExtensionTree lists the reasons why dependencies are not met, as in the status", async () => {
   const reasons = ['a 1.0.0 requires package "b" >=2.0.0', 'catalog "c" has only b 1.9.0'];
   const details = reasons.map((message) => ({ bundle: "a.v1.0.0", message }));
   const problem = newProblem("UnsatisfiedDependencies", { message: reasons.join("; "), details });
   const extension = { ...createExtension("a", { packageName: "a" }), status: { problems: [problem] } };
   const client = { get: () => Promise.resolve(extension), list: () => Promise.resolve({ items: [] }) };
-  const tree = await readExtensionTree(client as never, "a", 0);
+  const tree = await readExtensionTree(client as never, "a", OPTIONS);
   expect(tree.children).toEqual([
     {
       subject: { kind: "uninstallableBundle", bundle: "a.v1.0.0" },
@@ -43,7 +45,7 @@ test("readExtensionTree lists each created dependency once, below an extension t
     createDependency("e", "z"),
   ];
   const client = { get: () => Promise.resolve(a), list: () => Promise.resolve({ items }) };
-  const tree = await readExtensionTree(client as never, "a", 0);
+  const tree = await readExtensionTree(client as never, "a", OPTIONS);
   const lines = listLines(tree, (subject) => (subject.kind === "extension" ? subject.name : subject.kind));
   expect(lines).toEqual(["a", "  b", "    c", "  d"]);
 });
@@ -54,7 +56,7 @@ test("readExtensionTree lists the bundles of a plan that are not installed, and 
   const dependencyPlan = { digest: "d", bundle: bundle("a"), catalog: "c", wave: 2, members };
   const a = { ...createExtension("a", { packageName: "a" }), status: { dependencyPlan } };
   const read = (list: () => Promise<unknown>): Promise<ObjectNode> =>
-    readExtensionTree({ get: () => Promise.resolve(a), list } as never, "a", 0);
+    readExtensionTree({ get: () => Promise.resolve(a), list } as never, "a", OPTIONS);
   const tree = await read(() => Promise.resolve({ items: [a] }));
   const format = (subject: NodeSubject): string => {
     if (subject.kind === "plan") return `${subject.installed} of ${subject.all}`;
@@ -94,7 +96,7 @@ test("readExtensionTree contains kind, namespace, name, state and message of eac
     },
     list: ({ kind }: { kind: string }) => Promise.resolve({ items: kind === "ReplicaSet" ? [set] : kind === "Pod" ? [pod] : [a] }),
   };
-  const { subject, children } = await readExtensionTree(client as never, "a", 0);
+  const { subject, children } = await readExtensionTree(client as never, "a", OPTIONS);
   expect(subject).toEqual({ kind: "extension", name: "a", bundle: undefined, state: "notReconciled", reason: "", message: "" });
   const [deployment, revision, ...rest] = children;
   expect(deployment?.subject).toMatchObject({ kind: "object", ref: DEPLOYMENT, state: "progressing" });

@@ -11,7 +11,7 @@ import type { HealthState } from "../release/health/healthState.ts";
 import { getPodSelector } from "../release/health/pods.ts";
 import { findDecidingCondition, isAsDesired } from "./extensionState.ts";
 import { listClusterExtensions, readExtension } from "./extensions.ts";
-import { parseInventoryRef } from "./inventory.ts";
+import { readInstalledObjects } from "./inventory.ts";
 import { countPlanProgress, formatPlanFailure, listPlanProgress, type PlanMemberProgress } from "./planProgress.ts";
 
 /** An extension in a tree. */
@@ -59,8 +59,13 @@ export interface ObjectNode {
   readonly children: readonly ObjectNode[];
 }
 
-/** Client methods that reading a tree needs. */
-type TreeClient = Pick<Client, "get" | "list">;
+/** When and where to read a tree. */
+export interface TreeOptions {
+  /** The namespace of the release Secrets. */
+  readonly systemNamespace: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
 
 /** Number of concurrent requests. */
 const PARALLEL = 8;
@@ -70,49 +75,46 @@ const REPLICA_SET = { apiVersion: "apps/v1", kind: "ReplicaSet" } as const;
 const POD = { apiVersion: "v1", kind: "Pod" } as const;
 
 /**
- * Returns an extension as a tree: its plan in progress, the extensions that were created as its dependencies, the objects in its inventory with their
+ * Returns an extension as a tree: its plan in progress, the extensions that were created as its dependencies, the objects of its bundle with their
  * health, and the ReplicaSets and Pods of workloads. Each extension appears once, also if extensions need each other. The node of an object that
  * cannot be read contains the reason.
- * @param now milliseconds since the epoch.
  * @throws Error if the extension does not exist.
  * @throws KubeError if the extension cannot be read.
  */
-export async function readExtensionTree(client: TreeClient, name: string, now: number): Promise<ObjectNode> {
+export async function readExtensionTree(client: Client, name: string, options: TreeOptions): Promise<ObjectNode> {
   const extension = await readExtension(client, name);
   const others = await listClusterExtensions(client).catch((err: unknown) => getErrorMessage(err));
   const tree = await buildExtensionNode(client, extension, {
     others: typeof others === "string" ? [] : others,
     seen: new Set([name]),
-    now,
+    ...options,
   });
   return typeof others === "string" ? { ...tree, children: [note(`cannot list its dependencies: ${others}`), ...tree.children] } : tree;
 }
 
 /** The extensions of the cluster, and the names of those that are in the tree already. */
-interface TreeContext {
+interface TreeContext extends TreeOptions {
   readonly others: readonly ClusterExtension[];
   readonly seen: Set<string>;
-  readonly now: number;
 }
 
-async function buildExtensionNode(client: TreeClient, extension: ClusterExtension, context: TreeContext): Promise<ObjectNode> {
-  const { others, seen, now } = context;
+async function buildExtensionNode(client: Client, extension: ClusterExtension, context: TreeContext): Promise<ObjectNode> {
+  const { others, seen, now, systemNamespace } = context;
   const isNew = (one: ClusterExtension): boolean => isDependencyOf(one, extension) && !seen.has(one.metadata.name);
   const dependencies = others.filter(isNew);
   for (const { metadata } of dependencies) seen.add(metadata.name);
   const nodes: ObjectNode[] = [];
   for (const one of dependencies) nodes.push(await buildExtensionNode(client, one, context));
-  const { inventory } = extension.status ?? {};
-  const objects = await mapInParallel((inventory?.objects ?? []).map(parseInventoryRef), PARALLEL, (ref) =>
-    buildObjectNode(client, ref, now),
-  );
-  const more = inventory ? inventory.count - inventory.objects.length : 0;
+  const installed = await readInstalledObjects(client, extension, systemNamespace);
+  const objects = await mapInParallel(installed.refs, PARALLEL, (ref) => buildObjectNode(client, ref, now));
+  const more = installed.count - installed.refs.length;
   return {
     subject: describeExtension(extension),
     children: [
       ...listDependencyReasons(extension),
       ...buildPlanNodes(extension, others),
       ...nodes,
+      ...(installed.unknown === undefined ? [] : [note(`the objects of the bundle are unknown: ${installed.unknown}`)]),
       ...objects,
       ...(more > 0 ? [leaf({ kind: "omitted", count: more })] : []),
     ],
@@ -159,7 +161,7 @@ function describeExtension({ metadata: { name }, status }: ClusterExtension): Ex
   return { kind: "extension", name, bundle: status?.install?.bundle, state, reason, message };
 }
 
-async function buildObjectNode(client: TreeClient, ref: ObjectRef, now: number): Promise<ObjectNode> {
+async function buildObjectNode(client: Client, ref: ObjectRef, now: number): Promise<ObjectNode> {
   try {
     const object = await client.get(ref);
     if (!object) return leaf({ kind: "object", ref, state: "missing", message: "" });
@@ -172,7 +174,7 @@ async function buildObjectNode(client: TreeClient, ref: ObjectRef, now: number):
 /**
  * Returns ReplicaSets of a Deployment with their Pods, or Pods of another workload. Omits ReplicaSets without Pods.
  */
-async function readChildren(client: TreeClient, workload: KubeObject, now: number): Promise<ObjectNode[]> {
+async function readChildren(client: Client, workload: KubeObject, now: number): Promise<ObjectNode[]> {
   const labelSelector = getPodSelector(workload);
   const { namespace } = workload.metadata;
   if (labelSelector === undefined || namespace === undefined) return [];

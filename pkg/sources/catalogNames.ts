@@ -43,6 +43,8 @@ export interface NamedCatalog {
   /** A folder or file. */
   readonly path?: string;
   readonly image?: string;
+  /** URL at which catalogd serves the image's content. */
+  readonly base?: string;
   /** Why the content of the catalog is unavailable. */
   readonly unavailable?: string;
 }

@@ -5,7 +5,6 @@ import type { PackageContent } from "../fbc/types.ts";
 import type { Client } from "../kube/client.ts";
 import { CatalogPackages, getServedContent } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { compareText } from "../text/compare.ts";
-import type { BundleReader } from "./bundleReader.ts";
 import { readPackage } from "./catalogContent.ts";
 import type { NamedCatalog } from "./catalogNames.ts";
 
@@ -39,17 +38,26 @@ export function createClusterCatalog(name: string, ref: string): ClusterCatalog 
   };
 }
 
+/** Returns the folder or file with the objects of a catalog. */
+export interface CatalogFolderReader {
+  /**
+   * @param ref a folder, file or image
+   * @param base URL at which catalogd serves the content, if the catalog is a ClusterCatalog
+   */
+  catalogFolder(ref: string, base?: string): Promise<string>;
+}
+
 /** Reads catalogs. A reader with `packageContent` need not read a whole catalog for one package. */
-export interface CatalogContentReader extends Pick<BundleReader, "catalogFolder"> {
-  /** @param ref a folder, file or image */
-  packageContent?(ref: string, packageName: string): Promise<PackageContent>;
+export interface CatalogContentReader extends CatalogFolderReader {
+  /** Returns one package. The parameters are those of `catalogFolder`. */
+  packageContent?(ref: string, packageName: string, base?: string): Promise<PackageContent>;
 }
 
 /** Reads catalogs from the folder, file or image in their resolved source. */
 export function createCatalogReader(reader: CatalogContentReader): CatalogPackages {
   return new CatalogPackages({
-    packageContent: async (_base, ref, packageName) =>
-      reader.packageContent?.(ref, packageName) ?? readPackage(await reader.catalogFolder(ref), packageName),
+    packageContent: async (base, ref, packageName) =>
+      reader.packageContent?.(ref, packageName, base) ?? readPackage(await reader.catalogFolder(ref, base), packageName),
   });
 }
 
@@ -71,6 +79,6 @@ export function toNamedCatalogs(catalogs: readonly ClusterCatalog[]): NamedCatal
     const { metadata, spec } = catalog;
     const state = getServedContent(catalog);
     const own = { name: metadata.name, priority: spec.priority ?? 0 };
-    return typeof state === "string" ? { ...own, unavailable: state } : { ...own, image: state.ref };
+    return typeof state === "string" ? { ...own, unavailable: state } : { ...own, image: state.ref, base: state.base };
   });
 }

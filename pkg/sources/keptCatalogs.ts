@@ -2,38 +2,38 @@ import { stat } from "node:fs/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { type Clock, systemClock } from "../async/clock.ts";
 import { rejectOnAbort } from "../async/concurrency.ts";
-import { type CachedCatalog, CatalogCache } from "../catalogcache/catalogCache.ts";
+import type { CachedCatalog } from "../catalogcache/catalogCache.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import { selectPackage } from "../fbc/content.ts";
 import type { PackageContent } from "../fbc/types.ts";
-import { BundleReader, type ReaderOptions } from "./bundleReader.ts";
 import { filterNamedCatalogs } from "./catalogNames.ts";
 import { type CatalogContentReader, toNamedCatalogs } from "./clusterCatalogs.ts";
-import { type LeftOutCatalog, type OpenCatalog, type OpenCatalogs, openCatalog } from "./openCatalogs.ts";
+import {
+  type CatalogOrigin,
+  type CatalogPlace,
+  type ContentSourcesOptions,
+  getPlaceKey,
+  type OpenContent,
+  readContent,
+} from "./contentSources.ts";
+import type { LeftOutCatalog, OpenCatalog, OpenCatalogs } from "./openCatalogs.ts";
+import type { ServedPlace } from "./servedCatalogs.ts";
 
 /** Maximum memory of catalogs that no task uses, in bytes. Other unused catalogs are read again from the cache folder. */
 const MAX_BYTES = 64 * 1024 * 1024;
 /** Time after which a catalog that could not be read is tried again. */
 const RETRY_MS = 30_000;
 
-/** Reads images; closed after each catalog. */
-type ImageReader = Pick<BundleReader, "resolved" | "catalogFolder" | "close">;
-
 /** How a server keeps catalogs. */
-export interface KeptCatalogsOptions extends ReaderOptions {
-  /** Undefined to keep the files in a temporary folder while a catalog is open. */
-  readonly cacheFolder: string | undefined;
+export interface KeptCatalogsOptions extends ContentSourcesOptions {
   readonly maxBytes?: number;
   readonly clock?: Clock;
-  /** Replaces the access to registries. */
-  readonly createReader?: (signal: AbortSignal) => ImageReader;
 }
 
 /** A catalog that is open, or is being opened. */
 interface KeptCatalog {
-  readonly ref: string;
-  readonly cache: CatalogCache;
-  readonly opening: Promise<CachedCatalog>;
+  readonly key: string;
+  readonly opening: Promise<OpenContent>;
   /** Undefined while it is being opened, and if it cannot be read. */
   book?: CachedCatalog;
   /** When it is tried again, if it cannot be read. */
@@ -44,17 +44,17 @@ interface KeptCatalog {
 
 /**
  * Keeps the catalogs of a cluster open between the requests of a server. Reads each catalog once per digest, as soon as a task needs it, and closes
- * it when a ClusterCatalog has another digest. Like the commands of the command line, pulls catalog images from their registry with the registry
- * credentials of the process. It needs no access to catalogd, and works with every implementation of it. The ClusterCatalogs that a task passes
- * decide what it sees, so read them with the permissions of the user.
+ * it when a ClusterCatalog has another digest. Reads what catalogd serves, as operator-controller does. If catalogd does not respond with the
+ * content, pulls the image from its registry with the registry credentials of the process, like the commands of the command line. Works with every
+ * implementation of catalogd. The ClusterCatalogs that a task passes decide what it sees, so read them with the permissions of the user.
  */
 export class KeptCatalogs {
   readonly #options: KeptCatalogsOptions;
   readonly #clock: Clock;
   readonly #stop = new AbortController();
-  /** By image reference, least recently used first. */
+  /** By place, least recently used first. */
   readonly #kept = new Map<string, KeptCatalog>();
-  /** The images of the last listed ClusterCatalogs. */
+  /** The places of the last listed ClusterCatalogs. */
   #current: ReadonlySet<string> | undefined;
 
   constructor(options: KeptCatalogsOptions) {
@@ -66,71 +66,57 @@ export class KeptCatalogs {
   async use<T>(signal: AbortSignal, task: (lease: CatalogLease) => Promise<T>): Promise<T> {
     const all = new Set<KeptCatalog>();
     const used = new Map<string, KeptCatalog>();
-    const take = (ref: string): KeptCatalog => {
-      const known = used.get(ref);
+    const take = (place: CatalogPlace): KeptCatalog => {
+      const key = getPlaceKey(place);
+      const known = used.get(key);
       if (known) return known;
-      const kept = this.#take(ref);
-      used.set(ref, kept);
+      const kept = this.#take(key, place);
+      used.set(key, kept);
       all.add(kept);
       return kept;
     };
-    const forget = (ref: string): void => {
-      const kept = used.get(ref);
-      used.delete(ref);
-      if (this.#kept.get(ref) === kept) this.#kept.delete(ref);
+    const forget = (place: CatalogPlace): void => {
+      const key = getPlaceKey(place);
+      const kept = used.get(key);
+      used.delete(key);
+      if (this.#kept.get(key) === kept) this.#kept.delete(key);
     };
-    const book = (ref: string): Promise<CachedCatalog> => rejectOnAbort(take(ref).opening, signal);
-    const note = (refs: readonly string[]): void => void (this.#current = new Set(refs));
+    const content = (place: CatalogPlace): Promise<OpenContent> => rejectOnAbort(take(place).opening, signal);
+    const note = (places: readonly CatalogPlace[]): void => void (this.#current = new Set(places.map(getPlaceKey)));
     try {
-      return await task(new CatalogLease({ book, forget, note, signal }));
+      return await task(new CatalogLease({ content, forget, note, signal }));
     } finally {
       for (const kept of all) kept.users--;
-      for (const kept of all) if (kept.users === 0 && this.#kept.get(kept.ref) !== kept) await this.#drop(kept);
+      for (const kept of all) if (kept.users === 0 && this.#kept.get(kept.key) !== kept) await this.#drop(kept);
       await this.#trim();
     }
   }
 
-  /** Closes all catalogs. Call it after all tasks have ended. */
+  /** Closes all catalogs, and aborts reads in progress. Call it after all tasks have ended. */
   async close(): Promise<void> {
     this.#stop.abort();
     for (const kept of this.#kept.values()) await this.#drop(kept);
+    await this.#options.served?.close();
   }
 
-  #take(ref: string): KeptCatalog {
-    const known = this.#kept.get(ref);
+  #take(key: string, place: CatalogPlace): KeptCatalog {
+    const known = this.#kept.get(key);
     const isUsable = known && (known.retryAt === undefined || known.users > 0 || this.#clock.now() < known.retryAt);
-    const kept = isUsable ? known : this.#open(ref);
+    const kept = isUsable ? known : this.#open(key, place);
     kept.users++;
-    this.#kept.delete(ref);
-    this.#kept.set(ref, kept);
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
     return kept;
   }
 
-  #open(ref: string): KeptCatalog {
-    const { cacheFolder, signaturePolicy } = this.#options;
-    // A signature policy must verify images, so cached catalogs are not used. Each catalog has a cache, which removes its temporary files.
-    const cache = new CatalogCache(signaturePolicy === undefined ? cacheFolder : undefined);
-    const opening = this.#read(ref, cache);
-    const kept: KeptCatalog = { ref, cache, opening, users: 0 };
+  #open(key: string, place: CatalogPlace): KeptCatalog {
+    const opening = readContent(place, this.#options, this.#stop.signal);
+    const kept: KeptCatalog = { key, opening, users: 0 };
     opening.then(
-      (book) => void (kept.book = book),
+      ({ book }) => void (kept.book = book),
       () => void (kept.retryAt = this.#clock.now() + RETRY_MS),
     );
     return kept;
-  }
-
-  async #read(ref: string, cache: CatalogCache): Promise<CachedCatalog> {
-    const { signal } = this.#stop;
-    const reader = this.#options.createReader?.(signal) ?? new BundleReader(this.#options, signal);
-    try {
-      const tools = { reader: () => Promise.resolve(reader), cache, onStep: () => undefined };
-      return await openCatalog({ name: ref, priority: 0, image: ref }, tools);
-    } catch (err) {
-      await cache.close();
-      throw err;
-    } finally {
-      await reader.close();
-    }
   }
 
   /** Closes unused catalogs that are not current, and the least recently used ones above the limit. */
@@ -140,7 +126,7 @@ export class KeptCatalogs {
       bytes += kept.book?.memoryBytes ?? 0;
       const isOpening = kept.book === undefined && kept.retryAt === undefined;
       if (kept.users > 0 || isOpening) continue;
-      const isOld = this.#current !== undefined && !this.#current.has(kept.ref);
+      const isOld = this.#current !== undefined && !this.#current.has(kept.key);
       if (isOld || bytes > (this.#options.maxBytes ?? MAX_BYTES)) {
         bytes -= kept.book?.memoryBytes ?? 0;
         await this.#drop(kept);
@@ -149,23 +135,25 @@ export class KeptCatalogs {
   }
 
   async #drop(kept: KeptCatalog): Promise<void> {
-    if (this.#kept.get(kept.ref) === kept) this.#kept.delete(kept.ref);
-    const book = await kept.opening.catch(() => undefined);
-    await book?.close();
-    await kept.cache.close();
+    if (this.#kept.get(kept.key) === kept) this.#kept.delete(kept.key);
+    const open = await kept.opening.catch(() => undefined);
+    await open?.close();
   }
 }
 
 /** What a lease needs of the kept catalogs. */
 interface LeaseSources {
-  readonly book: (ref: string) => Promise<CachedCatalog>;
+  readonly content: (place: CatalogPlace) => Promise<OpenContent>;
   /** Opens the catalog again when the task uses it again. */
-  readonly forget: (ref: string) => void;
-  readonly note: (refs: readonly string[]) => void;
+  readonly forget: (place: CatalogPlace) => void;
+  readonly note: (places: readonly CatalogPlace[]) => void;
   readonly signal: AbortSignal;
 }
 
-/** The catalogs that one task uses. Reads packages for plans and resolutions without reading whole catalogs. */
+/**
+ * The catalogs that one task uses. Reads packages for plans and resolutions without reading whole catalogs. `ref` is the image of a catalog, and
+ * `base` the URL at which catalogd serves it, as in the status of a ClusterCatalog.
+ */
 export class CatalogLease implements CatalogContentReader {
   readonly #sources: LeaseSources;
 
@@ -175,15 +163,15 @@ export class CatalogLease implements CatalogContentReader {
 
   /** Opens the catalogs, by descending priority, then by name. `leftOut` lists those that cannot be read. @throws the reason of the task's signal */
   async open(catalogs: readonly ClusterCatalog[]): Promise<OpenCatalogs> {
-    const { note, book, signal } = this.#sources;
+    const { note, content, signal } = this.#sources;
     const named = filterNamedCatalogs(toNamedCatalogs(catalogs), { catalog: [] });
-    note(named.flatMap(({ image }) => image ?? []));
+    note(named.flatMap(({ image, base }) => (image === undefined ? [] : [{ ref: image, base }])));
     const open: OpenCatalog[] = [];
     const leftOut: LeftOutCatalog[] = [];
-    for (const { name, priority, image, unavailable = "the catalog has no content" } of named) {
+    for (const { name, priority, image, base, unavailable = "the catalog has no content" } of named) {
       try {
         if (image === undefined) leftOut.push({ catalog: name, because: unavailable });
-        else open.push({ name, priority, book: await book(image) });
+        else open.push({ name, priority, book: (await content({ ref: image, base })).book });
       } catch (err) {
         signal.throwIfAborted();
         leftOut.push({ catalog: name, because: getErrorMessage(err) });
@@ -192,17 +180,35 @@ export class CatalogLease implements CatalogContentReader {
     return { catalogs: open, leftOut };
   }
 
+  /** Returns from where the content of a catalog was read. Reads it if no task has read it yet. @throws Error if the catalog cannot be read */
+  async origin({ ref, base }: ServedPlace): Promise<CatalogOrigin> {
+    return (await this.#sources.content({ ref, base })).origin;
+  }
+
   /** Returns a file with all objects of the catalog. @throws Error if the catalog cannot be read */
-  async catalogFolder(ref: string): Promise<string> {
-    const { book, forget } = this.#sources;
-    const { file } = await book(ref);
-    if (await stat(file).catch(() => undefined)) return file;
-    forget(ref); // another process has removed it from the cache folder
-    return (await book(ref)).file;
+  catalogFolder(ref: string, base?: string): Promise<string> {
+    return this.#file({ ref, base });
+  }
+
+  /**
+   * Returns a file with all objects that a catalog had before catalogd served other content: from the cache, or from the image.
+   * @throws Error if the catalog cannot be read
+   */
+  replacedFolder(ref: string, base: string | undefined): Promise<string> {
+    return this.#file({ ref, base, isReplaced: true });
   }
 
   /** Returns a package of the catalog. @throws Error if the catalog cannot be read, or the package is invalid */
-  async packageContent(ref: string, packageName: string): Promise<PackageContent> {
-    return selectPackage(await (await this.#sources.book(ref)).metasOf(packageName), packageName);
+  async packageContent(ref: string, packageName: string, base?: string): Promise<PackageContent> {
+    const { book } = await this.#sources.content({ ref, base });
+    return selectPackage(await book.metasOf(packageName), packageName);
+  }
+
+  async #file(place: CatalogPlace): Promise<string> {
+    const { content, forget } = this.#sources;
+    const { file } = (await content(place)).book;
+    if (await stat(file).catch(() => undefined)) return file;
+    forget(place); // another process has removed it from the cache folder
+    return (await content(place)).book.file;
   }
 }

@@ -47,7 +47,7 @@ export interface CatalogTools {
 /**
  * Opens the selected catalogs: those in the choice, or the served catalogs of the cluster. A catalog of the cluster that cannot be read is left out.
  * The client is only used to list the ClusterCatalogs. Their images come from the registry, with the registry credentials in the options or of the
- * user, and never from catalogd, which is only reachable inside the cluster. So this works with every implementation of catalogd.
+ * user, and never from catalogd: the digest proves their content, so that the cache can be shared between clusters.
  * @throws Error if the cluster does not list its catalogs, no catalog can be read, or a given folder or image cannot be read
  */
 export async function openCatalogs(choice: CatalogChoice & ReaderOptions, tools: CatalogTools): Promise<ClosableCatalogs> {

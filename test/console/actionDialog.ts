@@ -2,7 +2,7 @@ import type { Locator } from "playwright-core";
 import { expect } from "vitest";
 import type { AuditEvent } from "../support/cluster.ts";
 import type { ConsolePage } from "./consoleBrowser.ts";
-import { readText, type Tested } from "./testedConsole.ts";
+import { readText, type TestedConsole } from "./testedConsole.ts";
 
 /** A request as a dialog shows it. */
 interface ShownRequest {
@@ -28,7 +28,12 @@ interface Confirmation {
   readonly overwrite?: boolean;
   /** Text to type, for a change that deletes data. */
   readonly typed?: string;
+  /** Label of a wider change to choose. */
+  readonly choice?: string;
 }
+
+/** Returns the cluster whose audit log has the requests. */
+type TestedCluster = () => Pick<TestedConsole, "cluster">;
 
 const METHODS: Readonly<Record<string, string>> = { create: "POST", update: "PUT", patch: "PATCH", delete: "DELETE" };
 const OPENED_MS = 60_000;
@@ -37,12 +42,16 @@ const OPENED_MS = 60_000;
 async function openChange(
   { page }: ConsolePage,
   button: Locator,
-  isOverwriting: boolean,
+  { overwrite = false, choice }: Confirmation,
 ): Promise<{ dialog: Locator; change: ShownChange }> {
   await button.click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("heading", { name: "What happens" }).waitFor({ timeout: OPENED_MS });
-  if (isOverwriting) {
+  if (choice !== undefined) {
+    await dialog.getByRole("checkbox", { name: choice }).click();
+    await dialog.getByRole("checkbox", { name: choice, checked: true }).waitFor({ timeout: OPENED_MS });
+  }
+  if (overwrite) {
     await dialog.getByRole("button", { name: "Take over these fields" }).click();
     await dialog.getByText("Takes over the fields in the YAML from other tools.").waitFor({ timeout: OPENED_MS });
   }
@@ -54,9 +63,14 @@ async function openChange(
 }
 
 /** Makes a change with its dialog. Checks that exactly the requests of the dialog were sent, in their order. */
-export async function makeChange(tested: Tested, page: ConsolePage, button: Locator, confirmation: Confirmation): Promise<ShownChange> {
-  const { confirm, overwrite = false, typed } = confirmation;
-  const { dialog, change } = await openChange(page, button, overwrite);
+export async function makeChange(
+  tested: TestedCluster,
+  page: ConsolePage,
+  button: Locator,
+  confirmation: Confirmation,
+): Promise<ShownChange> {
+  const { confirm, typed } = confirmation;
+  const { dialog, change } = await openChange(page, button, confirmation);
   // The dry run of a deletion is not recognizable in the audit log.
   const before = (await listWrites(tested)).length;
   expect(change.requests.length).toBeGreaterThan(0);
@@ -81,7 +95,7 @@ function parseRequest(text: string): ShownRequest {
 }
 
 /** Lists the requests of consoles that changed the cluster, oldest first: no reads, no dry runs, no questions about permissions. */
-export async function listWrites(tested: Tested): Promise<string[]> {
+export async function listWrites(tested: TestedCluster): Promise<string[]> {
   const events = await tested().cluster.auditEvents();
   return events.filter(isWrite).map(({ verb, requestURI }) => `${METHODS[verb]} ${requestURI}`);
 }

@@ -9,6 +9,8 @@ import { runMain, UsageError } from "../cases/runMain.ts";
 import { buildPrograms } from "../support/builtPrograms.ts";
 import { findChromium } from "../support/chromium.ts";
 import { ConsoleWorld } from "../support/consoleWorld.ts";
+import { GoWorld } from "../support/goOlm/goWorld.ts";
+import type { WorldCluster } from "../support/world.ts";
 import { ConsoleBrowser } from "./consoleBrowser.ts";
 import { RunningConsole } from "./runningConsole.ts";
 import { writeScreenshots } from "./screenshots.ts";
@@ -17,15 +19,18 @@ import { writeScreenshots } from "./screenshots.ts";
 const PICTURES = join(import.meta.dirname, "../../docs/images/console");
 
 const USAGE = `usage: node test/console/main.ts world [--canary] [--extensions NUMBER] [--output FOLDER]
+       node test/console/main.ts go-world [--account] [--output FOLDER]
        node test/console/main.ts screenshots --world FOLDER [--output FOLDER]
 
 world starts a control plane with all programs, catalogs and extensions in different states. It runs until SIGINT or SIGTERM.
+go-world starts a control plane with what the Go implementation leaves on a cluster, without any program.
 screenshots writes the pictures of README and docs.
 
+  --account             go-world: the version of the Go implementation that requires ServiceAccounts
   --canary              add a catalog and an extension with hostile texts
   --extensions NUMBER   add extensions that nothing reconciles; stops operator-controller and permission-manager
   --world FOLDER        the output folder of a running world
-  --output FOLDER       world: where to write the administrator's kubeconfig and registries.conf;
+  --output FOLDER       world, go-world: where to write the administrator's kubeconfig and registries.conf;
                         screenshots: where to write the pictures (default: docs/images/console)`;
 
 /** Runs the command in the arguments. @returns the exit status. */
@@ -34,8 +39,9 @@ async function main(args: readonly string[]): Promise<number> {
   const { world, output = PICTURES } = values;
   const command = positionals.join(" ");
   if (command === "world") await runWorld(values);
+  else if (command === "go-world") await runGoWorld(values);
   else if (command === "screenshots" && world !== undefined) await takeScreenshots(world, output);
-  else throw new UsageError("expected the command world, or screenshots with --world");
+  else throw new UsageError("expected the command world or go-world, or screenshots with --world");
   return 0;
 }
 
@@ -44,7 +50,13 @@ function parseArguments(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { canary: { type: "boolean" }, extensions: { type: "string" }, output: { type: "string" }, world: { type: "string" } },
+      options: {
+        account: { type: "boolean" },
+        canary: { type: "boolean" },
+        extensions: { type: "string" },
+        output: { type: "string" },
+        world: { type: "string" },
+      },
     });
   } catch (err) {
     throw new UsageError(err instanceof Error ? err.message : String(err));
@@ -52,6 +64,7 @@ function parseArguments(args: readonly string[]) {
 }
 
 interface WorldArguments {
+  readonly account?: boolean;
   readonly canary?: boolean;
   readonly extensions?: string;
   readonly output?: string;
@@ -59,6 +72,21 @@ interface WorldArguments {
 
 async function runWorld({ canary = false, extensions = "0", output }: WorldArguments): Promise<void> {
   if (!/^\d+$/.test(extensions)) throw new UsageError(`--extensions must be a number, not ${extensions}`);
+  await runOn((cluster) => ConsoleWorld.start(cluster, { canary, extensions: Number(extensions) }), output);
+}
+
+async function runGoWorld({ account = false, output }: WorldArguments): Promise<void> {
+  await runOn((cluster) => GoWorld.start(cluster, account ? "account" : "controller"), output);
+}
+
+/** The files that a console needs, of a running world. */
+type Configuration = Pick<ConsoleWorld, "kubeconfig" | "registriesConf">;
+
+/** Starts a world on a new control plane, and runs it until SIGINT or SIGTERM. */
+async function runOn(
+  start: (cluster: WorldCluster) => Promise<Configuration & AsyncDisposable>,
+  output: string | undefined,
+): Promise<void> {
   const stop = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   const folder = await mkdtemp(join(tmpdir(), "olmv1-console-"));
   process.env["TMPDIR"] = folder;
@@ -71,19 +99,18 @@ async function runWorld({ canary = false, extensions = "0", output }: WorldArgum
   resources.defer(() => client.close());
   const cluster = { client, kubeconfig: dev.kubeconfig, registry: { host: dev.registry.host, insecure: true as const }, programs };
   console.error(`control plane runs after ${formatSeconds(startedAt)}`);
-  const world = resources.use(await ConsoleWorld.start(cluster, { canary, extensions: Number(extensions) }));
+  const world = resources.use(await start(cluster));
   console.error(`world is complete after ${formatSeconds(startedAt)}`);
   const { kubeconfig, registriesConf } = output === undefined ? world : await copyConfiguration(world, output);
   console.log(`export KUBECONFIG=${kubeconfig} CONTAINERS_REGISTRIES_CONF=${registriesConf}`);
   console.log(`API server: ${dev.server}`);
-  console.log(`catalogd:   ${world.catalogs}`);
   console.log(`registry:   ${dev.registry.host}`);
-  console.log(`logs:       ${dev.logs} and ${world.world.workDir}`);
+  console.log(`logs:       ${dev.logs}`);
   await stop;
 }
 
 /** Copies the files to paths that stay the same when another world starts. */
-async function copyConfiguration(world: ConsoleWorld, folder: string): Promise<{ kubeconfig: string; registriesConf: string }> {
+async function copyConfiguration(world: Configuration, folder: string): Promise<Configuration> {
   const [kubeconfig, registriesConf] = [join(folder, "kubeconfig"), join(folder, "registries.conf")];
   await mkdir(folder, { recursive: true });
   await copyFile(world.kubeconfig, kubeconfig);

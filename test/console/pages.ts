@@ -3,8 +3,8 @@ import type { CheckedPage } from "./pageChecks.ts";
 /** All pages and tabs, each with an object that has something to show. */
 export const PAGES: readonly CheckedPage[] = [
   { path: "/", shows: ["Needs attention", "not working", "What changes next"] },
-  { path: "/extensions", shows: ["object-storage", "15 extensions"] },
-  { path: "/extensions?only=update&sort=-name", shows: ["postgres", "of 15 extensions"] },
+  { path: "/extensions", shows: ["object-storage", "18 extensions"] },
+  { path: "/extensions?only=update&sort=-name", shows: ["postgres", "of 18 extensions"] },
   { path: "/extensions/kafka", shows: ["Roll back to revision 1", "Conditions", "Events"] },
   { path: "/extensions/kafka/objects", shows: ["1 object does not work", "ReplicaSet"] },
   {
@@ -22,7 +22,7 @@ export const PAGES: readonly CheckedPage[] = [
   { path: "/packages/monitoring-operator", shows: ["olmv1 install monitoring-operator", "Channels and versions"] },
   { path: "/packages/monitoring-operator/install", shows: ["Installs monitoring-operator.v1.0.0", "Manifest for Git"] },
   { path: "/catalogs", shows: ["community-operators", "platform-team", "partner-operators"] },
-  { path: "/catalogs/platform-team", shows: ["billing-operator/catalog.yaml", "6 errors"] },
+  { path: "/catalogs/platform-team", shows: ["billing-operator/catalog.yaml", "6 errors", "Read from catalogd"] },
   { path: "/catalogs/partner-operators", shows: ["manifest unknown"] },
   { path: "/dependencies", shows: ["gateway", "certificates"] },
   { path: "/cluster-upgrade", shows: ["Cluster upgrade"] },

@@ -126,6 +126,29 @@ export function describeRepairs(tested: Tested): void {
     expect(page.errors).toEqual([]);
   });
 
+  test("one approval of permissions also covers a dependency, and installs both", async () => {
+    await using page = await tested().browser.open();
+    await page.goto(`/extensions/${nameOf("planPermissionsPending")}/permissions`);
+    const label = "Also approve the permissions of its dependencies: payments-operator";
+    const change = await makeChange(tested, page, buttonOf(page, "Approve these permissions"), { confirm: "Approve", choice: label });
+    expect(change.text).toContain("permission-manager grants 1 rule to the ServiceAccount of payments-operator.");
+    expect(change.requests.map(({ path }) => /extensionpermissions\/([^?]+)/.exec(path)?.[1])).toEqual(["payments-operator", "orders"]);
+    await expectShown(page, "orders-operator.v1.0.0 (1.0.0)", "orders Ready");
+    await page.goto("/extensions/payments-operator");
+    await expectShown(page, "payments-operator.v1.0.0 (1.0.0)", "payments-operator Ready");
+    expect(page.errors).toEqual([]);
+  });
+
+  test("an uninstall that custom resources block ends when they are deleted", async () => {
+    await using page = await tested().browser.open();
+    await page.goto(`/extensions/${nameOf("conversionNeeded")}/uninstall`);
+    await expectShown(page, "The uninstall would stop");
+    const queue = { apiVersion: "queues.example.com/v1", kind: "Queue", namespace: "shop-queues", name: "orders" };
+    await tested().world.client.delete(queue);
+    await expectShown(page, `Extension ${nameOf("conversionNeeded")} does not exist`);
+    expect(page.errors.filter((error) => !IS_GONE.test(error))).toEqual([]);
+  });
+
   test("the roles that the page prepares grant the missing permissions", async () => {
     await using page = await tested().browser.open();
     await page.goto(`/extensions/${nameOf("missingPermission")}/permissions`);

@@ -111,6 +111,24 @@ const TROUBLES: Readonly<Record<Exclude<SeededState, "healthy">, Trouble>> = {
     next: "uninstall the dependents first",
     tabs: { Overview: ["RequiredByOthers", "The extension is being uninstalled."] },
   },
+  conversionNeeded: {
+    severity: "Not working",
+    cause: [
+      "CustomResourceDefinition queues.queues.example.com is kept (custom resources exist)",
+      "only the conversion webhook of this extension can convert its custom resources",
+    ],
+    next: "delete the custom resources, set spec.uninstall.crdPolicy to Delete",
+    tabs: {
+      Overview: ["ConversionNeeded", "shop-queues/orders", "Show what is uninstalled"],
+      Uninstall: ["The uninstall would stop", "drop-conversion=true", "1 custom resource", "Kept"],
+    },
+  },
+  planPermissionsPending: {
+    severity: "Not working",
+    cause: ["bundle orders-operator.v1.0.0: 1 permission rule must be approved"],
+    next: "olmv1 permissions approve orders",
+    tabs: { Permissions: ["Rules that wait for approval", "bind, escalate clusterroles.rbac.authorization.k8s.io: all"] },
+  },
   permissionsPending: {
     severity: "Not working",
     cause: ["bundle mesh-operator.v2.6.0: 3 permission rules must be approved"],

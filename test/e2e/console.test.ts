@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { type ApiServer, describeConnections } from "../console/connections.ts";
 import { ConsoleBrowser } from "../console/consoleBrowser.ts";
+import { describeWithChromium } from "../console/describeWithChromium.ts";
 import { describeHostileContent } from "../console/hostileContent.ts";
 import { describeInstalls } from "../console/installs.ts";
 import { describeKeyboard } from "../console/keyboard.ts";
@@ -12,16 +13,10 @@ import { RunningConsole } from "../console/runningConsole.ts";
 import type { TestedConsole } from "../console/testedConsole.ts";
 import { describeTroubles } from "../console/troubles.ts";
 import { describeUsers } from "../console/users.ts";
-import { findChromium } from "../support/chromium.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConsoleWorld } from "../support/consoleWorld.ts";
 
-const CHROMIUM = findChromium() ?? "chromium";
-const HAS_CHROMIUM = findChromium() !== undefined;
-const IS_CI = process.env["CI"] === "true";
-if (!HAS_CHROMIUM && !IS_CI) console.log("skipped: the tests of the console need chromium on the PATH, or its path in OLMV1_CHROMIUM");
-
-describe.skipIf(!HAS_CHROMIUM && !IS_CI)("the console in a browser", () => {
+describeWithChromium("the console in a browser", (chromium) => {
   describeWithPrivateCluster("with extensions in different states", (cluster, dev) => {
     const started = new AsyncDisposableStack();
     let shared: TestedConsole | undefined;
@@ -33,7 +28,7 @@ describe.skipIf(!HAS_CHROMIUM && !IS_CI)("the console in a browser", () => {
     beforeAll(async () => {
       const world = started.use(await ConsoleWorld.start(cluster, { canary: true }));
       const console = started.use(await RunningConsole.start(cluster.programs, world));
-      const browser = started.use(await ConsoleBrowser.signIn(CHROMIUM, console));
+      const browser = started.use(await ConsoleBrowser.signIn(chromium, console));
       shared = { cluster, world, console, browser };
     });
     afterAll(() => started.disposeAsync());
@@ -44,13 +39,13 @@ describe.skipIf(!HAS_CHROMIUM && !IS_CI)("the console in a browser", () => {
     describeHostileContent(tested);
     describeKeyboard(tested);
     describePodLogs(tested);
-    describeUsers(tested, CHROMIUM);
+    describeUsers(tested, chromium);
     describeInstalls(tested);
     describeRepairs(tested);
     const apiServer = (): ApiServer => ({
       stop: () => void process.kill(dev().pid("kube-apiserver") ?? 0, "SIGKILL"),
       start: () => dev().restart("kube-apiserver"),
     });
-    describeConnections(tested, CHROMIUM, apiServer);
+    describeConnections(tested, chromium, apiServer);
   });
 });

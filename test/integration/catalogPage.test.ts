@@ -1,13 +1,12 @@
 import { createServer, request as plainRequest, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadConsoleAssets } from "../../pkg/serving/consoleAssets.ts";
 import { ConsoleBrowser } from "../console/consoleBrowser.ts";
+import { describeWithChromium } from "../console/describeWithChromium.ts";
 import { describePages } from "../console/pageChecks.ts";
-import { findChromium } from "../support/chromium.ts";
 import { ContentWorld } from "../support/contentWorld.ts";
 
-const CHROMIUM = findChromium();
 const PREFIX = "/api/v1/namespaces/olmv1-system/services/https:catalogd:443/proxy";
 const CANARY = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`;
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg"><script>document.title='run'</script><rect width="9" height="9"/></svg>`;
@@ -77,7 +76,7 @@ async function startProxy(port: number): Promise<Server> {
   return server;
 }
 
-describe.skipIf(CHROMIUM === undefined && process.env["CI"] !== "true")("catalogd's /ui in a browser", () => {
+describeWithChromium("catalogd's /ui in a browser", (chromium) => {
   const started = new AsyncDisposableStack();
   let browser: ConsoleBrowser;
   let world: ContentWorld;
@@ -86,7 +85,7 @@ describe.skipIf(CHROMIUM === undefined && process.env["CI"] !== "true")("catalog
       await ContentWorld.start({ plain: linesOf(PLAIN), hostile: linesOf(HOSTILE) }, { page: loadConsoleAssets() }),
       (one) => one.close(),
     );
-    browser = started.use(await ConsoleBrowser.start(CHROMIUM ?? "chromium", `http://127.0.0.1:${world.port}/`));
+    browser = started.use(await ConsoleBrowser.start(chromium, `http://127.0.0.1:${world.port}/`));
   });
   afterAll(() => started.disposeAsync());
 
@@ -158,7 +157,7 @@ describe.skipIf(CHROMIUM === undefined && process.env["CI"] !== "true")("catalog
   test("works under a path prefix", async () => {
     await using proxy = await startProxy(world.port);
     const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    await using prefixed = await ConsoleBrowser.start(CHROMIUM ?? "chromium", `${url}/`);
+    await using prefixed = await ConsoleBrowser.start(chromium, `${url}/`);
     await using page = await prefixed.open();
     await page.goto(`${PREFIX}/ui#/packages/db?catalog=plain`);
     expect(await page.mainText()).toContain("Database");

@@ -8,6 +8,7 @@ import { parseFlags as parseCatalogdFlags } from "../../cmd/catalogd/flags.ts";
 import { getApiServer, parseFlags as parseConsoleFlags } from "../../cmd/console/flags.ts";
 import { parseFlags } from "../../cmd/operator-controller/flags.ts";
 import { parseFlags as parsePermissionManagerFlags } from "../../cmd/permission-manager/flags.ts";
+import { OPENSHIFT_CATALOGD_NAMESPACE, OPENSHIFT_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { SUPPORTED_KINDS } from "../../pkg/bundle/validate.ts";
@@ -45,19 +46,35 @@ const FOLDERS = [
   "config/overlays/signatures",
   "config/samples",
 ];
-const OPENSHIFT_NAMESPACE = "openshift-operator-controller";
 /** Optional manifests, each applied separately. */
 const UPGRADE_CHECKER = "openshift/upgrade-checker.yaml";
 const ACCESS_CONTROL = "samples/access-control.yaml";
 const SERVICE_ACCOUNTS = "samples/service-accounts.yaml";
+
+/** A source of a projected volume. */
+interface ProjectedFiles {
+  name: string;
+  optional?: boolean;
+  items: { key: string }[];
+}
+
+/** A volume of a Pod. */
+interface PodVolume {
+  name: string;
+  secret?: { secretName: string };
+  configMap?: { name: string };
+  projected?: { sources: { secret?: ProjectedFiles; configMap?: ProjectedFiles }[] };
+}
 
 /** The fields of a Pod template that overlays change. */
 interface PodTemplate {
   metadata: { annotations: Record<string, string>; labels: Record<string, string> };
   spec: {
     priorityClassName?: string;
+    hostUsers?: boolean;
+    nodeSelector?: Record<string, string>;
     containers: { args: string[]; ports: { name: string; containerPort: number }[] }[];
-    volumes: { name: string; secret?: { secretName: string }; configMap?: { name: string } }[];
+    volumes: PodVolume[];
     topologySpreadConstraints: { topologyKey: string; labelSelector: { matchLabels: Record<string, string> } }[];
   };
 }
@@ -67,6 +84,15 @@ interface DeploymentSpec {
   replicas: number;
   strategy: unknown;
   template: PodTemplate;
+}
+
+/** Returns a manifest of config with the namespaces of OpenShift. */
+function moveToOpenShift(object: KubeObject): KubeObject {
+  const ofCatalogd = object.metadata.labels?.["app.kubernetes.io/name"] === "catalogd";
+  const text = JSON.stringify(object)
+    .replaceAll(/("name":"catalogd-controller-manager","namespace":)"olmv1-system"/g, `$1"${OPENSHIFT_CATALOGD_NAMESPACE}"`)
+    .replaceAll("olmv1-system", ofCatalogd ? OPENSHIFT_CATALOGD_NAMESPACE : OPENSHIFT_NAMESPACE);
+  return JSON.parse(text) as KubeObject;
 }
 
 describeWithCluster("config", (cluster) => {
@@ -84,7 +110,7 @@ describeWithCluster("config", (cluster) => {
       for (const object of objects) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
     } finally {
       for (const { metadata } of namespaces) {
-        if ([SAMPLE_NAMESPACE, OPENSHIFT_NAMESPACE].includes(metadata.name))
+        if ([SAMPLE_NAMESPACE, OPENSHIFT_NAMESPACE, OPENSHIFT_CATALOGD_NAMESPACE].includes(metadata.name))
           await cluster.client.delete({ apiVersion: "v1", kind: "Namespace", name: metadata.name });
       }
     }
@@ -105,17 +131,27 @@ describeWithCluster("config", (cluster) => {
     for (const object of moved) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
   });
 
-  test("config/openshift installs the objects of config in another namespace, with certificates of the service CA and permission to read the TLS profile", async () => {
+  test("config/openshift installs the objects of config in two namespaces, with certificates of the service CA and permission to read the TLS profile", async () => {
     const [plain, overlay] = [await renderKustomization("config"), await renderKustomization("config/openshift")];
     expect(JSON.stringify(overlay)).not.toContain("olmv1-system");
-    const moved = JSON.parse(JSON.stringify(plain).replaceAll("olmv1-system", OPENSHIFT_NAMESPACE)) as KubeObject[];
+    const moved = plain.map(moveToOpenShift);
     const kept = listNames(moved).filter((name) => !name.startsWith("Secret "));
     const reader = "olmv1-tls-profile-reader";
-    const added = [`ConfigMap ${OPENSHIFT_NAMESPACE}/openshift-service-ca`, `ClusterRole /${reader}`, `ClusterRoleBinding /${reader}`];
+    const added = [
+      `ConfigMap ${OPENSHIFT_NAMESPACE}/openshift-service-ca`,
+      `ClusterRole /${reader}`,
+      `ClusterRoleBinding /${reader}`,
+      `Namespace /${OPENSHIFT_CATALOGD_NAMESPACE}`,
+      `NetworkPolicy ${OPENSHIFT_CATALOGD_NAMESPACE}/default-deny-all-traffic`,
+      `Role ${OPENSHIFT_CATALOGD_NAMESPACE}/operator-controller-deployment-reader`,
+      `RoleBinding ${OPENSHIFT_CATALOGD_NAMESPACE}/operator-controller-deployment-reader`,
+    ];
     expect(listNames(overlay)).toEqual([...kept, ...added].sort());
     const changed = new Set(["Deployment", "Namespace", "Service", "ConfigMap", "Secret"]);
     const others = (of: readonly KubeObject[]): KubeObject[] =>
-      of.filter(({ kind, metadata }) => !changed.has(kind) && metadata.name !== reader).sort(byName);
+      of
+        .filter((object) => !changed.has(object.kind) && object.metadata.name !== reader && !added.includes(listNames([object])[0] ?? ""))
+        .sort(byName);
     expect(others(overlay)).toEqual(others(moved));
     expect(overlay.find(({ kind }) => kind === "Namespace")?.metadata.labels).toMatchObject(
       moved.find(({ kind }) => kind === "Namespace")?.metadata.labels ?? {},
@@ -126,12 +162,16 @@ describeWithCluster("config", (cluster) => {
     ] as const) {
       const { spec, metadata } = findDeployment(overlay, `${program}-controller-manager`).template;
       expect(metadata.annotations).toMatchObject({ "openshift.io/required-scc": "restricted-v2" });
-      expect(spec.priorityClassName).toBe("system-cluster-critical");
+      expect(spec).toMatchObject({
+        priorityClassName: "system-cluster-critical",
+        hostUsers: false,
+        nodeSelector: { "node-role.kubernetes.io/control-plane": "" },
+      });
       const [file, ...flags] = spec.containers[0]?.args ?? [];
       expect([file, parse(flags)]).toMatchObject([
         `/app/${program}.js`,
         {
-          "system-namespace": OPENSHIFT_NAMESPACE,
+          "system-namespace": program === "catalogd" ? OPENSHIFT_CATALOGD_NAMESPACE : OPENSHIFT_NAMESPACE,
           "tls-cert": "/etc/olmv1/tls/tls.crt",
           "tls-profile": "cluster",
           "leader-elect": true,
@@ -145,7 +185,7 @@ describeWithCluster("config", (cluster) => {
     expect(volumes.find(({ name }) => name === "catalogd-ca")).toMatchObject({ configMap: { name: "openshift-service-ca" } });
     expect(parseFlags(containers[0]?.args.slice(1) ?? [])).toMatchObject({ "cluster-operator": "auto" });
     const catalogd = findDeployment(overlay, CATALOGD).template.spec.containers[0]?.args.slice(1) ?? [];
-    expect(parseCatalogdFlags(catalogd)).toMatchObject({ "external-address": `catalogd-service.${OPENSHIFT_NAMESPACE}.svc` });
+    expect(parseCatalogdFlags(catalogd)).toMatchObject({ "external-address": `catalogd-service.${OPENSHIFT_CATALOGD_NAMESPACE}.svc` });
   });
 
   test("overlay drop-in only changes flags: all extensions are managed, and permission-manager grants all permissions", async () => {
@@ -240,7 +280,7 @@ describeWithCluster("config", (cluster) => {
         const budget = objects.find(
           ({ kind, metadata }) => kind === "PodDisruptionBudget" && metadata.name === `${program}-controller-manager`,
         );
-        expect(budget?.["spec"]).toEqual({ minAvailable: 1, selector: { matchLabels } });
+        expect(budget?.["spec"]).toEqual({ minAvailable: 1, selector: { matchLabels }, unhealthyPodEvictionPolicy: "AlwaysAllow" });
       },
     );
 
@@ -287,6 +327,7 @@ describeWithCluster("config", (cluster) => {
       "console/console.yaml",
       "console/network-policy.yaml",
       "console/service-account.yaml",
+      "openshift/catalogd-namespace.yaml",
       "openshift/service-ca.yaml",
       "openshift/tls-profile.yaml",
       UPGRADE_CHECKER,
@@ -344,6 +385,19 @@ describeWithCluster("config", (cluster) => {
           },
         ],
       });
+    });
+
+    test("the console mounts the certificate authority of catalogd in every installation, and no key", () => {
+      const { containers, volumes } = findDeployment(objects, "console").template.spec;
+      expect(parseConsoleFlags(containers[0]?.args.slice(1) ?? [])).toMatchObject({ "catalogd-cas-dir": "/etc/olmv1/catalogd" });
+      const { projected } = volumes.find(({ name }) => name === "catalogd-ca") ?? {};
+      const files = projected?.sources.flatMap((source) => Object.values(source)) ?? [];
+      expect(files.map(({ name, optional, items }) => [name, optional, items.map(({ key }) => key)])).toEqual([
+        ["catalogd-serving-cert", true, ["ca.crt"]],
+        ["catalogd-cert", true, ["ca.crt"]],
+        ["openshift-service-ca", true, ["service-ca.crt"]],
+      ]);
+      expect(objects.find(({ kind }) => kind === "NetworkPolicy")?.["spec"]).toMatchObject({ egress: [{}] });
     });
 
     test("the console finds the API server without a token: its address in the environment, its authority in a ConfigMap", () => {

@@ -67,6 +67,7 @@ describeWithCluster("the console behind oauth2-proxy", (cluster) => {
     const changed: Readonly<Record<string, string>> = {
       "--bind-address": `127.0.0.1:${consolePort}`,
       "--api-server-ca-file": join(folder.write("files", { "ca.crt": ca }), "ca.crt"),
+      "--catalogd-cas-dir": folder.write("authorities", {}),
       "--cache-dir": join(folder.path, "cache"),
       "--health-probe-bind-address": "127.0.0.1:0",
       "--http-address": `127.0.0.1:${proxyPort}`,

@@ -1,4 +1,4 @@
-import { type ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { type Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
@@ -31,10 +31,11 @@ export async function loneExtension(cluster: TestCluster, policy?: CrdPolicy): P
 }
 
 /** Returns objects in the form in which the extension applies them. */
-export function prepareObjectsFor({ metadata: { name, uid = "" } }: ClusterExtension, objects: readonly KubeObject[]): KubeObject[] {
+export function prepareObjectsFor(extension: ClusterExtension, objects: readonly KubeObject[]): KubeObject[] {
+  const { name, uid = "" } = extension.metadata;
   const owner = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid };
   const isNamespaced = (gvk: { apiVersion: string; kind: string }): boolean | undefined => findKnownResource(gvk)?.namespaced;
-  return sortForInstall(prepareObjects(objects, { owner, installNamespace: name, isNamespaced }).objects);
+  return sortForInstall(prepareObjects(objects, { owner, installNamespace: getNamespace(extension), isNamespaced }).objects);
 }
 
 /** Such as "created ConfigMap". */

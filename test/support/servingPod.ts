@@ -100,7 +100,7 @@ export class ServingPod implements AsyncDisposable {
 }
 
 /** Returns an address of this machine other than loopback, because the API server does not call endpoints on loopback. */
-function machineAddress(): string {
+export function machineAddress(): string {
   const found = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === "IPv4" && !internal);

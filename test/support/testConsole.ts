@@ -10,8 +10,11 @@ import { CookieCallers, getCookieName } from "../../pkg/console/session/cookieCa
 import { TOKEN_HEADER } from "../../pkg/consoleapi/session.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import type { Credentials } from "../../pkg/kube/credentials.ts";
+import { CatalogConnections } from "../../pkg/operatorcontroller/catalogs/catalogConnections.ts";
 import { StaticAssets } from "../../pkg/serving/staticAssets.ts";
+import { ServiceProxyRequests, ServiceRequests } from "../../pkg/sources/catalogdRequests.ts";
 import { KeptCatalogs } from "../../pkg/sources/keptCatalogs.ts";
+import { ServedCatalogs } from "../../pkg/sources/servedCatalogs.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { type Answer, type SeenRequest, statusAnswer } from "./loopbackApi.ts";
 import { type RawAnswer, RawConnection } from "./rawConnection.ts";
@@ -24,6 +27,8 @@ export interface TestConsoleOptions {
   readonly mode: "laptop" | "cluster";
   readonly hosts?: ReadonlySet<string>;
   readonly limits?: Partial<TokenIdentityLimits>;
+  /** Folder with CA certificates for catalogd. */
+  readonly catalogdCas?: string;
   /** Clock of the sessions in milliseconds. */
   readonly now?: () => number;
 }
@@ -47,7 +52,7 @@ export class TestConsole implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  static async start({ credentials, mode, hosts, limits, now }: TestConsoleOptions): Promise<TestConsole> {
+  static async start({ credentials, mode, hosts, limits, now, catalogdCas }: TestConsoleOptions): Promise<TestConsole> {
     const folder = new TempFolder();
     const pages = folder.write("pages", {
       "index.html": '<title>console</title><script src="./assets/index-12345678.js"></script>',
@@ -60,12 +65,16 @@ export class TestConsole implements AsyncDisposable {
     const client = Client.of(credentials);
     const sessions = new LoginSessions(now);
     const identities = mode === "cluster" ? new TokenIdentities(client, log, limits) : undefined;
+    const direct = new CatalogConnections({ caDir: catalogdCas });
+    const requests = mode === "laptop" ? new ServiceProxyRequests(client, direct) : new ServiceRequests(direct);
+    const served = new ServedCatalogs({ requests, cluster: credentials.server });
     const server = await startConsoleServer(
       { host: "127.0.0.1", port: 0 },
       {
         context: {
           callers: identities ? new BearerCallers(identities) : new CookieCallers(sessions, new ClusterIdentity(client, log)),
-          catalogs: new KeptCatalogs({ cacheFolder: undefined }),
+          catalogs: new KeptCatalogs({ cacheFolder: undefined, served }),
+          served,
           registry: {},
           session: { mode, server: credentials.server, readOnly: false, systemNamespace: "olmv1-system", version: "0" },
           log,

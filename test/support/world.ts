@@ -6,17 +6,10 @@ import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
 import { type Installation, type InstallationOptions, startInstallation } from "../../pkg/devcluster/installation.ts";
-import { pushImage } from "../../pkg/oci/publish/push.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 import { problemText } from "./problems.ts";
-
-/** Label of a catalog image that names the folder of its file-based catalog. */
-const CONFIGS_LABEL = "operators.operatorframework.io.index.configs.v1";
-const PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1";
-
-/** A registry that can only be reached through its mirror. */
-const MIRRORED_REGISTRY = "mirrored.example.com";
+import { formatRegistriesConf, pushBundleImage, pushCatalogImage } from "./pushedImages.ts";
 
 const REGISTRIES_CONF = "registries.conf";
 
@@ -47,7 +40,7 @@ export class World {
   ): Promise<World> {
     const workDir = await mkdtemp(join(tmpdir(), "olmv1-e2e-"));
     const registriesConf = join(workDir, REGISTRIES_CONF);
-    await writeFile(registriesConf, registriesText(cluster.registry.host));
+    await writeFile(registriesConf, formatRegistriesConf(cluster.registry.host));
     const signaturePolicy = join(workDir, "policy.json");
     await writeFile(signaturePolicy, '{"default":[{"type":"insecureAcceptAnything"}]}');
     const unexpectedEnds: string[] = [];
@@ -77,18 +70,12 @@ export class World {
 
   /** Pushes a catalog so that `quay.io/repository:tag` is its reference. @returns the reference by digest. */
   async pushCatalog(repository: string, tag: string, files: ReadonlyMap<string, Uint8Array>): Promise<string> {
-    const placed = new Map([...files].map(([path, content]) => [`configs/${path}`, content]));
-    return this.#push(repository, tag, placed, { [CONFIGS_LABEL]: "/configs" });
+    return pushCatalogImage(this.cluster.registry, repository, tag, files);
   }
 
   /** Pushes a bundle so that `quay.io/repository:tag` is its reference. @returns the reference by digest. */
   async pushBundle(repository: string, tag: string, packageName: string, files: ReadonlyMap<string, Uint8Array>): Promise<string> {
-    return this.#push(repository, tag, files, { [PACKAGE_LABEL]: packageName });
-  }
-
-  async #push(repository: string, tag: string, files: ReadonlyMap<string, Uint8Array>, labels: Record<string, string>): Promise<string> {
-    const { digest } = await pushImage(this.cluster.registry, repository, tag, { files: new Map(files), labels });
-    return `quay.io/${repository}@${digest}`;
+    return pushBundleImage(this.cluster.registry, repository, tag, packageName, files);
   }
 
   /** Creates a ClusterCatalog of an image and waits until its content is served. */
@@ -159,15 +146,6 @@ export class World {
       if (left) throw new Error(`${kind} ${name} still exists: ${JSON.stringify(left["status"])}`);
     });
   }
-}
-
-/** Returns registries.conf text: the registry at `host` replaces quay.io and is the mirror of MIRRORED_REGISTRY. */
-function registriesText(host: string): string {
-  const endpoint = `location = "${host}"\ninsecure = true\n`;
-  return (
-    `[[registry]]\n${endpoint}[[registry]]\nprefix = "quay.io"\n${endpoint}` +
-    `[[registry]]\nprefix = "${MIRRORED_REGISTRY}"\nlocation = "${MIRRORED_REGISTRY}"\n[[registry.mirror]]\n${endpoint}`
-  );
 }
 
 /** Returns all files in a folder by slash path. */

@@ -21,6 +21,7 @@ import { collectFindings } from "../../../pkg/doctor/findings.ts";
 import type { RegistrySnapshot } from "../../../pkg/doctor/registrySnapshot.ts";
 import { MIRROR_KINDS } from "../../../pkg/oci/registries/registryObjects.ts";
 import { issueCertificate } from "../../../pkg/serving/issueWorker.ts";
+import { NO_REGISTRIES } from "../../../test/support/registrySnapshots.ts";
 import { EXIT } from "../cli/errors.ts";
 import { computeExitCode, formatDoctorReport } from "./doctor.ts";
 
@@ -60,16 +61,6 @@ interface ProgramParts {
 }
 
 const NOTHING = { value: undefined };
-/** A cluster without OpenShift's kinds and without the ConfigMap. */
-const NO_REGISTRIES: RegistrySnapshot = {
-  mirrors: MIRROR_KINDS.map(({ kind }) => ({ kind, objects: NOTHING })),
-  image: NOTHING,
-  authorities: NOTHING,
-  configMap: NOTHING,
-  files: [],
-  reader: NOTHING,
-};
-
 let secrets: ReadonlyMap<ProgramName, KubeObject>;
 beforeAll(async () => {
   secrets = new Map([
@@ -97,6 +88,7 @@ function createProgram(program: ProgramName, parts: ProgramParts = {}): ProgramS
   const secret = "secret" in parts ? parts.secret : secrets.get(program);
   return {
     program,
+    namespace: "olmv1-system",
     deployment: { value: deployment },
     lease: {
       value:
@@ -568,7 +560,7 @@ describe("doctor checks registries", () => {
     ],
     [
       "an invalid ConfigMap",
-      { configMap: { value: configMap("[[registry") } },
+      { configMaps: [{ value: configMap("[[registry") }] },
       [
         expect.stringMatching(
           /^problem: ConfigMap "olmv1-system\/olmv1-registries": registries.conf: line 1, .*: no image is pulled until it is corrected → kubectl -n olmv1-system edit configmap olmv1-registries$/,

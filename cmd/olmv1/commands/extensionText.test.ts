@@ -71,10 +71,12 @@ const RELEASES: ReleaseRow[] = [
   },
 ];
 const WORKLOAD = { apiVersion: "apps/v1", kind: "Deployment", namespace: "kafka", name: "strimzi-cluster-operator" };
+const NOTHING_INSTALLED = { refs: [], count: 0 };
 const STATES: Readonly<Record<string, Omit<ExtensionDescription, "extension">>> = {
-  argocd: { account: "made", others: [], objects: [], releases: [], events: [], catalogs: [] },
+  argocd: { account: "made", installed: NOTHING_INSTALLED, others: [], objects: [], releases: [], events: [], catalogs: [] },
   prometheus: {
     account: "made",
+    installed: NOTHING_INSTALLED,
     others: [],
     objects: [],
     releases: [],
@@ -83,6 +85,7 @@ const STATES: Readonly<Record<string, Omit<ExtensionDescription, "extension">>> 
   },
   strimzi: {
     account: "there",
+    installed: { refs: [WORKLOAD], count: 1 },
     others: [],
     objects: [{ ref: WORKLOAD, state: "failed", message: 'Pod strimzi-7c9d-x2x: container "operator" is in CrashLoopBackOff' }],
     releases: RELEASES,
@@ -91,6 +94,7 @@ const STATES: Readonly<Record<string, Omit<ExtensionDescription, "extension">>> 
   },
   tempo: {
     account: "missing",
+    installed: NOTHING_INSTALLED,
     others: [],
     objects: [],
     releases: [],

@@ -79,11 +79,12 @@ const USED: CustomResources[] = [
     unknown: 'kafkausers is forbidden: User "jane" cannot list',
   },
 ];
+const INSTALLED = { refs: [], count: STRIMZI.status?.inventory?.count ?? 0 };
 const CREATED: KubeObject[] = [{ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "strimzi-installer", namespace: "kafka" } }];
 
 test("formatUninstall lists deleted and kept objects for each crdPolicy", async () => {
   const staying = ["Namespace kafka is kept; --delete-namespace deletes it with its content."];
-  const summary = { extension: STRIMZI, customResources: USED, blocked: [], created: CREATED, staying };
+  const summary = { extension: STRIMZI, installed: INSTALLED, customResources: USED, blocked: [], created: CREATED, staying };
   const text = formatAtWidths((screen) =>
     (["DeleteIfUnused", "Delete", "Retain"] as const)
       .map((crdPolicy) => `-- ${crdPolicy}\n${formatUninstall(screen, { ...summary, crdPolicy })}`)
@@ -96,7 +97,8 @@ test("formatUninstall lists the objects that block the uninstall, and alternativ
   const blocked = [
     "CustomResourceDefinition kafkas.kafka.strimzi.io is kept (custom resources exist), and only the conversion webhook of this extension can convert its custom resources (stored versions: v1beta2): a/one",
   ];
-  const summary = { extension: STRIMZI, crdPolicy: "DeleteIfUnused" as const, customResources: [], blocked, created: [], staying: [] };
+  const crdPolicy = "DeleteIfUnused" as const;
+  const summary = { extension: STRIMZI, installed: INSTALLED, crdPolicy, customResources: [], blocked, created: [], staying: [] };
   await expect(formatAtWidths((screen) => formatUninstall(screen, summary))).toMatchFileSnapshot(getGoldenPath("uninstall-blocked"));
 });
 

@@ -9,7 +9,7 @@ import { isPassing } from "../../../pkg/kube/errors.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition, findMostRelevantCondition, listNextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
 import { buildExtensionRef, listClusterExtensions } from "../../../pkg/rollout/extensions.ts";
-import { readInventoryHealth } from "../../../pkg/rollout/inventory.ts";
+import { parseInventoryRef, readInventoryHealth } from "../../../pkg/rollout/inventory.ts";
 import { countPlanProgress, formatPlanFailure, listPlanProgress } from "../../../pkg/rollout/planProgress.ts";
 import { type Awaited, evaluateRollout, isObserved } from "../../../pkg/rollout/rolloutVerdict.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
@@ -132,7 +132,9 @@ class RolloutPrinter {
     if (condition && condition.status !== "True" && condition.reason !== Reason.AwaitingApproval && line !== "")
       this.#print(`${condition.reason}: ${line}`);
     // The objects are read after the condition, so they are printed after it.
-    const objects = await readInventoryHealth(client, extension, Date.now()).catch(() => []);
+    const objects = await readInventoryHealth(client, (status?.inventory?.objects ?? []).map(parseInventoryRef), Date.now()).catch(
+      () => [],
+    );
     const ready = objects.filter(({ state }) => state === "healthy");
     if (isExpected) for (const { ref } of ready) this.#print(`${describeObject(ref)} is ready`);
     const ofPlan = await this.#updatePlan(client, extension);

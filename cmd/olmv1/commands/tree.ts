@@ -11,7 +11,7 @@ import { toOneLine } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
-import type { ClusterOptions } from "../cli/options.ts";
+import type { ReleaseOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** One line of a tree, with its children. */
@@ -73,7 +73,8 @@ function lines(text: string, width: number, below: string): string[] {
 }
 
 /** Runs `olmv1 tree`. */
-export async function showTree(terminal: Terminal, name: string, options: ClusterOptions): Promise<void> {
-  const tree = await withCluster(options, (client) => readExtensionTree(client, name, Date.now()));
+export async function showTree(terminal: Terminal, name: string, options: ReleaseOptions): Promise<void> {
+  const { systemNamespace } = options;
+  const tree = await withCluster(options, (client) => readExtensionTree(client, name, { systemNamespace, now: Date.now() }));
   terminal.out(formatTree(labelTree(tree), terminal.width));
 }

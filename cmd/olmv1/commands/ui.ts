@@ -11,8 +11,11 @@ import { CookieCallers } from "../../../pkg/console/session/cookieCallers.ts";
 import type { Session } from "../../../pkg/consoleapi/session.ts";
 import { Client } from "../../../pkg/kube/client.ts";
 import { Credentials } from "../../../pkg/kube/credentials.ts";
+import { CatalogConnections } from "../../../pkg/operatorcontroller/catalogs/catalogConnections.ts";
 import { loadConsoleAssets } from "../../../pkg/serving/consoleAssets.ts";
+import { ServiceProxyRequests } from "../../../pkg/sources/catalogdRequests.ts";
 import { KeptCatalogs } from "../../../pkg/sources/keptCatalogs.ts";
+import { ServedCatalogs } from "../../../pkg/sources/servedCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { PROGRAM_VERSION } from "../../internal/program.ts";
 import { openBrowser } from "../cli/browser.ts";
@@ -42,6 +45,8 @@ export async function runUi(terminal: Terminal, options: UiOptions): Promise<voi
   const assets = loadConsoleAssets();
   const log = createLogger({ component: "olmv1-ui", level: "warn", pretty: true, destination: process.stderr });
   const client = Client.of(credentials, { userAgent: "olmv1-ui" });
+  const requests = new ServiceProxyRequests(client, new CatalogConnections());
+  const served = new ServedCatalogs({ requests, cluster: credentials.server });
   const sessions = new LoginSessions();
   const session: Omit<Session, "user"> = {
     mode: "laptop",
@@ -56,7 +61,8 @@ export async function runUi(terminal: Terminal, options: UiOptions): Promise<voi
     await using running = await listen(port, {
       context: {
         callers: new CookieCallers(sessions, new ClusterIdentity(client, log)),
-        catalogs: new KeptCatalogs({ ...registry, cacheFolder: getCacheFolder(terminal.env) }),
+        catalogs: new KeptCatalogs({ ...registry, served, cacheFolder: getCacheFolder(terminal.env) }),
+        served,
         registry,
         session,
         log,

@@ -24,7 +24,7 @@ import { CAUSE_LENGTH, truncate } from "../../../pkg/text/truncate.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
-import type { ClusterOptions, WaitOptions } from "../cli/options.ts";
+import type { ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import { withProgress } from "../cli/progress.ts";
 import { confirm, suggestNext, type Terminal } from "../cli/terminal.ts";
 import { readPatiently } from "./rollout.ts";
@@ -33,7 +33,7 @@ const NAMES_SHOWN = 5;
 
 /** Formats the effects of an uninstall, lost data first, for the user who must confirm it. */
 export function formatUninstall(screen: Pick<Terminal, "width">, preview: UninstallPreview): string {
-  const { extension, crdPolicy, blocked, created: made, staying } = preview;
+  const { extension, crdPolicy, blocked, created: made, staying, installed, unread = [] } = preview;
   const { lost, unused, kept } = divideDefinitions(preview);
   const bundle = extension?.status?.install?.bundle;
   const lines = [
@@ -46,7 +46,7 @@ export function formatUninstall(screen: Pick<Terminal, "width">, preview: Uninst
       : []),
     ...(extension
       ? [
-          `ClusterExtension ${extension.metadata.name} will be deleted${bundle ? `, with ${bundle.name} and its ${formatCount(extension.status?.inventory?.count ?? 0, "object")}` : "; no bundle is installed"}`,
+          `ClusterExtension ${extension.metadata.name} will be deleted${bundle ? `, with ${bundle.name} and its ${formatCount(installed.count, "object")}` : "; no bundle is installed"}`,
         ]
       : []),
     ...unused.map(({ crd }) => `  including ${describeObject(crd)} (no custom resources)`),
@@ -63,6 +63,7 @@ export function formatUninstall(screen: Pick<Terminal, "width">, preview: Uninst
         ]
       : []),
     ...staying,
+    ...unread,
     ...(extension && blocked.length > 0 ? ["", ...blockedLines(screen, extension, blocked)] : []),
   ];
   return `${lines.map(escapeControlCharacters).join("\n")}\n`;
@@ -87,7 +88,7 @@ function usedLines(screen: Pick<Terminal, "width">, { crd, names, isMore, unknow
 }
 
 /** Options of `olmv1 uninstall`. */
-export interface UninstallOptions extends ClusterOptions, WaitOptions, UninstallScope {
+export interface UninstallOptions extends ReleaseOptions, WaitOptions, UninstallScope {
   yes?: boolean;
 }
 

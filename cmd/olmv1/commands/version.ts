@@ -1,5 +1,5 @@
 import { findLeader, LEASE, type Lease } from "../../../pkg/controller/lease.ts";
-import { PROGRAMS } from "../../../pkg/doctor/clusterSnapshot.ts";
+import { getProgramNamespace, PROGRAMS } from "../../../pkg/doctor/clusterSnapshot.ts";
 import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { readServerInfo } from "../../../pkg/kube/servedResources.ts";
@@ -52,8 +52,14 @@ async function readVersions(terminal: Terminal, options: VersionOptions): Promis
 }
 
 /** Reads the version of each server from the Lease of its leader. */
-async function readServers(client: Client, namespace: string, now: number, signal: AbortSignal): Promise<Record<string, PartVersion>> {
+async function readServers(
+  client: Client,
+  systemNamespace: string,
+  now: number,
+  signal: AbortSignal,
+): Promise<Record<string, PartVersion>> {
   const found = PROGRAMS.map(async ({ program, lease }) => {
+    const namespace = getProgramNamespace(program, systemNamespace);
     const version = await readOrExplain(async () => {
       const leader = findLeader(await client.get<Lease>({ ...LEASE, namespace, name: lease }, { signal }), now);
       if (!leader) return { unknown: `no leader in namespace ${namespace}; olmv1 doctor checks the installation` };

@@ -166,7 +166,7 @@ export function addUninstall(program: Command, terminal: Terminal): void {
     .option("--delete-namespace", "also delete the namespace, if olmv1 install created it and no other extension uses it")
     .option("--keep-service-account", "keep the ServiceAccount and its roles")
     .option("-y, --yes", "uninstall without prompting, even if custom resources will be deleted");
-  addClusterOptions(addWaitOptions(command))
+  addReleaseOptions(addWaitOptions(command))
     .addHelpText("after", UNINSTALL_HELP)
     .action(async (name: string, options: UninstallOptions) => {
       const { uninstall } = await import("../commands/uninstall.ts");
@@ -356,7 +356,8 @@ export function addHistory(program: Command, terminal: Terminal): void {
 
 const TREE_HELP = `
 Uses your permissions to read the ClusterExtension, the objects in its status, and the ReplicaSets and
-Pods of its workloads. Marks objects that you may not read.
+Pods of its workloads. Marks objects that you may not read. The Go implementation reports no objects
+in the status: then reads them from the release Secrets.
 
 Examples:
   olmv1 tree argocd
@@ -369,9 +370,9 @@ export function addTree(program: Command, terminal: Terminal): void {
     .command("tree")
     .description("Show the objects of an extension as a tree, with their health")
     .argument("<name>", "name of the ClusterExtension");
-  addClusterOptions(command)
+  addReleaseOptions(command)
     .addHelpText("after", TREE_HELP)
-    .action(async (name: string, options: ClusterOptions) => {
+    .action(async (name: string, options: ReleaseOptions) => {
       const { showTree } = await import("../commands/tree.ts");
       await showTree(terminal, name, options);
     });

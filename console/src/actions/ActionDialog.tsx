@@ -6,6 +6,7 @@ import { RequestError } from "../api/request.ts";
 import { CommandLine } from "../components/CommandLine.tsx";
 import { formatPermission } from "../components/ErrorState.tsx";
 import { actionsText as text } from "../text/actions.ts";
+import { ActionChoiceView } from "./ActionChoiceView.tsx";
 import { ActionResults } from "./ActionResults.tsx";
 import { RequestList } from "./RequestList.tsx";
 import { type ActionState, useAction } from "./useAction.ts";
@@ -97,6 +98,7 @@ function DialogBody({
           ))}
         </ul>
       </section>
+      {prepared.choice && <ActionChoiceView choice={prepared.choice} isDisabled={state.step === "sending"} onReplace={onReplace} />}
       {prepared.confirmation !== undefined && canRun(prepared) && (
         <Confirmation expected={prepared.confirmation} typed={typed} setTyped={setTyped} onConfirm={onConfirm} />
       )}

@@ -15,6 +15,7 @@ export const attentionText = {
   next: "Next step",
   changes: "What changes next",
   noChanges: "No approval, update or expiry is due.",
+  unreported: "Updates are not reported by this OLM. The tab Why this version of an extension lists the versions of its catalogs.",
   approval: (version: string) => `${version} waits for your approval`,
   update: (version: string) => `can be upgraded to ${version}`,
   blocked: "a newer version is blocked",

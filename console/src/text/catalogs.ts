@@ -39,6 +39,15 @@ export const catalogsText = {
   unpacked: "Unpacked",
   created: "Created",
   address: "Address in the cluster",
+  readFrom: "Read from",
+  origin: {
+    catalogd: "catalogd",
+    registry: (because: string | undefined) =>
+      because === undefined ? "the registry" : `the registry, because catalogd did not respond with the content: ${because}`,
+    nowhere: (because: string | undefined) => `the content cannot be read: ${because ?? "unknown"}`,
+    reading: "Reading the content …",
+    failed: "unknown",
+  },
   labels: "Labels",
 
   problems: "Problems",
@@ -69,6 +78,8 @@ export const catalogsText = {
   extensions: "Extensions from this catalog",
   noExtensions: "No extension has installed a bundle of this catalog.",
   extensionsUnknown: "You may not list ClusterExtensions.",
+  extensionsUnreported: (count: number) =>
+    `The catalogs of ${count === 1 ? "1 installed bundle are" : `${count} installed bundles are`} not reported by this OLM.`,
   conditions: "Conditions",
   events: "Events",
 } as const;

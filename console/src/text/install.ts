@@ -36,9 +36,12 @@ export const installText = {
   apply: "Apply",
   incomplete: "Fix the errors first.",
   checking: "Checking …",
-  managed: "permission-manager grants the permissions that the bundle needs, if the PermissionPolicy allows them.",
-  unmanaged:
-    "This cluster has no permission-manager, so the manifest contains a ServiceAccount with the permissions that the bundle needs.",
+  sources: {
+    managed: "permission-manager grants the permissions that the bundle needs, if the PermissionPolicy allows them.",
+    account:
+      "This cluster has no permission-manager, so the manifest contains a ServiceAccount with the permissions that the bundle needs.",
+    controller: "The controller of this cluster installs the bundle with its own permissions, and ignores ServiceAccounts.",
+  },
   warnings: "Remarks",
 
   permissions: (count: number) => (count === 1 ? "1 permission" : `${count} permissions`),

@@ -2,6 +2,7 @@
 export const overviewText = {
   problems: "Problems",
   noProblems: "No problems are known.",
+  conditionsOnly: "This OLM reports errors only in conditions.",
   omitted: (count: number) => `and ${count} more problems`,
   severity: { error: "Error", warning: "Warning", info: "Note" },
   next: "Next step",
@@ -34,7 +35,7 @@ export const overviewText = {
   objectCount: (count: number, failing: number) =>
     failing === 0 ? `${count} objects, all ready` : `${count} objects, ${failing} of them not ready`,
   noObjects: "No bundle is installed, so the extension has no objects.",
-  objectsUnknown: "The installed controller does not report the objects.",
+  objectsUnknown: (why: string) => `The objects are unknown: ${why}`,
   showObjects: "Show all objects",
   conditions: "Conditions",
   noConditions: "The controller has not reconciled the extension yet. The installation page shows whether it runs.",

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { ActionApi } from "../../../test/support/actionApi.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
 import { statusAnswer } from "../../../test/support/loopbackApi.ts";
+import type { ActionRequest } from "../../consoleapi/actions.ts";
 
 const PATH = "/apis/olm.operatorframework.io/v1/clusterextensions/argocd";
 const BASE = createExtension("argocd", { packageName: "argocd-operator" });
@@ -29,6 +30,33 @@ test("run sends exactly the bytes that prepare returned, after a dry run with th
     body: { isOk: true, results: [{ description: "patch ClusterExtension argocd", isOk: true, message: "unchanged" }] },
   });
   expect(api.sent).toMatchObject([{ method: shown.method, url: shown.path, body: BODY, headers: { "content-type": shown.contentType } }]);
+});
+
+/** The fields of ClusterExtensions as the API server publishes them. */
+function publishFields(api: ActionApi, spec: object): void {
+  const gvk = [{ group: "olm.operatorframework.io", version: "v1", kind: "ClusterExtension" }];
+  const own = { "x-kubernetes-group-version-kind": gvk, properties: { spec: { properties: spec }, status: { properties: {} } } };
+  api.objects.set("/openapi/v3/apis/olm.operatorframework.io/v1", { components: { schemas: { own } } });
+}
+
+test.for<[request: ActionRequest, field: string]>([
+  [SUSPEND, "spec.suspend"],
+  [{ action: "setDriftPolicy", extension: "argocd", policy: "Warn" }, "spec.drift"],
+  [{ action: "rollBack", extension: "argocd", revision: 1 }, "status.lastHandledReconcileAt"],
+  [{ action: "approvePlan", extension: "argocd", digest: "d" }, "status.plan"],
+  [{ action: "uninstall", extension: "argocd", crdPolicy: "Retain" }, "spec.uninstall"],
+])("prepare rejects %o when ClusterExtensions have no field %s", async ([request, field]) => {
+  await using api = await startApi();
+  publishFields(api, { source: {} });
+  const message = `the OLM of this cluster does not support the change: its ClusterExtensions have no field ${field}`;
+  expect(await api.post("/api/actions/prepare", request)).toMatchObject({ status: 400, body: { kind: "invalid", message } });
+  expect(api.writes).toEqual([]);
+});
+
+test("prepare accepts an action when ClusterExtensions have its field", async () => {
+  await using api = await startApi();
+  publishFields(api, { suspend: {} });
+  expect(await api.prepare(SUSPEND)).toMatchObject({ requests: [{ dryRun: { isOk: true } }] });
 });
 
 test("run returns the first result for the same key, and sends the requests once", async () => {

@@ -16,6 +16,7 @@ import { listNeededPermissions, offerForce, planChange } from "./planChange.ts";
 import type { PlannedChange } from "./plannedChange.ts";
 import { type ActionOwner, PreparedActions } from "./preparedActions.ts";
 import { runChange } from "./runChange.ts";
+import { requireSupported } from "./supportedActions.ts";
 import { toPrepared, tryRequests } from "./tryRequests.ts";
 
 /** Time for reads and dry runs together, in milliseconds; a rollback may pull a bundle. */
@@ -48,6 +49,7 @@ export function registerActionRoutes(server: ConsoleRoutes, { callers, session, 
       const identity = callers.identify(request.headers);
       const signal = createRequestSignal(reply, PREPARE_TIMEOUT_MS);
       const now = new Date().toISOString();
+      requireSupported(await identity.fields.read(), request.body);
       const change = await planChange({ client: identity.client, systemNamespace: session.systemNamespace, signal, now }, request.body);
       const action = await prepareChange(identity, change, { readOnly: session.readOnly, signal });
       if (action.rejected !== undefined || action.missing) return action;
@@ -91,7 +93,7 @@ async function prepareChange(
   change: PlannedChange,
   { readOnly, signal }: { readonly readOnly: boolean; readonly signal: AbortSignal },
 ): Promise<PreparedAction> {
-  const { title, effects, isDanger = false, command, requests, confirmation } = change;
+  const { title, effects, isDanger = false, command, requests, confirmation, choice } = change;
   const rejected = readOnly ? READ_ONLY : change.rejected;
   const missing = rejected === undefined ? await access.findMissing(requests.flatMap(({ permissions }) => permissions)) : undefined;
   const isTried = rejected === undefined && missing === undefined;
@@ -103,6 +105,7 @@ async function prepareChange(
     requests: isTried ? await tryRequests(client, requests, signal) : requests.map(toPrepared),
     ...(command === undefined ? {} : { command }),
     ...(confirmation === undefined ? {} : { confirmation }),
+    ...(choice ? { choice } : {}),
     ...(missing ? { missing } : {}),
     ...(rejected === undefined ? {} : { rejected }),
   };

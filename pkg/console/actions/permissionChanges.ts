@@ -1,33 +1,103 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { ExtensionPermissions, JudgedRuleStatus } from "../../api/extensionPermissions.ts";
+import type { ActionChoice, ActionRequest } from "../../consoleapi/actions.ts";
+import { isForbidden } from "../../kube/errors.ts";
 import { findRiskClass } from "../../permissions/riskClasses.ts";
-import { buildPermissionsApproval, checkPermissionsApproval, hasApproval } from "../../rollout/changes.ts";
-import { buildPermissionsRef } from "../../rollout/extensions.ts";
-import { formatCount } from "../../text/lists.ts";
+import { buildPermissionsApproval, checkPermissionsApproval, hasApproval, type WaitingPermissions } from "../../rollout/changes.ts";
+import { listPlanPermissions } from "../../rollout/extensionPermissions.ts";
+import { buildExtensionRef, buildPermissionsRef } from "../../rollout/extensions.ts";
+import { formatRule, type PlacedRule, placeStatusRules } from "../../rollout/placedRules.ts";
+import { formatCount, formatList } from "../../text/lists.ts";
+import { truncate } from "../../text/truncate.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { buildPatchRequest } from "./clusterRequest.ts";
 import { type ChangeContext, type PlannedChange, RELOAD } from "./plannedChange.ts";
 
-/** Plans the approval of the rules that the user saw. */
-export async function planPermissionsApproval(
-  { client, signal }: ChangeContext,
-  { extension: name, digest }: { readonly extension: string; readonly digest: string },
-): Promise<PlannedChange> {
-  const permissions = await requirePermissions(client, name, signal);
-  const approval = checkPermissionsApproval(permissions, digest);
-  if (approval.kind !== "waiting") throw new ConsoleError("conflict", approval.message, { next: RELOAD });
-  const pending = permissions.status?.pending ?? [];
-  const account = permissions.status?.serviceAccount;
+const NAMES_SHOWN = 5;
+/** Rules of one dependency. */
+const RULES_SHOWN = 100;
+const TEXT_MAX = 1_000;
+
+type ApprovalRequest = Extract<ActionRequest, { action: "approvePermissions" }>;
+
+/** Plans the approval of the rules that the user saw, also for the dependencies that the user chose. */
+export async function planPermissionsApproval({ client, signal }: ChangeContext, request: ApprovalRequest): Promise<PlannedChange> {
+  const { extension: name, digest, dependencies = [] } = request;
+  const permissions = requireWaiting(await requirePermissions(client, name, signal), digest);
+  const others = await listWaitingDependencies(client, name);
+  const chosen = dependencies.map((one) => {
+    const found = others.find(({ metadata }) => metadata.name === one.extension);
+    if (found) return requireWaiting(found, one.digest);
+    throw new ConsoleError("conflict", `no permissions of dependency "${one.extension}" wait for approval`, { next: RELOAD });
+  });
+  const all = [...chosen, permissions];
+  const pending = all.flatMap(({ status }) => status.pending ?? []);
+  const names = formatList([name, ...chosen.map(({ metadata }) => metadata.name)], { max: NAMES_SHOWN });
   return {
-    title: `Approve the permissions of ${name}?`,
+    title: `Approve the permissions of ${names}?`,
     effects: [
-      `permission-manager grants ${formatCount(pending.length, "rule")} to ${account === undefined ? "the ServiceAccount" : `ServiceAccount ${account}`} of ${name}.`,
+      ...all.map(describeGrant).toReversed(),
       ...describeRisks(pending),
       "The approval is only valid for these rules. Other rules wait for approval again.",
     ],
     isDanger: pending.some(({ risk }) => findRiskClass(risk)?.level === "RootEquivalent"),
-    command: `olmv1 permissions approve ${name} --digest ${digest}`,
-    requests: [await buildPatchRequest(client, buildPermissionsApproval(permissions, digest), permissions)],
+    command: `olmv1 permissions approve ${name} ${chosen.length > 0 ? "--with-dependencies" : `--digest ${digest}`}`,
+    requests: await Promise.all(all.map((one) => buildPatchRequest(client, buildPermissionsApproval(one, one.status.pendingDigest), one))),
+    ...(others.length > 0 ? { choice: offerDependencies(request, others) } : {}),
   };
+}
+
+/** @throws ConsoleError conflict unless the rules that the user saw wait for approval */
+function requireWaiting(permissions: ExtensionPermissions, digest: string): WaitingPermissions {
+  const approval = checkPermissionsApproval(permissions, digest);
+  if (approval.kind === "waiting") return approval.permissions;
+  throw new ConsoleError("conflict", approval.message, { next: RELOAD });
+}
+
+/**
+ * Returns the permissions of other extensions in the dependency plan that wait for approval, by wave, if their status lists all rules. Those of later
+ * waves are requested later. None if the user may not list them.
+ */
+async function listWaitingDependencies(client: ChangeContext["client"], name: string): Promise<WaitingPermissions[]> {
+  try {
+    const extension = await client.get<ClusterExtension>(buildExtensionRef(name));
+    const found = extension?.status?.dependencyPlan ? await listPlanPermissions(client, extension) : [];
+    return found.flatMap((permissions) => {
+      const approval = checkPermissionsApproval(permissions);
+      return permissions.metadata.name !== name && approval.kind === "waiting" ? [approval.permissions] : [];
+    });
+  } catch (err) {
+    if (isForbidden(err)) return [];
+    throw err;
+  }
+}
+
+function describeGrant({ metadata: { name }, status: { pending = [], serviceAccount } }: WaitingPermissions): string {
+  const account = serviceAccount === undefined ? "the ServiceAccount" : `ServiceAccount ${serviceAccount}`;
+  return `permission-manager grants ${formatCount(pending.length, "rule")} to ${account} of ${name}.`;
+}
+
+/** Offers to approve the permissions of dependencies too, or no longer. */
+function offerDependencies({ dependencies, ...own }: ApprovalRequest, others: readonly WaitingPermissions[]): ActionChoice {
+  const isChosen = dependencies !== undefined && dependencies.length > 0;
+  const seen = others.map(({ metadata, status }) => ({ extension: metadata.name, digest: status.pendingDigest }));
+  return {
+    label: `Also approve the permissions of its dependencies: ${formatList(
+      seen.map(({ extension }) => extension),
+      { max: NAMES_SHOWN },
+    )}`,
+    isChosen,
+    items: others.map(({ metadata, status: { pending = [] } }) => ({
+      extension: metadata.name,
+      texts: placeStatusRules(pending).slice(0, RULES_SHOWN).map(formatPlacedRule),
+    })),
+    request: isChosen ? own : { ...own, dependencies: seen },
+  };
+}
+
+function formatPlacedRule({ namespace, rule, note }: PlacedRule): string {
+  const place = namespace === "" ? "" : ` in namespace ${namespace}`;
+  return truncate(`${formatRule(rule)}${place}${note === undefined ? "" : ` (${note})`}`, TEXT_MAX);
 }
 
 /** Returns one sentence for each risk class of the rules. */

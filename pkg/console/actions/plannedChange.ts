@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { ObjectRef } from "../../api/k8s.ts";
+import type { ActionChoice } from "../../consoleapi/actions.ts";
 import type { Client } from "../../kube/client.ts";
 import { buildExtensionRef } from "../../rollout/extensions.ts";
 import { ConsoleError } from "../http/consoleError.ts";
@@ -19,6 +20,8 @@ export interface PlannedChange {
   readonly seen?: SeenObject;
   /** Text that the user must type. */
   readonly confirmation?: string;
+  /** A wider change that the user may choose. */
+  readonly choice?: ActionChoice;
   /** Why the change cannot be made. */
   readonly rejected?: string;
 }

@@ -19,7 +19,12 @@ export async function planUninstall(
 ): Promise<PlannedChange> {
   const { client, systemNamespace, signal } = context;
   const extension = await requireExtension(client, name, signal);
-  const preview = await previewUninstall(client, name, { ...(crdPolicy ? { crdPolicy } : {}), systemNamespace, isPartial: true }, signal);
+  const preview = await previewUninstall(
+    client,
+    name,
+    { ...(crdPolicy ? { crdPolicy } : {}), systemNamespace, withDependents: true, isPartial: true },
+    signal,
+  );
   const isPolicyChange = crdPolicy !== undefined && crdPolicy !== extension.spec.uninstall?.crdPolicy;
   const first = isPolicyChange
     ? await planPolicyChange(context, extension, crdPolicy, preview.customResources)
@@ -68,10 +73,10 @@ async function planPolicyChange(
 
 /** Returns the effects of an uninstall as sentences, lost data first. */
 export function describeUninstall(preview: UninstallPreview): string[] {
-  const { extension, created, blocked, dependents, unread = [] } = preview;
+  const { extension, installed, created, blocked, dependents, unread = [] } = preview;
   const { lost, unused, kept } = divideDefinitions(preview);
   const bundle = extension?.status?.install?.bundle;
-  const deleted = Math.max((extension?.status?.inventory?.count ?? 0) - kept.length, 0);
+  const deleted = Math.max(installed.count - kept.length, 0);
   return [
     ...unread,
     ...lost.map(
@@ -109,8 +114,8 @@ function describeCount({ names, isMore, unknown }: CustomResources): string {
 }
 
 /** Plans to delete the objects that `olmv1 install` created for an extension that is gone. */
-export async function planRemoval({ client, signal }: ChangeContext, name: string): Promise<PlannedChange> {
-  const preview = await previewUninstall(client, name, {}, signal).catch((cause: unknown) => {
+export async function planRemoval({ client, systemNamespace, signal }: ChangeContext, name: string): Promise<PlannedChange> {
+  const preview = await previewUninstall(client, name, { systemNamespace }, signal).catch((cause: unknown) => {
     throw new ConsoleError("notFound", `nothing of extension "${name}" is left`, { cause });
   });
   const { extension, created, staying } = preview;

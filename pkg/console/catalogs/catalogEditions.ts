@@ -40,12 +40,17 @@ export class CatalogEditions {
     }
   }
 
-  /** Compares the current content of a catalog with the content before. Reads images that are not in the cache from their registry. */
-  async compare({ metadata }: Pick<ClusterCatalog, "metadata">, lease: CatalogLease, signal: AbortSignal): Promise<EditionDifference> {
+  /** Compares the current content of a catalog with the content before. Reads content before that is not in the cache from its registry. */
+  async compare(
+    { metadata, status }: Pick<ClusterCatalog, "metadata" | "status">,
+    lease: Pick<CatalogLease, "catalogFolder" | "replacedFolder">,
+    signal: AbortSignal,
+  ): Promise<EditionDifference> {
+    const base = status?.urls?.base;
     const { current, before } = this.#known.get(metadata.uid ?? metadata.name) ?? {};
     if (current === undefined || before === undefined) return { differences: [], omitted: 0 };
-    const old = await readComparedCatalog(await lease.catalogFolder(before), signal);
-    const found = diffCatalogs(old, await readComparedCatalog(await lease.catalogFolder(current), signal));
+    const old = await readComparedCatalog(await lease.replacedFolder(before, base), signal);
+    const found = diffCatalogs(old, await readComparedCatalog(await lease.catalogFolder(current, base), signal));
     // Breaking differences first, so that none of them is left out.
     const sorted = [...found.filter(({ breaking }) => breaking), ...found.filter(({ breaking }) => !breaking)];
     return { before, differences: sorted.slice(0, MAX_ENTRIES).map(toEntry), omitted: Math.max(0, found.length - MAX_ENTRIES) };

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import type { CatalogFindings, CatalogView, EditionDifference } from "../../consoleapi/catalogs.ts";
+import type { CatalogContentOrigin, CatalogFindings, CatalogView, EditionDifference } from "../../consoleapi/catalogs.ts";
 import { orErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { readObjectEvents } from "../../rollout/extensionEvents.ts";
@@ -13,13 +13,14 @@ import { createRequestSignal } from "../http/requestSignal.ts";
 import { CATALOG_TIMEOUT_MS, listInstalledBundles } from "../packages/openPackages.ts";
 import { CatalogEditions } from "./catalogEditions.ts";
 import { buildCatalogView } from "./catalogView.ts";
+import { readContentOrigin } from "./contentOrigin.ts";
 import { readServedFindings } from "./servedFindings.ts";
 
 const TIMEOUT_MS = 20_000;
 const Params = z.object({ name: ObjectName });
 
 /** Registers the pages of single catalogs. */
-export function registerClusterCatalogRoutes(server: ConsoleRoutes, { callers, catalogs: kept, session }: ConsoleContext): void {
+export function registerClusterCatalogRoutes(server: ConsoleRoutes, { callers, catalogs: kept, served }: ConsoleContext): void {
   const editions = new CatalogEditions();
 
   server.route({
@@ -46,7 +47,19 @@ export function registerClusterCatalogRoutes(server: ConsoleRoutes, { callers, c
       const identity = callers.identify(request.headers);
       const signal = createRequestSignal(reply, TIMEOUT_MS);
       const catalog = await readCurrentCatalog(identity, request.params.name, signal, editions);
-      return readServedFindings(identity.client, catalog, { isLaptop: session.mode === "laptop", signal });
+      return readServedFindings(served, catalog, signal);
+    },
+  });
+
+  server.route({
+    method: "GET",
+    url: "/api/catalogs/:name/origin",
+    schema: { params: Params },
+    handler: async (request, reply): Promise<CatalogContentOrigin> => {
+      const identity = callers.identify(request.headers);
+      const signal = createRequestSignal(reply, CATALOG_TIMEOUT_MS);
+      const catalog = await readCurrentCatalog(identity, request.params.name, signal, editions);
+      return kept.use(signal, (lease) => readContentOrigin(catalog, lease, signal));
     },
   });
 

@@ -45,6 +45,7 @@ export function buildCatalogView(catalog: ClusterCatalog, { installed, events }:
           extensions: own.slice(0, MAX_EXTENSIONS).map((one) => ({ name: one.extension, package: one.package, version: one.version })),
         }
       : {}),
+    unreportedExtensions: installed?.filter((one) => one.catalog === undefined).length ?? 0,
     events: toEventRows(events),
     toggle: toYaml({
       apiVersion: API_VERSION,

@@ -3,12 +3,16 @@ import * as z from "zod/mini";
 import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
 import { TempFolder } from "../../../test/support/tempFolder.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import { CatalogFindings, CatalogView } from "../../consoleapi/catalogs.ts";
+import { CatalogContentOrigin, CatalogFindings, CatalogView } from "../../consoleapi/catalogs.ts";
 import { Client } from "../../kube/client.ts";
+import { CatalogConnections } from "../../operatorcontroller/catalogs/catalogConnections.ts";
+import { ServiceProxyRequests, ServiceRequests } from "../../sources/catalogdRequests.ts";
 import { createClusterCatalog } from "../../sources/clusterCatalogs.ts";
-import type { CatalogLease } from "../../sources/keptCatalogs.ts";
+import type { CatalogOrigin } from "../../sources/contentSources.ts";
+import { ServedCatalogs } from "../../sources/servedCatalogs.ts";
 import { CatalogEditions } from "./catalogEditions.ts";
 import { buildCatalogView } from "./catalogView.ts";
+import { readContentOrigin } from "./contentOrigin.ts";
 import { parseFindings, readServedFindings } from "./servedFindings.ts";
 
 const FINDING = {
@@ -72,10 +76,13 @@ test("parseFindings returns file and line, and skips lines of another form", () 
 async function read(base: string, answer: Answer, isLaptop = true): Promise<CatalogFindings & { urls: string[] }> {
   await using api = await LoopbackApi.start(() => answer);
   const client = Client.of(api.credentials());
+  const requests = isLaptop ? new ServiceProxyRequests(client, new CatalogConnections()) : new ServiceRequests(new CatalogConnections());
+  const served = new ServedCatalogs({ requests, cluster: api.url });
   try {
-    const found = await readServedFindings(client, createCatalog(base), { isLaptop, signal: AbortSignal.timeout(10_000) });
+    const found = await readServedFindings(served, createCatalog(base), AbortSignal.timeout(10_000));
     return { ...z.parse(CatalogFindings, found), urls: api.requests.map(({ url }) => url) };
   } finally {
+    await served.close();
     await client.close();
   }
 }
@@ -100,6 +107,26 @@ test.for<[base: string, isLaptop: boolean]>([
   expect([unavailable, urls]).toEqual([expect.stringContaining("does not read catalogs from"), []]);
 });
 
+test.for<[what: string, origin: () => Promise<CatalogOrigin>, shown: object]>([
+  ["catalogd", async () => ({ from: "catalogd" }), { from: "catalogd" }],
+  ["the registry", async () => ({ from: "registry" }), { from: "registry" }],
+  [
+    "the registry with a reason",
+    async () => ({ from: "registry", because: "status 403: no" }),
+    { from: "registry", because: "status 403: no" },
+  ],
+  ["nowhere", () => Promise.reject(new Error("https://u:p@x/ failed")), { from: "nowhere", because: "https://[redacted]@x/ failed" }],
+])("readContentOrigin reports content from %s, without secrets", async ([, origin, shown]) => {
+  const found = await readContentOrigin(createCatalog("http://x/catalogs/main"), { origin }, AbortSignal.timeout(10_000));
+  expect(z.parse(CatalogContentOrigin, found)).toEqual(shown);
+});
+
+test("readContentOrigin does not read a catalog that is not served", async () => {
+  const catalog = { ...createCatalog("http://x/catalogs/main"), status: {} };
+  const found = await readContentOrigin(catalog, { origin: () => Promise.reject(new Error("read")) }, AbortSignal.timeout(10_000));
+  expect(found).toEqual({ from: "nowhere", because: 'catalog "main" is not being served' });
+});
+
 test("CatalogEditions compares the content with the content before, breaking differences first", async () => {
   using folder = new TempFolder();
   const packageOf = (name: string): string => `${JSON.stringify({ schema: "olm.package", name, defaultChannel: "a" })}\n`;
@@ -107,7 +134,8 @@ test("CatalogEditions compares the content with the content before, breaking dif
     one: folder.write("one", { "catalog.json": packageOf("a") + packageOf("b") }),
     two: folder.write("two", { "catalog.json": packageOf("0") + packageOf("b") }),
   };
-  const lease = { catalogFolder: async (ref: string) => paths[ref] ?? "" } as CatalogLease;
+  const find = async (ref: string): Promise<string> => paths[ref] ?? "";
+  const lease = { catalogFolder: find, replacedFolder: find };
   const editions = new CatalogEditions();
   const compare = (ref: string) => editions.compare(createCatalog("", ref), lease, AbortSignal.timeout(10_000));
   editions.note([createCatalog("", "one")]);

@@ -4,6 +4,7 @@ import { isNotFound, KubeError } from "../../kube/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { ClusterWatches } from "../live/clusterWatches.ts";
 import { AccessChecks } from "./accessChecks.ts";
+import { ExtensionFields } from "./extensionFields.ts";
 
 const SELF_REVIEW = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const WATCHED = [
@@ -15,6 +16,7 @@ const WATCHED = [
 export class ClusterIdentity implements Disposable {
   readonly client: Client;
   readonly access: AccessChecks;
+  readonly fields: ExtensionFields;
   readonly #log: Logger;
   #watches: ClusterWatches | undefined;
   #user: Promise<string | undefined> | undefined;
@@ -22,6 +24,7 @@ export class ClusterIdentity implements Disposable {
   constructor(client: Client, log: Logger) {
     this.client = client;
     this.access = new AccessChecks(client);
+    this.fields = new ExtensionFields(client);
     this.#log = log;
   }
 

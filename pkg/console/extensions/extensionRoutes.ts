@@ -38,7 +38,7 @@ export function registerExtensionRoutes(server: ConsoleRoutes, { callers, sessio
       const { name } = request.params;
       reply.header("cache-control", "no-store");
       await requireExtension(client, name);
-      return buildTreeView(await readExtensionTree(client, name, Date.now()));
+      return buildTreeView(await readExtensionTree(client, name, { systemNamespace: session.systemNamespace, now: Date.now() }));
     },
   });
 }

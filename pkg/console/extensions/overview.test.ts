@@ -27,6 +27,7 @@ function build(status: ClusterExtension["status"], change: Partial<ExtensionDesc
   const described = {
     extension,
     account: "there",
+    installed: { refs: [], count: 0 },
     objects: [],
     releases: RELEASES,
     events: [],
@@ -50,9 +51,16 @@ describe("buildOverview", () => {
       message: "done",
       lastTransitionTime: "2026-01-01T00:00:00Z",
     }));
-    const overview = build({ conditions, install: { bundle: { name: "p.v1", version: "1.0.0" } } });
-    expect(overview).toMatchObject({ state: { text: "Installed", mood: "good" }, problems: [], objects: { notReady: [] }, keptCrds: [] });
-    expect(overview.objects.count).toBeUndefined();
+    const installed = { refs: [], count: 0, unknown: "secrets is forbidden" };
+    const overview = build({ conditions, install: { bundle: { name: "p.v1", version: "1.0.0" } } }, { installed });
+    expect(overview).toMatchObject({ state: { text: "Installed", mood: "good" }, problems: [], keptCrds: [] });
+    expect(overview.objects).toEqual({ unknown: "secrets is forbidden", notReady: [] });
+    expect(overview.summary).toMatchObject({
+      installer: "ServiceAccount x-system/x-installer; its permissions are not reported by this OLM",
+      updates: ["not reported by this OLM"],
+      drift: "not reported by this OLM",
+      crdPolicy: "Delete: this OLM deletes them with all custom resources",
+    });
   });
 
   test("works without a status", () => {

@@ -4,7 +4,7 @@ import type { ConditionRow, ExtensionOverview } from "../../consoleapi/overview.
 import { describeCatalogState, findCatalogFailure } from "../../rollout/catalogState.ts";
 import { type ConditionView, listConditionViews } from "../../rollout/conditionView.ts";
 import type { ExtensionDescription } from "../../rollout/extensionDescription.ts";
-import { describeExtensionState, formatRangeCommands } from "../../rollout/extensionState.ts";
+import { describeExtensionState, formatRangeCommands, hasForeignStatus } from "../../rollout/extensionState.ts";
 import {
   describeAvailableUpdates,
   describeDrift,
@@ -12,6 +12,7 @@ import {
   describeInstaller,
   describePin,
   describeSource,
+  describeUninstallPolicy,
   findDeprecation,
 } from "../../rollout/extensionSummary.ts";
 import type { Mood } from "../../rollout/mood.ts";
@@ -31,7 +32,7 @@ const MOOD_ORDER: readonly (Mood | undefined)[] = ["bad", "warning", "faint", un
 
 /** Returns what the page shows of a description. @param now milliseconds since the epoch */
 export function buildOverview(described: ExtensionDescription, now: number): ExtensionOverview {
-  const { extension, releases, events, others } = described;
+  const { extension, installed, releases, events, others } = described;
   const known = typeof others === "string" ? [] : others;
   const { metadata, status } = extension;
   const plan = buildPlan(extension, known);
@@ -42,12 +43,13 @@ export function buildOverview(described: ExtensionDescription, now: number): Ext
     summary: buildSummary(described, now),
     problems: listProblemViews(extension, releases),
     omittedProblems: status?.omittedProblems ?? 0,
+    hasConditionsOnly: hasForeignStatus(extension),
     conditions: listConditionViews(extension)
       .sort((one, other) => MOOD_ORDER.indexOf(one.mood) - MOOD_ORDER.indexOf(other.mood))
       .slice(0, MAX_CONDITIONS)
       .map(toConditionRow),
     objects: {
-      ...(status?.inventory ? { count: status.inventory.count } : status?.install ? {} : { count: 0 }),
+      ...(installed.unknown === undefined ? { count: installed.count } : { unknown: truncate(installed.unknown, MAX_MESSAGE) }),
       notReady: unhealthy.map(({ ref, state, message }) => ({ object: toReference(ref), state: toObjectState(state), message })),
     },
     ...(plan ? { plan } : {}),
@@ -84,7 +86,7 @@ function buildSummary(described: ExtensionDescription, now: number): ExtensionOv
     approval: spec.approval ?? "Automatic",
     ...(pin === undefined ? {} : { pin }),
     drift: truncate(describeDrift(described, now), MAX_MESSAGE),
-    crdPolicy: spec.uninstall?.crdPolicy ?? "DeleteIfUnused",
+    crdPolicy: describeUninstallPolicy(extension),
     ...(metadata.creationTimestamp ? { created: metadata.creationTimestamp } : {}),
   };
 }

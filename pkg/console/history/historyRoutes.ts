@@ -3,10 +3,12 @@ import type { ExtensionHistory, RevisionComparison } from "../../consoleapi/hist
 import { getErrorMessage } from "../../errors/errors.ts";
 import { isPassing } from "../../kube/errors.ts";
 import { readDriftReport } from "../../rollout/driftReport.ts";
+import { hasForeignStatus, NOT_REPORTED } from "../../rollout/extensionState.ts";
 import { compareReleases } from "../../rollout/releaseComparison.ts";
 import { readReleaseRows } from "../../rollout/releaseHistory.ts";
 import { redactSecrets } from "../../text/redact.ts";
 import { requireExtension } from "../actions/plannedChange.ts";
+import { supportsAction } from "../actions/supportedActions.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
@@ -22,11 +24,14 @@ export function registerHistoryRoutes(server: ConsoleRoutes, { callers, session:
     url: "/api/extensions/:name/history",
     schema: { params: Params },
     handler: async (request): Promise<ExtensionHistory> => {
-      const { client } = callers.identify(request.headers);
-      const extension = await requireExtension(client, request.params.name);
+      const { client, fields } = callers.identify(request.headers);
+      const [extension, served] = await Promise.all([requireExtension(client, request.params.name), fields.read()]);
+      const options = { canRollBack: supportsAction(served, "rollBack"), systemNamespace };
       const [releases, drift] = await Promise.all([
-        orError(readReleaseRows(client, extension, systemNamespace).then((rows) => buildReleases(rows, extension))),
-        orError(readDriftReport(client, extension, systemNamespace).then((report) => buildDrift(report, extension))),
+        orError(readReleaseRows(client, extension, systemNamespace).then((rows) => buildReleases(rows, extension, options))),
+        hasForeignStatus(extension)
+          ? { note: `Drift is ${NOT_REPORTED}.` }
+          : orError(readDriftReport(client, extension, systemNamespace).then((report) => buildDrift(report, extension))),
       ]);
       return { releases, drift };
     },

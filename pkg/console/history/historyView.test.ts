@@ -18,11 +18,12 @@ const row = (revision: number, parts: Partial<ReleaseRow> = {}): ReleaseRow => (
   cause: "",
   ...parts,
 });
+const OPTIONS = { canRollBack: true, systemNamespace: "olmv1-system" };
 const NO_DRIFT = { policy: { policy: "Correct" as const, isTakenOver: false }, objects: [], ignore: [], unwatched: undefined };
 
 test("buildReleases offers a rollback only to other revisions that were applied completely", () => {
   const rows = [row(4, { status: "deployed", current: true }), row(3, { status: "failed" }), row(2, { cause: "install by olmv1" })];
-  const { revisions } = buildReleases(rows, EXTENSION);
+  const { revisions } = buildReleases(rows, EXTENSION, OPTIONS);
   expect(revisions.map(({ revision, state, rollBack, cause }) => [revision, state.mood, rollBack?.request, cause])).toEqual([
     [4, "good", undefined, undefined],
     [3, "bad", undefined, undefined],
@@ -30,11 +31,28 @@ test("buildReleases offers a rollback only to other revisions that were applied 
   ]);
 });
 
+test("buildReleases offers neither rollbacks nor the removal of a pin when the OLM of the cluster does not support them", () => {
+  const metadata = { name: "kafka", annotations: { [ANNOTATION_ROLLBACK_TO]: "2" } };
+  const releases = buildReleases([row(3, { current: true }), row(2)], { metadata }, { ...OPTIONS, canRollBack: false });
+  expect(releases).not.toHaveProperty("pin");
+  expect(releases.revisions.map(({ rollBack }) => rollBack)).toEqual([undefined, undefined]);
+});
+
+test("buildReleases says where the release of the installed bundle is missing", () => {
+  const status = { install: { bundle: { name: "kafka.v3", version: "3.0.0" } } };
+  expect(buildReleases([], { ...EXTENSION, status }, OPTIONS).note).toBe(
+    "Bundle kafka.v3 is installed, but namespace olmv1-system contains no release of it.",
+  );
+  expect(buildReleases([], EXTENSION, OPTIONS)).not.toHaveProperty("note");
+});
+
 test("buildReleases lists releases that cannot be read apart from the others, and offers to remove a pin", () => {
   const metadata = { name: "kafka", annotations: { [ANNOTATION_ROLLBACK_TO]: "2" } };
-  const releases = buildReleases([row(0, { status: "unreadable", description: "Secret x is damaged" }), row(2, { pinned: true })], {
-    metadata,
-  });
+  const releases = buildReleases(
+    [row(0, { status: "unreadable", description: "Secret x is damaged" }), row(2, { pinned: true })],
+    { metadata },
+    OPTIONS,
+  );
   expect(releases).toMatchObject({
     unreadable: ["Secret x is damaged"],
     pin: "2",

@@ -14,7 +14,7 @@ import { DRIFT_EFFECTS } from "../actions/extensionChanges.ts";
 import { toSentence } from "../why/ruleTitles.ts";
 
 type Releases = Exclude<ExtensionHistory["releases"], { error: string }>;
-type Drift = Exclude<ExtensionHistory["drift"], { error: string }>;
+type Drift = Extract<ExtensionHistory["drift"], { objects: unknown }>;
 
 const LIST_MAX = 100;
 const TEXT_MAX = 1_000;
@@ -22,15 +22,31 @@ const MOODS: Readonly<Record<string, NonNullable<MoodText["mood"]>>> = { deploye
 /** Releases that were applied completely, so that a rollback can restore them. */
 const COMPLETE: ReadonlySet<string> = new Set(["deployed", "superseded"]);
 
+/** What the releases are described for. */
+export interface ReleaseListOptions {
+  /** Whether the OLM of the cluster supports rollbacks. */
+  readonly canRollBack: boolean;
+  /** The namespace of the release Secrets. */
+  readonly systemNamespace: string;
+}
+
 /** Describes the releases of an extension. */
-export function buildReleases(rows: readonly ReleaseRow[], extension: Pick<ClusterExtension, "metadata">): Releases {
+export function buildReleases(
+  rows: readonly ReleaseRow[],
+  extension: Pick<ClusterExtension, "metadata" | "status">,
+  { canRollBack, systemNamespace }: ReleaseListOptions,
+): Releases {
   const { name } = extension.metadata;
+  const bundle = extension.status?.install?.bundle.name;
   const pin = findPin(extension);
   const readable = rows.filter(({ revision }) => revision > 0);
   return {
-    revisions: readable.map((row) => toRevision(row, name)),
+    revisions: readable.map((row) => toRevision(row, name, canRollBack)),
+    ...(rows.length === 0 && bundle !== undefined
+      ? { note: `Bundle ${bundle} is installed, but namespace ${systemNamespace} contains no release of it.` }
+      : {}),
     unreadable: rows.filter(({ revision }) => revision === 0).map(({ description }) => truncate(description, TEXT_MAX)),
-    ...(pin === undefined ? {} : { pin, removePin: offerUnpin(name) }),
+    ...(pin === undefined || !canRollBack ? {} : { pin, removePin: offerUnpin(name) }),
     command: `olmv1 history ${name}`,
   };
 }
@@ -38,6 +54,7 @@ export function buildReleases(rows: readonly ReleaseRow[], extension: Pick<Clust
 function toRevision(
   { revision, status, bundle, version, deployed, description, pinned, current, cause }: ReleaseRow,
   extension: string,
+  canRollBack: boolean,
 ): Revision {
   const mood = MOODS[status] ?? (status.startsWith("pending-") ? "warning" : undefined);
   return {
@@ -50,7 +67,7 @@ function toRevision(
     description: truncate(description, TEXT_MAX),
     isCurrent: current,
     isPinned: pinned,
-    ...(COMPLETE.has(status) && !current ? { rollBack: offerRollback(extension, revision) } : {}),
+    ...(canRollBack && COMPLETE.has(status) && !current ? { rollBack: offerRollback(extension, revision) } : {}),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { InstallDraft } from "../../consoleapi/install.ts";
+import type { InstallDraft, PermissionSource } from "../../consoleapi/install.ts";
 import type { RuleList } from "../../consoleapi/rules.ts";
 import { toYaml } from "../../golang/yaml.ts";
 import type { InstallPreview, InstallRequest } from "../../installer/installPreview.ts";
@@ -18,12 +18,21 @@ export interface DraftedInstall {
   readonly request: InstallRequest;
   readonly preview: InstallPreview;
   readonly config: EnteredConfig;
-  readonly isManaged: boolean;
+  readonly permissionSource: PermissionSource;
+  /** Whether ClusterExtensions have a field for the configuration. */
+  readonly isConfigurable: boolean;
   readonly knownBundle: string | undefined;
 }
 
 /** Describes what an installation would apply. */
-export function buildInstallDraft({ request, preview, config, isManaged, knownBundle }: DraftedInstall): InstallDraft {
+export function buildInstallDraft({
+  request,
+  preview,
+  config,
+  permissionSource,
+  isConfigurable,
+  knownBundle,
+}: DraftedInstall): InstallDraft {
   const { answer, draft, preparation, invalid, configSchema, warnings } = preview;
   const { resolution } = answer;
   const bundle = resolution.kind === "resolved" ? resolution.bundle.name : undefined;
@@ -31,7 +40,8 @@ export function buildInstallDraft({ request, preview, config, isManaged, knownBu
   const namespace = preparation?.extension.spec.namespace ?? (draft.spec.namespace || undefined);
   const installer = preparation?.permissions?.installer;
   return {
-    isManaged,
+    permissionSource,
+    isConfigurable,
     ...(resolution.kind === "resolved"
       ? { bundle: { name: resolution.bundle.name, version: formatVersionRelease(resolution.version), catalog: resolution.catalog } }
       : {}),

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { InstallForm } from "../../consoleapi/install.ts";
+import type { InstallForm, PermissionSource } from "../../consoleapi/install.ts";
 import { formatInstallCommand, readEnteredConfig, toInstallRequest, toPlainJson } from "./installRequest.ts";
 
-const build = (form: InstallForm, isManaged = true) =>
-  toInstallRequest("db", form, { config: readEnteredConfig(form.config), isManaged, systemNamespace: "olm" });
+const build = (form: InstallForm, permissionSource: PermissionSource = "managed") =>
+  toInstallRequest("db", form, { config: readEnteredConfig(form.config), permissionSource, systemNamespace: "olm" });
 
 test.for<[what: string, config: InstallForm["config"], entered: object]>([
   ["no configuration", undefined, { value: undefined, yaml: "", error: undefined }],
@@ -33,8 +33,8 @@ test("toInstallRequest leaves out empty fields", () => {
 });
 
 test("toInstallRequest creates a ServiceAccount, and requests no approval, without permission-manager", () => {
-  expect(build({ approval: "Manual" }, false)).toMatchObject({ createServiceAccount: true });
-  expect(build({ approval: "Manual" }, false).approval).toBeUndefined();
+  expect(build({ approval: "Manual" }, "account")).toMatchObject({ createServiceAccount: true });
+  expect(build({ approval: "Manual" }, "account").approval).toBeUndefined();
   expect(build({ approval: "Manual" }).approval).toBe("Manual");
 });
 
@@ -51,5 +51,12 @@ test("formatInstallCommand names everything that the form requests, quoted for a
   expect(formatInstallCommand(build(form))).toBe(
     "olmv1 install db --catalog main --version '>=1.0.0 <2' --channel stable --name my-db --namespace data --approval Manual --config FILE",
   );
-  expect(formatInstallCommand(build({}, false))).toBe("olmv1 install db --create-service-account");
+  expect(formatInstallCommand(build({}, "account"))).toBe("olmv1 install db --create-service-account");
+});
+
+test("toInstallRequest creates no ServiceAccount, but the namespace, for a controller that ignores ServiceAccounts", () => {
+  const request = build({ approval: "Manual" }, "controller");
+  expect(request).toMatchObject({ createNamespace: true });
+  expect([request.createServiceAccount, request.approval]).toEqual([undefined, undefined]);
+  expect(formatInstallCommand(request)).toBe("kubectl apply -f FILE");
 });

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import type { InstallDraft, InstallForm } from "../../consoleapi/install.ts";
+import type { InstallDraft, InstallForm, PermissionSource } from "../../consoleapi/install.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { isObject } from "../../golang/members.ts";
 import { parseYaml, toYaml } from "../../golang/yaml.ts";
@@ -44,7 +44,11 @@ export function toPlainJson(value: JsonObject | undefined): NonNullable<InstallD
 export function toInstallRequest(
   packageName: string,
   form: InstallForm,
-  { config, isManaged, systemNamespace }: { readonly config: EnteredConfig; readonly isManaged: boolean; readonly systemNamespace: string },
+  {
+    config,
+    permissionSource: source,
+    systemNamespace,
+  }: { readonly config: EnteredConfig; readonly permissionSource: PermissionSource; readonly systemNamespace: string },
 ): InstallRequest {
   const given = (text: string | undefined): string | undefined => (text?.trim() === "" ? undefined : text?.trim());
   const [name, namespace, version] = [given(form.name), given(form.namespace), given(form.range)];
@@ -57,15 +61,18 @@ export function toInstallRequest(
     catalog: given(form.catalog) === undefined ? [] : [form.catalog ?? ""],
     watchNamespace: [],
     config: config.value,
-    ...(form.approval === "Manual" && isManaged ? { approval: "Manual" } : {}),
-    ...(isManaged ? {} : { createServiceAccount: true }),
+    ...(form.approval === "Manual" && source === "managed" ? { approval: "Manual" } : {}),
+    ...(source === "account" ? { createServiceAccount: true } : {}),
+    ...(source === "controller" ? { createNamespace: true } : {}),
     systemNamespace,
   };
 }
 
 /** Formats the command that installs the same. */
 export function formatInstallCommand(request: InstallRequest): string {
-  const { packageName, name, namespace, version, channel, catalog, approval, config, createServiceAccount } = request;
+  const { packageName, name, namespace, version, channel, catalog, approval, config, createServiceAccount, createNamespace } = request;
+  // The command line creates the namespace only with a ServiceAccount.
+  if (createNamespace) return "kubectl apply -f FILE";
   const words = [
     "olmv1",
     "install",

@@ -6,22 +6,25 @@ import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { type InstallDraft, InstallForm } from "../../consoleapi/install.ts";
 import type { ExtensionPlan } from "../../consoleapi/plan.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { InstallConflict, type InstallPreview, type InstallRequest, previewInstall } from "../../installer/installPreview.ts";
+import { InstallConflict, previewInstall } from "../../installer/installPreview.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, KindNotServed } from "../../kube/errors.ts";
+import type { ServedFields } from "../../kube/servedFields.ts";
 import { UnresolvedError } from "../../operatorcontroller/reconcile/resolve.ts";
 import { readExtensionPlan } from "../../preview/extensionPlan.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
 import { withReader } from "../../sources/bundleReader.ts";
 import type { CatalogContentReader } from "../../sources/clusterCatalogs.ts";
 import type { CatalogLease } from "../../sources/keptCatalogs.ts";
+import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
+import { isOtherOlm } from "../cluster/extensionFields.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
 import { createRequestSignal } from "../http/requestSignal.ts";
 import { buildExtensionPlan } from "../plan/planView.ts";
-import { buildInstallDraft } from "./installDraftView.ts";
-import { type EnteredConfig, readEnteredConfig, toInstallRequest } from "./installRequest.ts";
+import { buildInstallDraft, type DraftedInstall } from "./installDraftView.ts";
+import { readEnteredConfig, toInstallRequest } from "./installRequest.ts";
 
 /** Maximum time of a request, in milliseconds: it may pull catalogs and the bundle. */
 const TIMEOUT_MS = 120_000;
@@ -34,7 +37,7 @@ const Params = z.object({ package: z.string().check(z.minLength(1), z.maxLength(
 
 /** What a computation needs. */
 interface InstallWork {
-  readonly client: Client;
+  readonly identity: Pick<ClusterIdentity, "client" | "fields">;
   readonly packageName: string;
   readonly form: InstallForm;
   readonly signal: AbortSignal;
@@ -49,9 +52,9 @@ export function registerInstallRoutes(server: ConsoleRoutes, context: ConsoleCon
     url: "/api/packages/:package/install",
     schema: { params: Params, body: InstallForm },
     handler: async (request, reply): Promise<InstallDraft> => {
-      const { client } = context.callers.identify(request.headers);
+      const identity = context.callers.identify(request.headers);
       const signal = createRequestSignal(reply, TIMEOUT_MS);
-      return previews.draft({ client, packageName: request.params.package, form: request.body, signal });
+      return previews.draft({ identity, packageName: request.params.package, form: request.body, signal });
     },
   });
 
@@ -60,9 +63,9 @@ export function registerInstallRoutes(server: ConsoleRoutes, context: ConsoleCon
     url: "/api/packages/:package/install/plan",
     schema: { params: Params, body: InstallForm },
     handler: async (request, reply): Promise<ExtensionPlan> => {
-      const { client } = context.callers.identify(request.headers);
+      const identity = context.callers.identify(request.headers);
       const signal = createRequestSignal(reply, PLAN_TIMEOUT_MS);
-      return previews.plan({ client, packageName: request.params.package, form: request.body, signal });
+      return previews.plan({ identity, packageName: request.params.package, form: request.body, signal });
     },
   });
 }
@@ -82,22 +85,22 @@ class InstallPreviews {
   /** Describes what an installation would apply. */
   async draft(work: InstallWork): Promise<InstallDraft> {
     return this.#withReader(work.signal, async (reader) => {
-      const { request, preview, config, isManaged } = await this.#preview(work, reader);
-      return buildInstallDraft({ request, preview, config, isManaged, knownBundle: work.form.knownBundle });
+      const parts = await this.#preview(work, reader);
+      return buildInstallDraft({ ...parts, knownBundle: work.form.knownBundle });
     });
   }
 
   /** Describes which objects, permissions and dependencies an installation would create. @throws ConsoleError if it cannot be planned */
   async plan(work: InstallWork): Promise<ExtensionPlan> {
     const { systemNamespace } = this.#context.session;
-    const { client, signal } = work;
+    const { identity, signal } = work;
     return this.#withReader(signal, async (reader) => {
       const { preview } = await this.#preview(work, reader);
       const given = preview.preparation?.extension;
       if (!given) throw new ConsoleError("invalid", "there is no plan, because no bundle is selected or the configuration is invalid");
       try {
         const plan = await readExtensionPlan({
-          client,
+          client: identity.client,
           given,
           reader,
           systemNamespace,
@@ -106,7 +109,8 @@ class InstallPreviews {
           log: this.#context.log,
           signal,
         });
-        const view = buildExtensionPlan(plan, given, { change: {}, isChanged: false, command: undefined }, new Date().toISOString());
+        const choice = { change: {}, isChanged: false, command: undefined, isOtherOlm: isOtherOlm(await identity.fields.read()) };
+        const view = buildExtensionPlan(plan, given, choice, new Date().toISOString());
         return { ...view, reject: [] };
       } catch (cause) {
         if (!(cause instanceof UnresolvedError)) throw cause;
@@ -116,14 +120,20 @@ class InstallPreviews {
   }
 
   async #preview(
-    { client, packageName, form, signal }: InstallWork,
+    { identity: { client, fields }, packageName, form, signal }: InstallWork,
     reader: InstallReader,
-  ): Promise<{ request: InstallRequest; preview: InstallPreview; config: EnteredConfig; isManaged: boolean }> {
-    const isManaged = await hasPermissionManager(client);
-    const config = readEnteredConfig(form.config);
-    const request = toInstallRequest(packageName, form, { config, isManaged, systemNamespace: this.#context.session.systemNamespace });
+  ): Promise<Omit<DraftedInstall, "knownBundle">> {
+    const [isManaged, served] = await Promise.all([hasPermissionManager(client), fields.read()]);
+    const permissionSource = isManaged ? "managed" : ignoresAccounts(served) ? "controller" : "account";
+    const isConfigurable = served === undefined || served.all.has("spec.config");
+    const config = readEnteredConfig(isConfigurable ? form.config : undefined);
+    const request = toInstallRequest(packageName, form, {
+      config,
+      permissionSource,
+      systemNamespace: this.#context.session.systemNamespace,
+    });
     try {
-      return { request, preview: await previewInstall(client, request, { reader, signal }), config, isManaged };
+      return { request, preview: await previewInstall(client, request, { reader, signal }), config, permissionSource, isConfigurable };
     } catch (cause) {
       signal.throwIfAborted();
       if (cause instanceof InstallConflict) throw new ConsoleError("conflict", cause.message, { cause });
@@ -146,10 +156,15 @@ class InstallPreviews {
         if (source.includes("@")) this.#bundles.set(source, bundle);
         return bundle;
       },
-      catalogFolder: (source) => lease.catalogFolder(source),
-      packageContent: (source, packageName) => lease.packageContent(source, packageName),
+      catalogFolder: (source, base) => lease.catalogFolder(source, base),
+      packageContent: (source, packageName, base) => lease.packageContent(source, packageName, base),
     };
   }
+}
+
+/** Whether the OLM ignores `spec.serviceAccount`: the Go implementation no longer requires it since it ignores it. */
+function ignoresAccounts(served: ServedFields | undefined): boolean {
+  return isOtherOlm(served) && served?.required.has("spec.serviceAccount") === false;
 }
 
 /** Reports whether the cluster has permission-manager: it serves ExtensionPermissions. */

@@ -124,3 +124,12 @@ test.each([
 ])("findCatalogAttention reports the most severe reason when $what", ({ conditions, change, expected }) => {
   expect(findCatalogAttention(catalog(conditions, change))).toEqual(expected);
 });
+
+test("findExtensionAttention states the message of the condition when the Go implementation wrote the status", () => {
+  const message = 'no bundles found for package "argocd-operator" matching version "9.9.9"';
+  const conditions = [
+    condition("Installed", "False", "Failed", "No bundle installed"),
+    condition("Progressing", "True", "Retrying", message),
+  ];
+  expect(findExtensionAttention(extension({ conditions }))).toMatchObject({ severity: "error", sentence: message });
+});

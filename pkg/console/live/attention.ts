@@ -5,7 +5,7 @@ import { ConditionType, Reason } from "../../api/constants.ts";
 import type { Attention } from "../../consoleapi/live.ts";
 import { describeCatalogState, findCatalogFailure } from "../../rollout/catalogState.ts";
 import { explainCondition, explainProblem, findMostRelevantCondition } from "../../rollout/conditionAdvice.ts";
-import { describeExtensionState } from "../../rollout/extensionState.ts";
+import { describeExtensionState, hasForeignStatus } from "../../rollout/extensionState.ts";
 import { truncate } from "../../text/truncate.ts";
 
 /** Maximum length of a sentence, in characters. */
@@ -62,7 +62,11 @@ function describeCondition(extension: ClusterExtension): Omit<Attention, "severi
   const condition = ready && ready.status !== "True" ? ready : findMostRelevantCondition(extension.status?.conditions);
   if (extension.metadata.deletionTimestamp !== undefined && condition === undefined)
     return explain(extension, { reason: Reason.Uninstalling, message: "" });
-  return condition ? explain(extension, condition) : { sentence: "", next: [] };
+  if (!condition) return { sentence: "", next: [] };
+  const explained = explain(extension, condition);
+  // Only the condition contains the cause, and the Go implementation creates no Events for it.
+  if (!hasForeignStatus(extension)) return explained;
+  return { sentence: bounded(condition.message), next: [`olmv1 describe ${extension.metadata.name}`] };
 }
 
 function explain(extension: ClusterExtension, condition: { reason: string; message: string }): Omit<Attention, "severity"> {

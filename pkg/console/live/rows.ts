@@ -5,7 +5,13 @@ import { ConditionType } from "../../api/constants.ts";
 import type { CatalogRow, ExtensionRow, MoodText } from "../../consoleapi/live.ts";
 import { getAccountName } from "../../permissions/grantObjects.ts";
 import { describeCatalogState } from "../../rollout/catalogState.ts";
-import { describeExtensionState, describeUpdate, findDecidingCondition, findHolds } from "../../rollout/extensionState.ts";
+import {
+  describeExtensionState,
+  describeUpdate,
+  findDecidingCondition,
+  findHolds,
+  hasForeignStatus,
+} from "../../rollout/extensionState.ts";
 import type { Styled } from "../../rollout/mood.ts";
 import { countPlanProgress } from "../../rollout/planProgress.ts";
 import { findCatalogAttention, findExtensionAttention } from "./attention.ts";
@@ -33,7 +39,7 @@ export function toExtensionRow(extension: ClusterExtension, all: readonly Cluste
     approval: spec.approval ?? "Automatic",
     state: toMoodText(describeExtensionState(extension)),
     update: toMoodText(describeUpdate(extension)),
-    hasUpdate: (status?.availableUpdates ?? []).length > 0,
+    hasUpdate: bundle && hasForeignStatus(extension) ? undefined : (status?.availableUpdates ?? []).length > 0,
     pendingPlan: status?.plan?.digest,
     deprecated: findCondition(status?.conditions, ConditionType.Deprecated)?.status === "True",
     holds: findHolds(extension),

@@ -13,13 +13,15 @@ const MAX_INSTALLED = 100;
 interface KnownCluster {
   readonly installed: readonly InstalledExtension[] | undefined;
   readonly capabilities: ClusterCapabilities | undefined;
+  /** Whether extensions require a ServiceAccount. */
+  readonly needsAccount: boolean;
 }
 
 /** Describes a package and one version of it, with its installations. @throws ConsoleError notFound if it has no such version */
 export function buildClusterPackage(
   [found, ...others]: readonly [PackageInCatalog, ...PackageInCatalog[]],
   version: string | undefined,
-  { installed, capabilities }: KnownCluster,
+  { installed, capabilities, needsAccount }: KnownCluster,
 ): PackageDetails {
   const { name, catalog, facts, metas, content } = found;
   const bundle = findBundle(found, version);
@@ -28,9 +30,10 @@ export function buildClusterPackage(
   const alsoIn = others.map((other) => ({ catalog: other.catalog, version: findRepresentative(other.facts)?.bundle.version }));
   const details = buildPackageDetails({ catalog, facts, bundle, meta, stated }, alsoIn);
   const own = installed?.filter((one) => one.package === name);
-  const { described } = details;
+  const { described, install } = details;
   return {
     ...details,
+    install: needsAccount ? { ...install, command: `${install.command} --create-service-account` } : install,
     versions: own
       ? details.versions.map((one) => ({
           ...one,

@@ -51,9 +51,14 @@ export function registerPackageRoutes(server: ConsoleRoutes, { callers, catalogs
       const { catalog, version } = request.query;
       const identity = callers.identify(request.headers);
       const signal = createRequestSignal(reply, CATALOG_TIMEOUT_MS);
-      const [installed, capabilities] = await Promise.all([listInstalledBundles(identity, signal), shared.read(identity)]);
+      const [installed, capabilities, served] = await Promise.all([
+        listInstalledBundles(identity, signal),
+        shared.read(identity),
+        identity.fields.read(),
+      ]);
+      const needsAccount = served?.required.has("spec.serviceAccount") === true;
       return withOpenCatalogs(catalogs, identity, signal, async (open) =>
-        buildClusterPackage(await openPackage(request.params.package, open, catalog), version, { installed, capabilities }),
+        buildClusterPackage(await openPackage(request.params.package, open, catalog), version, { installed, capabilities, needsAccount }),
       );
     },
   });

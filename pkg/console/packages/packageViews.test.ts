@@ -83,7 +83,10 @@ test("buildPackagePage judges whether packages run on the cluster, regardless of
 
 test("buildClusterPackage describes a package with its installations and obstacles", async () => {
   const found = await openPackage("beacon-db", open, undefined);
-  const details = z.parse(PackageDetails, buildClusterPackage(found, undefined, { installed: INSTALLED, capabilities: CAPABILITIES }));
+  const details = z.parse(
+    PackageDetails,
+    buildClusterPackage(found, undefined, { installed: INSTALLED, capabilities: CAPABILITIES, needsAccount: false }),
+  );
   expect(details.installed).toEqual([{ extension: "db", version: "3.2.1", catalog: "harbour" }]);
   expect(details.versions.find(({ bundle }) => bundle === "beacon-db.v3.2.1")?.installedBy).toEqual(["db"]);
   expect(details.obstacles).toContain("you may not create ClusterExtensions");
@@ -92,7 +95,11 @@ test("buildClusterPackage describes a package with its installations and obstacl
 test("buildClusterPackage names the described version in the command and in the manifest", async () => {
   const found = await openPackage("beacon-db", open, "harbour");
   for (const { version = "" } of found[0].bundles) {
-    const { install, described } = buildClusterPackage(found, version, { installed: undefined, capabilities: undefined });
+    const { install, described } = buildClusterPackage(found, version, {
+      installed: undefined,
+      capabilities: undefined,
+      needsAccount: false,
+    });
     expect(described.version).toBe(version);
     expect([install.command, install.yaml]).toEqual([expect.stringContaining(version), expect.stringContaining(version)]);
   }
@@ -105,7 +112,7 @@ test.for<[name: string, catalog: string | undefined, version: string | undefined
   ["beacon-db", undefined, "9.9.9", "notFound"],
 ])("package %s in catalog %s with version %s is reported as %s", async ([name, catalog, version, kind]) => {
   const asked = openPackage(name, open, catalog).then((found) =>
-    buildClusterPackage(found, version, { installed: undefined, capabilities: undefined }),
+    buildClusterPackage(found, version, { installed: undefined, capabilities: undefined, needsAccount: false }),
   );
   const err: unknown = await asked.catch((thrown: unknown) => thrown);
   expect(err).toBeInstanceOf(ConsoleError);

@@ -70,7 +70,8 @@ export async function comparePermissions(request: ComparisonRequest): Promise<Pe
     read: (images, options) =>
       withReader(registry, (reader) => computeBundlePermissions({ err: () => undefined }, images, options, reader), signal),
   });
-  return needed ? { ...found, own: buildNeeded(extension, needed, systemNamespace) } : found;
+  if (needed) return { ...found, own: buildNeeded(extension, needed, systemNamespace) };
+  return { ...found, note: "The controller installs the bundle with its own permissions." };
 }
 
 function buildNeeded(extension: ClusterExtension, permissions: NewPermissions, systemNamespace: string): NeededPermissions {

@@ -73,3 +73,12 @@ test("buildPermissionsView says that nothing is requested yet without a ServiceA
   const { managed, own, note } = build({ spec: { ...BASE.spec, serviceAccount: undefined } });
   expect([managed, own, note]).toEqual([undefined, undefined, expect.stringContaining("not requested")]);
 });
+
+test("buildPermissionsView says that missing permissions are not reported when the Go implementation wrote the status", () => {
+  const conditions = [{ type: "Installed", status: "True" as const, reason: "Succeeded", message: "", lastTransitionTime: "" }];
+  expect(build({ status: { conditions } }).own).toEqual({
+    note: "Missing permissions are not reported by this OLM, except in the messages of conditions.",
+  });
+  const { serviceAccount: _, ...spec } = BASE.spec;
+  expect(build({ spec, status: { conditions } }).note).toContain("with the controller's own permissions");
+});

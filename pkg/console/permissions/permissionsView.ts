@@ -5,6 +5,7 @@ import type { ExtensionPermissionsView, ManagedPermissionsView, OwnPermissions }
 import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
 import { getAccountName } from "../../permissions/grantObjects.ts";
 import { hasApproval } from "../../rollout/changes.ts";
+import { hasForeignStatus, NOT_REPORTED } from "../../rollout/extensionState.ts";
 import {
   describeApproval,
   describePermissionsState,
@@ -15,6 +16,10 @@ import {
 import { listRisks, placeRules, placeStatusRules } from "../../rollout/placedRules.ts";
 import { toSentence } from "../why/ruleTitles.ts";
 import { buildRuleList, type ShownRule, toRuleRisk, toShownRules, withRisk } from "./ruleRows.ts";
+
+const NOT_REQUESTED = "operator-controller has not requested permissions for the extension yet.";
+const CONTROLLER_PERMISSIONS =
+  "The extension has no ServiceAccount: the OLM of this cluster installs it with the controller's own permissions.";
 
 /** Describes the permissions of an extension. @param view undefined if permission-manager does not manage them */
 export function buildPermissionsView(
@@ -29,7 +34,7 @@ export function buildPermissionsView(
     ...(account ? { account: `${view?.permissions.status?.namespace ?? namespace}/${account}` } : {}),
     ...(view ? { managed: buildManaged(view, systemNamespace) } : {}),
     ...(!view && named ? { own: buildOwn(extension) } : {}),
-    ...(view || named ? {} : { note: "operator-controller has not requested permissions for the extension yet." }),
+    ...(view || named ? {} : { note: hasForeignStatus(extension) ? CONTROLLER_PERMISSIONS : NOT_REQUESTED }),
   };
 }
 
@@ -98,6 +103,7 @@ function offerRevocation(extension: string): NonNullable<ManagedPermissionsView[
 
 /** Describes a ServiceAccount of the user: the controller reports which permissions it lacks. */
 function buildOwn({ status }: Pick<ClusterExtension, "status">): OwnPermissions {
+  if (hasForeignStatus({ status })) return { note: `Missing permissions are ${NOT_REPORTED}, except in the messages of conditions.` };
   const problem = findProblem(status, "MissingPermissions");
   if (!problem) return {};
   const { permissions = [] } = problem.details ?? {};

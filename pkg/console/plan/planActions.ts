@@ -14,15 +14,21 @@ export interface TriedPlan {
   readonly isChanged: boolean;
   /** The command that prints the plan; undefined if there is none. */
   readonly command: string | undefined;
+  /** Whether another implementation of OLM v1 carries out the plan. */
+  readonly isOtherOlm: boolean;
 }
 
 /** Returns the choice of a user. @throws Error if the extension does not install a package of a catalog */
-export function readTriedPlan(extension: ClusterExtension, change: SourceChange): { choice: TriedPlan; desired: ClusterExtension } {
+export function readTriedPlan(
+  extension: ClusterExtension,
+  change: SourceChange,
+  isOtherOlm: boolean,
+): { choice: TriedPlan; desired: ClusterExtension } {
   const desired = changeCatalogSource(extension, change);
   const patch = buildSourcePatch(extension, desired);
   const { name } = extension.metadata;
   const isChanged = Object.keys(patch).length > 0;
-  return { desired, choice: { change, isChanged, command: formatPlanCommand(name, patch) } };
+  return { desired, choice: { change, isChanged, command: formatPlanCommand(name, patch), isOtherOlm } };
 }
 
 /** Formats the command that prints a plan; undefined if it has no option for the change. */
@@ -68,7 +74,7 @@ export function offerAcceptance(
 export function offerRejections(
   { bundle, installed, counts }: PlanView,
   { metadata: { name }, spec }: ClusterExtension,
-  { isChanged }: TriedPlan,
+  { isChanged, isOtherOlm }: TriedPlan,
 ): OfferedAction[] {
   if (isChanged || counts.create + counts.update + counts.delete === 0) return [];
   const range = spec.source.catalog?.version ?? "";
@@ -88,7 +94,7 @@ export function offerRejections(
         request: { action: "changeSource", extension: name, version: installed.version },
       });
   }
-  if (!spec.suspend)
+  if (!spec.suspend && !isOtherOlm)
     offers.push({
       label: "Suspend the extension",
       meaning: "The controller changes nothing, including drift, until you resume the extension.",

@@ -9,6 +9,7 @@ import { readExtensionPlan } from "../../preview/extensionPlan.ts";
 import type { SourceChange } from "../../rollout/sourceChange.ts";
 import { withReader } from "../../sources/bundleReader.ts";
 import { requireExtension } from "../actions/plannedChange.ts";
+import { isOtherOlm } from "../cluster/extensionFields.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
@@ -30,21 +31,33 @@ export function registerPlanRoutes(server: ConsoleRoutes, context: ConsoleContex
     schema: { params: z.object({ name: ObjectName }), querystring: LimitsQuery },
     handler: async (request, reply): Promise<ExtensionPlan> => {
       const identity = context.callers.identify(request.headers);
-      const extension = await requireExtension(identity.client, request.params.name);
+      const [extension, served] = await Promise.all([requireExtension(identity.client, request.params.name), identity.fields.read()]);
       const change = parseLimits(request.query);
       const key = JSON.stringify([extension.metadata.uid, extension.metadata.resourceVersion, change]);
       const signal = createRequestSignal(reply, TIMEOUT_MS);
-      return works.of(identity).run(key, signal, (work) => computePlan(context, identity.client, { extension, change, signal: work }));
+      return works
+        .of(identity)
+        .run(key, signal, (work) =>
+          computePlan(context, identity.client, { extension, change, isOtherOlm: isOtherOlm(served), signal: work }),
+        );
     },
   });
+}
+
+/** What a plan is computed for. */
+interface PlanWork {
+  readonly extension: ClusterExtension;
+  readonly change: SourceChange;
+  readonly isOtherOlm: boolean;
+  readonly signal: AbortSignal;
 }
 
 async function computePlan(
   { catalogs, registry, session: { systemNamespace }, log }: ConsoleContext,
   client: Client,
-  { extension, change, signal }: { readonly extension: ClusterExtension; readonly change: SourceChange; readonly signal: AbortSignal },
+  { extension, change, isOtherOlm: isOther, signal }: PlanWork,
 ): Promise<ExtensionPlan> {
-  const { choice, desired } = chooseSource(extension, change);
+  const { choice, desired } = chooseSource(extension, change, isOther);
   const { apiVersion, kind, metadata, spec } = desired;
   const given = choice.isChanged ? { apiVersion, kind, metadata: { name: metadata.name }, spec } : extension;
   try {
@@ -57,8 +70,8 @@ async function computePlan(
             given,
             reader: {
               bundle: (source) => bundles.bundle(source),
-              catalogFolder: (source) => lease.catalogFolder(source),
-              packageContent: (source, packageName) => lease.packageContent(source, packageName),
+              catalogFolder: (source, base) => lease.catalogFolder(source, base),
+              packageContent: (source, packageName, base) => lease.packageContent(source, packageName, base),
             },
             systemNamespace,
             webhookCertProvider: "auto",
@@ -87,9 +100,9 @@ function isDeniedRead(err: unknown): boolean {
   return false;
 }
 
-function chooseSource(extension: ClusterExtension, change: SourceChange): ReturnType<typeof readTriedPlan> {
+function chooseSource(extension: ClusterExtension, change: SourceChange, isOther: boolean): ReturnType<typeof readTriedPlan> {
   try {
-    return readTriedPlan(extension, change);
+    return readTriedPlan(extension, change, isOther);
   } catch (cause) {
     throw new ConsoleError("invalid", getErrorMessage(cause), { cause });
   }

@@ -44,9 +44,13 @@ const BASE = createExtension("postgres", { packageName: "postgres", version: "1.
 const WAITING = { plan: { digest: "sha256:1", bundle: { name: "b", version: "1.1.0" }, create: 0, update: 1, delete: 0, unchanged: 4 } };
 const EXTENSION: ClusterExtension = { ...BASE, spec: { ...BASE.spec, approval: "Manual" }, status: WAITING };
 
-function build(plan: Partial<PlanView> = {}, extension: Partial<ClusterExtension> = {}, change: SourceChange = {}): ExtensionPlan {
+function build(
+  plan: Partial<PlanView> = {},
+  extension: Partial<ClusterExtension> = {},
+  { isOtherOlm = false, ...change }: SourceChange & { readonly isOtherOlm?: boolean } = {},
+): ExtensionPlan {
   const given = { ...EXTENSION, ...extension };
-  const view = buildExtensionPlan({ ...PLAN, ...plan }, given, readTriedPlan(given, change).choice, NOW);
+  const view = buildExtensionPlan({ ...PLAN, ...plan }, given, readTriedPlan(given, change, isOtherOlm).choice, NOW);
   return ExtensionPlan.parse(view);
 }
 
@@ -149,7 +153,7 @@ test("buildExtensionPlan bounds objects and texts", () => {
 test("buildStatusPlan shows the plan that waits to users who may not compute it", () => {
   const objects = [{ action: "Update" as const, kind: "Deployment", namespace: "a", name: "b", fields: ["spec.replicas"], widens: true }];
   const extension = { ...EXTENSION, status: { plan: { ...WAITING.plan, update: 3, objects } } };
-  const { choice } = readTriedPlan(extension, {});
+  const { choice } = readTriedPlan(extension, {}, false);
   const plan = ExtensionPlan.parse(buildStatusPlan(extension, choice, "listing Secrets is forbidden", NOW));
   expect(plan).toMatchObject({
     accept: { request: { action: "approvePlan", digest: "sha256:1" } },
@@ -158,4 +162,20 @@ test("buildStatusPlan shows the plan that waits to users who may not compute it"
     notice: expect.stringContaining("listing Secrets is forbidden"),
   });
   expect(buildStatusPlan({ ...EXTENSION, status: {} }, choice, "denied", NOW)).toBeUndefined();
+});
+
+test("buildExtensionPlan offers no suspension and no approval, and states the last error, when another OLM carries out the plan", () => {
+  const conditions = [
+    { type: "Installed", status: "False" as const, reason: "Failed", message: "No bundle installed", lastTransitionTime: "" },
+    { type: "Progressing", status: "True" as const, reason: "Retrying", message: "roles is forbidden", lastTransitionTime: "" },
+  ];
+  const plan = build({ approval: { needed: false, given: false } }, { spec: BASE.spec, status: { conditions } }, { isOtherOlm: true });
+  expect(plan).toMatchObject({
+    verdict: { text: "The controller would reject this plan: 1 error." },
+    findings: [{ title: "Last attempt of the controller", text: "roles is forbidden" }],
+    approval: [{ text: "The OLM of this cluster has no approvals, so it carries out changes immediately." }],
+  });
+  expect(plan.reject.map(({ request }) => request.action)).not.toContain("suspend");
+  expect(plan.notes).toContain("Another implementation of OLM v1 carries out the plan, so details may differ.");
+  expect(plan).not.toHaveProperty("digest");
 });

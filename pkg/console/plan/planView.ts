@@ -13,6 +13,7 @@ import type {
 import { isPlanAccepted, type PlanView } from "../../preview/extensionPlan.ts";
 import { isMinorField } from "../../preview/minorFields.ts";
 import { findLastWrite } from "../../release/managedFields.ts";
+import { findDecidingCondition, hasForeignStatus, isAsDesired } from "../../rollout/extensionState.ts";
 import { placeRules } from "../../rollout/placedRules.ts";
 import { formatCount } from "../../text/lists.ts";
 import { truncate } from "../../text/truncate.ts";
@@ -38,6 +39,7 @@ const FINDINGS: Readonly<Record<Finding["kind"], string>> = {
   dryRun: "Rejected by the API server",
   read: "Cannot be read",
 };
+const OTHER_OLM = "another implementation of OLM v1 carries out the plan, so details may differ";
 const ORDER = Object.keys(FINDINGS);
 const DEFINITIONS: ReadonlySet<string> = new Set(["crdUpgrade", "conversion"]);
 
@@ -46,6 +48,8 @@ const DEFINITIONS: ReadonlySet<string> = new Set(["crdUpgrade", "conversion"]);
  * ServiceAccount come from the status, which describes only the current limits.
  */
 function listFindings({ findings }: PlanView, { status, spec }: ClusterExtension, { isChanged }: TriedPlan): PlanFindingRow[] {
+  const failed = isChanged ? undefined : findForeignFailure(status);
+  if (failed !== undefined) return [{ title: "Last attempt of the controller", text: truncate(failed, TEXT_MAX), isDefinition: false }];
   const own = findings.toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind)).slice(0, LIST_MAX);
   const missing = isChanged || !spec.serviceAccount ? undefined : findProblem(status, "MissingPermissions");
   if (!missing || own.some(({ kind }) => kind === "permissions")) return own.map(toFinding);
@@ -55,6 +59,12 @@ function listFindings({ findings }: PlanView, { status, spec }: ClusterExtension
     toFinding({ kind: "permissions", text: toSentence(message), permissions, ...(next === undefined ? {} : { grant: next }) }),
     ...own.map(toFinding),
   ];
+}
+
+/** Returns the error of the last attempt of another implementation, which reports it only in a condition; undefined if it succeeded. */
+function findForeignFailure(status: ClusterExtension["status"]): string | undefined {
+  const deciding = hasForeignStatus({ status }) ? findDecidingCondition(status?.conditions) : undefined;
+  return deciding && !isAsDesired(deciding) ? deciding.message : undefined;
 }
 
 /** Describes a plan to the page. @param computed time in RFC 3339 */
@@ -76,12 +86,15 @@ export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, 
       ? { permissions: "unknown" in permissions ? toSentence(permissions.unknown) : buildPermissionsPreview(permissions) }
       : {}),
     warnings: plan.warnings.slice(0, LIST_MAX).map(({ text, objects: about }) => ({ text, objects: about.slice(0, LIST_MAX) })),
-    notes: [...plan.notes, ...describeUnchecked(extension, choice)].slice(0, LIST_MAX).map((text) => toSentence(text)),
+    // The notes of a plan are about operator-controller of olmv1.
+    notes: [...(choice.isOtherOlm ? [OTHER_OLM] : plan.notes), ...describeUnchecked(extension, choice)]
+      .slice(0, LIST_MAX)
+      .map((text) => toSentence(text)),
     unavailableCatalogs: plan.unavailableCatalogs
       .slice(0, LIST_MAX)
       .map(({ catalog, because }) => ({ catalog, because: toSentence(because) })),
     ...(dependencies ? { dependencies: buildDependencies(dependencies, plan.extension) } : {}),
-    ...(digest === null ? {} : { digest }),
+    ...(digest === null || choice.isOtherOlm ? {} : { digest }),
     approval: describeApproval(plan, extension, choice),
     ...(accept ? { accept } : {}),
     reject: offerRejections(plan, extension, choice),
@@ -219,14 +232,18 @@ function toMember({ extension, created, bundle, catalog, reason, installed }: In
 function describeApproval(
   { approval, digest, dependencies }: PlanView,
   { metadata, status }: ClusterExtension,
-  { isChanged }: TriedPlan,
+  { isChanged, isOtherOlm }: TriedPlan,
 ): ExtensionPlan["approval"] {
   const waiting = status?.plan?.digest;
   const isOther = !isChanged && waiting !== undefined && digest !== null && waiting !== digest;
   const spec = findLastWrite(metadata.managedFields ?? [], ["f:spec"]);
   const given = findLastWrite(metadata.managedFields ?? [], ["f:metadata", "f:annotations", `f:${ANNOTATION_APPROVE}`]);
   return [
-    ...(approval.needed ? [] : [{ text: "spec.approval is not Manual, so the controller carries out changes without an approval." }]),
+    ...(isOtherOlm
+      ? [{ text: "The OLM of this cluster has no approvals, so it carries out changes immediately." }]
+      : approval.needed
+        ? []
+        : [{ text: "spec.approval is not Manual, so the controller carries out changes without an approval." }]),
     ...(approval.needed && approval.given
       ? [given ? { text: `Approved by ${given.manager}`, time: given.time } : { text: "The plan is approved." }]
       : []),

@@ -24,7 +24,12 @@ export function registerUninstallRoutes(server: ConsoleRoutes, { callers, sessio
       const { crdPolicy } = request.query;
       const signal = createRequestSignal(reply, TIMEOUT_MS);
       const current = await requireExtension(client, name, signal);
-      const options = { ...(crdPolicy ? { crdPolicy } : {}), systemNamespace: session.systemNamespace, isPartial: true };
+      const options = {
+        ...(crdPolicy ? { crdPolicy } : {}),
+        systemNamespace: session.systemNamespace,
+        withDependents: true,
+        isPartial: true,
+      };
       const { extension = current, ...preview } = await previewUninstall(client, name, options, signal);
       return buildUninstallView({ ...preview, extension }, crdPolicy);
     },

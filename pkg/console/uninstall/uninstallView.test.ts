@@ -21,6 +21,7 @@ const definition = (name: string, names: readonly string[], parts: object = {}) 
 const PREVIEW = {
   extension: EXTENSION,
   crdPolicy: "DeleteIfUnused" as const,
+  installed: { refs: [{ apiVersion: "v1", kind: "Service", namespace: "a", name: "b" }], count: 3 },
   customResources: [definition("used.example.com", ["shop/a", "shop/b"]), definition("unused.example.com", [])],
   blocked: [],
   created: [],
@@ -60,4 +61,11 @@ test("buildUninstallView says who depends on the extension, what blocks the unin
   expect(view.effects).toContain('The uninstall waits until gateway is uninstalled or no longer needs package "backup" >=1.0.0.');
   expect(view.unblock.length).toBeGreaterThan(0);
   expect(build({ dependents: "listing is forbidden" }).dependents).toBe("listing is forbidden");
+});
+
+test("buildUninstallView offers no policy, and says that all data is lost, when the Go implementation wrote the status", () => {
+  const conditions = [{ type: "Installed", status: "True" as const, reason: "Succeeded", message: "", lastTransitionTime: "" }];
+  const extension = { ...EXTENSION, status: { install: EXTENSION.status.install, conditions } };
+  const view = UninstallView.parse(buildUninstallView({ ...PREVIEW, crdPolicy: "Delete", extension }, undefined));
+  expect(view).toMatchObject({ policies: [], currentPolicy: "Delete", policyNote: expect.stringContaining("deletes all") as string });
 });

@@ -5,9 +5,9 @@ import type { UninstallPolicy } from "../../consoleapi/actions.ts";
 import { type AffectedDefinition, UNINSTALL_NAMES_MAX, UNINSTALL_OBJECTS_MAX, type UninstallView } from "../../consoleapi/uninstall.ts";
 import type { CustomResources } from "../../installer/removal.ts";
 import { divideDefinitions, type UninstallPreview } from "../../installer/uninstallPreview.ts";
-import { getCrdPolicy } from "../../release/plan.ts";
 import { explainCondition } from "../../rollout/conditionAdvice.ts";
-import { parseInventoryRef } from "../../rollout/inventory.ts";
+import { hasForeignStatus } from "../../rollout/extensionState.ts";
+import { getUninstallPolicy } from "../../rollout/uninstallPolicy.ts";
 import { formatCount } from "../../text/lists.ts";
 import { describeUninstall, formatUninstallCommand } from "../actions/uninstallChange.ts";
 
@@ -20,19 +20,24 @@ const POLICIES: UninstallView["policies"] = [
   { policy: "Delete", meaning: "Deletes all CustomResourceDefinitions with all of their custom resources. The data is lost." },
 ];
 
+const FOREIGN_POLICY =
+  "The OLM of this cluster has no policy for them: an uninstall deletes all CustomResourceDefinitions of the extension, with all of their custom resources.";
+
 /** Describes what an uninstall would do. @param chosen the policy that the user chose */
 export function buildUninstallView(
   preview: UninstallPreview & { readonly extension: NonNullable<UninstallPreview["extension"]> },
   chosen: UninstallPolicy | undefined,
 ): UninstallView {
-  const { extension, crdPolicy, blocked, created, dependents = [], unread = [] } = preview;
-  const { metadata, spec, status } = extension;
+  const { extension, crdPolicy, installed, blocked, created, dependents = [], unread = [] } = preview;
+  const { metadata, status } = extension;
+  const isForeign = hasForeignStatus(extension);
   const bundle = status?.install?.bundle.name;
   const { lost, unused, kept } = divideDefinitions(preview);
   return {
     crdPolicy,
-    currentPolicy: getCrdPolicy(spec),
-    policies: POLICIES,
+    currentPolicy: getUninstallPolicy(extension),
+    policies: isForeign ? [] : POLICIES,
+    ...(isForeign ? { policyNote: FOREIGN_POLICY } : {}),
     isDeleting: metadata.deletionTimestamp !== undefined,
     effects: describeUninstall(withoutUnknowns(preview)), // the page shows what is unknown separately
     ...(bundle === undefined ? {} : { bundle }),
@@ -41,8 +46,8 @@ export function buildUninstallView(
       ...kept.map((one) => toDefinition(one, "kept")),
       ...unused.map((one) => toDefinition(one, "unused")),
     ],
-    objectCount: status?.inventory?.count ?? 0,
-    objects: (status?.inventory?.objects ?? []).slice(0, UNINSTALL_OBJECTS_MAX).map((object) => toName(parseInventoryRef(object))),
+    objectCount: installed.count,
+    objects: installed.refs.slice(0, UNINSTALL_OBJECTS_MAX).map(toName),
     dependents:
       typeof dependents === "string"
         ? dependents

@@ -37,6 +37,6 @@ export function toVersionRule({ rule, text, remedy }: Exclusion): VersionRule {
 export function toSentence(clause: string, max: number = CAUSE_LENGTH): string {
   const text = truncate(clause, max).trim();
   if (text === "") return "";
-  const start = /^[a-z]+[ ,:;]/.test(text) ? text.charAt(0).toUpperCase() : text.charAt(0);
+  const start = /^[a-z]+(?:[ ,:;]|$)/.test(text) ? text.charAt(0).toUpperCase() : text.charAt(0);
   return `${start}${text.slice(1)}${/[.!?\u2026]$/.test(text) ? "" : "."}`;
 }

@@ -89,8 +89,8 @@ const MIRROR_LISTS: Readonly<Record<MirrorKind, { member: string; use: MirrorSet
 /**
  * Reads the mirrors in an object. Ignores each invalid location; the Machine Config Operator ignores all changes instead. A set whose only mirror is
  * its source has no effect.
- * @see openshift/api c01b540c config/v1, 1fb14cc7 operator/v1alpha1; openshift/machine-config-operator 7ce171ca
- * pkg/controller/container-runtime-config/helpers.go validateRegistriesConfScopes
+ * @see openshift/api c01b540c config/v1 and 1fb14cc7 operator/v1alpha1
+ * @see openshift/machine-config-operator 7ce171ca pkg/controller/container-runtime-config/helpers.go validateRegistriesConfScopes
  */
 export function readMirrorSets(object: KubeObject, kind: MirrorKind): Read<MirrorSet[]> {
   const { member, use } = MIRROR_LISTS[kind];

@@ -32,7 +32,7 @@ function image(registrySources: object): KubeObject {
 }
 
 function settingsOf(objects: Partial<RegistryObjects>): RegistrySettings {
-  return toRegistrySettings({ mirrors: NONE, image: undefined, authorities: undefined, configMap: undefined, ...objects });
+  return toRegistrySettings({ mirrors: NONE, image: undefined, authorities: undefined, configMaps: [], ...objects });
 }
 
 const mirrorSet = (name: string, source: string, mirror: string): KubeObject => ({
@@ -54,7 +54,7 @@ test("files take precedence over the ConfigMap, and the ConfigMap over mirror se
   const toml = (prefix: string, mirror: string): string =>
     `[[registry]]\nlocation = "${prefix}"\n[[registry.mirror]]\nlocation = "${mirror}"\n`;
   const own = readRegistriesConfigMap(configMap({ "registries.conf": toml("a.com", "map.com") + toml("b.com", "map.com") }));
-  const { entries, problems } = settingsOf({ mirrors, configMap: own });
+  const { entries, problems } = settingsOf({ mirrors, configMaps: [own] });
   const files = {
     origin: "/etc/registries.conf",
     entries: parseRegistriesConf(toml("a.com", "file.com") + toml("c.com", "file.com"), true),
@@ -95,7 +95,7 @@ test.for<[what: string, text: unknown, want: string]>([
   expect(problem?.message).not.toContain("s3cr3t");
   expect(problem?.message.length).toBeLessThan(400);
   const first = readRegistriesConfigMap(configMap({ "registries.conf": text }));
-  expect(settingsOf({ configMap: first }).fault).toContain(
+  expect(settingsOf({ configMaps: [first] }).fault).toContain(
     'loading registries configuration in ConfigMap "ns/registries": registries.conf: ',
   );
   expect(first.problems[0]?.message).toMatch(/: no image is pulled until it is corrected$/);

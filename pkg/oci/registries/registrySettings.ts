@@ -54,12 +54,12 @@ export interface RegistryObjects {
   readonly image: KubeObject | undefined;
   /** the ConfigMap that Image `cluster` names */
   readonly authorities: KubeObject | undefined;
-  /** the ConfigMap of olmv1 */
-  readonly configMap: ConfigMapRegistries | undefined;
+  /** the ConfigMap of olmv1; several if the servers are in several namespaces */
+  readonly configMaps: readonly ConfigMapRegistries[];
 }
 
 /** Converts the objects of a cluster. The ConfigMap of olmv1 takes precedence over other objects with the same prefix. */
-export function toRegistrySettings({ mirrors, image, authorities, configMap }: RegistryObjects): RegistrySettings {
+export function toRegistrySettings({ mirrors, image, authorities, configMaps }: RegistryObjects): RegistrySettings {
   const byName = (a: KubeObject, b: KubeObject): number => (a.metadata.name < b.metadata.name ? -1 : 1);
   const sets = Object.entries(mirrors).flatMap(([kind, objects]) =>
     [...objects].sort(byName).map((object) => readMirrorSets(object, kind as MirrorKind)),
@@ -70,10 +70,11 @@ export function toRegistrySettings({ mirrors, image, authorities, configMap }: R
     scopes?.value,
   );
   const trusted = authorities && readAuthorities(authorities);
-  const byPrefix = new Map([...converted.entries, ...(configMap?.entries ?? [])].map((entry) => [entry.prefix, entry]));
+  const fault = configMaps.flatMap((configMap) => configMap.fault ?? [])[0];
+  const byPrefix = new Map([...converted.entries, ...configMaps.flatMap(({ entries }) => entries)].map((entry) => [entry.prefix, entry]));
   return {
     entries: [...byPrefix.values()].sort((a, b) => (a.prefix < b.prefix ? -1 : 1)),
-    authorities: new Map([...(trusted?.value ?? []), ...(configMap?.authorities ?? [])]),
+    authorities: new Map([...(trusted?.value ?? []), ...configMaps.flatMap((configMap) => [...configMap.authorities])]),
     scopes: scopes?.value,
     problems: [
       ...sets.flatMap(({ problems }) => problems),
@@ -81,9 +82,9 @@ export function toRegistrySettings({ mirrors, image, authorities, configMap }: R
       ...converted.problems,
       // Events are recorded for Image `cluster`, because the servers may not write them into the namespace of the ConfigMap.
       ...(trusted?.problems ?? []).map((problem) => ({ ...problem, object: image })),
-      ...(configMap?.problems ?? []),
+      ...configMaps.flatMap(({ problems }) => problems),
     ],
-    ...(configMap?.fault === undefined ? {} : { fault: configMap.fault }),
+    ...(fault === undefined ? {} : { fault }),
   };
 }
 

@@ -1,106 +1,18 @@
-import { rootCertificates } from "node:tls";
+import { pipeline } from "node:stream";
+import { createGunzip } from "node:zlib";
 import { type Clock, Deadline, systemClock } from "../../async/clock.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { selectPackage } from "../../fbc/content.ts";
+import { decodeMetas } from "../../fbc/decode.ts";
 import type { Meta, PackageContent } from "../../fbc/types.ts";
-import { openConnections } from "../../http/connections.ts";
-import type { Connections, HttpResponse } from "../../http/types.ts";
-import { createRequestError } from "../../oci/registry/networkError.ts";
-import { getProxyFor } from "../../oci/registry/proxy.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { HttpResponse } from "../../http/types.ts";
 import { type BundleIndex, BundleIndexBuilder } from "../../resolve/dependencies/bundleIndex.ts";
-import type { TlsSettings } from "../../serving/tlsProfile.ts";
 import type { KnownBundleIndex } from "./catalogBundleIndexes.ts";
+import { CatalogConnections, type CatalogConnectionsOptions, type CatalogRequests } from "./catalogConnections.ts";
 import { type KnownPackage, UnexpectedContent, UnexpectedStatus } from "./catalogPackages.ts";
-import { type Authorities, AuthorityFolder, type AuthoritySource, parseAuthorities } from "./certificateAuthorities.ts";
 import type { ReadLimits, ReadTask } from "./responseReader.ts";
 import { ResponseThread } from "./responseThread.ts";
-
-/** The options of connections to catalogs. */
-interface CatalogConnectionsOptions {
-  /** Folder of PEM files with CAs to trust in addition to the system's roots. The files are read again when they change. */
-  caDir?: string | undefined;
-  /** More CAs to trust. */
-  authorities?: AuthoritySource | undefined;
-  /** Environment variables that configure the proxies. Default: the environment of the process. */
-  env?: NodeJS.ProcessEnv;
-  /** Returns the current TLS versions, ciphers and curves. Default: the defaults of Node.js. */
-  tls?: () => TlsSettings;
-  /** Maximum time to wait for the next bytes of a response, in milliseconds. Default: 30 s. */
-  silenceMs?: number;
-}
-
-/** Limits how long an unresponsive catalogd blocks a reconcile or the deletion of an extension. */
-const MAX_SILENCE_MS = 30_000;
-
-/** Keep-alive connections to catalogs, through the proxies in the environment. New connections use the current CAs and TLS settings. */
-class CatalogConnections {
-  readonly #env: NodeJS.ProcessEnv;
-  readonly #tls: () => Partial<TlsSettings>;
-  readonly #silenceMs: number;
-  readonly #authorities: readonly AuthoritySource[];
-  /** By proxy address; "" without a proxy. */
-  readonly #pools = new Map<string, Connections>();
-  /** Fingerprint of the CAs and TLS settings that the pools use. */
-  #trusted = "";
-
-  constructor({ caDir, authorities, env = process.env, tls, silenceMs = MAX_SILENCE_MS }: CatalogConnectionsOptions = {}) {
-    this.#env = env;
-    this.#tls = tls ?? (() => ({}));
-    this.#silenceMs = silenceMs;
-    this.#authorities = [...(caDir ? [new AuthorityFolder(caDir)] : []), ...(authorities ? [authorities] : [])];
-  }
-
-  /**
-   * Sends a GET request for JSON Lines, and returns the response with any status. The caller must consume its body.
-   * @param headers sent in addition to `accept`.
-   * @throws the error of `createRequestError` if there is no response.
-   */
-  async get(url: URL, signal: AbortSignal, headers: Record<string, string>): Promise<HttpResponse> {
-    const proxy = getProxyFor(url, this.#env);
-    const connections = this.#pool(proxy, await this.#trustedNow());
-    try {
-      return await connections.request(url, {
-        method: "GET",
-        signal,
-        headers: { accept: "application/jsonl", ...headers },
-        headersTimeoutMs: this.#silenceMs,
-        bodyTimeoutMs: this.#silenceMs,
-      });
-    } catch (err) {
-      throw createRequestError("GET", url, err, proxy);
-    }
-  }
-
-  /** Ends all connections, including those in use. */
-  async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
-  }
-
-  /** Returns the current CAs; undefined if only the system's roots are trusted. */
-  async #trustedNow(): Promise<Authorities | undefined> {
-    const [first, ...more] = await Promise.all(this.#authorities.map((source) => source.current()));
-    return first && more.length > 0 ? parseAuthorities([first, ...more].flatMap(({ certificates }) => certificates)) : first;
-  }
-
-  /** Returns the pool for a proxy. Pools with outdated CAs or settings close after their last request. */
-  #pool(proxy: URL | undefined, authorities: Authorities | undefined): Connections {
-    const { fingerprint = "", certificates } = authorities ?? {};
-    const settings = this.#tls();
-    const trusted = `${fingerprint} ${JSON.stringify(settings)}`;
-    if (trusted !== this.#trusted) {
-      for (const pool of this.#pools.values()) void pool.close().catch(() => undefined);
-      this.#pools.clear();
-      this.#trusted = trusted;
-    }
-    const key = proxy?.href ?? "";
-    const known = this.#pools.get(key);
-    if (known) return known;
-    const tls = { ...settings, ...(certificates ? { ca: [...rootCertificates, ...certificates] } : {}) };
-    const pool = openConnections({ tls, proxy: proxy?.href, perServer: 16, keepAliveMs: 30_000 });
-    this.#pools.set(key, pool);
-    return pool;
-  }
-}
 
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
 const MIB = 1024 * 1024;
@@ -111,7 +23,11 @@ const PACKAGE_LIMITS: PackageReadLimits = {
   objectValues: 200_000,
   keptBytes: 8 * MIB,
   keptValues: 250_000,
+  catalogBytes: 2_048 * MIB,
+  catalogObjects: 500_000,
 };
+/** Maximum length of an error response that is read, in bytes. */
+const MAX_ERROR_BYTES = 16 * 1024;
 /** The response header in which this project's catalogd sends the content digest. */
 const DIGEST_HEADER = "olm-catalog-digest";
 /** The endpoints that return bundles for the dependency solver, the shortest response first. The Go catalogd has only the last one or two. */
@@ -129,12 +45,22 @@ interface CatalogRead {
 export interface PackageReadLimits extends ReadLimits {
   /** The catalog's response for one package. */
   readonly answerBytes: number;
+  /** The response with all objects of a catalog, decompressed. For comparison: the largest public catalog has 540 MB and 20,000 objects. */
+  readonly catalogBytes: number;
+  readonly catalogObjects: number;
+}
+
+/** Thrown if a catalog cannot be requested at all, or responds with another status than 200. The content of the catalog is not the reason. */
+export class CatalogUnreachable extends Error {
+  override readonly name = "CatalogUnreachable";
 }
 
 /** The options of a CatalogClient. */
 export interface CatalogClientOptions extends CatalogConnectionsOptions {
   limits?: Partial<PackageReadLimits>;
   clock?: Clock;
+  /** Replaces the connections; the client closes it. */
+  requests?: CatalogRequests;
 }
 
 /**
@@ -142,14 +68,14 @@ export interface CatalogClientOptions extends CatalogConnectionsOptions {
  * package from the metas endpoint. If the server does not have this endpoint (404), reads `/all` and keeps only the package.
  */
 export class CatalogClient {
-  readonly #connections: CatalogConnections;
+  readonly #connections: CatalogRequests;
   readonly #limits: PackageReadLimits;
   readonly #thread: ResponseThread;
 
-  constructor({ limits = {}, clock = systemClock, ...connections }: CatalogClientOptions = {}) {
+  constructor({ limits = {}, clock = systemClock, requests, ...connections }: CatalogClientOptions = {}) {
     this.#limits = { ...PACKAGE_LIMITS, ...limits };
     this.#thread = new ResponseThread(clock);
-    this.#connections = new CatalogConnections(connections);
+    this.#connections = requests ?? new CatalogConnections(connections);
   }
 
   /**
@@ -187,6 +113,34 @@ export class CatalogClient {
     const tags = new Map(known?.tags);
     const index = await withTimeout(signal, (until) => this.#readIndex(base, { ref, signal: until, tags }));
     return { index: index ?? known?.index ?? new BundleIndexBuilder().build(), tags };
+  }
+
+  /**
+   * Reads all objects of the catalog at `base`, with all their members, one at a time.
+   * @param ref digest reference of the expected content, from status.resolvedSource.
+   * @throws CatalogUnreachable before the first object; UnexpectedContent, ContentError, and an Error for a response that is too large or breaks off;
+   * the signal's reason when it aborts.
+   */
+  async *allMetas(base: string, ref: string, signal: AbortSignal): AsyncGenerator<Meta> {
+    using deadline = new Deadline(signal, REQUEST_TIMEOUT_MS);
+    const url = URL.parse(`${base}/api/v1/all`);
+    if (!url) throw new CatalogUnreachable(`${goQuote(base)} is not a URL`);
+    let response: HttpResponse;
+    try {
+      response = await this.#connections.get(url, deadline.signal, { "accept-encoding": "gzip" });
+      if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}: ${await readErrorText(response)}`);
+    } catch (err) {
+      signal.throwIfAborted();
+      throw new CatalogUnreachable(getErrorMessage(err), { cause: err });
+    }
+    await requireContent(response, ref);
+    const { objectBytes, objectValues, catalogBytes, catalogObjects } = this.#limits;
+    const bytes = limitBytes(catalogBytes, decompress(response));
+    let objects = 0;
+    for await (const meta of decodeMetas(bytes, url.pathname, { maxDocumentBytes: objectBytes, maxValues: objectValues })) {
+      if (++objects > catalogObjects) throw new Error(`the response is too large: more than ${catalogObjects} objects`);
+      yield meta;
+    }
   }
 
   /** Ends all connections, including those in use, and the thread that reads large responses. */
@@ -257,11 +211,7 @@ export class CatalogClient {
       await response.body.dump();
       throw new UnexpectedStatus(response.statusCode);
     }
-    const digest = response.headers[DIGEST_HEADER];
-    if (ref !== undefined && typeof digest === "string" && !ref.endsWith(`@${digest}`)) {
-      await response.body.dump();
-      throw new UnexpectedContent(digest, ref);
-    }
+    if (ref !== undefined) await requireContent(response, ref);
     if (unchanged) {
       await response.body.dump();
       return undefined;
@@ -270,6 +220,37 @@ export class CatalogClient {
     if (typeof etag === "string") tags.set(path, etag);
     else tags.delete(path);
     return this.#thread.read({ path: at.pathname, requested, limits: this.#limits }, limitBytes(maxBytes, response.body));
+  }
+}
+
+/** Requires that a response contains the content of `ref`, if the server sends a digest. @throws UnexpectedContent */
+async function requireContent({ headers, body }: HttpResponse, ref: string): Promise<void> {
+  const digest = headers[DIGEST_HEADER];
+  if (typeof digest !== "string" || ref.endsWith(`@${digest}`)) return;
+  await body.dump();
+  throw new UnexpectedContent(digest, ref);
+}
+
+/** Returns the decompressed body of a response to a request that accepts gzip. */
+function decompress({ headers, body }: HttpResponse): AsyncIterable<Uint8Array> {
+  // Errors of the body destroy the decompressor, whose reader gets them.
+  return headers["content-encoding"] === "gzip" ? pipeline(body, createGunzip(), () => undefined) : body;
+}
+
+/** Returns the message of an error response: of a Status of the API server, or its text. */
+export async function readErrorText({ body }: HttpResponse): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of limitBytes(MAX_ERROR_BYTES, body)) chunks.push(chunk);
+  } catch (err) {
+    return getErrorMessage(err);
+  }
+  const text = Buffer.concat(chunks).toString("utf8").trim();
+  try {
+    const { message } = JSON.parse(text) as { message?: unknown };
+    return typeof message === "string" ? message : text;
+  } catch {
+    return text;
   }
 }
 

@@ -1,4 +1,5 @@
 import { listChangedConditions } from "../../api/conditions.ts";
+import { getCatalogdNamespace } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
 import type { Condition, KubeObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
@@ -136,7 +137,7 @@ export interface OperatorSettings {
 export interface OperatorStatusInput {
   /** The conditions about extensions. */
   conditions: readonly NewOperatorCondition[];
-  /** Returns a Deployment of the system namespace, if it exists. */
+  /** Returns a Deployment of the servers' namespaces, if it exists. */
   deployment: (name: string) => KubeObject | undefined;
   cluster: ClusterVersion;
   unmanaged: boolean;
@@ -179,12 +180,13 @@ const DEPLOYMENT = { apiVersion: "apps/v1", kind: "Deployment" } as const;
 /** Maximum time to wait for the first list of Deployments, in milliseconds. */
 const SYNC_TIMEOUT_MS = 10_000;
 
-/** The Deployments in the system namespace. The first call of `known` starts watching them. */
+/** The Deployments in the namespaces of the servers. The first call of `known` starts watching them. */
 export class ControllerDeployments {
-  readonly #informer: Informer;
+  /** One for each namespace. */
+  readonly #informers: readonly Informer[];
   readonly #clock: Clock;
   readonly #handlers: (() => void)[] = [];
-  #running: Promise<void> | undefined;
+  #running: Promise<unknown> | undefined;
   #synced = false;
 
   constructor({ client, systemNamespace, log, clock }: ControllerDeploymentsOptions) {
@@ -192,13 +194,17 @@ export class ControllerDeployments {
     const changed = (): void => {
       if (this.#synced) for (const handler of this.#handlers) handler();
     };
-    this.#informer = new Informer(
-      client,
-      DEPLOYMENT,
-      { namespace: systemNamespace, transform: withoutBulk, clock, onList: () => this.#markSynced() },
-      log,
-    );
-    this.#informer.onEvent(changed);
+    const namespaces = new Set([systemNamespace, getCatalogdNamespace(systemNamespace)]);
+    const missing = new Set(namespaces);
+    this.#informers = [...namespaces].map((namespace) => {
+      const onList = (): void => {
+        missing.delete(namespace);
+        if (missing.size === 0) this.#markSynced();
+      };
+      const informer = new Informer(client, DEPLOYMENT, { namespace, transform: withoutBulk, clock, onList }, log);
+      informer.onEvent(changed);
+      return informer;
+    });
   }
 
   /** Calls `handler` when the Deployments are known for the first time, and after every change. */
@@ -210,13 +216,13 @@ export class ControllerDeployments {
   known(signal: AbortSignal): boolean {
     if (!this.#running) {
       const stopWaiting = this.#clock.after(SYNC_TIMEOUT_MS, () => this.#markSynced());
-      this.#running = this.#informer.run(signal).finally(stopWaiting);
+      this.#running = Promise.all(this.#informers.map((informer) => informer.run(signal))).finally(stopWaiting);
     }
     return this.#synced;
   }
 
   get(name: string): KubeObject | undefined {
-    return this.#informer.list().find(({ metadata }) => metadata.name === name);
+    return this.#informers.flatMap((informer) => informer.list()).find(({ metadata }) => metadata.name === name);
   }
 
   /** Resolves when the watch has ended. */

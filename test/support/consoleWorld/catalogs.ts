@@ -4,6 +4,7 @@ import { BACKUP, KAFKA, POSTGRES, REDIS, TRAINING } from "./dataPackages.ts";
 import { CERTIFICATES, GATEWAY, MONITORING, OBJECT_STORAGE } from "./healthyPackages.ts";
 import { buildBundleFiles, buildCatalogMetas, type OperatorPackage } from "./operatorPackage.ts";
 import { GRAFANA, LOGGING, MESH, SECRETS_SYNC, TRACING } from "./platformPackages.ts";
+import { ORDERS, PAYMENTS, QUEUES } from "./shopPackages.ts";
 
 /** The names of the catalogs. */
 export const CATALOGS = {
@@ -32,6 +33,9 @@ const COMMUNITY: readonly OperatorPackage[] = [
   BACKUP,
   TRAINING,
   MESH,
+  QUEUES,
+  ORDERS,
+  PAYMENTS,
 ];
 
 /** Six errors and two warnings, each with a file and a line. */
@@ -118,7 +122,7 @@ properties:
 
 /** Pushes the bundles of these operators and a catalog of them, and serves it. */
 export async function publishOperators(
-  world: World,
+  world: Pick<World, "pushBundle" | "pushCatalog" | "serve">,
   catalog: string,
   operators: readonly OperatorPackage[],
   spec: Record<string, unknown> = {},

@@ -9,6 +9,7 @@ import { CERTIFICATES, GATEWAY, OBJECT_STORAGE } from "./healthyPackages.ts";
 import { buildBundleFiles } from "./operatorPackage.ts";
 import { GRAFANA, LOGGING, MESH, SECRETS_SYNC, TRACING } from "./platformPackages.ts";
 import type { Seed } from "./seed.ts";
+import { ORDERS, PAYMENTS, QUEUES } from "./shopPackages.ts";
 
 /** An extension of the world. */
 interface SeededExtension {
@@ -139,6 +140,31 @@ export const EXTENSIONS = {
       await seed.install("gateway", GATEWAY.name, "0.9.1");
       await seed.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
       await seed.awaitProblem(name, "RequiredByOthers");
+    },
+  },
+  conversionNeeded: {
+    name: "queues",
+    trouble: "it is deleted, but its custom resources need its conversion webhook",
+    async seed(seed, name) {
+      await seed.install(name, QUEUES.name, "1.3.0");
+      const namespace = "shop-queues";
+      await seed.namespace(namespace);
+      await seed.apply({
+        apiVersion: "queues.example.com/v1",
+        kind: "Queue",
+        metadata: { name: "orders", namespace },
+        spec: { maxMessages: 9 },
+      });
+      await seed.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
+      await seed.awaitProblem(name, "ConversionNeeded");
+    },
+  },
+  planPermissionsPending: {
+    name: "orders",
+    trouble: "its permissions and those of its dependency wait for approval",
+    async seed(seed, name) {
+      await seed.create(name, ORDERS.name, { dependencies: { policy: "Install" } });
+      for (const one of [name, PAYMENTS.name]) await seed.awaitProblem(one, "PermissionsPending");
     },
   },
   permissionsPending: {

@@ -5,7 +5,7 @@ import { isPassing } from "../../../../pkg/kube/errors.ts";
 import type { RequiredRules } from "../../../../pkg/rbac/requiredRules.ts";
 import { checkPermissionsApproval, type WaitingPermissions } from "../../../../pkg/rollout/changes.ts";
 import {
-  listExtensionPermissions,
+  listPlanPermissions,
   readCurrentRules,
   readExtensionPermissions,
   writeApproval,
@@ -65,10 +65,7 @@ export async function approvePermissions(terminal: Terminal, name: string, optio
  * @throws Error if the extension does not exist, or none of them has ExtensionPermissions
  */
 async function readPlanPermissions(client: Client, name: string): Promise<ExtensionPermissions[]> {
-  const { status } = await readExtension(client, name);
-  const members = (status?.dependencyPlan?.members ?? []).map(({ extension }) => extension);
-  const byName = new Map((await listExtensionPermissions(client)).map((one) => [one.metadata.name, one]));
-  const found = [...new Set([...members, name])].flatMap((extension) => byName.get(extension) ?? []);
+  const found = await listPlanPermissions(client, await readExtension(client, name));
   return found.length > 0 ? found : [await readExtensionPermissions(client, name)];
 }
 

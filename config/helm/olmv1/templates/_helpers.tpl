@@ -2,6 +2,17 @@
 {{ .Values.namespace.name | default .Release.Namespace }}
 {{- end }}
 
+{{- /* catalogd has a namespace of its own on OpenShift, whose console reads catalogs from there. */}}
+{{- define "olmv1.catalogdNamespace" -}}
+{{- $namespace := include "olmv1.namespace" . -}}
+{{ ternary "openshift-catalogd" $namespace (eq $namespace "openshift-operator-controller") }}
+{{- end }}
+
+{{- /* dict "root" $ "program" NAME */}}
+{{- define "olmv1.programNamespace" -}}
+{{ include (ternary "olmv1.catalogdNamespace" "olmv1.namespace" (eq .program "catalogd")) .root }}
+{{- end }}
+
 {{- define "olmv1.image" -}}
 {{- with .Values.image -}}
 {{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end }}
@@ -9,7 +20,11 @@
 {{- end }}
 
 {{- define "olmv1.tlsSource" -}}
-{{ .Values.tls.source | default (ternary "service-ca" "self-managed" .Values.openshift.enabled) }}
+{{- $source := .Values.tls.source | default (ternary "service-ca" "self-managed" .Values.openshift.enabled) -}}
+{{- if and (ne $source "service-ca") (ne (include "olmv1.namespace" .) (include "olmv1.catalogdNamespace" .)) }}
+{{- fail "tls.source: catalogd has a namespace of its own on OpenShift, so that the other servers cannot mount its Secret: use service-ca" }}
+{{- end -}}
+{{ $source }}
 {{- end }}
 
 {{- /* The Secret with a server's certificate; dict "root" $ "program" NAME. */}}
@@ -122,17 +137,30 @@
 {{- end }}
 {{- end }}
 
-{{- /* Scheduling of the Pods of a server; its values. */}}
+{{- /* Scheduling of the Pods of a server; dict "values" ITS VALUES "openshift" WHETHER THE CLUSTER IS OPENSHIFT. */}}
 {{- define "olmv1.scheduling" -}}
-{{- with .nodeSelector }}
+{{- with .values.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
+{{- else }}
+{{- if .openshift }}
+nodeSelector:
+  node-role.kubernetes.io/control-plane: ""
 {{- end }}
-{{- with .tolerations }}
+{{- end }}
+{{- with .values.tolerations }}
 tolerations:
   {{- toYaml . | nindent 2 }}
+{{- else }}
+{{- if .openshift }}
+tolerations:
+  - { key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule }
+  - { key: node-role.kubernetes.io/master, operator: Exists, effect: NoSchedule }
+  - { key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 120 }
+  - { key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 120 }
 {{- end }}
-{{- with .affinity }}
+{{- end }}
+{{- with .values.affinity }}
 affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -149,6 +177,7 @@ metadata:
     {{- if .root.Values.openshift.enabled }}
     # The strictest SecurityContextConstraints; the user is from the range of the namespace.
     openshift.io/required-scc: restricted-v2
+    target.workload.openshift.io/management: '{"effect": "PreferredDuringScheduling"}'
     {{- end }}
     {{- with .values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
@@ -159,7 +188,11 @@ spec:
   {{- with .values.priorityClassName | default (ternary "system-cluster-critical" "" .root.Values.openshift.enabled) }}
   priorityClassName: {{ . }}
   {{- end }}
-  {{- include "olmv1.scheduling" .values | nindent 2 }}
+  {{- if .root.Values.openshift.enabled }}
+  # A user namespace: root in a container is not root on the node. API servers without user namespaces ignore the field.
+  hostUsers: false
+  {{- end }}
+  {{- include "olmv1.scheduling" (dict "values" .values "openshift" .root.Values.openshift.enabled) | nindent 2 }}
   # Spreads replicas over nodes and zones.
   topologySpreadConstraints:
     - maxSkew: 1
@@ -208,7 +241,7 @@ securityContext:
 {{- /* dict "root" $ "program" NAME: a Service's metadata. */}}
 {{- define "olmv1.serviceMetadata" -}}
 name: {{ .program }}-service
-namespace: {{ include "olmv1.namespace" .root }}
+namespace: {{ include "olmv1.programNamespace" . }}
 labels:
   app.kubernetes.io/name: {{ .program }}
   app.kubernetes.io/part-of: olm
@@ -226,12 +259,14 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
   name: {{ .program }}-controller-manager
-  namespace: {{ include "olmv1.namespace" .root }}
+  namespace: {{ include "olmv1.programNamespace" . }}
   labels:
     app.kubernetes.io/name: {{ .program }}
     app.kubernetes.io/part-of: olm
 spec:
   minAvailable: 1
+  # A Pod that is not ready never blocks a drain.
+  unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels:
       app.kubernetes.io/name: {{ .program }}

@@ -28,6 +28,7 @@ export default function AttentionPage(): ReactElement {
   const { extensions, catalogs, watches } = useLive();
   const items = useMemo(() => listAttention(extensions.values(), catalogs.values()), [extensions, catalogs]);
   const changes = useMemo(() => listDueChanges(extensions.values()), [extensions]);
+  const unreported = useMemo(() => [...extensions.values()].filter(({ hasUpdate }) => hasUpdate === undefined).length, [extensions]);
   const isLoading = [watches.extensions, watches.catalogs].some(({ state }) => state === "loading");
   const isComplete = [watches.extensions, watches.catalogs].every(({ state }) => state === "current");
   return (
@@ -44,7 +45,7 @@ export default function AttentionPage(): ReactElement {
           <Counts counts={countAttention(items, extensions.size + catalogs.size)} />
           {items.length > 0 && <Items items={items} />}
           {items.length === 0 && isComplete && <Quiet extensions={extensions.size} catalogs={catalogs.size} />}
-          <Changes changes={changes} />
+          <Changes changes={changes} unreported={unreported} />
         </>
       )}
     </PageSection>
@@ -130,7 +131,14 @@ function Quiet({ extensions, catalogs }: { readonly extensions: number; readonly
   );
 }
 
-function Changes({ changes }: { readonly changes: readonly DueChange[] }): ReactElement {
+function Changes({
+  changes,
+  unreported,
+}: {
+  readonly changes: readonly DueChange[];
+  /** Number of extensions whose updates the OLM of the cluster does not report. */
+  readonly unreported: number;
+}): ReactElement {
   const { data } = useInstallation();
   const expiring = (data?.findings ?? []).filter(({ expires, status }) => expires !== undefined && status !== "ok");
   return (
@@ -138,7 +146,8 @@ function Changes({ changes }: { readonly changes: readonly DueChange[] }): React
       <Title headingLevel="h2" id="changes">
         {attentionText.changes}
       </Title>
-      {changes.length === 0 && expiring.length === 0 && <p className="olm-subtle">{attentionText.noChanges}</p>}
+      {unreported > 0 && <p className="olm-subtle">{attentionText.unreported}</p>}
+      {unreported === 0 && changes.length === 0 && expiring.length === 0 && <p className="olm-subtle">{attentionText.noChanges}</p>}
       <ul className="olm-rows">
         {changes.map(({ name, kind, version, to }) => (
           <li key={`${kind} ${name}`}>

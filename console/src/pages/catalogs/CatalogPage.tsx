@@ -5,7 +5,7 @@ import { Breadcrumb, BreadcrumbItem, Button, PageSection, Title } from "@pattern
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, type ReactNode, useId } from "react";
 import { Link, useParams } from "react-router";
-import { CatalogView } from "../../../../pkg/consoleapi/catalogs.ts";
+import { CatalogContentOrigin, CatalogView } from "../../../../pkg/consoleapi/catalogs.ts";
 import { getJson } from "../../api/request.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { ActionButton } from "../../components/ActionButton.tsx";
@@ -52,7 +52,7 @@ export default function CatalogPage(): ReactElement {
 }
 
 function Catalog({ catalog }: { readonly catalog: CatalogView }): ReactElement {
-  const { row, problems, conditions, extensions, events, served, isAvailable } = catalog;
+  const { row, problems, conditions, extensions, unreportedExtensions, events, served, isAvailable } = catalog;
   const others = row.attention ? problems.slice(1) : problems; // the header shows the first
   return (
     <>
@@ -75,7 +75,7 @@ function Catalog({ catalog }: { readonly catalog: CatalogView }): ReactElement {
             </Section>
           )}
           <Section title={t.extensions}>
-            <Extensions extensions={extensions} />
+            <Extensions extensions={extensions} unreportedExtensions={unreportedExtensions} />
           </Section>
           <Section title={t.conditions}>
             <ConditionList conditions={conditions} />
@@ -119,8 +119,10 @@ function Header({ catalog: { row, isAvailable, toggle } }: { readonly catalog: C
   );
 }
 
-function Extensions({ extensions }: Pick<CatalogView, "extensions">): ReactElement {
+function Extensions({ extensions, unreportedExtensions }: Pick<CatalogView, "extensions" | "unreportedExtensions">): ReactElement {
   if (!extensions) return <p className="olm-subtle">{t.extensionsUnknown}</p>;
+  if (extensions.length === 0 && unreportedExtensions > 0)
+    return <p className="olm-subtle">{t.extensionsUnreported(unreportedExtensions)}</p>;
   if (extensions.length === 0) return <p className="olm-subtle">{t.noExtensions}</p>;
   return (
     <ul className="olm-rows">
@@ -147,10 +149,21 @@ function Facts({ catalog: { row, served, packages, address, isAvailable } }: { r
         [t.unpacked, row.unpacked && <RelativeTime time={row.unpacked} />],
         [t.created, row.created && <RelativeTime time={row.created} />],
         [t.address, address],
+        [t.readFrom, served && isAvailable && <Origin key="origin" name={row.name} />],
         [t.labels, labels.length === 0 ? undefined : <Lines lines={labels} />],
       ]}
     />
   );
+}
+
+/** From where the console reads the content. The first page that needs the content waits until it is read. */
+function Origin({ name }: { readonly name: string }): ReactElement {
+  const { data, isError } = useQuery({
+    queryKey: ["catalog", name, "origin"],
+    queryFn: ({ signal }) => getJson(`/api/catalogs/${encodeURIComponent(name)}/origin`, CatalogContentOrigin, signal),
+  });
+  if (!data) return <span className="olm-subtle">{isError ? t.origin.failed : t.origin.reading}</span>;
+  return <>{data.from === "catalogd" ? t.origin.catalogd : t.origin[data.from](data.because)}</>;
 }
 
 function Lines({ lines }: { readonly lines: readonly string[] }): ReactElement {

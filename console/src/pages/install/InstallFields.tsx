@@ -89,7 +89,7 @@ export function InstallFields({
           />
           <FieldHint text={t.namespaceHint(suggestedNamespace)} />
         </FormGroup>
-        {draft?.isManaged !== false && (
+        {draft?.permissionSource === "managed" && (
           <FormGroup label={t.approval} fieldId={`${id}-approval`}>
             <FormSelect
               id={`${id}-approval`}

@@ -75,7 +75,9 @@ function Install({ details, isChosen }: { readonly details: PackageDetails; read
     <div className="olm-install">
       <div className="olm-main">
         <InstallFields details={details} form={form} onChange={change} draft={query.data} />
-        <ConfigEditor schema={schema} draft={query.data} onChange={(config) => change({ config })} />
+        {query.data?.isConfigurable !== false && (
+          <ConfigEditor schema={schema} draft={query.data} onChange={(config) => change({ config })} />
+        )}
         <InstallPlan name={name} form={form} isReady={query.data?.isComplete === true && !query.isPlaceholderData} />
       </div>
       <div className="olm-install-result">

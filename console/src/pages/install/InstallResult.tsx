@@ -46,7 +46,7 @@ function Draft({
   readonly isStale: boolean;
 }): ReactElement {
   const navigate = useNavigate();
-  const { bundle, explanation, yaml, command, isComplete, isManaged, warnings, permissions, config } = draft;
+  const { bundle, explanation, yaml, command, isComplete, permissionSource, warnings, permissions, config } = draft;
   return (
     <>
       {bundle ? (
@@ -84,7 +84,7 @@ function Draft({
           {t.apply}
         </ActionButton>
       </div>
-      <p className="olm-subtle">{isManaged ? t.managed : t.unmanaged}</p>
+      <p className="olm-subtle">{t.sources[permissionSource]}</p>
       {permissions && (
         <ExpandableSection toggleText={t.permissions(permissions.needed.count + permissions.given.count)}>
           <div className="olm-package-section">

@@ -6,7 +6,7 @@ import { ActionButton } from "../../../components/ActionButton.tsx";
 import { CodeText } from "../../../components/CodeText.tsx";
 import { historyText as t } from "../../../text/history.ts";
 
-type Drift = Exclude<ExtensionHistory["drift"], { error: string }>;
+type Drift = Extract<ExtensionHistory["drift"], { objects: unknown }>;
 
 /** The drifted objects with the old and new values of their fields, and how to correct or to keep the changes. */
 export function DriftView({ drift: { policy, meaning, objects, unwatched, offers, ignore } }: { readonly drift: Drift }): ReactElement {

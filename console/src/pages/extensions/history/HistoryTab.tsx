@@ -28,7 +28,7 @@ export default function HistoryTab(): ReactElement {
               {"error" in releases ? <PartError error={releases.error} /> : <ReleaseList name={name} releases={releases} />}
             </TabSection>,
             <TabSection key="drift" title={t.drift}>
-              {"error" in drift ? <PartError error={drift.error} /> : <DriftView drift={drift} />}
+              {"error" in drift ? <PartError error={drift.error} /> : "note" in drift ? <p>{drift.note}</p> : <DriftView drift={drift} />}
             </TabSection>,
           ];
           return "objects" in drift && drift.objects.length > 0 ? parts.reverse() : parts; // what needs a decision first

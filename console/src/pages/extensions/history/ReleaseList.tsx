@@ -18,7 +18,7 @@ type Releases = Exclude<ExtensionHistory["releases"], { error: string }>;
 
 /** The revisions on a time line, newest first; two of them can be compared. */
 export function ReleaseList({ name, releases }: { readonly name: string; readonly releases: Releases }): ReactElement {
-  const { revisions, unreadable, pin, removePin, command } = releases;
+  const { revisions, note, unreadable, pin, removePin, command } = releases;
   const current = revisions.find(({ isCurrent }) => isCurrent);
   return (
     <>
@@ -37,7 +37,7 @@ export function ReleaseList({ name, releases }: { readonly name: string; readonl
         </Alert>
       )}
       <Comparison name={name} />
-      {revisions.length === 0 && <p>{t.none}</p>}
+      {revisions.length === 0 && <p className="olm-break">{note ?? t.none}</p>}
       <ol className="olm-timeline">
         {revisions.map((revision, i) => (
           <RevisionItem key={revision.revision} revision={revision} before={revisions[i + 1]} current={current} />

@@ -27,7 +27,7 @@ const READ: Readonly<Record<ValueFilter, (row: ExtensionRow) => string | undefin
 
 const HAS_MARK: Readonly<Record<Mark, (row: ExtensionRow) => boolean>> = {
   attention: ({ attention }) => attention !== undefined,
-  update: ({ hasUpdate }) => hasUpdate,
+  update: ({ hasUpdate }) => hasUpdate === true,
   deprecated: ({ deprecated }) => deprecated,
 };
 

@@ -26,12 +26,16 @@ export default function OverviewTab(): ReactElement {
 }
 
 function Overview({ overview }: { readonly overview: ExtensionOverview }): ReactElement {
-  const { name, problems, omittedProblems, plan, partOf, catalogs, conditions, keptCrds, events } = overview;
+  const { name, problems, omittedProblems, hasConditionsOnly, plan, partOf, catalogs, conditions, keptCrds, events } = overview;
   return (
     <div className="olm-overview">
       <div>
         <Section title={t.problems}>
-          <ProblemList extension={name} problems={problems} omitted={omittedProblems} />
+          {hasConditionsOnly ? (
+            <p className="olm-subtle">{t.conditionsOnly}</p>
+          ) : (
+            <ProblemList extension={name} problems={problems} omitted={omittedProblems} />
+          )}
         </Section>
         {partOf.map((root) => (
           <p key={root}>
@@ -119,11 +123,11 @@ function Catalogs({ catalogs }: Pick<ExtensionOverview, "catalogs">): ReactEleme
 }
 
 function Objects({ overview: { name, objects, problems } }: { readonly overview: ExtensionOverview }): ReactElement {
-  const { count, notReady } = objects;
+  const { count, unknown = "", notReady } = objects;
   if (count === 0) return <p className="olm-subtle">{t.noObjects}</p>;
   return (
     <>
-      <p className="olm-subtle">{count === undefined ? t.objectsUnknown : t.objectCount(count, notReady.length)}</p>
+      <p className="olm-subtle">{count === undefined ? t.objectsUnknown(unknown) : t.objectCount(count, notReady.length)}</p>
       {notReady.length > 0 && (
         <ul className="olm-list">
           {notReady.map(({ object, state, message }) => (

@@ -68,7 +68,7 @@ export function Comparison({ name }: { readonly name: string }): ReactElement {
   );
 }
 
-function Compared({ comparison: { installed, bundle, managed, own } }: { readonly comparison: PermissionsComparison }): ReactElement {
+function Compared({ comparison: { installed, bundle, managed, own, note } }: { readonly comparison: PermissionsComparison }): ReactElement {
   const head =
     installed === undefined ? t.first(bundle.name) : installed === bundle.name ? t.same(bundle.name) : t.from(installed, bundle.name);
   return (
@@ -78,6 +78,7 @@ function Compared({ comparison: { installed, bundle, managed, own } }: { readonl
       </p>
       {managed && <PermissionsPreviewView preview={managed} />}
       {own && <Needed needed={own} />}
+      {note !== undefined && <p>{note}</p>}
     </>
   );
 }

@@ -112,7 +112,13 @@ function Managed({ account, managed }: { readonly account: string | undefined; r
   );
 }
 
-function Own({ account, own: { missing, grant } }: { readonly account: string | undefined; readonly own: OwnPermissions }): ReactElement {
+function Own({
+  account,
+  own: { missing, grant, note },
+}: {
+  readonly account: string | undefined;
+  readonly own: OwnPermissions;
+}): ReactElement {
   return (
     <>
       <Facts facts={[[t.account, account]]} />
@@ -125,7 +131,7 @@ function Own({ account, own: { missing, grant } }: { readonly account: string | 
           </div>
         </Alert>
       ) : (
-        <p>{t.noneMissing}</p>
+        <p>{note ?? t.noneMissing}</p>
       )}
     </>
   );

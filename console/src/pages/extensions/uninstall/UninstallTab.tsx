@@ -117,7 +117,7 @@ function Preview({
 }
 
 function PolicyChoice({
-  view: { policies, currentPolicy },
+  view: { policies, policyNote, currentPolicy },
   chosen = currentPolicy,
   onPolicy,
 }: {
@@ -125,6 +125,12 @@ function PolicyChoice({
   readonly chosen: UninstallPolicy | undefined;
   readonly onPolicy: (policy: UninstallPolicy) => void;
 }): ReactElement {
+  if (policyNote !== undefined)
+    return (
+      <Alert isInline variant="warning" component="h3" title={t.policy}>
+        <p>{policyNote}</p>
+      </Alert>
+    );
   return (
     <fieldset className="olm-policies">
       <legend>{t.policy}</legend>

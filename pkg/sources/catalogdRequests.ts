@@ -1,0 +1,85 @@
+import type { HttpResponse } from "../http/types.ts";
+import type { Client } from "../kube/client.ts";
+import type { CatalogRequests } from "../operatorcontroller/catalogs/catalogConnections.ts";
+
+/** Where catalogd serves a catalog: a Service in the cluster, or this machine, where the development cluster runs catalogd. */
+export type CatalogdPlace =
+  | { readonly kind: "service"; readonly namespace: string; readonly service: string; readonly port: string }
+  | { readonly kind: "loopback" };
+
+/** Host of a Service. Other domains than the default one of a cluster could be hosts outside of the cluster. */
+const SERVICE = /^([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})\.svc(\.cluster\.local)?$/;
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/;
+/** Excludes escapes, which a proxy could decode to another path. */
+const PATH = /^[\w./~-]*$/;
+
+/**
+ * Finds out where catalogd serves a catalog.
+ * @param url address from the status of a ClusterCatalog, which can contain anything.
+ * @returns undefined for an address of another host, and for one that catalogd does not use.
+ */
+export function locateCatalogd(url: URL): CatalogdPlace | undefined {
+  const { protocol, hostname, port, pathname } = url;
+  const isSecure = protocol === "https:";
+  const hasMore = url.username + url.password + url.search + url.hash !== "";
+  const isUsual = (isSecure || protocol === "http:") && !hasMore && PATH.test(pathname);
+  if (!isUsual) return undefined;
+  if (LOOPBACK.test(hostname)) return { kind: "loopback" };
+  const [, service, namespace] = SERVICE.exec(hostname) ?? [];
+  if (service === undefined || namespace === undefined) return undefined;
+  return { kind: "service", service, namespace, port: port || (isSecure ? "443" : "80") };
+}
+
+/**
+ * Requests to catalogd from outside of the cluster: through the API server's proxy for Services, with the identity of the client, which needs
+ * permission to get services/proxy. The API server removes the credentials of the user from these requests.
+ */
+export class ServiceProxyRequests implements CatalogRequests {
+  readonly #client: Pick<Client, "request">;
+  readonly #direct: CatalogRequests;
+
+  /** @param direct sends requests to the development cluster on this machine. */
+  constructor(client: Pick<Client, "request">, direct: CatalogRequests) {
+    this.#client = client;
+    this.#direct = direct;
+  }
+
+  /** @throws Error for an address that is neither a Service nor this machine. */
+  async get(url: URL, signal: AbortSignal, headers: Record<string, string>): Promise<HttpResponse> {
+    const place = locateCatalogd(url);
+    if (place === undefined) throw createPlaceError(url);
+    if (place.kind === "loopback") return this.#direct.get(url, signal, headers);
+    const { namespace, service, port } = place;
+    const name = `${url.protocol === "https:" ? "https:" : ""}${service}:${port}`;
+    const path = `/api/v1/namespaces/${namespace}/services/${name}/proxy${url.pathname}`;
+    return this.#client.request("GET", path, { signal, headers: { accept: "application/jsonl", ...headers } });
+  }
+
+  /** The client belongs to the caller. */
+  close(): Promise<void> {
+    return this.#direct.close();
+  }
+}
+
+/** Requests to catalogd from a Pod in the cluster, without credentials. Does not send requests to other hosts than Services. */
+export class ServiceRequests implements CatalogRequests {
+  readonly #direct: CatalogRequests;
+
+  constructor(direct: CatalogRequests) {
+    this.#direct = direct;
+  }
+
+  /** @throws Error for an address that is not a Service. */
+  async get(url: URL, signal: AbortSignal, headers: Record<string, string>): Promise<HttpResponse> {
+    if (locateCatalogd(url)?.kind !== "service") throw createPlaceError(url);
+    return this.#direct.get(url, signal, headers);
+  }
+
+  close(): Promise<void> {
+    return this.#direct.close();
+  }
+}
+
+function createPlaceError({ host }: URL): Error {
+  return new Error(`the console does not read catalogs from ${host}, which is not a Service of the cluster`);
+}
