@@ -15,7 +15,7 @@ import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.t
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { getLogLevel, logIgnoredFlags } from "../internal/flags.ts";
-import { createPuller, createPullSecrets } from "../internal/imageFlags.ts";
+import { createClusterRegistries, createPuller, createPullSecrets } from "../internal/imageFlags.ts";
 import { createLeadership } from "../internal/leaderFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
 import { createServingTls, serveMetrics } from "../internal/serving.ts";
@@ -46,7 +46,8 @@ async function run(flags: Flags): Promise<void> {
   });
   const { tls } = certificate;
   const credentials = await createPullSecrets(flags, { client, log, metrics });
-  const puller = createPuller(flags, { cacheDir: folders.unpack, limits: CATALOG_IMAGE_LIMITS, credentials, log });
+  const registries = createClusterRegistries(flags, { client, log });
+  const puller = createPuller(flags, { cacheDir: folders.unpack, limits: CATALOG_IMAGE_LIMITS, credentials, cluster: registries, log });
   const loader = new Loader({ validation: flags["catalog-validation"] });
   const store = await CatalogStore.open({ dir: folders.catalogs, log, loader });
   const leadership = createLeadership(flags, {
@@ -76,6 +77,7 @@ async function run(flags: Flags): Promise<void> {
     log,
   });
   credentials.onChange(() => controller.retryFailing());
+  registries.onChange(() => controller.retryFailing());
   const server = await startContentServer(parseBindAddress(flags["catalogs-server-addr"]), {
     source: {
       get: (name) => store.get(name),
@@ -112,6 +114,7 @@ async function run(flags: Flags): Promise<void> {
     const tasks = {
       ...certificate.tasks,
       pullSecrets: (signal: AbortSignal) => credentials.run(signal),
+      registries: (signal: AbortSignal) => registries.run(signal),
       controller: (signal: AbortSignal) => controller.run(signal),
       leadership: (signal: AbortSignal) => leadership.run(signal, (term) => controller.lead(term)),
       content: (signal: AbortSignal) => serveUntil(signal, server, { delayMs: flags["shutdown-delay"], graceMs: CONTENT_GRACE_MS }),

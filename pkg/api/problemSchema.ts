@@ -117,6 +117,16 @@ const details = z
         .describe("One reason."),
       "signatures are the different reasons why signatures of the image are not accepted.",
     ).optional(),
+    locations: list(
+      z
+        .object({
+          reference: name("reference is the image reference at this location."),
+          from: name("from are the objects that configure the location, absent for files and the registry of the image.").optional(),
+          message: text("message is the reason of the failure."),
+        })
+        .describe("One location."),
+      "locations are the mirrors and the registry from which the image could not be pulled, in order.",
+    ).optional(),
   } satisfies Record<ProblemDetail, z.ZodType>)
   .describe("details contains structured data about the problem, in one member that depends on the type.");
 /** The structured data of a problem: one member, which depends on the type. */

@@ -5,6 +5,7 @@ import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPol
 import { collectOtherFindings, isOtherImplementation } from "./otherImplementation.ts";
 import { checkPermissions } from "./permissions.ts";
 import { checkCertificates, checkDeployments, checkLeases } from "./programs.ts";
+import { checkRegistries } from "./registries.ts";
 
 /** Returns the findings of all checks; each check comes after the checks that it depends on. @param version of this olmv1. */
 export function collectFindings(facts: ClusterSnapshot, version: string): DoctorFinding[] {
@@ -17,6 +18,7 @@ export function collectFindings(facts: ClusterSnapshot, version: string): Doctor
     ...checkLeases(facts),
     ...checkCertificates(facts),
     ...checkCatalogs(facts),
+    ...checkRegistries(facts),
     ...checkPolicies(facts),
     ...checkPermissions(facts),
     ...checkMetrics(facts),

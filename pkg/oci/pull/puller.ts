@@ -3,15 +3,16 @@ import type { Logger } from "pino";
 import { Deadline } from "../../async/clock.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
 import { getErrorMessage, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
-import { findRefusedError, findRejectedError } from "../imageErrors.ts";
+import { findRefusedError, findRejectedError, RejectedError } from "../imageErrors.ts";
 import type { Limits } from "../limits.ts";
 import { getPlatform } from "../manifest.ts";
 import { type Evidence, isStillAdmitted, verifyImage } from "../policy/admission.ts";
 import { getDefaultPolicyPlace, type ImageRequirements, type PolicyPlace, SignaturePolicy } from "../policy/signaturePolicy.ts";
 import { formatCanonical, formatFamiliarReference, formatReference, parsePullReference, type Reference } from "../reference.ts";
+import { getDefaultRegistriesConf, type RegistriesConfPaths } from "../registries/registriesConf.ts";
+import { findRegistryRefusal, type RegistrySettingsSource } from "../registries/registrySettings.ts";
 import type { CredentialSource } from "../registry/authFile.ts";
 import { ImageSource, type Located } from "../registry/imageSource.ts";
-import { getDefaultRegistriesConf, type RegistriesConfPaths } from "../registry/registriesConf.ts";
 import { RegistryTokens } from "../registry/tokens.ts";
 import { RegistryTransport } from "../registry/transport.ts";
 import { type CachedImage, type Draft, ImageCache, type StoredImage } from "./cache.ts";
@@ -50,6 +51,8 @@ export interface PullerOptions {
    * image is accepted
    */
   readonly signaturePolicy?: string | PolicyPlace | undefined;
+  /** mirrors, blocked and allowed registries, and certificate authorities in the cluster; default: only files */
+  readonly cluster?: RegistrySettingsSource | undefined;
   /** docker config.json or containers auth.json; may be missing */
   readonly authFile?: string | undefined;
   /**
@@ -77,12 +80,14 @@ export class Puller {
   readonly #transport: RegistryTransport;
   readonly #source: ImageSource;
   readonly #policy: SignaturePolicy;
+  readonly #cluster: RegistrySettingsSource | undefined;
   readonly #locks = new KeyedLock();
   /** The owner that last pulled each digest; may be outdated. */
   readonly #holders = new Map<string, string>();
 
   constructor(options: PullerOptions) {
-    const { cacheDir, limits, log, registriesConf, signaturePolicy, authFile, credentials, casDir, env = process.env } = options;
+    const { cacheDir, limits, log, registriesConf, signaturePolicy, cluster, authFile, credentials, casDir, env = process.env } = options;
+    this.#cluster = cluster;
     this.#limits = limits;
     this.#log = log;
     this.#arch = options.arch ?? process.arch;
@@ -94,6 +99,7 @@ export class Puller {
     this.#policy = new SignaturePolicy(() => policy ?? getDefaultPolicyPlace(home), log);
     this.#source = new ImageSource({
       registriesConf: places ?? getDefaultRegistriesConf(env, home),
+      cluster,
       authFile,
       credentials,
       casDir,
@@ -115,7 +121,7 @@ export class Puller {
    */
   async resolve(text: string, signal: AbortSignal): Promise<{ canonical: string; digest: string }> {
     const ref = parsePullReference(text);
-    await this.#requirementsFor(ref);
+    await this.#requirementsFor(ref, signal);
     const digest = ref.digest ?? (await this.#bounded(ref, signal, (bounded) => this.#locateTag(ref, bounded))).manifest.digest;
     return { canonical: formatCanonical(ref, digest), digest };
   }
@@ -135,7 +141,7 @@ export class Puller {
     const ref = parsePullReference(text);
     const { digest } = ref;
     if (digest === undefined || this.#locks.isHeld(lockKey(ref, digest))) return undefined;
-    const requirements = await this.#requirementsFor(ref);
+    const requirements = await this.#requirementsFor(ref, o.signal);
     const log = this.#log.child({ ref: text, digest, owner });
     const job = { owner, ref, digest, identity: ref, requirements, located: undefined, filter: o.filter, signal: o.signal, log };
     return this.#locks.run(lockKey(ref, digest), o.signal, async () => {
@@ -173,7 +179,7 @@ export class Puller {
     const ref = parsePullReference(text);
     const identity = o.identity === undefined ? ref : parsePullReference(o.identity);
     return this.#bounded(ref, o.signal, async (signal) => {
-      const requirements = await this.#requirementsFor(identity);
+      const requirements = await this.#requirementsFor(identity, signal);
       const located = ref.digest === undefined ? await this.#locateTag(ref, signal) : undefined;
       const digest = ref.digest ?? located?.manifest.digest ?? "";
       const log = this.#log.child({ ref: formatReference(ref), digest, owner });
@@ -285,10 +291,14 @@ export class Puller {
     return { ...stored, ...(await this.#withImage(job, (found) => this.#admit(job, found))) };
   }
 
-  async #requirementsFor(identity: Reference): Promise<ImageRequirements> {
+  async #requirementsFor(identity: Reference, signal: AbortSignal): Promise<ImageRequirements> {
     try {
+      const settings = await this.#cluster?.settings(signal);
+      const refused = settings && findRegistryRefusal(settings, identity);
+      if (refused !== undefined) throw new RejectedError(refused);
       return await this.#policy.requirementsFor(identity);
     } catch (err) {
+      signal.throwIfAborted();
       throw wrapError(findRejectedError(err) ? "error copying image: " : "", err);
     }
   }
