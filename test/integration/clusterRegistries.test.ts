@@ -258,7 +258,7 @@ describeWithPrivateCluster("registry settings of a cluster", (cluster) => {
       const from = 'Image "cluster", ImageTagMirrorSet "wrong"';
       await eventually(async () => {
         const { catalog } = await catalogd.progressing("c", "Retrying");
-        expectProblem(catalog as KubeObject, "RegistryUnavailable", {
+        expectProblem(catalog, "RegistryUnavailable", {
           details: [
             { reference: `${mirror.host}/wrong/ns/catalog:v1`, from, message: expect.stringContaining("manifest unknown") },
             { reference, message: expect.stringContaining("connect ECONNREFUSED") },
@@ -272,7 +272,7 @@ describeWithPrivateCluster("registry settings of a cluster", (cluster) => {
       await source.up();
       await catalogd.apply("missing", `${source.host}/other/missing:v1`);
       const { catalog } = await catalogd.progressing("missing", "Retrying");
-      expectProblem(catalog as KubeObject, "ImagePullFailed", {
+      expectProblem(catalog, "ImagePullFailed", {
         details: [
           { reference: `${mirror.host}/wrong/other/missing:v1`, from, message: expect.stringContaining("manifest unknown") },
           { reference: `${source.host}/other/missing:v1`, message: expect.stringContaining("manifest unknown") },

@@ -98,9 +98,10 @@ export function readMirrorSets(object: KubeObject, kind: MirrorKind): Read<Mirro
   const origin = formatOrigin(object);
   const value = readList(object["spec"], member, faults).flatMap((entry): MirrorSet[] => {
     if (!isObject(entry)) return [];
-    const { source, mirrorSourcePolicy } = entry;
-    if (typeof source !== "string" || !isMirrorSource(source)) {
-      faults.add(`invalid source ${formatLocation(String(source ?? ""))}`);
+    const { mirrorSourcePolicy } = entry;
+    const source = typeof entry["source"] === "string" ? entry["source"] : "";
+    if (!isMirrorSource(source)) {
+      faults.add(`invalid source ${formatLocation(source)}`);
       return [];
     }
     const given = readTexts(entry, "mirrors", faults);

@@ -20,7 +20,7 @@ import {
 import { formatLocation } from "./scopes.ts";
 
 /** Key of registries.conf in a ConfigMap; the other keys are hosts with certificate authorities. */
-export const REGISTRIES_KEY = "registries.conf";
+const REGISTRIES_KEY = "registries.conf";
 const MESSAGE_MAX = 300;
 /** Most [[registry]] tables in a ConfigMap. */
 const TABLES_MAX = 10_000;
