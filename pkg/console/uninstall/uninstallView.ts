@@ -7,7 +7,6 @@ import type { CustomResources } from "../../installer/removal.ts";
 import { divideDefinitions, type UninstallPreview } from "../../installer/uninstallPreview.ts";
 import { explainCondition } from "../../rollout/conditionAdvice.ts";
 import { hasForeignStatus } from "../../rollout/extensionState.ts";
-import { parseInventoryRef } from "../../rollout/inventory.ts";
 import { parseSuggestedSteps } from "../../rollout/suggestedStep.ts";
 import { getUninstallPolicy } from "../../rollout/uninstallPolicy.ts";
 import { formatCount } from "../../text/lists.ts";
