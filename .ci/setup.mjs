@@ -1,4 +1,4 @@
-// Prepares a checkout for `npm start`, `npm test` and other scripts: installs the packages in package-lock.json if they are missing or outdated, and
+// Prepares a checkout for `npm start`, `npm test`, other scripts and `npm install --global .`: installs the packages in package-lock.json if they are missing or outdated, and
 // checks that the `node` that npm scripts use is recent enough. Runs on Node 20. Prints nothing if there is nothing to do.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -15,6 +15,9 @@ const expectedLock = join(root, "package-lock.json");
 const installedLock = join(root, "node_modules", ".package-lock.json");
 const lockFile = join(tmpdir(), `olmv1-setup-${createHash("sha256").update(root).digest("hex").slice(0, 16)}.lock`);
 
+// Without --global, npm itself has installed the packages before it runs this script as `prepare`.
+const { npm_lifecycle_event: script, npm_config_global: isGlobal } = process.env;
+if (script === "prepare" && isGlobal !== "true") process.exit();
 if (!isInstalled()) {
   takeLock();
   try {
@@ -34,8 +37,9 @@ function install() {
   const started = Date.now();
   process.stderr.write("installing the packages in package-lock.json (npm ci)\n");
   const [command, first] = process.env.npm_execpath ? [process.execPath, [process.env.npm_execpath]] : ["npm", []];
+  const { npm_config_global: _global, npm_config_location: _location, ...env } = process.env; // npm ci does not accept --global
   const args = [...first, "ci", "--include=dev", "--include=optional", "--no-fund", "--no-audit", "--loglevel=error"];
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
+  const { status, error } = spawnSync(command, args, { cwd: root, env, stdio: ["ignore", 2, 2] });
   if (status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : ""}: the packages are required`);
   // Prevents installing the packages at every start if the lockfile's time is in the future because of a wrong clock.
   const { mtime } = statSync(expectedLock);

@@ -23,6 +23,7 @@ function programWith(code: string): { status: number | null; logged: { level: nu
 
 test.for([
   ["an error event without a listener", `new (await import("node:events")).EventEmitter().emit("error", errorWith("UND_ERR_SOCKET"));`],
+  ["an error of a connection that was closed", `void Promise.reject(errorWith("UND_ERR_DESTROYED"));`],
   ["an unhandled rejection", `void Promise.reject(errorWith("ERR_HTTP2_SESSION_ERROR"));`],
 ])("ignoreConnectionResets keeps the process running after a connection error: %s", ([, code]) => {
   const { status, logged, ended } = programWith(code ?? "");

@@ -1,3 +1,6 @@
+import * as z from "zod";
+import { REGISTRIES_CONFIG_MAP } from "../../pkg/api/constants.ts";
+import { ClusterRegistries } from "../../pkg/controller/clusterRegistries.ts";
 import { createPullSecretGauge, PullSecrets, type SecretName } from "../../pkg/controller/pullSecrets.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { readPodIdentity, SERVICE_ACCOUNT_TOKEN } from "../../pkg/kube/tokens.ts";
@@ -20,10 +23,23 @@ export function registryFlags() {
   };
 }
 
+/** Flags of the servers that follow the registry settings of the cluster. */
+export function clusterRegistryFlags() {
+  return {
+    "registries-configmap": z
+      .string()
+      .default(REGISTRIES_CONFIG_MAP)
+      .describe(
+        'ConfigMap in the system namespace with registries.conf and certificate authorities; followed if it exists; files take precedence; "" disables it',
+      ),
+  };
+}
+
 /** Registry flags of catalogd and operator-controller, which also read pull secrets from the API server. */
 export function imageFlags() {
   return {
     ...registryFlags(),
+    ...clusterRegistryFlags(),
     "global-pull-secret": optionalText().describe(
       "Secret with registry credentials, as <namespace>/<name>; imagePullSecrets of the server's ServiceAccount take precedence",
     ),
@@ -39,6 +55,18 @@ export interface RegistryFlags {
   "registries-conf"?: string | undefined;
   "signature-policy"?: string | undefined;
   "auth-file"?: string | undefined;
+}
+
+/** The values of `clusterRegistryFlags`, and the system namespace. */
+interface ClusterRegistryFlags {
+  "registries-configmap": string;
+  "system-namespace": string;
+}
+
+/** Returns the registry settings of the cluster. The caller must run them to follow changes. */
+export function createClusterRegistries(flags: ClusterRegistryFlags, { client, log }: { client: Client; log: Logger }): ClusterRegistries {
+  const { "registries-configmap": name, "system-namespace": namespace } = flags;
+  return new ClusterRegistries({ client, configMap: name === "" ? undefined : { namespace, name }, log });
 }
 
 /** The values of `imageFlags`. */
@@ -70,7 +98,10 @@ export async function createPullSecrets(
 }
 
 /** Returns a puller with the credentials, certificate authorities and mirrors in the flags, and the proxies in the environment. */
-export function createPuller(flags: RegistryFlags, options: Pick<PullerOptions, "cacheDir" | "limits" | "log" | "credentials">): Puller {
+export function createPuller(
+  flags: RegistryFlags,
+  options: Pick<PullerOptions, "cacheDir" | "limits" | "log" | "credentials" | "cluster" | "imagePolicies">,
+): Puller {
   return new Puller({
     ...options,
     registriesConf: flags["registries-conf"],

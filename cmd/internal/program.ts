@@ -36,12 +36,12 @@ export async function runProgram<Flags>({ name, parseFlags, usage, run }: Progra
 }
 
 /** Error codes of undici and Node.js for a closed connection. */
-const LOST_CONNECTION = /^(UND_ERR_SOCKET|UND_ERR_INFO|ECONNRESET|EPIPE|ERR_HTTP2_\w+)$/;
+const LOST_CONNECTION = /^(UND_ERR_SOCKET|UND_ERR_INFO|UND_ERR_DESTROYED|ECONNRESET|EPIPE|ERR_HTTP2_\w+)$/;
 
 /**
  * Keeps the program running after an uncaught connection error, which is only logged. In rare cases, an HTTP/2 connection that breaks under load
- * reports its error to a stream that has already ended. No request depends on that error, because each has its own response or time limit. Other
- * uncaught errors still terminate the program.
+ * reports its error to a stream that has already ended; when the program stops, also a connection whose request was aborted before its response. No
+ * request depends on that error, because each has its own response or time limit. Other uncaught errors still terminate the program.
  * @see https://github.com/nodejs/undici/issues/5586
  */
 export function ignoreConnectionResets(log: Logger): void {

@@ -7,10 +7,13 @@ import { TempFolder } from "../../test/support/tempFolder.ts";
 
 const run = promisify(execFile);
 
-/** Runs a copy of launch.sh in a clone whose packages are not installed, with this program as `node` on PATH. */
-async function launchWith(node: string): Promise<{ code: number; out: string; err: string }> {
+/** Runs a copy of launch.sh in a clone without the packaged Node.js, with this program as `node` on PATH. */
+async function launchWith(
+  node: string,
+  packages: Readonly<Record<string, string>> = { "node_modules/.package-lock.json": "{}" },
+): Promise<{ code: number; out: string; err: string }> {
   using folder = new TempFolder();
-  const clone = folder.write("clone", { "cmd/olmv1/main.ts": "console.log(process.argv[2]);\n", "bin/node": node });
+  const clone = folder.write("clone", { "cmd/olmv1/main.ts": "console.log(process.argv[2]);\n", "bin/node": node, ...packages });
   const script = join(clone, "cmd/olmv1/launch.sh");
   copyFileSync(join(import.meta.dirname, "launch.sh"), script);
   const command = `chmod +x bin/node && exec sh ${script} given`;
@@ -30,5 +33,13 @@ test("launch.sh reports the required Node version when node is older", async () 
   expect([code, err]).toEqual([
     2,
     expect.stringMatching(/^olmv1: cannot start: it needs Node\.js 22\.19 or later\. Run npm ci in \/.*clone, /),
+  ]);
+});
+
+test("launch.sh says how to install the packages when they are missing", async () => {
+  const { code, err } = await launchWith(`#!/bin/sh\nexec "${process.execPath}" "$@"\n`, {});
+  expect([code, err]).toEqual([
+    2,
+    expect.stringMatching(/^olmv1: cannot start: its packages are not installed\. Run npm ci in \/.*clone\.\n$/),
   ]);
 });

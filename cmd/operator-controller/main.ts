@@ -1,8 +1,10 @@
 import { setFlagsFromString } from "node:v8";
 import { getCatalogdNamespace, SERVER_LEASES } from "../../pkg/api/constants.ts";
 import { getServingSecretName } from "../../pkg/certificates/servingCertificate.ts";
+import { ClusterImagePolicies } from "../../pkg/controller/clusterImagePolicies.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
+import { EventRecorder } from "../../pkg/kube/events.ts";
 import { BUNDLE_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogs/catalogClient.ts";
 import { SecretAuthorities } from "../../pkg/operatorcontroller/catalogs/certificateAuthorities.ts";
@@ -15,7 +17,7 @@ import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { getLogLevel, logIgnoredFlags } from "../internal/flags.ts";
-import { createPuller, createPullSecrets } from "../internal/imageFlags.ts";
+import { createClusterRegistries, createPuller, createPullSecrets } from "../internal/imageFlags.ts";
 import { createLeadership } from "../internal/leaderFlags.ts";
 import { getOperatorProxySettings } from "../internal/operatorProxyFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
@@ -49,7 +51,16 @@ async function run(flags: Flags): Promise<void> {
     tls: () => toClientSettings(certificate.settings()),
   });
   const credentials = await createPullSecrets(flags, { client, log, metrics });
-  const puller = createPuller(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_IMAGE_LIMITS, credentials, log });
+  const registries = createClusterRegistries(flags, { client, log });
+  const imagePolicies = new ClusterImagePolicies({ client, namespaced: true, log });
+  const puller = createPuller(flags, {
+    cacheDir: flags["cache-path"],
+    limits: BUNDLE_IMAGE_LIMITS,
+    credentials,
+    cluster: registries,
+    imagePolicies,
+    log,
+  });
   const leadership = createLeadership(flags, { client, name: SERVER_LEASES["operator-controller"], log, metrics });
   const clusterVersion = new ClusterVersionSource({ client, byFlag: flags["cluster-version"], log });
   const clusterProxy = newClusterProxySource(getOperatorProxySettings(flags), { client, log });
@@ -76,6 +87,8 @@ async function run(flags: Flags): Promise<void> {
     metrics,
   });
   credentials.onChange(() => controller.retryFailing());
+  registries.onChange(() => controller.retryFailing());
+  imagePolicies.onChange(() => controller.retryFailing());
   let leading = false;
   const informersReady = (): void => {
     if (leading && !controller.ready) throw new Error("the ClusterExtensions and ClusterCatalogs have not been listed yet");
@@ -103,12 +116,15 @@ async function run(flags: Flags): Promise<void> {
       ...certificate.tasks,
       ...(own ? { catalogAuthorities: (signal: AbortSignal) => own.run(signal) } : {}),
       pullSecrets: (signal: AbortSignal) => credentials.run(signal),
+      registries: (signal: AbortSignal) => registries.run(signal),
+      imagePolicies: (signal: AbortSignal) => imagePolicies.run(signal),
       clusterVersion: (signal: AbortSignal) => clusterVersion.run(signal),
       clusterProxy: (signal: AbortSignal) => clusterProxy.run(signal),
       controller: (signal: AbortSignal) => {
         const lost = Promise.withResolvers<never>();
         const leads = leadership.run(signal, async (term) => {
           leading = true;
+          registries.recordEvents(new EventRecorder(leadership.client, { component: "operator-controller", log }));
           await controller.run(term);
           // Exits after losing leadership, because the in-memory state is outdated; a new process starts without state.
           if (!signal.aborted) lost.reject(new Error("leader election lost"));

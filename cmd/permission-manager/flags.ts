@@ -2,7 +2,7 @@ import * as z from "zod";
 import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/api/flagValues.ts";
 import { GRANTS } from "../../pkg/api/permissionPolicy.ts";
 import { defineFlags, duration, logFlags, optionalText, systemNamespaceFlag } from "../internal/flags.ts";
-import { registryFlags } from "../internal/imageFlags.ts";
+import { clusterRegistryFlags, registryFlags } from "../internal/imageFlags.ts";
 import { areElectionTimesValid, ELECTION_TIMES, leaderFlags } from "../internal/leaderFlags.ts";
 
 /** Flags of the server. Flags that operator-controller also has must have the same values there, because both must render the same objects. */
@@ -13,6 +13,7 @@ const Flags = z
     "cache-path": z.string().default("/var/cache/permission-manager").describe("folder for unpacked bundle images"),
     "catalogd-cas-dir": optionalText().describe("folder of PEM files with CA certificates for catalogd"),
     ...registryFlags(),
+    ...clusterRegistryFlags(),
     "health-probe-bind-address": z.string().default(":8081").describe("address to serve /healthz, /readyz and /metrics on; 0 disables it"),
     "webhook-cert-provider": z
       .enum(WEBHOOK_CERT_PROVIDERS)

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { SERVER_LEASES } from "../../pkg/api/constants.ts";
 import { systemClock } from "../../pkg/async/clock.ts";
+import { ClusterImagePolicies } from "../../pkg/controller/clusterImagePolicies.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
@@ -11,7 +12,7 @@ import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { getLogLevel } from "../internal/flags.ts";
-import { createPuller } from "../internal/imageFlags.ts";
+import { createClusterRegistries, createPuller } from "../internal/imageFlags.ts";
 import { createLeadership } from "../internal/leaderFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
 import { type Flags, parseFlags, usage } from "./flags.ts";
@@ -23,7 +24,15 @@ async function run(flags: Flags): Promise<void> {
   metrics.collectProcess();
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "permission-manager", observe: registerRestClientMetrics(metrics) });
   const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"] });
-  const puller = createPuller(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_IMAGE_LIMITS, log });
+  const registries = createClusterRegistries(flags, { client, log });
+  const imagePolicies = new ClusterImagePolicies({ client, namespaced: true, log });
+  const puller = createPuller(flags, {
+    cacheDir: flags["cache-path"],
+    limits: BUNDLE_IMAGE_LIMITS,
+    cluster: registries,
+    imagePolicies,
+    log,
+  });
   const leadership = createLeadership(flags, { client, name: SERVER_LEASES["permission-manager"], log, metrics });
   const manager = new PermissionManager({
     client: leadership.client,
@@ -39,6 +48,8 @@ async function run(flags: Flags): Promise<void> {
     log,
     metrics,
   });
+  registries.onChange(() => manager.retryPending());
+  imagePolicies.onChange(() => manager.retryPending());
   let leading = false;
   const probes = await startProbeServer({
     bindAddress: flags["health-probe-bind-address"],
@@ -55,6 +66,8 @@ async function run(flags: Flags): Promise<void> {
   log.info({ node: process.version, probes: probes.url }, "starting");
   try {
     const tasks = {
+      registries: (signal: AbortSignal) => registries.run(signal),
+      imagePolicies: (signal: AbortSignal) => imagePolicies.run(signal),
       manager: (signal: AbortSignal) => {
         const lost = Promise.withResolvers<never>();
         const leads = leadership.run(signal, async (term) => {

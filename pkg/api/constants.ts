@@ -42,6 +42,9 @@ export const SERVER_LEASES = {
   "permission-manager": "permission-manager.olm.operatorframework.io",
 } as const;
 
+/** Default name of the ConfigMap with registries.conf and certificate authorities, in the system namespace. */
+export const REGISTRIES_CONFIG_MAP = "olmv1-registries";
+
 /** Start of the names of ServiceAccounts that permission-manager creates. */
 export const MANAGED_ACCOUNT_PREFIX = "olmv1-extension-";
 /** On every object that permission-manager creates: name of the ClusterExtension that it belongs to. */

@@ -4,11 +4,14 @@ import type { KubeObject } from "./k8s.ts";
 export interface EventDescription {
   readonly type: "Normal" | "Warning";
   /** Kinds of the involved objects. */
-  readonly on: readonly ("ClusterExtension" | "ClusterCatalog" | "ClusterOperator" | "ExtensionPermissions" | "Secret")[];
+  readonly on: readonly ("ClusterExtension" | "ClusterCatalog" | "ClusterOperator" | "ExtensionPermissions" | "Secret" | RegistryKind)[];
   /** What happened, and special content of the message; phrases in Markdown. */
   readonly when: string;
 }
 
+/** Kinds that configure registries. */
+type RegistryKind = (typeof REGISTRIES)[number];
+const REGISTRIES = ["ConfigMap", "Image", "ImageDigestMirrorSet", "ImageTagMirrorSet", "ImageContentSourcePolicy"] as const;
 const EXTENSION = ["ClusterExtension"] as const;
 const PERMISSIONS = ["ExtensionPermissions"] as const;
 /** Certificates for bundles and serving certificates of the servers. */
@@ -287,6 +290,11 @@ export const EVENTS = {
     type: "Normal",
     on: ["ClusterOperator"],
     when: "Conditions of ClusterOperator `olm` changed.",
+  },
+  RegistrySettingsInvalid: {
+    type: "Warning",
+    on: REGISTRIES,
+    when: "Part of the object without effect on pulls: an invalid mirror, registries.conf or certificate. Once per message.",
   },
   OperatorVersionChanged: { type: "Normal", on: ["ClusterOperator"], when: "Versions that ClusterOperator `olm` reports changed." },
 } as const satisfies Record<string, EventDescription>;

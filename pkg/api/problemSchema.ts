@@ -117,6 +117,16 @@ const details = z
         .describe("One reason."),
       "signatures are the different reasons why signatures of the image are not accepted.",
     ).optional(),
+    locations: list(
+      z
+        .object({
+          reference: name("reference is the image reference at this location."),
+          from: name("from are the objects that configure the location, absent for files and the registry of the image.").optional(),
+          message: text("message is the reason of the failure."),
+        })
+        .describe("One location."),
+      "locations are the mirrors and the registry from which the image could not be pulled, in order.",
+    ).optional(),
   } satisfies Record<ProblemDetail, z.ZodType>)
   .describe("details contains structured data about the problem, in one member that depends on the type.");
 /** The structured data of a problem: one member, which depends on the type. */
@@ -131,7 +141,7 @@ const problem = z
         "severity is Error if the problem keeps the object from its desired state, Warning if it does not, Info if no action is needed.",
       ),
     message: z.string().max(PROBLEM_MESSAGE_MAX).describe("message explains the problem in one or two sentences."),
-    next: text("next is the next step, such as a command.").optional(),
+    next: text("next is the next step: a command of olmv1 or kubectl, a clause, or a clause with a command after a colon.").optional(),
     details: details.optional(),
   })
   .describe("One problem.");

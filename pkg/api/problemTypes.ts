@@ -17,6 +17,7 @@ export type ProblemDetail =
   | "namespaces"
   | "finalizers"
   | "clusterUpgrade"
+  | "locations"
   | "signatures";
 
 /** Describes a type of problems. */
@@ -172,6 +173,7 @@ export const PROBLEM_TYPES = {
   ImagePullFailed: {
     on: BOTH,
     severity: "Error",
+    details: "locations",
     cause: "The image cannot be pulled or unpacked.",
     remedy: "Check the image reference, pull secrets and registry.",
   },
@@ -277,6 +279,7 @@ export const PROBLEM_TYPES = {
   RegistryUnavailable: {
     on: BOTH,
     severity: "Error",
+    details: "locations",
     cause: "The registry cannot be reached or denies the request.",
     remedy: "Check the registry, proxy, pull secrets and certificate authorities.",
   },

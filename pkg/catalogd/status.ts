@@ -6,6 +6,7 @@ import type { Condition } from "../api/k8s.ts";
 import { boundProblems, newProblem, type Problem } from "../api/problems.ts";
 import type { StatusEvent } from "../controller/statusWriter.ts";
 import { findTerminalError, getErrorMessage, getProblems, TerminalError } from "../errors/errors.ts";
+import { newPullProblem } from "../oci/pull/pullProblem.ts";
 import { getFailureReason, getProblemType } from "./failures.ts";
 import type { Phase } from "./phases.ts";
 import type { CatalogContent } from "./store/content.ts";
@@ -64,11 +65,19 @@ export function statusFrom(phase: Phase, inputs: StatusInputs): ClusterCatalogSt
 /** Returns the problem that ended the reconcile and the problems of the served content. */
 function listProblems({ phase, problems }: Phase, { content, error, base }: StatusInputs): Problem[] {
   const own = getProblems(error);
-  const failed = error === undefined ? [] : own.length > 0 ? own : [newProblem(getProblemType(error), { message: getErrorMessage(error) })];
+  const failed = error === undefined ? [] : own.length > 0 ? own : [newFailureProblem(error)];
   if (!content || phase === "withdrawn") return [...failed, ...problems];
   const { reason, message } = checkValidity(content.findings, base);
   const invalid = reason === Reason.InvalidContent ? [newProblem("CatalogWarning", { message })] : [];
   return [...failed, ...problems, ...invalid];
+}
+
+function newFailureProblem(error: unknown): Problem {
+  const type = getProblemType(error);
+  const message = getErrorMessage(error);
+  return type === "ImagePullFailed" || type === "RegistryUnavailable"
+    ? newPullProblem(error, message, type)
+    : newProblem(type, { message });
 }
 
 function computeConditions(phase: Phase, inputs: StatusInputs): ComputedCondition[] {

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { MissingPermission } from "./problem.ts";
 
 const name = z.string().check(z.minLength(1), z.maxLength(253), z.regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/));
 const digest = z.string().check(z.minLength(1), z.maxLength(100));
@@ -58,7 +57,7 @@ export type ActionRequest = z.infer<typeof ActionRequest>;
 export const ActionAccessQuery = z.object({ action: z.string().check(z.maxLength(40)), extension: z.optional(name) });
 
 /** Whether the user may ask for an action, according to the checks that need no details of it. */
-export const ActionAccess = z.object({ missing: z.optional(MissingPermission) });
+export const ActionAccess = z.object({ missing: z.optional(z.string()) });
 export type ActionAccess = z.infer<typeof ActionAccess>;
 
 /** One request to the API server, exactly as the console sends it. */
@@ -112,7 +111,7 @@ export const PreparedAction = z.object({
   /** Text that the user must type, because data is lost. */
   confirmation: z.optional(z.string()),
   /** A permission that the user lacks; the change cannot be made. */
-  missing: z.optional(MissingPermission),
+  missing: z.optional(z.string()),
   /** Why the change cannot be made, such as the read-only mode. */
   rejected: z.optional(z.string()),
   /** A wider change that the user may choose in the dialog. */

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { CatalogRow } from "./live.ts";
 import { EventRows } from "./objects.ts";
 import { ConditionRow } from "./overview.ts";
+import { SuggestedStep } from "./suggestedStep.ts";
 
 /** Maximum number of findings and differences in a response. */
 export const MAX_ENTRIES = 1_000;
@@ -17,7 +18,7 @@ export const CatalogView = z.object({
   /** Address of the content in the cluster. */
   address: z.optional(z.string()),
   problems: z.array(
-    z.object({ severity: z.enum(["error", "warning", "info"]), type: z.string(), message: z.string(), next: z.optional(z.string()) }),
+    z.object({ severity: z.enum(["error", "warning", "info"]), type: z.string(), message: z.string(), next: z.optional(SuggestedStep) }),
   ),
   conditions: z.array(ConditionRow),
   /** Extensions that installed a bundle of the catalog, at most 500; absent if they cannot be listed. */

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { MoodText } from "./live.ts";
+import { SuggestedStep } from "./suggestedStep.ts";
 
 /** A requirement of a bundle, and what meets it. */
 export const RequirementRow = z.object({
@@ -49,7 +50,7 @@ export const Blocker = z.object({
   /** Whether its uninstall waits now. */
   isWaiting: z.boolean(),
   dependents: z.array(z.object({ extension: z.string(), needs: z.array(z.string()) })),
-  next: z.optional(z.string()),
+  next: z.optional(SuggestedStep),
 });
 export type Blocker = z.infer<typeof Blocker>;
 

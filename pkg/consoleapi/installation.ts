@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { SuggestedStep } from "./suggestedStep.ts";
 
 /** One check of the installation, as `olmv1 doctor` prints it. */
 export const InstallationFinding = z.object({
@@ -7,7 +8,7 @@ export const InstallationFinding = z.object({
   status: z.enum(["ok", "warning", "problem", "unknown"]),
   message: z.string(),
   /** The suggested fix. */
-  next: z.optional(z.string()),
+  next: z.optional(SuggestedStep),
   /** When the checked certificate expires, in RFC 3339. */
   expires: z.optional(z.string()),
 });

@@ -1,4 +1,6 @@
 import * as z from "zod/mini";
+import { ExtensionTabName } from "./extensionTab.ts";
+import { SuggestedStep } from "./suggestedStep.ts";
 
 /** How good a state is; determines its colour and icon. */
 export const StateMood = z.enum(["good", "warning", "bad", "faint", "strong"]);
@@ -13,8 +15,10 @@ export const Attention = z.object({
   /** `error`: it does not work. `warning`: it works, with a risk. `info`: it waits for a decision or a process. */
   severity: z.enum(["error", "warning", "info"]),
   sentence: z.string(),
-  /** Commands or other next steps, most useful first. */
-  next: z.array(z.string()),
+  /** Most useful first. */
+  next: z.array(SuggestedStep),
+  /** The tab of an extension that explains it. */
+  tab: z.optional(ExtensionTabName),
 });
 export type Attention = z.infer<typeof Attention>;
 
@@ -79,11 +83,23 @@ export const CatalogRow = z.object({
 });
 export type CatalogRow = z.infer<typeof CatalogRow>;
 
+/**
+ * Why the console cannot read from the API server. `unreachable`: it does not respond. `certificate`: its certificate is not valid. `credentials`: the
+ * user has no valid credentials. `errors`: it responds with errors.
+ */
+export const ConnectionFailure = z.enum(["unreachable", "certificate", "credentials", "errors"]);
+export type ConnectionFailure = z.infer<typeof ConnectionFailure>;
+
 /** The connection between console and API server for one kind. */
 export const WatchState = z.object({
   /** `missing`: the cluster does not serve the kind. */
   state: z.enum(["loading", "current", "disconnected", "forbidden", "missing"]),
+  /** Present if the state is `disconnected`. */
+  failure: z.optional(ConnectionFailure),
+  /** The error. */
   message: z.optional(z.string()),
+  /** Whether the rows were complete at any time. */
+  isLoaded: z.boolean(),
   /** Since when, in RFC 3339. */
   since: z.string(),
 });

@@ -1,11 +1,9 @@
 import * as z from "zod/mini";
 import { ActionRequest } from "./actions.ts";
+import { ExtensionTabName } from "./extensionTab.ts";
 import { MoodText } from "./live.ts";
 import { EventRows, ShownObject } from "./objects.ts";
-
-/** Tabs of the page of an extension that explain a problem. */
-export const ExtensionTabName = z.enum(["objects", "why", "plan", "permissions", "history", "uninstall"]);
-export type ExtensionTabName = z.infer<typeof ExtensionTabName>;
+import { SuggestedStep } from "./suggestedStep.ts";
 
 /** One entry in the details of a problem, such as an object or a catalog. */
 export const ProblemEntry = z.object({
@@ -17,17 +15,20 @@ export const ProblemEntry = z.object({
 });
 export type ProblemEntry = z.infer<typeof ProblemEntry>;
 
-/** A problem of `status.problems`. Lists have at most 20 entries, texts at most 2,000 characters, as in the API. */
+/**
+ * A reason why an extension needs attention: a problem in the status, or a condition or update that no problem reports. Lists have at most 20 entries,
+ * texts at most 2,000 characters, as in the API.
+ */
 export const ProblemView = z.object({
   type: z.string(),
   severity: z.enum(["error", "warning", "info"]),
+  /** In place of the message of a problem whose details contain it: what the problem means. */
   message: z.string(),
-  next: z.optional(z.string()),
+  /** Most useful first. */
+  next: z.array(SuggestedStep),
   /** Rules by namespace, empty for the whole cluster; each rule as one text, broadest first. */
   permissions: z.array(z.object({ namespace: z.string(), rules: z.array(z.string()) })),
   details: z.array(ProblemEntry),
-  /** Whether the details say everything that the message says. */
-  isListed: z.boolean(),
   /** Changes that may repair it. */
   actions: z.array(ActionRequest),
   /** The tab that shows more. */
@@ -47,7 +48,7 @@ export const ConditionRow = z.object({
   /** Type of the condition that contains the details, or `problems`. */
   see: z.optional(z.string()),
   means: z.string(),
-  next: z.array(z.string()),
+  next: z.array(SuggestedStep),
 });
 export type ConditionRow = z.infer<typeof ConditionRow>;
 
@@ -66,15 +67,13 @@ export const ExtensionOverview = z.object({
     source: z.string(),
     /** Available updates; absent if they are unknown. */
     updates: z.array(z.string()),
-    blocked: z.optional(z.object({ version: z.string(), reason: z.string(), message: z.string(), commands: z.array(z.string()) })),
-    deprecation: z.optional(z.string()),
     approval: z.string(),
     pin: z.optional(z.string()),
     drift: z.string(),
     crdPolicy: z.string(),
     created: z.optional(z.string()),
   }),
-  /** Errors first, at most 20. */
+  /** The first one that is not only a note is that of the list of extensions. */
   problems: z.array(ProblemView),
   omittedProblems: z.number(),
   /** Whether the OLM of the cluster reports problems only in conditions. */

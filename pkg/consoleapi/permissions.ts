@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { MoodText } from "./live.ts";
 import { OfferedAction } from "./plan.ts";
 import { PermissionsPreview, RuleList, RuleRisk } from "./rules.ts";
+import { SuggestedStep } from "./suggestedStep.ts";
 
 /** Permissions that permission-manager grants, according to the status of ExtensionPermissions. */
 export const ManagedPermissionsView = z.object({
@@ -35,8 +36,8 @@ export type ManagedPermissionsView = z.infer<typeof ManagedPermissionsView>;
 export const OwnPermissions = z.object({
   /** Rules that the ServiceAccount lacks according to the controller; absent if it reports none. */
   missing: z.optional(RuleList),
-  /** The command that grants the missing rules. */
-  grant: z.optional(z.string()),
+  /** How to grant the missing rules. */
+  grant: z.optional(SuggestedStep),
   /** Why it is unknown whether rules are missing, as a sentence. */
   note: z.optional(z.string()),
 });

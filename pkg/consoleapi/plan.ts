@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { ActionRequest } from "./actions.ts";
 import { MoodText } from "./live.ts";
 import { PermissionsPreview, RuleList } from "./rules.ts";
+import { SuggestedStep } from "./suggestedStep.ts";
 
 /** Maximum number of objects in a plan; changed ones first. */
 export const PLAN_OBJECTS_SHOWN = 1_000;
@@ -55,8 +56,8 @@ export const PlanFindingRow = z.object({
   isDefinition: z.boolean(),
   /** The missing rules. */
   rules: z.optional(RuleList),
-  /** The command that grants the missing rules. */
-  grant: z.optional(z.string()),
+  /** How to grant the missing rules. */
+  grant: z.optional(SuggestedStep),
 });
 export type PlanFindingRow = z.infer<typeof PlanFindingRow>;
 

@@ -1,17 +1,5 @@
 import * as z from "zod/mini";
 
-/** A permission that the user of the console lacks. */
-export const MissingPermission = z.object({
-  verb: z.string(),
-  group: z.string(),
-  resource: z.string(),
-  /** Such as `log` of Pods. */
-  subresource: z.optional(z.string()),
-  namespace: z.optional(z.string()),
-  name: z.optional(z.string()),
-});
-export type MissingPermission = z.infer<typeof MissingPermission>;
-
 /** Why a request failed. Every response with a status from 400 has this form. */
 export const ConsoleProblem = z.object({
   /**
@@ -27,8 +15,13 @@ export const ConsoleProblem = z.object({
    */
   kind: z.enum(["signedOut", "forbidden", "notFound", "notInstalled", "disconnected", "invalid", "conflict", "limited", "failed"]),
   message: z.string(),
+  /** The error, if the message only describes it. */
+  detail: z.optional(z.string()),
   /** What the user can do. */
   next: z.optional(z.string()),
-  missing: z.optional(MissingPermission),
+  /** The permission that the user lacks, such as `patch clusterextensions.olm.operatorframework.io argocd`. */
+  missing: z.optional(z.string()),
+  /** Name of the extension that the problem is about. */
+  extension: z.optional(z.string()),
 });
 export type ConsoleProblem = z.infer<typeof ConsoleProblem>;

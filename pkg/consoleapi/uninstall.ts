@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { UninstallPolicy } from "./actions.ts";
+import { SuggestedStep } from "./suggestedStep.ts";
 
 /** Maximum number of names in a list. */
 export const UNINSTALL_NAMES_MAX = 100;
@@ -46,8 +47,8 @@ export const UninstallView = z.object({
   dependents: z.union([z.array(z.object({ extension: z.string(), bundle: z.string(), needs: z.array(z.string()) })), z.string()]),
   /** Why the uninstall would stop before it deletes any object. */
   blocked: z.array(z.string()),
-  /** Commands that lift the block. */
-  unblock: z.array(z.string()),
+  /** What lifts the block. */
+  unblock: z.array(SuggestedStep),
   /** Objects that `olmv1 install` created; they stay after the uninstall of the extension. */
   created: z.array(ObjectName),
   /** Sentences about parts that the user may not read. */

@@ -111,5 +111,6 @@ function requireKnown(kind: string, state: KindState): void {
 /** Returns a text that changes with the policies, but not with the status of the objects. */
 function describePolicies({ cluster, byNamespace, problems }: ImagePolicies, states: readonly KindState[]): string {
   const namespaces = [...byNamespace].map(([namespace, scopes]) => [namespace, [...scopes]]);
-  return encodeCanonicalJson([[...cluster], namespaces, problems, states.map(({ kind }) => kind)]);
+  const unusable = problems.map(({ origin, message }) => [origin, message]);
+  return encodeCanonicalJson([[...cluster], namespaces, unusable, states.map(({ kind }) => kind)]);
 }

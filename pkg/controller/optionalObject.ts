@@ -1,12 +1,9 @@
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
-import { Backoff } from "../async/backoff.ts";
-import { type Clock, sleep, systemClock } from "../async/clock.ts";
-import { getErrorMessage } from "../errors/errors.ts";
+import { type Clock, systemClock } from "../async/clock.ts";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
-import { isForbidden, KindNotServed } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { Informer, withoutBulk } from "./informer.ts";
+import { OptionalKind, type OptionalKindClient, type OptionalKindOptions } from "./optionalKind.ts";
 
 /** State of an object whose kind may not be served by the cluster. */
 export type ObjectState<T extends KubeObject = KubeObject> =
@@ -18,131 +15,34 @@ export type ObjectState<T extends KubeObject = KubeObject> =
   /** The API server denies access. */
   | { readonly kind: "unreadable"; readonly reason: string };
 
-/** Options of OptionalObject. */
-export interface OptionalObjectOptions {
-  log: Logger;
-  clock?: Clock;
-  /** Interval for checking whether the kind is served, plus up to a third as jitter. Default 45 s. */
-  recheckMs?: number;
-}
-
-const RECHECK_MS = 45_000;
-/** Time for which a kind must be missing to count as not served. Longer than an API server needs to serve CRDs again after a restart. */
-const CONFIRM_MS = 5_000;
 /**
- * Number of consecutive denials to ignore for an object that was readable before, because an API server that has just
- * started denies all requests until it has loaded the roles.
- */
-const IGNORED_REFUSALS = 3;
-const BASE_BACKOFF_MS = 250;
-const MAX_BACKOFF_MS = 30_000;
-
-/**
- * Watches one cluster-scoped object by name. Its kind may appear and disappear at any time: while the kind is not
- * served, a small periodic request checks for it; once it is served, a watch is open. Keeps the last known state while
- * connections are broken.
+ * Watches one object by name. Its kind may appear and disappear at any time. Keeps the last known state while connections are broken; see
+ * `OptionalKind`.
  */
 export class OptionalObject<T extends KubeObject = KubeObject> {
-  readonly #client: Pick<Client, "list" | "watch" | "resourceFor">;
-  readonly #ref: ObjectRef;
-  readonly #clock: Clock;
-  readonly #recheckMs: number;
-  readonly #log: Logger;
-  readonly #handlers: (() => void)[] = [];
-  #state: ObjectState<T> = { kind: "unknown" };
-  /** Number of consecutive denials. */
-  #refusals = 0;
+  readonly #objects: OptionalKind<T>;
 
-  constructor(client: Pick<Client, "list" | "watch" | "resourceFor">, ref: ObjectRef, options: OptionalObjectOptions) {
-    this.#client = client;
-    this.#ref = ref;
-    this.#clock = options.clock ?? systemClock;
-    this.#recheckMs = options.recheckMs ?? RECHECK_MS;
-    this.#log = options.log;
+  constructor(client: OptionalKindClient, ref: ObjectRef, options: OptionalKindOptions) {
+    const { name, namespace } = ref;
+    const selection = { fieldSelector: `metadata.name=${name}`, ...(namespace === undefined ? {} : { namespace }) };
+    this.#objects = new OptionalKind<T>(client, ref, { ...options, selection });
   }
 
   get state(): ObjectState<T> {
-    return this.#state;
+    const { state } = this.#objects;
+    if (state.kind !== "served") return state;
+    const [object] = state.objects;
+    return object ? { kind: "present", object } : { kind: "absent" };
   }
 
   /** Calls `handler` after every change of `state`. */
   onChange(handler: () => void): void {
-    this.#handlers.push(handler);
+    this.#objects.onChange(handler);
   }
 
   /** Runs until `signal` aborts; never throws. Call it once. */
-  async run(signal: AbortSignal): Promise<void> {
-    const backoff = new Backoff(BASE_BACKOFF_MS, MAX_BACKOFF_MS);
-    while (!signal.aborted) {
-      try {
-        await this.#client.resourceFor(this.#ref);
-        backoff.reset();
-        await this.#watchWhileServed(signal);
-        await sleep(this.#clock, CONFIRM_MS, signal);
-      } catch (err) {
-        if (err instanceof KindNotServed) {
-          backoff.reset();
-          this.#set({ kind: "notServed" });
-          await sleep(this.#clock, this.#recheckMs * (1 + Math.random() / 3), signal);
-        } else {
-          this.#handleError(err);
-          await sleep(this.#clock, backoff.next(), signal);
-        }
-      }
-    }
-  }
-
-  async #watchWhileServed(signal: AbortSignal): Promise<void> {
-    const { name } = this.#ref;
-    const gone = new AbortController();
-    const update = (): void => {
-      const object = informer.get(name);
-      this.#set(object ? { kind: "present", object } : { kind: "absent" });
-    };
-    const informer = new Informer<T>(
-      this.#client,
-      this.#ref,
-      {
-        fieldSelector: `metadata.name=${name}`,
-        transform: withoutBulk,
-        clock: this.#clock,
-        onList: update,
-        onError: (err, during) => {
-          if (err instanceof KindNotServed) gone.abort();
-          else if (during === "list") this.#handleError(err);
-        },
-      },
-      this.#log,
-    );
-    informer.onEvent(() => {
-      if (informer.hasSynced) update();
-    });
-    await informer.run(AbortSignal.any([signal, gone.signal]));
-  }
-
-  /**
-   * Handles an error. Only denials discard the known state, and only if there are more denials than after an API server
-   * start.
-   */
-  #handleError(err: unknown): void {
-    const reason = getErrorMessage(err);
-    this.#refusals = isForbidden(err) ? this.#refusals + 1 : 0;
-    const isKnown = this.#state.kind !== "unknown" && this.#state.kind !== "unreadable";
-    if (isKnown && this.#refusals <= IGNORED_REFUSALS) return;
-    if (isForbidden(err)) this.#set({ kind: "unreadable", reason });
-    else if (this.#state.kind === "unknown") this.#set({ kind: "unknown", reason });
-  }
-
-  #set(state: ObjectState<T>): void {
-    const before = this.#state;
-    this.#state = state;
-    if (state.kind !== "unreadable") this.#refusals = 0;
-    const same =
-      before.kind === state.kind &&
-      (state.kind !== "present" ||
-        (before.kind === "present" && before.object.metadata.resourceVersion === state.object.metadata.resourceVersion)) &&
-      (!("reason" in state) || ("reason" in before && before.reason === state.reason));
-    if (!same) for (const handler of this.#handlers) handler();
+  run(signal: AbortSignal): Promise<void> {
+    return this.#objects.run(signal);
   }
 }
 

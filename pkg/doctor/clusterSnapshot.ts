@@ -14,10 +14,11 @@ import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
 import type { GroupVersionKind, KubeObject, ObjectRef } from "../api/k8s.ts";
 import type { PermissionPolicy } from "../api/permissionPolicy.ts";
 import { LEASE, type Lease } from "../controller/lease.ts";
-import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { isForbidden, KindNotServed } from "../kube/errors.ts";
 import { readServerInfo } from "../kube/servedResources.ts";
+import { type ImagePolicySnapshot, readImagePolicies } from "./imagePolicies.ts";
+import { type RegistrySnapshot, readRegistries } from "./registrySnapshot.ts";
+import { readAnswer, type SnapshotPart } from "./snapshotPart.ts";
 
 /** The servers and the names of their objects on the cluster. */
 export const PROGRAMS = [
@@ -49,6 +50,8 @@ export interface ClusterSnapshot {
   readonly definitions: ReadonlyMap<string, SnapshotPart<KubeObject | undefined>>;
   readonly programs: readonly ProgramSnapshot[];
   readonly catalogs: SnapshotPart<readonly ClusterCatalog[]>;
+  readonly registries: RegistrySnapshot;
+  readonly imagePolicies: ImagePolicySnapshot;
   /** Admission policies by kind and name. */
   readonly policies: ReadonlyMap<string, SnapshotPart<KubeObject | undefined>>;
   readonly monitors: SnapshotPart<readonly KubeObject[] | undefined>;
@@ -89,7 +92,7 @@ export async function readSnapshot(client: Client, systemNamespace: string, sign
   const get = (ref: ObjectRef): Promise<SnapshotPart<KubeObject | undefined>> => readAnswer(() => client.get(ref, { signal }), undefined);
   const listAll = <T extends KubeObject>(kind: GroupVersionKind): Promise<SnapshotPart<readonly T[]>> =>
     readAnswer(async () => (await client.list<T>(kind, { signal })).items, []);
-  const programs = PROGRAMS.map(async ({ program, lease }): Promise<ProgramSnapshot> => {
+  const reading = PROGRAMS.map(async ({ program, lease }): Promise<ProgramSnapshot> => {
     // permission-manager reads no Secrets, and has no certificate.
     const names = program === "permission-manager" ? [] : [`${program}-serving-cert`, `${program}-cert`];
     const namespace = getProgramNamespace(program, systemNamespace);
@@ -101,6 +104,7 @@ export async function readSnapshot(client: Client, systemNamespace: string, sign
       secrets: await byName(names, (name) => get({ apiVersion: "v1", kind: "Secret", namespace, name })),
     };
   });
+  const programs = await Promise.all(reading);
   return {
     namespace: systemNamespace,
     now: server.now,
@@ -108,8 +112,10 @@ export async function readSnapshot(client: Client, systemNamespace: string, sign
     definitions: await byName(DEFINITIONS, (name) =>
       get({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name }),
     ),
-    programs: await Promise.all(programs),
+    programs,
     catalogs: await listAll<ClusterCatalog>(CATALOG),
+    registries: await readRegistries(client, programs, signal),
+    imagePolicies: await readImagePolicies(client, signal),
     policies: new Map(await Promise.all(POLICIES.map(async (ref) => [formatPolicyKey(ref), await get(ref)] as const))),
     monitors: await readAnswer(() => listMonitors(client, systemNamespace, signal), undefined),
     extensions: await listAll<ClusterExtension>(EXTENSION),
@@ -141,17 +147,6 @@ export function formatPolicyKey({ kind, name }: { kind: string; name: string }):
   return `${kind} ${name}`;
 }
 
-/** Returns the result of a read: `absent` if the kind is not served, or `refused` if the read is forbidden. */
-async function readAnswer<T, A>(read: () => Promise<T>, absent: A): Promise<SnapshotPart<T | A>> {
-  try {
-    return { value: await read() };
-  } catch (err) {
-    if (err instanceof KindNotServed) return { value: absent };
-    if (isForbidden(err)) return { refused: getErrorMessage(err) };
-    throw err;
-  }
-}
-
 async function byName<T>(names: readonly string[], read: (name: string) => Promise<T>): Promise<Map<string, T>> {
   return new Map(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
 }
@@ -170,9 +165,6 @@ export interface DoctorFinding {
   /** When the checked certificate expires, in RFC 3339. */
   readonly expires?: string;
 }
-
-/** The result of a read, or why it is forbidden. */
-type SnapshotPart<T> = { readonly value: T } | { readonly refused: string };
 
 /** Returns the findings about an object, or a single finding with status unknown if reading the object is forbidden. */
 export function reportOn<T>(check: string, answer: SnapshotPart<T>, judge: (value: T) => DoctorFinding[]): DoctorFinding[] {

@@ -1,10 +1,12 @@
 import { buildCrd, KINDS } from "../api/customResourceDefinitions.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import type { ClusterSnapshot, DoctorFinding } from "./clusterSnapshot.ts";
+import { checkImagePolicies } from "./imagePolicies.ts";
 import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPolicies } from "./installation.ts";
 import { collectOtherFindings, isOtherImplementation } from "./otherImplementation.ts";
 import { checkPermissions } from "./permissions.ts";
 import { checkCertificates, checkDeployments, checkLeases } from "./programs.ts";
+import { checkRegistries } from "./registries.ts";
 
 /** Returns the findings of all checks; each check comes after the checks that it depends on. @param version of this olmv1. */
 export function collectFindings(facts: ClusterSnapshot, version: string): DoctorFinding[] {
@@ -17,6 +19,8 @@ export function collectFindings(facts: ClusterSnapshot, version: string): Doctor
     ...checkLeases(facts),
     ...checkCertificates(facts),
     ...checkCatalogs(facts),
+    ...checkRegistries(facts),
+    ...checkImagePolicies(facts),
     ...checkPolicies(facts),
     ...checkPermissions(facts),
     ...checkMetrics(facts),

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { NO_REGISTRIES } from "../../test/support/registrySnapshots.ts";
 import { buildCrd, KINDS } from "../api/customResourceDefinitions.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import type { ClusterSnapshot, ProgramSnapshot } from "./clusterSnapshot.ts";
@@ -73,6 +74,8 @@ test("collectFindings checks only what another implementation has too", () => {
     definitions: definitions({ value: createDefinition("source") }),
     programs: [createProgram("catalogd", false), createProgram("operator-controller", true), createProgram("permission-manager", false)],
     catalogs: none,
+    registries: NO_REGISTRIES,
+    imagePolicies: { cluster: { value: undefined }, namespaced: { value: undefined }, readers: new Map() },
     policies: new Map(),
     monitors: { value: undefined },
     extensions: none,

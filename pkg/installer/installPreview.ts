@@ -66,9 +66,27 @@ function getInstallName({ name, packageName }: Pick<InstallRequest, "name" | "pa
   return name ?? packageName;
 }
 
+/**
+ * Why an installation conflicts with an existing extension. `nameTaken`: it installs another package. `deleting`: it is being deleted. `installed`: it
+ * installs the package under another name. `different`: it has other values.
+ */
+export type InstallConflictKind = "nameTaken" | "deleting" | "installed" | "different";
+
 /** The installation conflicts with an existing extension. */
 export class InstallConflict extends Error {
   override readonly name = "InstallConflict";
+  readonly kind: InstallConflictKind;
+  /** Name of the existing extension. */
+  readonly extension: string;
+  /** The message without the advice for the command line. */
+  readonly reason: string;
+
+  constructor(kind: InstallConflictKind, extension: string, { reason, advice }: { readonly reason: string; readonly advice: string }) {
+    super(`${reason}: ${advice}`);
+    this.kind = kind;
+    this.extension = extension;
+    this.reason = reason;
+  }
 }
 
 /** Returns the existing extension. @throws InstallConflict if its name belongs to another package, or another extension installs the package */
@@ -82,18 +100,23 @@ async function rejectConflicts(client: Client, name: string, packageName: string
   if (existing) {
     const other = existing.spec.source.catalog?.packageName;
     if (other !== packageName)
-      throw new InstallConflict(
-        `ClusterExtension ${goQuote(name)} exists and installs package ${goQuote(other ?? "")}: choose another name with --name`,
-      );
+      throw new InstallConflict("nameTaken", name, {
+        reason: `ClusterExtension ${goQuote(name)} exists and installs package ${goQuote(other ?? "")}`,
+        advice: "choose another name with --name",
+      });
     if (existing.metadata.deletionTimestamp !== undefined)
-      throw new InstallConflict(`ClusterExtension ${goQuote(name)} is being deleted: olmv1 uninstall ${name} waits until it is gone`);
+      throw new InstallConflict("deleting", name, {
+        reason: `ClusterExtension ${goQuote(name)} is being deleted`,
+        advice: `olmv1 uninstall ${name} waits until it is gone`,
+      });
     return;
   }
   const same = (await listClusterExtensions(client)).find(({ spec }) => spec.source.catalog?.packageName === packageName);
   if (same)
-    throw new InstallConflict(
-      `ClusterExtension ${goQuote(same.metadata.name)} already installs package ${goQuote(packageName)}: see olmv1 describe ${same.metadata.name}`,
-    );
+    throw new InstallConflict("installed", same.metadata.name, {
+      reason: `ClusterExtension ${goQuote(same.metadata.name)} already installs package ${goQuote(packageName)}`,
+      advice: `see olmv1 describe ${same.metadata.name}`,
+    });
 }
 
 /**
@@ -158,9 +181,10 @@ function rejectChanges(existing: ClusterExtension, desired: ClusterExtension): v
   const changed = findChangedPaths(existing.spec, desired.spec).map((path) => `spec.${path}`);
   if (changed.length === 0) return;
   const { name } = existing.metadata;
-  throw new InstallConflict(
-    `ClusterExtension ${goQuote(name)} exists with another ${changed.join(", ")}: change version and channels with olmv1 upgrade ${name}, other fields with kubectl edit`,
-  );
+  throw new InstallConflict("different", name, {
+    reason: `ClusterExtension ${goQuote(name)} exists with another ${changed.join(", ")}`,
+    advice: `change version and channels with olmv1 upgrade ${name}, other fields with kubectl edit`,
+  });
 }
 
 async function listObjects(

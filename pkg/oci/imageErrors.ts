@@ -44,3 +44,29 @@ export function findRejectedError(err: unknown): RejectedError | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof RejectedError) return e;
   return undefined;
 }
+
+/** A location from which an image could not be pulled, and the reason. */
+export interface FailedLocation {
+  /** the reference at this location */
+  readonly reference: string;
+  readonly message: string;
+  /** the objects of the cluster that configure the location; undefined for files and the source */
+  readonly from?: string | undefined;
+}
+
+/** An image could not be pulled from any location. The cause is the failure of the last one. */
+export class LocationsError extends Error {
+  /** in the order of the attempts */
+  readonly locations: readonly FailedLocation[];
+
+  constructor(message: string, locations: readonly FailedLocation[], options: ErrorOptions) {
+    super(message, options);
+    this.locations = locations;
+  }
+}
+
+/** Returns the locations of the first LocationsError in the cause chain; empty if it has none. */
+export function listFailedLocations(err: unknown): FailedLocation[] {
+  for (let e = err; e instanceof Error; e = e.cause) if (e instanceof LocationsError) return [...e.locations];
+  return [];
+}

@@ -71,6 +71,7 @@ export class PermissionManager {
   readonly #catalogs: Informer<ClusterCatalog>;
   /** Report deleted roles, bindings and ServiceAccounts, which the next reconcile creates again, and those without request, which it deletes. */
   readonly #grants: readonly Informer[];
+  readonly #queue: WorkQueue;
   readonly #controller: Controller;
   readonly #events: EventRecorder;
 
@@ -82,6 +83,7 @@ export class PermissionManager {
     this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
     this.#events = new EventRecorder(client, { component: NAME, log });
     const queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: registerQueueMetrics(metrics, NAME) });
+    this.#queue = queue;
     const contents = new CatalogPackages(options.packages);
     const reconciler = new PermissionReconciler({
       client,
@@ -149,6 +151,11 @@ export class PermissionManager {
   /** Whether all informers have read the cluster's state once. */
   get ready(): boolean {
     return this.#informers.every((informer) => informer.hasSynced);
+  }
+
+  /** Immediately retries requests that are not granted, for example after a change of mirrors. */
+  retryPending(): void {
+    for (const { metadata, status } of this.#permissions.list()) if (status?.state !== "Granted") this.#queue.add(metadata.name);
   }
 
   /** Runs until `signal` aborts, and then until running reconciles have ended. */

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { createExtension } from "../../test/support/extensions.ts";
+import type { ClusterExtensionStatus } from "../api/clusterExtension.ts";
 import { Reason } from "../api/constants.ts";
+import type { Condition } from "../api/k8s.ts";
 import { newProblem } from "../api/problems.ts";
 import type { ProblemType } from "../api/problemTypes.ts";
 import { explainCondition, findMostRelevantCondition, REASON_WORDS } from "./conditionAdvice.ts";
@@ -35,6 +37,34 @@ test.for<[type: ProblemType, want: string]>([
   expect([means, ...next].join("\n")).toContain(want);
 });
 
+const condition = (type: string, status: "True" | "False", reason: string): Condition => ({
+  type,
+  status,
+  reason,
+  message: "",
+  lastTransitionTime: "",
+});
+const deprecated = (type: string): Condition => ({ ...condition(type, "True", "Deprecated"), message: "m" });
+const target = { version: "2.0.0", bundle: "hello.v2", catalog: "c", deprecated: false };
+
+test.for<[what: string, status: ClusterExtensionStatus, next: RegExp[]]>([
+  ["the package is deprecated", { conditions: [deprecated("PackageDeprecated")], availableUpdates: [] }, [/^install the package/]],
+  ["the channel is deprecated", { conditions: [deprecated("ChannelDeprecated")], availableUpdates: [] }, [/^choose another channel/]],
+  ["an update is available", { conditions: [deprecated("BundleDeprecated")], availableUpdates: [target] }, [/^olmv1 upgrade hello$/]],
+  ["the update is blocked", { blockedUpdate: { ...target, reason: "Channels", message: "m" } }, [/^olmv1 why-not hello 2.0.0 /]],
+  ["no newer version exists", { conditions: [deprecated("BundleDeprecated")], availableUpdates: [] }, [/^wait for a newer version/]],
+])("explainCondition proposes only what helps against a deprecation when %s", ([, status, next]) => {
+  expect(explainCondition({ ...EXTENSION, status }, { reason: "Deprecated" }).next).toEqual(next.map((one) => expect.stringMatching(one)));
+});
+
+test.for([
+  [[], ["olmv1 cluster-upgrade-check"]],
+  [[target], ["olmv1 cluster-upgrade-check", "olmv1 upgrade hello"]],
+] as const)("explainCondition proposes the available updates %j for a blocked upgrade of the cluster", ([availableUpdates, next]) => {
+  const status = { availableUpdates: [...availableUpdates] };
+  expect(explainCondition({ ...EXTENSION, status }, { reason: "IncompatibleOperatorInstalled" }).next).toEqual(next);
+});
+
 test("explainCondition explains the reason when only warnings are reported", () => {
   const warning = newProblem("MissingPermissions", { message: "m", severity: "Warning" });
   const { means } = explainCondition({ ...EXTENSION, status: { problems: [warning] } }, { reason: "Retrying" });
@@ -47,14 +77,6 @@ test("explainCondition ignores problems when the reason is not a failure", () =>
 
 test("explainCondition returns an empty explanation when the reason is unknown", () => {
   expect(explainCondition(EXTENSION, { reason: "Strange" })).toEqual({ means: "", next: [] });
-});
-
-const condition = (type: string, status: "True" | "False", reason: string) => ({
-  type,
-  status,
-  reason,
-  message: "",
-  lastTransitionTime: "",
 });
 
 test.for([

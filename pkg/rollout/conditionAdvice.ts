@@ -1,4 +1,5 @@
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
+import { findCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { findDecidingCondition } from "./extensionState.ts";
@@ -13,6 +14,10 @@ export interface ConditionAdvice {
 
 type Explainer = (extension: Explained) => ConditionAdvice;
 type Explained = Pick<ClusterExtension, "metadata" | "spec" | "status">;
+
+/** Proposes an upgrade only if the controller has found a version that it may upgrade to. */
+const listUpgradeSteps = ({ metadata: { name }, status }: Explained): string[] =>
+  (status?.availableUpdates ?? []).length > 0 ? [`olmv1 upgrade ${name}`] : [];
 
 const nothingToDo =
   (means: string): Explainer =>
@@ -77,7 +82,10 @@ export const REASON_WORDS = {
     "olmv1 tree {name}",
     "olmv1 rollback {name}   # if it worked before an upgrade",
   ),
-  [Reason.Deprecated]: byName("The catalog deprecates the package, channel or bundle of this extension.", "olmv1 upgrade {name}"),
+  [Reason.Deprecated]: (extension) => ({
+    means: "The catalog deprecates the package, channel or bundle of this extension.",
+    next: listReplacements(extension),
+  }),
   [Reason.NotDeprecated]: nothingToDo("The catalog does not deprecate the package, channel or bundle of this extension."),
   [Reason.DeprecationStatusUnknown]: byName("The deprecation is unknown because no catalog is available.", "kubectl get clustercatalogs"),
   [Reason.Available]: nothingToDo("The catalog is served."),
@@ -91,11 +99,10 @@ export const REASON_WORDS = {
     "The content of the catalog contains errors. The valid part is served.",
     "kubectl describe clustercatalog {name}",
   ),
-  [Reason.IncompatibleOperatorInstalled]: byName(
-    "The installed bundle does not support the next minor version of the cluster and blocks the upgrade.",
-    "olmv1 cluster-upgrade-check",
-    "olmv1 upgrade {name}",
-  ),
+  [Reason.IncompatibleOperatorInstalled]: (extension) => ({
+    means: "The installed bundle does not support the next minor version of the cluster and blocks the upgrade.",
+    next: ["olmv1 cluster-upgrade-check", ...listUpgradeSteps(extension)],
+  }),
   [Reason.InvalidMaxOpenShiftVersion]: byName("The bundle's olm.maxOpenShiftVersion property is malformed.", "olmv1 cluster-upgrade-check"),
   [Reason.ReleasesUnreadable]: byName(
     "A release Secret of the extension cannot be read, so the supported cluster version of the installed bundle is unknown.",
@@ -177,6 +184,21 @@ export function explainProblem(extension: Explained, { type }: { readonly type: 
 /** Returns the next steps of the Errors in `status.problems`, without duplicates. */
 export function listNextSteps({ status }: Pick<ClusterExtension, "status">): string[] {
   return [...new Set((status?.problems ?? []).flatMap(({ severity, next }) => (severity === "Error" && next !== undefined ? [next] : [])))];
+}
+
+/** Returns what replaces a deprecated package, channel or bundle. */
+function listReplacements(extension: Explained): string[] {
+  const { metadata, status } = extension;
+  const isDeprecated = (type: string): boolean => findCondition(status?.conditions, type)?.status === "True";
+  const upgrade = listUpgradeSteps(extension);
+  if (isDeprecated(ConditionType.PackageDeprecated))
+    return ["install the package that the message recommends, then uninstall this extension", ...upgrade];
+  if (isDeprecated(ConditionType.ChannelDeprecated)) return ["choose another channel with spec.source.catalog.channels", ...upgrade];
+  if (upgrade.length > 0) return upgrade;
+  const { blockedUpdate } = status ?? {};
+  return blockedUpdate
+    ? [`olmv1 why-not ${metadata.name} ${blockedUpdate.version}   # why the newer version is not allowed`]
+    : ["wait for a newer version in the catalog, or choose another package"];
 }
 
 function findWords(reason: string): Explainer {

@@ -16,6 +16,12 @@ export function describeInstalledBundle({ status }: Pick<ClusterExtension, "stat
   return `${bundle.name} (version ${bundle.version})${catalog === undefined ? "" : `, from catalog ${catalog}`}`;
 }
 
+/** Describes the namespace of an extension: by default, the controller chooses it when it installs a bundle. */
+export function describeNamespace(extension: Pick<ClusterExtension, "spec" | "status">): string {
+  const namespace = getNamespace(extension);
+  return namespace === "" ? "none yet; the first installed bundle determines it" : namespace;
+}
+
 /** Describes the ServiceAccount that installs the bundle: who created it, and whether it has the permissions. */
 export function describeInstaller({ extension, account }: Pick<ExtensionDescription, "extension" | "account">): string {
   const { spec, status } = extension;

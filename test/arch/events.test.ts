@@ -22,7 +22,7 @@ const OF_CONDITIONS: readonly string[] = [
 
 /** Returns the text of every source file of the two programs. */
 function sources(): string {
-  const names = ["pkg/operatorcontroller", "pkg/catalogd", "pkg/permissionmanager", "pkg/serving"].flatMap((folder) =>
+  const names = ["pkg/operatorcontroller", "pkg/catalogd", "pkg/permissionmanager", "pkg/serving", "pkg/controller"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
   );
   const files = names.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));

@@ -20,23 +20,26 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 /** Runs the setup with a fake npm that only prints its last line after a delay; "npm" counts as one line of output. */
-async function setUp(): Promise<{ code: number | null; output: string }> {
+async function setUp(added: Readonly<Record<string, string>> = {}): Promise<{ code: number | null; output: string }> {
   const bin = join(folder, "bin");
   await mkdir(bin, { recursive: true });
   await writeFile(
     join(bin, "npm"),
-    "#!/bin/sh\necho npm >&2\nsleep 0.4\nmkdir -p node_modules\necho {} > node_modules/.package-lock.json\n",
+    "#!/bin/sh\necho npm$npm_config_global >&2\nsleep 0.4\nmkdir -p node_modules\necho {} > node_modules/.package-lock.json\n",
   );
   await chmod(join(bin, "npm"), 0o755);
   const { npm_execpath: _npm, ...env } = process.env;
   const options = {
-    env: { ...env, PATH: `${bin}${delimiter}${env["PATH"] ?? ""}` },
+    env: { ...env, ...added, PATH: `${bin}${delimiter}${env["PATH"] ?? ""}` },
     stdio: ["ignore", "ignore", "pipe"] as ["ignore", "ignore", "pipe"],
   };
   const child = spawn(process.execPath, [join(folder, ".ci/setup.mjs")], options);
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
   return { output: await text(child.stderr), code: await ended };
 }
+
+/** How npm runs a script while it installs a folder. */
+const PREPARE = { npm_lifecycle_event: "prepare" };
 
 const installs = (output: string): number => output.split("\n").filter((line) => line === "npm").length;
 
@@ -59,6 +62,14 @@ test("setup installs once when two processes run it concurrently, and the second
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
   expect(both.reduce((sum, { output }) => sum + installs(output), 0)).toBe(1);
   expect(both.filter(({ output }) => /^process \d+ is installing packages; waiting$/m.test(output))).toHaveLength(1);
+});
+
+test("setup installs when npm installs the folder globally, which does not install its packages", async () => {
+  expect(installs((await setUp({ ...PREPARE, npm_config_global: "true" })).output)).toBe(1);
+});
+
+test("setup does nothing when npm installs the packages of the folder", async () => {
+  expect(await setUp(PREPARE)).toEqual({ code: 0, output: "" });
 });
 
 test("setup fails when npm fails, and the next run retries", async () => {

@@ -154,6 +154,12 @@ export class ConsolePage implements AsyncDisposable {
     return this.page.evaluate<number>(OVERFLOW);
   }
 
+  /** Returns how many pixels the widest table is wider than its frame. */
+  async measureTableOverflow(): Promise<number> {
+    const overflows = await this.page.locator(".olm-table").evaluateAll((all) => all.map((one) => one.scrollWidth - one.clientWidth));
+    return Math.max(0, ...overflows);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.page.close();
   }

@@ -8,8 +8,25 @@ import { expectHidden, expectShown, type Tested } from "./testedConsole.ts";
 const NAME = "monitoring";
 const READ_CLIPBOARD = "navigator.clipboard.readText()";
 
+/** What the browser reports about the conflict. */
+const IS_CONFLICT = /status of 409/;
+
 /** Declares the test of an installation: from the search to an extension that works, with the version, the permissions and the YAML that the page shows. */
 export function describeInstalls(tested: Tested): void {
+  test("the page that installs a package links to the extension that installs it already, before and in the conflict", async () => {
+    const { blockedUpgrade: name } = tested().world.names;
+    await using page = await tested().browser.open();
+    await page.goto("/packages/redis-operator/install");
+    await expectShown(page, "The package is installed", `ClusterExtension "${name}" already installs package "redis-operator".`);
+    expect(await page.findViolations()).toEqual([]);
+    await page.page.getByRole("link", { name: `Open extension ${name}` }).click();
+    await page.page.waitForURL(`**/extensions/${name}`);
+    await page.page.goBack();
+    await page.page.locator("main").getByRole("link", { name, exact: true }).click();
+    await page.page.waitForURL(`**/extensions/${name}`);
+    expect(page.errors.filter((error) => !IS_CONFLICT.test(error))).toEqual([]);
+  });
+
   test("a person finds a package, chooses a version, checks the configuration and the preview, and installs exactly the shown manifest", async () => {
     await using page = await tested().browser.open();
     const { page: browser } = page;

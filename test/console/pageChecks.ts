@@ -10,18 +10,19 @@ export interface CheckedPage {
 const PHONE = { width: 375, height: 800 };
 
 /**
- * Declares the test that each page must pass: opened by its address it shows its texts, without violations of axe in either theme, and loads only the
- * files that its HTML refers to; after a reload on a phone it shows the same and is not wider than the window; no errors, and no requests to other
- * servers.
+ * Declares the test that each page must pass: opened by its address it shows its texts, with tables that fit, without violations of axe in either
+ * theme, and loads only the files that its HTML refers to; after a reload on a phone it shows the same and is not wider than the window; no errors,
+ * and no requests to other servers.
  */
 export function describePages(pages: readonly CheckedPage[], tested: () => Pick<TestedConsole, "browser">): void {
   describe.each(pages)("page $path", ({ path, shows }) => {
-    test("has its content, both themes, a phone layout, no accessibility violations, and no errors", async () => {
+    test("has its content, tables that fit, both themes, a phone layout, no accessibility violations, and no errors", async () => {
       await using page = await tested().browser.open();
       await page.goto(path);
       await expectShown(page, ...shows);
       // Browsers do not send the fragment, so the server does not know the page.
       if (!page.page.url().includes("#")) expect(await page.findLateFiles(), "files that the HTML does not refer to").toEqual([]);
+      expect(await page.measureTableOverflow(), "pixels of a table beyond its frame").toBe(0);
       expect(await page.findViolations(), "violations in the light theme").toEqual([]);
       await page.useTheme("dark");
       expect(await page.findViolations(), "violations in the dark theme").toEqual([]);

@@ -12,7 +12,7 @@ interface Trouble {
   /** The next step on the start page and on the page of the extension. */
   readonly next: string;
   /** What the tabs add, by their labels. */
-  readonly tabs: Readonly<Record<string, readonly string[]>>;
+  readonly tabs: Readonly<Record<string, readonly (string | RegExp)[]>>;
 }
 
 const TROUBLES: Readonly<Record<Exclude<SeededState, "healthy">, Trouble>> = {
@@ -45,7 +45,7 @@ const TROUBLES: Readonly<Record<Exclude<SeededState, "healthy">, Trouble>> = {
       Overview: ["Roll back to revision 1", "kafka-operator.v3.3.0"],
       Objects: [
         "1 object does not work",
-        "Deployment kafka-operator-system/kafka-cluster-operator progressing 1 of 2 replicas are updated",
+        /Deployment kafka-operator-system\/kafka-cluster-operator (progressing 1 of 2 replicas are updated|failed its progressDeadlineSeconds is exceeded)/,
         "last exit code 1",
       ],
     },
@@ -68,7 +68,7 @@ const TROUBLES: Readonly<Record<Exclude<SeededState, "healthy">, Trouble>> = {
   deprecated: {
     severity: "At risk",
     cause: ["The Logging Operator reached its end of support on 2026-03-31. Move to opentelemetry-collector-operator."],
-    next: "olmv1 upgrade logging",
+    next: "Install the package that the message recommends, then uninstall this extension.",
     tabs: { Overview: ["Channel 4.x gets only critical security fixes.", "CVE-2026-1234"], "Why this version": ["deprecated"] },
   },
   missingDependency: {
@@ -86,6 +86,7 @@ const TROUBLES: Readonly<Record<Exclude<SeededState, "healthy">, Trouble>> = {
     next: "olmv1 upgrade backup --version RANGE",
     tabs: {
       Overview: [
+        "Upgrading the CustomResourceDefinition could lose data",
         "1 of 2 custom resources would not be valid",
         "shop/nightly (v1): spec.retentionDays: is more than 14",
         "servedVersionRemoval",
@@ -108,7 +109,7 @@ const TROUBLES: Readonly<Record<Exclude<SeededState, "healthy">, Trouble>> = {
   uninstallWaiting: {
     severity: "Not working",
     cause: ["not uninstalled: other extensions depend on bundle", 'ClusterExtension "gateway"'],
-    next: "uninstall the dependents first",
+    next: "Uninstall the dependents first",
     tabs: { Overview: ["RequiredByOthers", "The extension is being uninstalled."] },
   },
   conversionNeeded: {
@@ -117,7 +118,7 @@ const TROUBLES: Readonly<Record<Exclude<SeededState, "healthy">, Trouble>> = {
       "CustomResourceDefinition queues.queues.example.com is kept (custom resources exist)",
       "only the conversion webhook of this extension can convert its custom resources",
     ],
-    next: "delete the custom resources, set spec.uninstall.crdPolicy to Delete",
+    next: "Delete the custom resources, set spec.uninstall.crdPolicy to Delete",
     tabs: {
       Overview: ["ConversionNeeded", "shop-queues/orders", "Show what is uninstalled"],
       Uninstall: ["The uninstall would stop", "drop-conversion=true", "1 custom resource", "Kept"],
@@ -166,17 +167,25 @@ export function describeTroubles(tested: Tested): void {
     await findItem(page, name).getByRole("link", { name, exact: true }).click();
     await page.page.waitForURL(`**/extensions/${name}`);
     await page.ready();
+    await expectShown(page, next);
+    expect(await page.mainText()).not.toContain("No problems are known");
+    expect(await readText(page.page.locator("main header")), "the header repeats no problem").not.toContain(cause[0]);
+    await openTab(page, name, name === EXTENSIONS.drift.name ? "Objects" : "History"); // a tab that does not explain it
     await expectShown(page, ...cause, next);
     for (const [tab, texts] of Object.entries(tabs)) {
-      await page.page
-        .getByRole("navigation", { name: `Views of extension ${name}` })
-        .getByRole("link", { name: tab, exact: true })
-        .click();
-      await page.ready();
+      await openTab(page, name, tab);
       await expectShown(page, ...texts);
     }
     expect(page.errors).toEqual([]);
   });
+}
+
+async function openTab(page: ConsolePage, name: string, tab: string): Promise<void> {
+  await page.page
+    .getByRole("navigation", { name: `Views of extension ${name}` })
+    .getByRole("link", { name: tab, exact: true })
+    .click();
+  await page.ready();
 }
 
 function findItem({ page }: ConsolePage, name: string) {

@@ -13,6 +13,7 @@ export const FOREIGN_FLAGS: readonly string[] = [
  * configuration.
  */
 export const FOREIGN_FIELDS: ReadonlySet<string> = new Set([
+  "spec.additionalTrustedCA",
   "spec.address",
   "spec.apiservicedefinitions.owned",
   "spec.caBundle",
@@ -20,6 +21,7 @@ export const FOREIGN_FIELDS: ReadonlySet<string> = new Set([
   "spec.displayName",
   "spec.image",
   "spec.publisher",
+  "spec.registrySources",
   "spec.secrets",
   "spec.tlsSecurityProfile",
   "spec.updateStrategy.registryPoll.interval",

@@ -27,7 +27,7 @@ const PACKAGES = ["engine", "car"];
 const EXTENSION = { apiVersion: API_VERSION, kind: "ClusterExtension" };
 const NEEDS_ENGINE: Property = { type: "olm.package.required", value: { packageName: "engine", versionRange: ">=1.0.0" } };
 
-// Causes every request that can occur on a cluster: the programs must use all permissions in config/rbac and need no others.
+// Causes every request that can occur on a cluster: the programs must use all permissions in config/rbac and config/openshift and need no others.
 describeWithPrivateCluster("the permissions of both programs", (cluster) => {
   let world: World;
   let audit: AuditTail;
@@ -39,6 +39,8 @@ describeWithPrivateCluster("the permissions of both programs", (cluster) => {
     await openShift.install();
     await openShift.setVersion("4.18.3");
     await openShift.setProxy({ noProxy: ".svc" });
+    await openShift.grantRegistries();
+    await openShift.setImage({ additionalTrustedCA: { name: "registry-authorities" } });
     await applyServingSecrets(cluster.client);
     const [content, ...others] = await findFreePorts(1 + SERVERS.length);
     ports = others;

@@ -98,6 +98,7 @@ function moveToOpenShift(object: KubeObject): KubeObject {
 describeWithCluster("config", (cluster) => {
   beforeAll(async () => {
     await cluster.installCrds();
+    await apply(cluster, { apiVersion: "v1", kind: "Namespace", metadata: { name: "openshift-config" } });
     for (const object of readFiles("namespace/namespace.yaml", "rbac/operator-controller.yaml", "rbac/catalogd.yaml", "rbac/metrics.yaml"))
       await apply(cluster, object);
   });
@@ -141,6 +142,10 @@ describeWithCluster("config", (cluster) => {
       `ConfigMap ${OPENSHIFT_NAMESPACE}/openshift-service-ca`,
       `ClusterRole /${reader}`,
       `ClusterRoleBinding /${reader}`,
+      "ClusterRole /olmv1-registries-reader",
+      "ClusterRoleBinding /olmv1-registries-reader",
+      "Role openshift-config/olmv1-registries-reader",
+      "RoleBinding openshift-config/olmv1-registries-reader",
       `Namespace /${OPENSHIFT_CATALOGD_NAMESPACE}`,
       `NetworkPolicy ${OPENSHIFT_CATALOGD_NAMESPACE}/default-deny-all-traffic`,
       `Role ${OPENSHIFT_CATALOGD_NAMESPACE}/operator-controller-deployment-reader`,
@@ -328,6 +333,7 @@ describeWithCluster("config", (cluster) => {
       "console/network-policy.yaml",
       "console/service-account.yaml",
       "openshift/catalogd-namespace.yaml",
+      "openshift/registries.yaml",
       "openshift/service-ca.yaml",
       "openshift/tls-profile.yaml",
       UPGRADE_CHECKER,

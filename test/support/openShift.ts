@@ -2,8 +2,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
-import { parseYaml } from "../../pkg/golang/yaml.ts";
+import { parseYaml, parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import type { Client } from "../../pkg/kube/client.ts";
+import { CLUSTER_IMAGE_POLICY, IMAGE_POLICY } from "../../pkg/oci/policy/imagePolicies.ts";
+import { CLUSTER_CONFIG_NAMESPACE, CLUSTER_IMAGE, MIRROR_KINDS, type MirrorKind } from "../../pkg/oci/registries/registryObjects.ts";
 import { CLUSTER_OPERATOR, OLM } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
 import { CLUSTER_PROXY } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { CLUSTER_VERSION } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
@@ -11,10 +13,24 @@ import { API_SERVER } from "../../pkg/serving/clusterTlsProfile.ts";
 import { waitForDefinition } from "./definitions.ts";
 import { eventually } from "./eventually.ts";
 
+const REGISTRY_PERMISSIONS = join(import.meta.dirname, "../../config/openshift/registries.yaml");
+const AUTHORITIES = { apiVersion: "v1", kind: "ConfigMap", namespace: CLUSTER_CONFIG_NAMESPACE, name: "registry-authorities" } as const;
 const FOLDER = join(import.meta.dirname, "openshift");
-const DEFINITIONS = ["apiservers", "clusteroperators", "clusterversions", "olms", "proxies"] as const;
+const REGISTRY_DEFINITIONS = ["images", "imagecontentsourcepolicies", "imagedigestmirrorsets", "imagetagmirrorsets"] as const;
+const IMAGE_POLICY_DEFINITIONS = ["clusterimagepolicies", "imagepolicies"] as const;
+const IMAGE_POLICY_PERMISSIONS = join(import.meta.dirname, "../../config/openshift/image-policies.yaml");
+const DEFINITIONS = ["apiservers", "clusteroperators", "clusterversions", "olms", "proxies", ...REGISTRY_DEFINITIONS] as const;
 
-/** The API of OpenShift that the programs use: ClusterOperators, the cluster's version, proxy and TLS profile, and cluster-olm-operator's configuration. */
+/** The mirrors of one source. */
+interface MirrorTestSet {
+  mirrors: readonly string[];
+  mirrorSourcePolicy?: "NeverContactSource" | "AllowContactingSource";
+}
+
+/**
+ * The API of OpenShift that the programs use: ClusterOperators, the cluster's version, proxy, TLS profile and registries, and cluster-olm-operator's
+ * configuration.
+ */
 export class OpenShift {
   readonly #admin: Client;
 
@@ -23,12 +39,76 @@ export class OpenShift {
   }
 
   /** Makes the cluster serve these kinds. */
-  async install(definitions: readonly (typeof DEFINITIONS)[number][] = DEFINITIONS): Promise<void> {
+  async install(definitions: readonly string[] = DEFINITIONS): Promise<void> {
     for (const name of definitions) {
       const crd = parseYaml(await readFile(join(FOLDER, `${name}.yaml`), "utf8")) as KubeObject;
       await this.#admin.apply(crd, { fieldManager: "test", force: true });
       await waitForDefinition(this.#admin, crd);
     }
+  }
+
+  /** Makes the cluster serve the kinds that configure registries. */
+  async installRegistries(): Promise<void> {
+    await this.install(REGISTRY_DEFINITIONS);
+  }
+
+  /** Makes the cluster serve the kinds with image policies. The servers then reject every image until `grantImagePolicies`. */
+  async installImagePolicies(): Promise<void> {
+    await this.install(IMAGE_POLICY_DEFINITIONS);
+  }
+
+  /** Grants the permissions in config/openshift/image-policies.yaml. */
+  async grantImagePolicies(): Promise<void> {
+    for (const object of parseYamlDocuments(await readFile(IMAGE_POLICY_PERMISSIONS, "utf8")) as KubeObject[])
+      await this.#admin.apply(object, { fieldManager: "test", force: true });
+  }
+
+  /** Sets a ClusterImagePolicy, or an ImagePolicy in a namespace. @param rootOfTrust as in spec.policy */
+  async setImagePolicy(name: string, scopes: readonly string[], rootOfTrust: object, namespace?: string): Promise<void> {
+    const policy = { rootOfTrust, signedIdentity: { matchPolicy: "MatchRepository" } };
+    const gvk = namespace === undefined ? CLUSTER_IMAGE_POLICY : IMAGE_POLICY;
+    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
+    await this.#admin.apply({ ...gvk, metadata, spec: { scopes, policy } }, { fieldManager: "test", force: true });
+  }
+
+  async removeImagePolicy(name: string, namespace?: string): Promise<void> {
+    await this.#admin.delete(namespace === undefined ? { ...CLUSTER_IMAGE_POLICY, name } : { ...IMAGE_POLICY, namespace, name });
+  }
+
+  /** Grants the permissions in config/openshift/registries.yaml. */
+  async grantRegistries(): Promise<void> {
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: CLUSTER_CONFIG_NAMESPACE } };
+    await this.#admin.apply(namespace, { fieldManager: "test", force: true });
+    for (const object of parseYamlDocuments(await readFile(REGISTRY_PERMISSIONS, "utf8")) as KubeObject[])
+      await this.#admin.apply(object, { fieldManager: "test", force: true });
+  }
+
+  /** Sets the mirrors of sources. @param sets spec of the object, by source */
+  async setMirrors(kind: MirrorKind, name: string, sets: Readonly<Record<string, MirrorTestSet>>): Promise<void> {
+    const { apiVersion } = MIRROR_KINDS.find((one) => one.kind === kind) ?? MIRROR_KINDS[0];
+    const member =
+      { ImageDigestMirrorSet: "imageDigestMirrors", ImageTagMirrorSet: "imageTagMirrors" }[kind as string] ?? "repositoryDigestMirrors";
+    const spec = { [member]: Object.entries(sets).map(([source, set]) => ({ source, ...set })) };
+    await this.#admin.apply({ apiVersion, kind, metadata: { name }, spec }, { fieldManager: "test", force: true });
+  }
+
+  async removeMirrors(kind: MirrorKind, name: string): Promise<void> {
+    const { apiVersion } = MIRROR_KINDS.find((one) => one.kind === kind) ?? MIRROR_KINDS[0];
+    await this.#admin.delete({ apiVersion, kind, name });
+  }
+
+  /** Sets the spec of Image `cluster`. */
+  async setImage(spec: { registrySources?: object; additionalTrustedCA?: { name: string } }): Promise<void> {
+    const { name, ...gvk } = CLUSTER_IMAGE;
+    await this.#admin.apply({ ...gvk, metadata: { name }, spec }, { fieldManager: "test", force: true });
+  }
+
+  /** Sets the ConfigMap with certificate authorities that `setImage` can name; undefined deletes it. @returns its name */
+  async setAuthorities(data: Record<string, string> | undefined): Promise<string> {
+    const { name, namespace, ...gvk } = AUTHORITIES;
+    if (!data) await this.#admin.delete(AUTHORITIES);
+    else await this.#admin.apply({ ...gvk, metadata: { name, namespace }, data }, { fieldManager: "test", force: true });
+    return name;
   }
 
   /** Sets the current version of the cluster, or the target of its update. */

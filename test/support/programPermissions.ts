@@ -6,12 +6,12 @@ import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { type Grant, type PolicyRule, splitRule } from "../../pkg/rbac/policyRule.ts";
 import type { AuditTail, Request } from "./auditTail.ts";
 
-const RBAC = join(import.meta.dirname, "../../config/rbac");
-const FILES = ["operator-controller.yaml", "catalogd.yaml", "metrics.yaml"];
+const CONFIG = join(import.meta.dirname, "../../config");
+const FILES = ["rbac/operator-controller.yaml", "rbac/catalogd.yaml", "rbac/metrics.yaml", "openshift/registries.yaml"];
 /** ServiceAccounts of the two programs. */
 export const PROGRAM_ACCOUNTS = ["operator-controller-controller-manager", "catalogd-controller-manager"] as const;
 
-/** A permission that config/rbac grants to one of the two programs, and its namespace; "" is the cluster. */
+/** A permission that config/rbac and config/openshift grant to one of the two programs, and its namespace; "" is the cluster. */
 interface ProgramPermission extends Grant {
   account: string;
   scope: string;
@@ -22,16 +22,17 @@ interface Binding extends KubeObject {
   subjects: { kind: string; name: string }[];
 }
 
-/** Lists every permission that config/rbac grants to the programs' ServiceAccounts; ignores roles without bindings. */
+/** Lists every permission that config/rbac and config/openshift grant to the programs' ServiceAccounts; ignores roles without bindings. */
 function listProgramPermissions(): ProgramPermission[] {
-  const objects = FILES.flatMap((file) => parseYamlDocuments(readFileSync(join(RBAC, file), "utf8")) as KubeObject[]);
+  const objects = FILES.flatMap((file) => parseYamlDocuments(readFileSync(join(CONFIG, file), "utf8")) as KubeObject[]);
   const bindings = objects.filter(({ kind }) => kind.endsWith("Binding")) as Binding[];
   return bindings.flatMap(({ kind, metadata, roleRef, subjects }) => {
     const scope = kind === "RoleBinding" ? (metadata.namespace ?? "") : "";
     const role = objects.find((object) => object.kind === roleRef.kind && object.metadata.name === roleRef.name);
-    if (!role) throw new Error(`config/rbac has no ${roleRef.kind} ${roleRef.name}`);
+    if (!role) throw new Error(`config has no ${roleRef.kind} ${roleRef.name}`);
     const grants = ((role["rules"] ?? []) as PolicyRule[]).flatMap(splitRule);
-    return subjects.flatMap(({ name }) => grants.map((grant) => ({ account: name, scope, ...grant })));
+    const own = subjects.filter(({ name }) => PROGRAM_ACCOUNTS.some((account) => account === name));
+    return own.flatMap(({ name }) => grants.map((grant) => ({ account: name, scope, ...grant })));
   });
 }
 

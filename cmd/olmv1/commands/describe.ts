@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
-import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { ProblemData } from "../../../pkg/api/problemSchema.ts";
 import { formatAge } from "../../../pkg/golang/time.ts";
 import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
@@ -15,6 +15,7 @@ import {
   describeDrift,
   describeInstalledBundle,
   describeInstaller,
+  describeNamespace,
   describePin,
   describeSource,
   findDeprecation,
@@ -76,7 +77,7 @@ function summary(screen: Screen, described: ExtensionDescription, now: number): 
     ["Package", spec.source.catalog?.packageName],
     ["Status", formatStyled(screen, describeExtensionState(extension))],
     ["Installed", describeInstalledBundle(extension)],
-    ["Namespace", getNamespace(extension)],
+    ["Namespace", describeNamespace(extension)],
     ["Installer", describeInstaller(described)],
     ["Source", describeSource(extension)],
     ["Updates", joinLines(describeAvailableUpdates(extension))],

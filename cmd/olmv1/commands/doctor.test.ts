@@ -18,7 +18,10 @@ import {
   type ProgramSnapshot,
 } from "../../../pkg/doctor/clusterSnapshot.ts";
 import { collectFindings } from "../../../pkg/doctor/findings.ts";
+import type { RegistrySnapshot } from "../../../pkg/doctor/registrySnapshot.ts";
+import { MIRROR_KINDS } from "../../../pkg/oci/registries/registryObjects.ts";
 import { issueCertificate } from "../../../pkg/serving/issueWorker.ts";
+import { NO_REGISTRIES } from "../../../test/support/registrySnapshots.ts";
 import { EXIT } from "../cli/errors.ts";
 import { computeExitCode, formatDoctorReport } from "./doctor.ts";
 
@@ -57,6 +60,7 @@ interface ProgramParts {
   secret?: KubeObject | undefined;
 }
 
+const NOTHING = { value: undefined };
 let secrets: ReadonlyMap<ProgramName, KubeObject>;
 beforeAll(async () => {
   secrets = new Map([
@@ -120,6 +124,8 @@ function createSnapshot(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
     catalogs: {
       value: [createCatalog("operatorhubio", [condition("Serving", "True", "Available"), condition("Progressing", "True", "Succeeded")])],
     },
+    registries: NO_REGISTRIES,
+    imagePolicies: { cluster: NOTHING, namespaced: NOTHING, readers: new Map() },
     policies: new Map(POLICIES.map((ref) => [formatPolicyKey(ref), { value: bound }])),
     monitors: { value: undefined },
     extensions: { value: [] },
@@ -485,5 +491,102 @@ describe("doctor checks permissions", () => {
     const args = ["--leader-elect", "--serving-certificates=self-managed", "--managed-permissions=always"];
     const programs = PROGRAMS.map(({ program }) => createProgram(program, { args }));
     expect(collectProblems(createSnapshot({ programs, extensions, grants: { value: [createGrant("own")] } }))).toEqual([]);
+  });
+});
+
+describe("doctor checks registries", () => {
+  const set = (spec: object, name = "m"): KubeObject => ({
+    apiVersion: "config.openshift.io/v1",
+    kind: "ImageDigestMirrorSet",
+    metadata: { name },
+    spec: { imageDigestMirrors: [spec] },
+  });
+  const image = (spec: object): KubeObject => ({
+    apiVersion: "config.openshift.io/v1",
+    kind: "Image",
+    metadata: { name: "cluster" },
+    spec,
+  });
+  const configMap = (conf: string): KubeObject => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { namespace: NAMESPACE, name: "olmv1-registries" },
+    data: { "registries.conf": conf },
+  });
+  const withSets = (...objects: KubeObject[]): Partial<RegistrySnapshot> => ({
+    mirrors: MIRROR_KINDS.map(({ kind }) => ({ kind, objects: { value: kind === "ImageDigestMirrorSet" ? objects : [] } })),
+    reader: { value: image({}) },
+  });
+  const findings = (parts: Partial<RegistrySnapshot>): string[] => {
+    const all = collectFindings(createSnapshot({ registries: { ...NO_REGISTRIES, ...parts } }), "0.1.0");
+    const others = new Set(collectFindings(createSnapshot(), "0.1.0").map((finding) => JSON.stringify(finding)));
+    const own = all.filter((finding) => !others.has(JSON.stringify(finding)));
+    return own.map(({ status, check, message, next }) => `${status}: ${check}: ${message}${next === undefined ? "" : ` → ${next}`}`);
+  };
+
+  test.for<[what: string, parts: Partial<RegistrySnapshot>, want: string[]]>([
+    ["nothing without settings", {}, []],
+    [
+      "each mirror with its object",
+      withSets(set({ source: "quay.io/ns", mirrors: ["m.com/a", "m.com/b"], mirrorSourcePolicy: "NeverContactSource" })),
+      ['ok: registries: "quay.io/ns": mirrors "m.com/a" (by digest), "m.com/b" (by digest), then blocked; from ImageDigestMirrorSet "m"'],
+    ],
+    [
+      "the file of a server instead of an object for the same prefix",
+      {
+        ...withSets(set({ source: "quay.io", mirrors: ["m.com"] })),
+        files: [{ origin: "file of X", text: { value: '[[registry]]\nprefix = "quay.io"\nlocation = "other.com"\ninsecure = true\n' } }],
+      },
+      ['ok: registries: "quay.io": "other.com" (insecure); from file of X'],
+    ],
+    [
+      "allowed registries",
+      { image: { value: image({ registrySources: { allowedRegistries: ["quay.io", "a.com"] } }) }, reader: { value: image({}) } },
+      ['ok: registries: only images of "quay.io", "a.com" are allowed; from Image "cluster"'],
+    ],
+    [
+      "mirrors that the servers cannot read",
+      { ...withSets(set({ source: "quay.io", mirrors: ["m.com"] })), reader: NOTHING },
+      [
+        "problem: registries: the servers cannot read the mirrors of the cluster: ClusterRoleBinding olmv1-registries-reader does not exist → kubectl apply -k config/openshift, or set openshift.enabled of the chart",
+        'ok: registries: "quay.io": mirror "m.com" (by digest), then the registry itself; from ImageDigestMirrorSet "m"',
+      ],
+    ],
+    [
+      "an invalid mirror",
+      withSets(set({ source: "quay.io", mirrors: ["https://u:s3cr3t@m.com"] })),
+      [
+        'warning: ImageDigestMirrorSet "m": invalid mirror "https://[redacted]@m.com" of source "quay.io" → kubectl edit imagedigestmirrorset m',
+      ],
+    ],
+    [
+      "an invalid ConfigMap",
+      { configMaps: [{ value: configMap("[[registry") }] },
+      [
+        expect.stringMatching(
+          /^problem: ConfigMap "olmv1-system\/olmv1-registries": registries.conf: line 1, .*: no image is pulled until it is corrected → kubectl -n olmv1-system edit configmap olmv1-registries$/,
+        ) as string,
+      ],
+    ],
+    [
+      "certificate authorities that do not exist",
+      { image: { value: image({ additionalTrustedCA: { name: "cas" } }) }, reader: { value: image({}) } },
+      [
+        'warning: Image "cluster": spec.additionalTrustedCA names ConfigMap openshift-config/cas, which does not exist → kubectl -n openshift-config create configmap cas --from-file=HOST..PORT=FILE',
+      ],
+    ],
+    [
+      "that an object cannot be read",
+      { image: { refused: "images.config.openshift.io is forbidden" } },
+      ["unknown: registries: cannot check: images.config.openshift.io is forbidden → ask a cluster administrator"],
+    ],
+  ])("doctor reports %s", ([, parts, want]) => {
+    expect(findings(parts)).toEqual(want);
+  });
+
+  test("doctor lists at most fifty registries", () => {
+    const sets = Array.from({ length: 60 }, (_, index) => set({ source: `r${index}.com`, mirrors: ["m.com"] }, `m${index}`));
+    const found = findings(withSets(...sets));
+    expect([found.length, found.at(-1)]).toEqual([51, "ok: registries: 10 more registries with settings"]);
   });
 });

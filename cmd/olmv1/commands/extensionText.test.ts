@@ -160,6 +160,14 @@ test("describeText escapes control characters", () => {
   expect(describeText(SCREENS[0]!, described, NOW)).not.toContain("\u001B");
 });
 
+test("describeText says that the first bundle determines the namespace when the extension has none", () => {
+  const [extension] = structuredClone(EXTENSIONS);
+  delete extension!.spec.namespace;
+  delete extension!.status!.install;
+  const described = { extension: extension!, ...STATES["argocd"]! };
+  expect(describeText(SCREENS[1]!, described, NOW)).toContain("Namespace:   none yet; the first installed bundle determines it\n");
+});
+
 /** An extension with a plan of three bundles, and the other extensions of the cluster. */
 function createPlanned(): { crew: ClusterExtension; others: ClusterExtension[] } {
   const [example] = structuredClone(EXTENSIONS);

@@ -5,7 +5,6 @@ import type { ActionRequest, PreparedAction } from "../../../pkg/consoleapi/acti
 import { RequestError } from "../api/request.ts";
 import { Alert } from "../components/Alert.tsx";
 import { CommandLine } from "../components/CommandLine.tsx";
-import { formatPermission } from "../components/ErrorState.tsx";
 import { actionsText as text } from "../text/actions.ts";
 import { ActionChoiceView } from "./ActionChoiceView.tsx";
 import { ActionResults } from "./ActionResults.tsx";
@@ -125,10 +124,10 @@ function Obstacles({
   readonly onReplace: (request: ActionRequest) => void;
 }): ReactNode {
   const { missing, rejected, alternative } = prepared;
-  if (rejected !== undefined || missing) {
+  if (rejected !== undefined || missing !== undefined) {
     return (
       <Alert status="warning" component="h2" title={text.rejectedTitle}>
-        <p className="olm-break">{rejected ?? (missing && text.lacking(formatPermission(missing)))}</p>
+        <p className="olm-break">{rejected ?? text.lacking(missing ?? "")}</p>
       </Alert>
     );
   }
@@ -160,7 +159,7 @@ function Problem({ title, error }: { readonly title: string; readonly error: unk
   return (
     <Alert status="danger" component="h2" title={title} isLiveRegion>
       <p className="olm-break">{error instanceof Error ? error.message : String(error)}</p>
-      {problem?.missing && <p>{text.lacking(formatPermission(problem.missing))}</p>}
+      {problem?.missing !== undefined && <p>{text.lacking(problem.missing)}</p>}
       {problem?.next !== undefined && <p>{problem.next}</p>}
     </Alert>
   );

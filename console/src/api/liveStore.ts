@@ -16,7 +16,12 @@ export interface LiveSnapshot {
   readonly problem?: ConsoleProblem;
 }
 
-const LOADING: WatchState = { state: "loading", since: "1970-01-01T00:00:00Z" };
+const LOADING: WatchState = { state: "loading", isLoaded: false, since: "1970-01-01T00:00:00Z" };
+/** Whether the rows of a watch may still come: it is not known yet whether there are any. */
+export function isAwaited({ state, isLoaded }: WatchState): boolean {
+  return state === "loading" || (state === "disconnected" && !isLoaded);
+}
+
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
 /** The server sends a comment every 15 seconds. */

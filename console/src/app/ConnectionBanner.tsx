@@ -1,8 +1,10 @@
+import { ExpandableSection } from "@patternfly/react-core";
 import { type ReactElement, useEffect, useState } from "react";
+import type { WatchState } from "../../../pkg/consoleapi/live.ts";
 import { Alert } from "../components/Alert.tsx";
 import { RelativeTime } from "../components/RelativeTime.tsx";
 import { text } from "../text/en.ts";
-import { useLive } from "./consoleState.tsx";
+import { useLive, useSession } from "./consoleState.tsx";
 import { SignedOut } from "./LoginPage.tsx";
 
 /** Time before a lost connection is reported, in milliseconds: most interruptions are shorter. */
@@ -15,16 +17,7 @@ export function ConnectionBanner(): ReactElement | null {
   if (stream === "signedOut") return <SignedOut problem={problem ?? { kind: "signedOut", message: text.login.signedOut }} />;
   if (isLost) return <Alert status="warning" title={text.connection.consoleLost} component="p" />;
   const failed = [watches.extensions, watches.catalogs].find(({ state }) => state === "disconnected");
-  if (failed) {
-    return (
-      <Alert status="warning" title={text.connection.clusterLost} component="p">
-        <p>
-          {text.connection.since} <RelativeTime time={failed.since} />
-        </p>
-        <p className="olm-break">{failed.message}</p>
-      </Alert>
-    );
-  }
+  if (failed) return <ClusterLost watch={failed} isLoaded={[watches.extensions, watches.catalogs].some((one) => one.isLoaded)} />;
   if (watches.extensions.state === "missing") return <Alert status="danger" title={text.connection.missing} component="p" />;
   const forbidden = [
     watches.extensions.state === "forbidden" ? text.connection.forbiddenExtensions : undefined,
@@ -34,6 +27,32 @@ export function ConnectionBanner(): ReactElement | null {
   return (
     <Alert status="warning" title={forbidden.join(" ")} component="p">
       <p className="olm-break">{watches.extensions.message ?? watches.catalogs.message}</p>
+    </Alert>
+  );
+}
+
+/** Says why the console cannot read from the cluster, since when, and whether the page shows an earlier state. */
+function ClusterLost({
+  watch: { failure = "errors", since, message },
+  isLoaded,
+}: {
+  readonly watch: WatchState;
+  readonly isLoaded: boolean;
+}): ReactElement {
+  const { server } = useSession();
+  const host = URL.canParse(server) ? new URL(server).host : server;
+  return (
+    <Alert status="warning" title={text.connection.failures[failure](host)} component="p">
+      <p>
+        {isLoaded ? text.connection.showsEarlier : text.connection.showsNothing}{" "}
+        {text.connection.since(new Date(since).toLocaleTimeString())} (<RelativeTime time={since} />
+        ).
+      </p>
+      <ExpandableSection toggleText={text.common.details}>
+        <p className="olm-break" dir="auto">
+          {message}
+        </p>
+      </ExpandableSection>
     </Alert>
   );
 }

@@ -6,7 +6,6 @@ import { useOpenAction } from "../actions/actionHost.tsx";
 import { getJson } from "../api/request.ts";
 import { useSession } from "../app/consoleState.tsx";
 import { actionsText } from "../text/actions.ts";
-import { formatPermission } from "./ErrorState.tsx";
 import { HoverText } from "./HoverText.tsx";
 
 const ACCESS_MS = 30_000;
@@ -78,5 +77,5 @@ function useLackingPermission(request: ActionRequest): string | undefined {
     queryFn: ({ signal }) => getJson(`/api/actions/access?${params}`, ActionAccess, signal),
     staleTime: ACCESS_MS,
   });
-  return data?.missing && actionsText.lacking(formatPermission(data.missing));
+  return data?.missing === undefined ? undefined : actionsText.lacking(data.missing);
 }

@@ -13,7 +13,6 @@ export const attentionText = {
   since: "since",
   list: "Needs attention",
   more: (count: number, all: number) => `Show ${count} more of ${all}`,
-  next: "Next step",
   changes: "What changes next",
   noChanges: "No approval, update or expiry is due.",
   unreported: "Updates are not reported by this OLM. The tab Why this version of an extension lists the versions of its catalogs.",

@@ -36,6 +36,5 @@ export const dependenciesText = {
     waiting: "Uninstall waits",
     needed: "Needed",
     by: (extension: string) => `${extension} needs`,
-    next: "What to do",
   },
 } as const;

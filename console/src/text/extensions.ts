@@ -21,7 +21,7 @@ export const extensionsText = {
     namespace: "Namespace",
     update: "Update",
     holds: "Holds",
-    next: "Next step",
-    copyNext: "Next step",
+    attention: "Why the extension needs attention",
+    severity: { error: "Not working", warning: "At risk", info: "Waiting" },
   },
 } as const;

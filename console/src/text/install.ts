@@ -2,6 +2,9 @@
 export const installText = {
   title: (name: string) => `Install ${name}`,
   intro: "Choose what to install. Nothing is written until you apply the manifest.",
+  installedTitle: "The package is installed",
+  installedNote: "A package can be installed once. To change its version or configuration, open the extension.",
+  noVersion: "no version yet",
   version: "Version",
   versionTitle: "Version and channel",
   anyVersion: "Any version",

@@ -17,7 +17,7 @@ export const permissionsText = {
   missing: "Missing permissions",
   missingNote: "The controller changes nothing until these permissions are granted. The ServiceAccount, roles and bindings are below.",
   noneMissing: "The controller reports no missing permissions.",
-  grant: "Command that grants the missing permissions",
+  grant: "How to grant the missing permissions",
   history: "History",
   when: "When",
   change: "Change",

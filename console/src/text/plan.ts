@@ -26,7 +26,7 @@ export const planText = {
   accept: "Decision",
   reject: "How to reject the plan",
   findings: "Errors",
-  grant: "Command that grants the missing permissions",
+  grant: "How to grant the missing permissions",
   permissions: "Permissions",
   permissionsUnknown: "The permissions are unknown",
   widens: (count: number) =>

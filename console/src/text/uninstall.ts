@@ -21,7 +21,7 @@ export const uninstallText = {
   noDependents: "No other extension depends on it.",
   needs: (needs: string) => `needs ${needs}`,
   blocked: "The uninstall would stop",
-  unblock: "Command that lifts the block",
+  unblock: "How to lift the block",
   unread: "Parts of the preview are missing",
   objects: (count: number) => (count === 1 ? "1 installed object" : `${count} installed objects`),
   created: "Objects that stay",

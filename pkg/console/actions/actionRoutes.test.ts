@@ -99,7 +99,7 @@ test("a read-only console rejects changes without dry runs, and never sends them
 test("prepare reports the missing permission, and sends no dry run", async () => {
   await using api = await startApi();
   api.isDenied = ({ verb }) => verb === "patch";
-  const missing = { verb: "patch", group: "olm.operatorframework.io", resource: "clusterextensions", name: "argocd" };
+  const missing = "patch clusterextensions.olm.operatorframework.io argocd";
   expect(await api.prepare(SUSPEND)).toMatchObject({ id: "", missing });
   expect(await api.get("/api/actions/access?action=suspend&extension=argocd")).toEqual({ missing });
   expect(await api.get("/api/actions/access?action=uninstall&extension=argocd")).toEqual({});

@@ -35,7 +35,7 @@ export function registerActionRoutes(server: ConsoleRoutes, { session, log }: Co
     schema: { querystring: ActionAccessQuery },
     handler: async ({ identity, query: { action, extension } }): Promise<ActionAccess> => {
       const missing = await identity.access.findMissing(listNeededPermissions(action, extension));
-      return missing ? { missing } : {};
+      return missing === undefined ? {} : { missing };
     },
   });
 
@@ -49,7 +49,7 @@ export function registerActionRoutes(server: ConsoleRoutes, { session, log }: Co
       requireSupported(await identity.fields.read(), body);
       const change = await planChange({ client: identity.client, systemNamespace: session.systemNamespace, signal, now }, body);
       const action = await prepareChange(identity, change, { readOnly: session.readOnly, signal });
-      if (action.rejected !== undefined || action.missing) return action;
+      if (action.rejected !== undefined || action.missing !== undefined) return action;
       const hasConflict = action.requests.some(({ dryRun }) => dryRun?.hasFieldConflict);
       const alternative = hasConflict ? offerForce(body) : undefined;
       return { ...action, ...(alternative ? { alternative } : {}), id: prepared.add(await findOwner(identity), change) };
@@ -102,7 +102,7 @@ async function prepareChange(
     ...(command === undefined ? {} : { command }),
     ...(confirmation === undefined ? {} : { confirmation }),
     ...(choice ? { choice } : {}),
-    ...(missing ? { missing } : {}),
+    ...(missing === undefined ? {} : { missing }),
     ...(rejected === undefined ? {} : { rejected }),
   };
 }

@@ -1,6 +1,5 @@
 import { CONSOLE_MANAGER } from "../../api/constants.ts";
 import { type GroupVersionKind, getGroup, type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
-import type { MissingPermission } from "../../consoleapi/problem.ts";
 import { writeExactJson } from "../../golang/json.ts";
 import { isObject } from "../../golang/members.ts";
 import type { Client } from "../../kube/client.ts";
@@ -9,6 +8,7 @@ import { CONTENT_TYPE, formatResourcePath } from "../../kube/request.ts";
 import { parseWarnings, readResponse } from "../../kube/response.ts";
 import { describeObject } from "../../release/identity.ts";
 import type { ObjectPatch } from "../../rollout/changes.ts";
+import type { NeededPermission } from "../cluster/accessChecks.ts";
 
 /** Time for one request, in milliseconds. */
 const TIMEOUT_MS = 30_000;
@@ -23,7 +23,7 @@ export interface ClusterRequest {
   /** Such as `patch ClusterExtension argocd`. */
   readonly description: string;
   /** What the user must be allowed to do. */
-  readonly permissions: readonly MissingPermission[];
+  readonly permissions: readonly NeededPermission[];
   /** resourceVersion of the object before the request; undefined if it does not exist or may not be read. */
   readonly before: string | undefined;
   /** Whether the request creates the object. */
@@ -97,7 +97,7 @@ async function formatPath(client: RequestClient, ref: ObjectRef, query: Readonly
 }
 
 /** Returns the permission for a verb on an object. A permission to create cannot name the object. */
-async function findPermission(client: RequestClient, verb: string, ref: ObjectRef): Promise<MissingPermission> {
+async function findPermission(client: RequestClient, verb: string, ref: ObjectRef): Promise<NeededPermission> {
   return { ...(await findResource(client, verb, ref)), ...(verb === "create" ? {} : { name: ref.name }) };
 }
 

@@ -1,6 +1,6 @@
 import { GROUP } from "../../api/constants.ts";
 import type { ActionRequest, PreparedAction } from "../../consoleapi/actions.ts";
-import type { MissingPermission } from "../../consoleapi/problem.ts";
+import type { NeededPermission } from "../cluster/accessChecks.ts";
 import { planApply } from "./applyChange.ts";
 import { planApproval, planDriftPolicy, planReconcile, planSourceChange, planSuspension, planUnpin } from "./extensionChanges.ts";
 import { planPermissionsApproval, planRevocation } from "./permissionChanges.ts";
@@ -52,7 +52,7 @@ const RESOURCES: Partial<Record<ActionName, { readonly verb: string; readonly re
 const UNKNOWN: ReadonlySet<string> = new Set<ActionName>(["apply", "removeCreated"]);
 
 /** Returns the permissions that an action needs at least. */
-export function listNeededPermissions(action: string, extension: string | undefined): MissingPermission[] {
+export function listNeededPermissions(action: string, extension: string | undefined): NeededPermission[] {
   if (UNKNOWN.has(action)) return [];
   const { verb, resource } = RESOURCES[action as ActionName] ?? { verb: "patch", resource: "clusterextensions" };
   return [{ verb, group: GROUP, resource, ...(extension === undefined ? {} : { name: extension }) }];

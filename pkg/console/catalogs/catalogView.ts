@@ -6,6 +6,7 @@ import { toYaml } from "../../golang/yaml.ts";
 import type { EventRecord } from "../../rollout/extensionEvents.ts";
 import { getConditionMood } from "../../rollout/extensionState.ts";
 import type { InstalledExtension } from "../../rollout/extensions.ts";
+import { parseSuggestedStep } from "../../rollout/suggestedStep.ts";
 import { truncate } from "../../text/truncate.ts";
 import { toCatalogRow } from "../live/rows.ts";
 import { toEventRows } from "../objects/eventRows.ts";
@@ -37,7 +38,7 @@ export function buildCatalogView(catalog: ClusterCatalog, { installed, events }:
       severity: SEVERITIES[severity] ?? "info",
       type,
       message,
-      ...(next === undefined ? {} : { next }),
+      ...(next === undefined ? {} : { next: parseSuggestedStep(next) }),
     })),
     conditions: (status?.conditions ?? []).slice(0, MAX_CONDITIONS).map(toConditionRow),
     ...(own

@@ -1,11 +1,20 @@
 import { LRUCache } from "lru-cache";
-import type { MissingPermission } from "../../consoleapi/problem.ts";
 import type { Client } from "../../kube/client.ts";
-import { ConsoleError } from "../http/consoleError.ts";
 
 const TTL_MS = 30_000;
 const MAX_HELD = 1_000;
 const REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+/** A permission that a request of the user needs. */
+export interface NeededPermission {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  /** Such as `log` of Pods. */
+  readonly subresource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+}
 
 /** Asks the API server what the user may do. Remembers answers for 30 seconds. */
 export class AccessChecks {
@@ -17,13 +26,13 @@ export class AccessChecks {
   }
 
   /** Whether the user has a permission. */
-  isAllowed(permission: MissingPermission): Promise<boolean> {
+  isAllowed(permission: NeededPermission): Promise<boolean> {
     const key = JSON.stringify(permission);
     return this.#held.get(key) ?? this.isAllowedNow(permission);
   }
 
   /** Whether the user has a permission at this time, regardless of a remembered answer. */
-  isAllowedNow(permission: MissingPermission): Promise<boolean> {
+  isAllowedNow(permission: NeededPermission): Promise<boolean> {
     const key = JSON.stringify(permission);
     const review = this.#review(permission);
     this.#held.set(key, review);
@@ -31,19 +40,14 @@ export class AccessChecks {
     return review;
   }
 
-  /** Returns the first permission that the user lacks; undefined if the user has all. */
-  async findMissing(permissions: readonly MissingPermission[]): Promise<MissingPermission | undefined> {
+  /** Returns the first permission that the user lacks, as in `formatPermission`; undefined if the user has all. */
+  async findMissing(permissions: readonly NeededPermission[]): Promise<string | undefined> {
     const allowed = await Promise.all(permissions.map((permission) => this.isAllowed(permission)));
-    return permissions[allowed.indexOf(false)];
+    const missing = permissions[allowed.indexOf(false)];
+    return missing && formatPermission(missing);
   }
 
-  /** @throws ConsoleError with the first permission that the user lacks */
-  async require(permissions: readonly MissingPermission[]): Promise<void> {
-    const missing = await this.findMissing(permissions);
-    if (missing) throw new ConsoleError("forbidden", `you may not ${formatPermission(missing)}`, { missing });
-  }
-
-  async #review(permission: MissingPermission): Promise<boolean> {
+  async #review(permission: NeededPermission): Promise<boolean> {
     const body = {
       apiVersion: "authorization.k8s.io/v1",
       kind: "SelfSubjectAccessReview",
@@ -55,7 +59,7 @@ export class AccessChecks {
 }
 
 /** Formats a permission, such as `patch clusterextensions.olm.operatorframework.io argocd`. */
-function formatPermission({ verb, group, resource, subresource, namespace, name }: MissingPermission): string {
+export function formatPermission({ verb, group, resource, subresource, namespace, name }: NeededPermission): string {
   const type = `${resource}${subresource === undefined ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`}`;
   return `${verb} ${type}${name === undefined ? "" : ` ${name}`}${namespace === undefined ? "" : ` in namespace ${namespace}`}`;
 }

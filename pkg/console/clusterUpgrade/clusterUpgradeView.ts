@@ -2,11 +2,14 @@ import type { ClusterUpgrade, UpgradeRow } from "../../consoleapi/clusterUpgrade
 import type { MoodText } from "../../consoleapi/live.ts";
 import type { UpgradeCheck, UpgradeCheckRow } from "../../openshift/upgradeCheck.ts";
 import { describeUpgradeVerdict, listUpgradeRemedies } from "../../preview/clusterUpgradePreview.ts";
+import { toSentence } from "../../text/sentence.ts";
 import { NAME_LENGTH, truncate } from "../../text/truncate.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
 
 const MAX_ROWS = 2_000;
 const MAX_MESSAGE = 2_000;
+/** The verdict of the command line begins with this word, which the state shows. */
+const VERDICT_WORD = /^[A-Z]+: /;
 
 const VERDICTS: Readonly<Record<UpgradeCheckRow["verdict"], MoodText>> = {
   blocked: { text: "Blocks", mood: "bad" },
@@ -37,7 +40,7 @@ export function describeCheck(check: UpgradeCheck, isDefaultTarget: boolean): No
     target,
     upgradeable,
     state: upgradeable ? { text: "Not blocked", mood: "good" } : blocked,
-    sentence: toSentence(describeUpgradeVerdict(check)),
+    sentence: toSentence(describeUpgradeVerdict(check).replace(VERDICT_WORD, "")),
     rows: rows.map(toRow),
     remedies: listUpgradeRemedies(check).map(({ extension, text }) => ({ extension, text: truncate(text, MAX_MESSAGE) })),
     command: `olmv1 cluster-upgrade-check${isDefaultTarget ? "" : ` --to ${target}`}`,
@@ -54,10 +57,4 @@ function toRow({ extension, bundle, version, maximum, verdict, blocks, message }
     blocks,
     message: truncate(message, MAX_MESSAGE),
   };
-}
-
-/** Returns the verdict of the command line without the word before the colon, which the state shows. */
-function toSentence(verdict: string): string {
-  const text = verdict.replace(/^[A-Z]+: /, "");
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -75,7 +75,7 @@ test("buildDependencies lists extensions whose uninstall waits first", () => {
     [{ ...requirement, providers: ["b", "z"], needed: ["b", "z"] }],
   );
   expect(blockers).toEqual([
-    { extension: "z", isWaiting: true, dependents: [{ extension: "a", needs: [requirement.text] }], next: "uninstall a first" },
+    { extension: "z", isWaiting: true, dependents: [{ extension: "a", needs: [requirement.text] }], next: { text: "Uninstall a first." } },
     { extension: "b", isWaiting: false, dependents: [{ extension: "a", needs: [requirement.text] }], next: undefined },
   ]);
 });

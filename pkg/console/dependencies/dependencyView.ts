@@ -4,6 +4,7 @@ import type { Blocker, DependencyMap, PlanProgressView, RequirementRow } from ".
 import type { MoodText } from "../../consoleapi/live.ts";
 import type { InstalledRequirement } from "../../resolve/dependencies/requirementMap.ts";
 import { countPlanProgress, formatPlanFailure, listPlanProgress, type PlanMemberProgress } from "../../rollout/planProgress.ts";
+import { parseSuggestedStep } from "../../rollout/suggestedStep.ts";
 import { compareText } from "../../text/compare.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../../text/truncate.ts";
 import { drawDependencies } from "./dependencyGraph.ts";
@@ -115,6 +116,7 @@ function listBlockers(extensions: readonly ClusterExtension[], requirements: rea
     const { name, deletionTimestamp } = extension.metadata;
     const needing = requirements.filter(({ needed }) => needed.includes(name));
     if (needing.length === 0) return [];
+    const next = findProblem(extension.status, "RequiredByOthers")?.next;
     const dependents = [...Map.groupBy(needing, (one) => one.extension)].map(([dependent, list]) => ({
       extension: dependent,
       needs: list.slice(0, MAX_LISTED).map(({ text }) => truncate(text, CAUSE_LENGTH)),
@@ -124,7 +126,7 @@ function listBlockers(extensions: readonly ClusterExtension[], requirements: rea
         extension: name,
         isWaiting: deletionTimestamp !== undefined,
         dependents: dependents.slice(0, MAX_LISTED),
-        next: findProblem(extension.status, "RequiredByOthers")?.next,
+        next: next === undefined ? undefined : parseSuggestedStep(next),
       },
     ];
   });

@@ -117,11 +117,43 @@ describe("buildOverview", () => {
     ]);
   });
 
-  test("marks a message that joins several findings", () => {
+  test("shows the meaning in place of a message that joins the texts of the details", () => {
     const crds = ["removed field", "changed type"].map((message) => ({ name: "a.example.com", check: "type", message }));
     const [view] = build({ problems: [problem("CRDUpgradeUnsafe", { details: { crds } })] }).problems;
-    expect(view).toMatchObject({ isListed: true, details: [{ name: "a.example.com (type)", text: "removed field" }, {}] });
+    expect(view).toMatchObject({
+      message: expect.stringContaining("could lose data"),
+      details: [{ name: "a.example.com (type)", text: "removed field" }, {}],
+    });
     const [single] = build({ problems: [problem("CRDUpgradeUnsafe", { details: { crds: crds.slice(1) } })] }).problems;
-    expect(single?.isListed).toBe(false);
+    expect(single?.message).toBe("it does not work");
+  });
+
+  test("lists a deprecation and a blocked update, which no problem reports", () => {
+    const { problems } = build({
+      conditions: [condition("Ready", "True"), condition("Deprecated", "True")],
+      blockedUpdate: { version: "2.0.0", bundle: "p.v2", catalog: "c", reason: "VersionRange", message: "out of range" },
+    });
+    expect(problems).toMatchObject([
+      { type: "Deprecated", severity: "warning", message: "m" },
+      {
+        type: "BlockedUpdate",
+        severity: "info",
+        tab: "why",
+        next: [
+          { command: "olmv1 why-not x 2.0.0" },
+          { command: "olmv1 upgrade x --version 2.0.0" },
+          { command: "olmv1 upgrade x --any-version" },
+        ],
+      },
+    ]);
+  });
+
+  test("refers to the problems from a condition with the same message", () => {
+    const { conditions } = build({ conditions: [condition("Available", "False")], problems: [problem("Unhealthy", { message: "m" })] });
+    expect(conditions).toMatchObject([{ type: "Available", see: "problems", message: "", means: "", next: [] }]);
   });
 });
+
+function condition(type: string, status: "True" | "False") {
+  return { type, status, reason: "Unhealthy", message: "m", lastTransitionTime: "2026-01-01T00:00:00Z" };
+}

@@ -1,22 +1,22 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { getNamespace } from "../../api/clusterExtension.ts";
 import type { ConditionRow, ExtensionOverview } from "../../consoleapi/overview.ts";
 import { describeCatalogState, findCatalogFailure } from "../../rollout/catalogState.ts";
 import { type ConditionView, listConditionViews } from "../../rollout/conditionView.ts";
 import type { ExtensionDescription } from "../../rollout/extensionDescription.ts";
-import { describeExtensionState, formatRangeCommands, hasForeignStatus } from "../../rollout/extensionState.ts";
+import { describeExtensionState, hasForeignStatus } from "../../rollout/extensionState.ts";
 import {
   describeAvailableUpdates,
   describeDrift,
   describeInstalledBundle,
   describeInstaller,
+  describeNamespace,
   describePin,
   describeSource,
   describeUninstallPolicy,
-  findDeprecation,
 } from "../../rollout/extensionSummary.ts";
 import type { Mood } from "../../rollout/mood.ts";
 import { countPlanProgress, findPlanRoots, formatPlanFailure, listPlanProgress } from "../../rollout/planProgress.ts";
+import { parseSuggestedSteps } from "../../rollout/suggestedStep.ts";
 import { truncate } from "../../text/truncate.ts";
 import { toMoodText } from "../live/rows.ts";
 import { toEventRows } from "../objects/eventRows.ts";
@@ -36,6 +36,7 @@ export function buildOverview(described: ExtensionDescription, now: number): Ext
   const known = typeof others === "string" ? [] : others;
   const { metadata, status } = extension;
   const plan = buildPlan(extension, known);
+  const reported = new Set((status?.problems ?? []).map(({ message }) => message));
   const unhealthy = described.objects.filter(({ state }) => state !== "healthy").slice(0, MAX_OBJECTS);
   return {
     name: metadata.name,
@@ -47,7 +48,7 @@ export function buildOverview(described: ExtensionDescription, now: number): Ext
     conditions: listConditionViews(extension)
       .sort((one, other) => MOOD_ORDER.indexOf(one.mood) - MOOD_ORDER.indexOf(other.mood))
       .slice(0, MAX_CONDITIONS)
-      .map(toConditionRow),
+      .map((view) => toConditionRow(view, reported)),
     objects: {
       ...(installed.unknown === undefined ? { count: installed.count } : { unknown: truncate(installed.unknown, MAX_MESSAGE) }),
       notReady: unhealthy.map(({ ref, state, message }) => ({ object: toReference(ref), state: toObjectState(state), message })),
@@ -62,27 +63,15 @@ export function buildOverview(described: ExtensionDescription, now: number): Ext
 
 function buildSummary(described: ExtensionDescription, now: number): ExtensionOverview["summary"] {
   const { extension } = described;
-  const { metadata, spec, status } = extension;
-  const blocked = status?.blockedUpdate;
-  const [deprecation, pin] = [findDeprecation(extension), describePin(extension)];
+  const { metadata, spec } = extension;
+  const pin = describePin(extension);
   return {
     package: spec.source.catalog?.packageName ?? "",
     installed: describeInstalledBundle(extension),
-    namespace: getNamespace(extension),
+    namespace: describeNamespace(extension),
     installer: describeInstaller(described),
     source: describeSource(extension),
     updates: describeAvailableUpdates(extension),
-    ...(blocked
-      ? {
-          blocked: {
-            version: blocked.version,
-            reason: blocked.reason,
-            message: blocked.message,
-            commands: formatRangeCommands(metadata.name, blocked),
-          },
-        }
-      : {}),
-    ...(deprecation === undefined ? {} : { deprecation: truncate(deprecation, MAX_MESSAGE) }),
     approval: spec.approval ?? "Automatic",
     ...(pin === undefined ? {} : { pin }),
     drift: truncate(describeDrift(described, now), MAX_MESSAGE),
@@ -91,8 +80,10 @@ function buildSummary(described: ExtensionDescription, now: number): ExtensionOv
   };
 }
 
-function toConditionRow({ condition, mood, details }: ConditionView): ConditionRow {
-  const { type, status, reason, lastTransitionTime } = condition;
+/** @param reported messages of the problems, which conditions often repeat */
+function toConditionRow({ condition, mood, details: found }: ConditionView, reported: ReadonlySet<string>): ConditionRow {
+  const { type, status, reason, message, lastTransitionTime } = condition;
+  const details: ConditionView["details"] = found.kind === "own" && reported.has(message) ? { kind: "problems" } : found;
   const advice = details.kind === "own" ? details.advice : undefined;
   const see = details.kind === "condition" ? details.type : details.kind === "problems" ? "problems" : undefined;
   return {
@@ -104,7 +95,7 @@ function toConditionRow({ condition, mood, details }: ConditionView): ConditionR
     since: lastTransitionTime,
     ...(see === undefined ? {} : { see }),
     means: advice?.means ?? "",
-    next: [...(advice?.next ?? [])],
+    next: parseSuggestedSteps(advice?.next ?? []),
   };
 }
 

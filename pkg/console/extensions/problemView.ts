@@ -1,55 +1,34 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { ProblemData, ReportedProblem } from "../../api/problemSchema.ts";
+import { PROBLEM_LIMITS } from "../../api/problemTypes.ts";
 import type { ActionRequest } from "../../consoleapi/actions.ts";
 import type { ShownObject } from "../../consoleapi/objects.ts";
-import type { ExtensionTabName, ProblemEntry, ProblemView } from "../../consoleapi/overview.ts";
+import type { ProblemEntry, ProblemView } from "../../consoleapi/overview.ts";
 import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
+import { explainProblem } from "../../rollout/conditionAdvice.ts";
 import { formatRule, groupByScope, placeRules } from "../../rollout/placedRules.ts";
 import type { ReleaseRow } from "../../rollout/releaseHistory.ts";
-
-const SEVERITIES = { Error: "error", Warning: "warning", Info: "info" } as const;
-
-/** The tab that explains each type of problems. */
-const TABS: Readonly<Partial<Record<string, ExtensionTabName>>> = {
-  AwaitingApproval: "plan",
-  BundleNotFound: "why",
-  AmbiguousCatalogs: "why",
-  CRDUpgradeUnsafe: "why",
-  ClusterUpgradeBlocked: "why",
-  ClusterVersionNotSupported: "why",
-  ConversionNeeded: "uninstall",
-  DriftDetected: "history",
-  MissingPermissions: "permissions",
-  PermissionsDenied: "permissions",
-  PermissionsPending: "permissions",
-  ProgressDeadlineExceeded: "objects",
-  RequiredByOthers: "uninstall",
-  RevisionPinned: "history",
-  RolledBack: "history",
-  Unhealthy: "objects",
-  UnsatisfiedDependencies: "why",
-  UpgradeWarning: "why",
-};
+import { parseSuggestedSteps } from "../../rollout/suggestedStep.ts";
+import { truncate } from "../../text/truncate.ts";
+import { listExtensionFindings } from "../live/attention.ts";
 
 /** Problems that may be gone at the next attempt, because their cause is outside of the extension. */
 const RETRIED: ReadonlySet<string> = new Set(["ImagePullFailed", "QuotaExceeded", "ReconcileFailed", "RegistryUnavailable"]);
 /** Problems that an earlier release may not have. */
 const ROLLED_BACK: ReadonlySet<string> = new Set(["ProgressDeadlineExceeded", "Unhealthy"]);
 
-/** Returns the problems in the status of an extension. @param releases newest first, or why they cannot be read */
+/** Returns what the status reports about an extension, most important first. @param releases newest first, or why they cannot be read */
 export function listProblemViews(extension: ClusterExtension, releases: readonly ReleaseRow[] | string): ProblemView[] {
-  return (extension.status?.problems ?? []).map((problem) => {
-    const { type, severity, message, next, details } = problem;
-    const tab = TABS[type];
+  return listExtensionFindings(extension).map(({ type, severity, message, next, tab, problem }) => {
+    const details = problem?.details ?? {};
     return {
       type,
-      severity: SEVERITIES[severity] ?? "info",
-      message,
-      ...(next === undefined ? {} : { next }),
-      permissions: listPermissions(details?.permissions ?? []),
-      details: listDetails(extension, details ?? {}),
-      isListed: isListed(details ?? {}),
-      actions: listActions(extension, problem, releases),
+      severity: severity === "note" ? "info" : severity,
+      message: isListed(details) ? explainProblem(extension, { type }).means : truncate(message, PROBLEM_LIMITS.message),
+      next: parseSuggestedSteps(next),
+      permissions: listPermissions(details.permissions ?? []),
+      details: listDetails(extension, details),
+      actions: problem ? listActions(extension, problem, releases) : [],
       ...(tab === undefined ? {} : { tab }),
     };
   });

@@ -9,9 +9,9 @@ import { findPin } from "../../rollout/changes.ts";
 import type { DriftReport, ReportedDrift } from "../../rollout/driftReport.ts";
 import type { ReleaseComparison } from "../../rollout/releaseComparison.ts";
 import type { ReleaseRow } from "../../rollout/releaseHistory.ts";
+import { toSentence } from "../../text/sentence.ts";
 import { truncate } from "../../text/truncate.ts";
 import { DRIFT_EFFECTS } from "../actions/extensionChanges.ts";
-import { toSentence } from "../why/ruleTitles.ts";
 
 type Releases = Exclude<ExtensionHistory["releases"], { error: string }>;
 type Drift = Extract<ExtensionHistory["drift"], { objects: unknown }>;

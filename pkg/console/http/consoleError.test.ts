@@ -33,8 +33,16 @@ describe("toConsoleProblem", () => {
     expect(toConsoleProblem(err)).toMatchObject({ status, problem: { kind } });
   });
 
+  test.each([
+    { code: "ECONNREFUSED", message: "The API server does not respond." },
+    { code: "CERT_HAS_EXPIRED", message: "The certificate of the API server is not valid." },
+  ])("describes the lost connection with code $code in plain words", ({ code, message }) => {
+    const { problem } = toConsoleProblem(new Error("connect", { cause: withCode(code) }));
+    expect(problem).toMatchObject({ kind: "disconnected", message, detail: expect.stringContaining("connect") });
+  });
+
   test("keeps what a ConsoleError says about the next step and the missing permission", () => {
-    const missing = { verb: "get", group: "", resource: "pods" };
+    const missing = "get pods";
     const err = new Error("outer", { cause: new ConsoleError("forbidden", "no", { next: "ask", missing }) });
     expect(toConsoleProblem(err)).toMatchObject({ status: 403, problem: { kind: "forbidden", next: "ask", missing } });
   });

@@ -1,9 +1,11 @@
-import type { ConsoleProblem, MissingPermission } from "../../consoleapi/problem.ts";
+import type { ConnectionFailure } from "../../consoleapi/live.ts";
+import type { ConsoleProblem } from "../../consoleapi/problem.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { isConflict, isForbidden, isNotFound, KindNotServed, KubeError, NoCredential } from "../../kube/errors.ts";
+import { isConflict, isForbidden, isNotFound, KindNotServed, KubeError } from "../../kube/errors.ts";
 import { FetchError, UnreachableError } from "../../oci/registry/networkError.ts";
 import { redactSecrets } from "../../text/redact.ts";
 import { truncate } from "../../text/truncate.ts";
+import { classifyConnectionFailure, findConnectionFailure } from "./connectionFailure.ts";
 
 const STATUS: Readonly<Record<ConsoleProblem["kind"], number>> = {
   signedOut: 401,
@@ -23,22 +25,32 @@ const NEXT: Partial<Record<ConsoleProblem["kind"], string>> = {
   disconnected: "Check that the cluster runs, that you can reach it, and that your credentials are valid, then try again.",
 };
 
+/** Messages in place of errors of the connection, which name system calls and codes. */
+const DISCONNECTED: Partial<Record<ConnectionFailure, string>> = {
+  unreachable: "The API server does not respond.",
+  certificate: "The certificate of the API server is not valid.",
+};
+
 /** An error whose text the page shows. */
 export class ConsoleError extends Error {
   override readonly name = "ConsoleError";
   readonly kind: ConsoleProblem["kind"];
   readonly next: string | undefined;
-  readonly missing: MissingPermission | undefined;
+  /** The permission that the user lacks, formatted. */
+  readonly missing: string | undefined;
+  /** Name of the extension that the error is about. */
+  readonly extension: string | undefined;
 
   constructor(
     kind: ConsoleProblem["kind"],
     message: string,
-    { next, missing, cause }: { next?: string; missing?: MissingPermission; cause?: unknown } = {},
+    { next, missing, extension, cause }: { next?: string; missing?: string; extension?: string; cause?: unknown } = {},
   ) {
     super(message, { cause });
     this.kind = kind;
     this.next = next;
     this.missing = missing;
+    this.extension = extension;
   }
 }
 
@@ -46,10 +58,13 @@ export class ConsoleError extends Error {
 export function toConsoleProblem(err: unknown): { status: number; problem: ConsoleProblem } {
   const found = findConsoleError(err);
   const kind = found?.kind ?? classify(err);
-  const problem: ConsoleProblem = { kind, message: truncate(redactSecrets(getErrorMessage(err)), MAX_MESSAGE) };
+  const message = truncate(redactSecrets(getErrorMessage(err)), MAX_MESSAGE);
+  const described = !found && kind === "disconnected" ? DISCONNECTED[classifyConnectionFailure(err)] : undefined;
+  const problem: ConsoleProblem = { kind, ...(described === undefined ? { message } : { message: described, detail: message }) };
   const next = found?.next ?? NEXT[kind];
   if (next !== undefined) problem.next = next;
-  if (found?.missing) problem.missing = found.missing;
+  if (found?.missing !== undefined) problem.missing = found.missing;
+  if (found?.extension !== undefined) problem.extension = found.extension;
   return { status: findHttpStatus(err) ?? STATUS[kind], problem };
 }
 
@@ -74,16 +89,8 @@ function classify(err: unknown): ConsoleProblem["kind"] {
     if (isConflict(e)) return "conflict";
     if (e instanceof KubeError && e.status === 401) return "signedOut";
     if (e instanceof KubeError && e.status === 429) return "limited";
-    if (e instanceof NoCredential || hasConnectionCode(e)) return "disconnected";
+    if (findConnectionFailure(e)) return "disconnected";
     if (findHttpStatus(e) !== undefined) return "invalid";
   }
   return "failed";
-}
-
-/** Codes of Node.js and undici for a lost connection or an invalid certificate. Excludes those of files, such as ENOSPC. */
-const CONNECTION =
-  /^(UND_ERR_\w+|ERR_HTTP2_\w+|ECONN\w+|EPIPE|ENOTFOUND|EAI_\w+|ETIMEDOUT|EHOST\w+|ENET\w+|CERT_\w+|DEPTH_ZERO\w*|SELF_SIGNED\w*|UNABLE_TO\w*|ERR_TLS_\w+)$/;
-
-function hasConnectionCode(err: Error): boolean {
-  return "code" in err && typeof err.code === "string" && CONNECTION.test(err.code);
 }

@@ -4,10 +4,10 @@ import { toYaml } from "../../golang/yaml.ts";
 import type { InstallPreview, InstallRequest } from "../../installer/installPreview.ts";
 import type { RequiredRules } from "../../rbac/requiredRules.ts";
 import { placeRules } from "../../rollout/placedRules.ts";
+import { toSentence } from "../../text/sentence.ts";
 import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
 import { formatVersionRelease } from "../../version/version.ts";
 import { buildRuleList } from "../permissions/ruleRows.ts";
-import { toSentence } from "../why/ruleTitles.ts";
 import { type EnteredConfig, formatInstallCommand, toPlainJson } from "./installRequest.ts";
 
 const MAX_WARNINGS = 50;
@@ -45,7 +45,7 @@ export function buildInstallDraft({
     ...(resolution.kind === "resolved"
       ? { bundle: { name: resolution.bundle.name, version: formatVersionRelease(resolution.version), catalog: resolution.catalog } }
       : {}),
-    explanation: toSentence(truncate(resolution.kind === "resolved" ? resolution.explanation : resolution.message, MAX_EXPLANATION)),
+    explanation: toSentence(resolution.kind === "resolved" ? resolution.explanation : resolution.message, { max: MAX_EXPLANATION }),
     ...(namespace === undefined ? {} : { namespace }),
     yaml: objects.map((object) => toYaml(object)).join("---\n"),
     isComplete: preparation !== undefined && config.error === undefined,
@@ -71,7 +71,7 @@ export function buildInstallDraft({
       ...warnings,
     ]
       .slice(0, MAX_WARNINGS)
-      .map((text) => toSentence(truncate(text, CAUSE_LENGTH))),
+      .map((text) => toSentence(text)),
   };
 }
 

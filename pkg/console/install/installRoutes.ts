@@ -6,7 +6,7 @@ import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { type InstallDraft, InstallForm } from "../../consoleapi/install.ts";
 import type { ExtensionPlan } from "../../consoleapi/plan.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { InstallConflict, previewInstall } from "../../installer/installPreview.ts";
+import { InstallConflict, type InstallConflictKind, previewInstall } from "../../installer/installPreview.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, KindNotServed } from "../../kube/errors.ts";
 import type { ServedFields } from "../../kube/servedFields.ts";
@@ -16,6 +16,7 @@ import type { BundleReader } from "../../sources/bundleReader.ts";
 import { withReader } from "../../sources/bundleReader.ts";
 import type { CatalogContentReader } from "../../sources/clusterCatalogs.ts";
 import type { CatalogLease } from "../../sources/keptCatalogs.ts";
+import { toSentence } from "../../text/sentence.ts";
 import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
 import { isOtherOlm } from "../cluster/extensionFields.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
@@ -31,6 +32,14 @@ const PLAN_TIMEOUT_MS = 10 * 60_000;
 /** Bundles that are kept while users fill in forms. */
 const MAX_BUNDLES = 8;
 const BUNDLE_TTL_MS = 10 * 60_000;
+
+/** What to do about a conflict with an existing extension. */
+const CONFLICT_STEPS: Readonly<Record<InstallConflictKind, string>> = {
+  nameTaken: "Choose another name.",
+  deleting: "Wait until it is gone.",
+  installed: "Change the existing extension: a package can be installed only once.",
+  different: "Change the existing extension.",
+};
 
 const Params = z.object({ package: z.string().check(z.minLength(1), z.maxLength(253)) });
 
@@ -133,8 +142,9 @@ class InstallPreviews {
       return { request, preview: await previewInstall(client, request, { reader, signal }), config, permissionSource, isConfigurable };
     } catch (cause) {
       signal.throwIfAborted();
-      if (cause instanceof InstallConflict) throw new ConsoleError("conflict", cause.message, { cause });
-      throw cause;
+      if (!(cause instanceof InstallConflict)) throw cause;
+      const { kind, reason, extension } = cause;
+      throw new ConsoleError("conflict", toSentence(reason), { next: CONFLICT_STEPS[kind], extension, cause });
     }
   }
 

@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { InstallationReport } from "../../consoleapi/installation.ts";
 import { type FindingStatus, readSnapshot } from "../../doctor/clusterSnapshot.ts";
 import { collectFindings } from "../../doctor/findings.ts";
+import { parseSuggestedStep } from "../../rollout/suggestedStep.ts";
 import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
@@ -34,5 +35,8 @@ async function checkInstallation(
 ): Promise<InstallationReport> {
   const snapshot = await readSnapshot(client, systemNamespace, AbortSignal.timeout(TIMEOUT_MS));
   const findings = collectFindings(snapshot, version).sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status));
-  return { checked: new Date(snapshot.now).toISOString(), findings };
+  return {
+    checked: new Date(snapshot.now).toISOString(),
+    findings: findings.map(({ next, ...finding }) => (next === undefined ? finding : { ...finding, next: parseSuggestedStep(next) })),
+  };
 }

@@ -8,6 +8,7 @@ import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, KindNotServed } from "../../kube/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
+import { classifyConnectionFailure } from "../http/connectionFailure.ts";
 import { LiveState, type WatchedTable } from "./liveState.ts";
 import { toCatalogRow, toExtensionRow } from "./rows.ts";
 
@@ -83,8 +84,9 @@ export class ClusterWatches implements Disposable {
     if (extension) this.#setExtension(extension);
   }
 
-  #setWatch(table: WatchedTable, { state, message }: Omit<WatchState, "since">): void {
-    this.state.setWatch(table, { state, ...(message === undefined ? {} : { message }), since: new Date().toISOString() });
+  #setWatch(table: WatchedTable, state: Omit<WatchState, "since" | "isLoaded">): void {
+    const isLoaded = state.state === "current" || this.state.getWatch(table).isLoaded;
+    this.state.setWatch(table, { ...state, isLoaded, since: new Date().toISOString() });
   }
 
   /** Checks whether the API server responds again: a watch that resumes without events does not show it. */
@@ -107,9 +109,9 @@ export class ClusterWatches implements Disposable {
   }
 }
 
-function describeFailure(err: unknown): Omit<WatchState, "since"> {
+function describeFailure(err: unknown): Omit<WatchState, "since" | "isLoaded"> {
   const message = getErrorMessage(err);
   if (isForbidden(err)) return { state: "forbidden", message };
   if (err instanceof KindNotServed) return { state: "missing", message };
-  return { state: "disconnected", message };
+  return { state: "disconnected", failure: classifyConnectionFailure(err), message };
 }

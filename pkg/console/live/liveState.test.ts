@@ -42,15 +42,24 @@ test("LiveState notifies once when several rows and watches change together", as
   const state = new LiveState(NOW);
   let calls = 0;
   const stop = state.onChange(() => calls++);
-  state.setWatch("extensions", { state: "current", since: NOW });
-  state.setWatch("catalogs", { state: "forbidden", message: "no", since: NOW });
-  state.setWatch("catalogs", { state: "forbidden", message: "no", since: "2026-01-02T00:00:00Z" });
+  state.setWatch("extensions", { state: "current", isLoaded: true, since: NOW });
+  const forbidden = { state: "forbidden", message: "no", isLoaded: false } as const;
+  state.setWatch("catalogs", { ...forbidden, since: NOW });
+  state.setWatch("catalogs", { ...forbidden, since: "2026-01-02T00:00:00Z" });
   state.notify();
   await sleep(100);
   expect(calls).toBe(1);
-  expect(read(state, undefined).watches.catalogs).toEqual({ state: "forbidden", message: "no", since: NOW });
+  expect(read(state, undefined).watches.catalogs).toEqual({ ...forbidden, since: NOW });
   stop();
   state.notify();
   await sleep(100);
   expect(calls).toBe(1);
+});
+
+test("LiveState keeps the time of a disconnect when only the error changes", () => {
+  const state = new LiveState(NOW);
+  const lost = { state: "disconnected", failure: "unreachable", isLoaded: true } as const;
+  state.setWatch("extensions", { ...lost, message: "refused", since: NOW });
+  state.setWatch("extensions", { ...lost, message: "timed out", since: "2026-01-02T00:00:00Z" });
+  expect(state.getWatch("extensions")).toEqual({ ...lost, message: "timed out", since: NOW });
 });

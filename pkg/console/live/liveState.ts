@@ -34,7 +34,7 @@ export class LiveState {
 
   /** @param now time in RFC 3339 */
   constructor(now: string) {
-    const loading: WatchState = { state: "loading", since: now };
+    const loading: WatchState = { state: "loading", isLoaded: false, since: now };
     this.#watches = { extensions: loading, catalogs: loading };
   }
 
@@ -47,10 +47,11 @@ export class LiveState {
     return this.#watches[table];
   }
 
-  setWatch(table: WatchedTable, state: WatchState): void {
+  /** Stores the state of a watch. Its time stays while only the error changes. */
+  setWatch(table: WatchedTable, { since, ...state }: WatchState): void {
     const old = this.#watches[table];
     if (old.state === state.state && old.message === state.message) return;
-    this.#watches[table] = state;
+    this.#watches[table] = { ...state, since: old.state === state.state ? old.since : since };
     this.#sequence.next();
     this.notify();
   }

@@ -50,7 +50,7 @@ describe("GET /api/objects", () => {
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({
       kind: "forbidden",
-      missing: { verb: "get", group: "", resource: "pods", namespace: "shop", name: "web" },
+      missing: "get pods web in namespace shop",
     });
   });
 
@@ -143,7 +143,7 @@ describe("GET /api/pods/:namespace/:pod/log", () => {
     const origin = await startRoutes({ request: async () => ({ statusCode: 403, headers: {}, body }) });
     const response = await fetch(`${origin}${PATH}`);
     expect(response.status).toBe(403);
-    expect(await response.json()).toMatchObject({ kind: "forbidden", missing: { resource: "pods", subresource: "log", name: "web" } });
+    expect(await response.json()).toMatchObject({ kind: "forbidden", missing: "get pods/log web in namespace shop" });
   });
 
   test("reports why a container has no log", async () => {

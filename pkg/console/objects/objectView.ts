@@ -1,11 +1,11 @@
 import { getGroup, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import type { ObjectView, ShownObject } from "../../consoleapi/objects.ts";
-import type { MissingPermission } from "../../consoleapi/problem.ts";
 import { getErrorMessage, orErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { describeObject } from "../../release/identity.ts";
 import { readObjectEvents } from "../../rollout/extensionEvents.ts";
+import { formatPermission } from "../cluster/accessChecks.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { listContainers } from "./containers.ts";
 import { toEventRows } from "./eventRows.ts";
@@ -58,14 +58,14 @@ export async function explainForbidden<T>(
   } catch (err) {
     if (!isForbidden(err)) throw err;
     const { resource } = await client.resourceFor(ref);
-    const missing: MissingPermission = {
+    const missing = formatPermission({
       verb,
       group: getGroup(ref.apiVersion),
       resource,
       name: ref.name,
       ...(subresource === undefined ? {} : { subresource }),
       ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
-    };
+    });
     throw new ConsoleError("forbidden", getErrorMessage(err), { missing, cause: err });
   }
 }

@@ -14,9 +14,9 @@ import { buildInstallerManifests, getControllerSubject } from "../../rbac/instal
 import { placeRules } from "../../rollout/placedRules.ts";
 import { type ReaderOptions, withReader } from "../../sources/bundleReader.ts";
 import type { CatalogLease } from "../../sources/keptCatalogs.ts";
+import { toSentence } from "../../text/sentence.ts";
 import { formatVersionRelease } from "../../version/version.ts";
 import { ConsoleError } from "../http/consoleError.ts";
-import { toSentence } from "../why/ruleTitles.ts";
 import { buildPermissionsPreview } from "./permissionsPreview.ts";
 import { buildRuleList } from "./ruleRows.ts";
 

@@ -3,7 +3,7 @@ import { describePermissionDecision } from "../../permissions/permissionDecision
 import type { PermissionPreview } from "../../preview/permissionPreview.ts";
 import { describePolicyGap } from "../../rollout/extensionPermissions.ts";
 import { placeRules } from "../../rollout/placedRules.ts";
-import { toSentence } from "../why/ruleTitles.ts";
+import { toSentence } from "../../text/sentence.ts";
 import { buildRuleList, toShownRules } from "./ruleRows.ts";
 
 /** Describes what permission-manager would decide about a bundle. */

@@ -64,7 +64,7 @@ test("buildPermissionsView shows what the ServiceAccount of the user lacks", () 
   const own = { spec: { ...BASE.spec, serviceAccount: { name: "installer" } } };
   expect(build({ ...own, status: { problems } }).own).toMatchObject({
     missing: { scopes: [{ namespace: "shop", rules: [{ text: "patch deployments.apps: all" }] }] },
-    grant: "olmv1 rbac x",
+    grant: { command: "olmv1 rbac x" },
   });
   expect(build(own).own).toEqual({});
 });

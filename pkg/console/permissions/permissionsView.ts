@@ -14,7 +14,8 @@ import {
   type PermissionsView,
 } from "../../rollout/permissionsView.ts";
 import { listRisks, placeRules, placeStatusRules } from "../../rollout/placedRules.ts";
-import { toSentence } from "../why/ruleTitles.ts";
+import { parseSuggestedStep } from "../../rollout/suggestedStep.ts";
+import { toSentence } from "../../text/sentence.ts";
 import { buildRuleList, type ShownRule, toRuleRisk, toShownRules, withRisk } from "./ruleRows.ts";
 
 const NOT_REQUESTED = "operator-controller has not requested permissions for the extension yet.";
@@ -109,6 +110,6 @@ function buildOwn({ status }: Pick<ClusterExtension, "status">): OwnPermissions 
   const { permissions = [] } = problem.details ?? {};
   return {
     missing: buildRuleList(placeRules(rulesFromDetails(permissions))),
-    ...(problem.next === undefined ? {} : { grant: problem.next }),
+    ...(problem.next === undefined ? {} : { grant: parseSuggestedStep(problem.next) }),
   };
 }

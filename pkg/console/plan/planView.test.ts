@@ -81,7 +81,7 @@ test("buildExtensionPlan lists missing permissions and definitions before other 
     {
       title: "Missing permissions",
       rules: { count: 1, scopes: [{ namespace: "", rules: [{ text: "get pods: all" }] }] },
-      grant: "olmv1 rbac x",
+      grant: { command: "olmv1 rbac x" },
     },
     { title: "Unsafe change of a CustomResourceDefinition", isDefinition: true },
     { title: "Rejected by the API server", isDefinition: false },
@@ -93,7 +93,10 @@ test("buildExtensionPlan reports the missing permissions of the extension's own 
     { type: "MissingPermissions", severity: "Error" as const, message: "ServiceAccount a lacks permissions", next: "olmv1 rbac x" },
   ];
   const own = { spec: { ...EXTENSION.spec, serviceAccount: { name: "a" } }, status: { problems } };
-  expect(build({}, own)).toMatchObject({ verdict: { mood: "bad" }, findings: [{ title: "Missing permissions", grant: "olmv1 rbac x" }] });
+  expect(build({}, own)).toMatchObject({
+    verdict: { mood: "bad" },
+    findings: [{ title: "Missing permissions", grant: { command: "olmv1 rbac x" } }],
+  });
   const tried = build({}, own, { version: "2.x" });
   expect([tried.findings, tried.notes]).toEqual([[], [expect.stringContaining("is not checked")]]);
 });

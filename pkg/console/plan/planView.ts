@@ -15,11 +15,12 @@ import { isMinorField } from "../../preview/minorFields.ts";
 import { findLastWrite } from "../../release/managedFields.ts";
 import { findDecidingCondition, hasForeignStatus, isAsDesired } from "../../rollout/extensionState.ts";
 import { placeRules } from "../../rollout/placedRules.ts";
+import { parseSuggestedStep } from "../../rollout/suggestedStep.ts";
 import { formatCount } from "../../text/lists.ts";
+import { toSentence } from "../../text/sentence.ts";
 import { truncate } from "../../text/truncate.ts";
 import { buildPermissionsPreview } from "../permissions/permissionsPreview.ts";
 import { buildRuleList } from "../permissions/ruleRows.ts";
-import { toSentence } from "../why/ruleTitles.ts";
 import { offerAcceptance, offerRejections, type TriedPlan } from "./planActions.ts";
 
 const TEXT_MAX = 8_000;
@@ -192,7 +193,7 @@ function toFinding({ kind, text, permissions, grant }: Finding): PlanFindingRow 
     text: truncate(text.trim(), TEXT_MAX),
     isDefinition: DEFINITIONS.has(kind),
     ...(permissions ? { rules: buildRuleList(placeRules(rulesFromDetails(permissions))) } : {}),
-    ...(grant === undefined ? {} : { grant }),
+    ...(grant === undefined ? {} : { grant: parseSuggestedStep(grant) }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { CustomResources } from "../../installer/removal.ts";
 import { divideDefinitions, type UninstallPreview } from "../../installer/uninstallPreview.ts";
 import { explainCondition } from "../../rollout/conditionAdvice.ts";
 import { hasForeignStatus } from "../../rollout/extensionState.ts";
+import { parseSuggestedSteps } from "../../rollout/suggestedStep.ts";
 import { getUninstallPolicy } from "../../rollout/uninstallPolicy.ts";
 import { formatCount } from "../../text/lists.ts";
 import { describeUninstall, formatUninstallCommand } from "../actions/uninstallChange.ts";
@@ -57,7 +58,7 @@ export function buildUninstallView(
             needs: needs.slice(0, UNINSTALL_NAMES_MAX),
           })),
     blocked: [...blocked],
-    unblock: blocked.length > 0 ? [...explainCondition(extension, { reason: Reason.ConversionNeeded }).next] : [],
+    unblock: blocked.length > 0 ? parseSuggestedSteps(explainCondition(extension, { reason: Reason.ConversionNeeded }).next) : [],
     created: created.slice(0, UNINSTALL_OBJECTS_MAX).map((object: KubeObject) => toName(toObjectRef(object))),
     unread: [...unread],
     command: formatUninstallCommand(metadata.name, chosen),

@@ -1,7 +1,7 @@
 import type { RefusalView } from "../../consoleapi/why.ts";
 import type { RefusalRecord } from "../../resolve/dependencies/refusalRecord.ts";
+import { toSentence } from "../../text/sentence.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../../text/truncate.ts";
-import { toSentence } from "./ruleTitles.ts";
 
 const MAX_REFUSALS = 32;
 const MAX_LISTED = 100;

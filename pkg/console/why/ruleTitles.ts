@@ -1,6 +1,6 @@
 import type { VersionRule } from "../../consoleapi/why.ts";
 import type { Exclusion } from "../../resolve/exclusions.ts";
-import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
+import { toSentence } from "../../text/sentence.ts";
 
 const TITLES: Readonly<Record<string, string>> = {
   channels: "Channel",
@@ -31,12 +31,4 @@ export function isPreference(rule: string): boolean {
 /** Describes a rule that excludes a version to the page. */
 export function toVersionRule({ rule, text, remedy }: Exclusion): VersionRule {
   return { rule, title: getRuleTitle(rule), text: toSentence(text), remedy: toSentence(remedy), isPreference: isPreference(rule) };
-}
-
-/** Turns a clause into a sentence with a bounded length. Does not change the case of a field or name at its start. */
-export function toSentence(clause: string, max: number = CAUSE_LENGTH): string {
-  const text = truncate(clause, max).trim();
-  if (text === "") return "";
-  const start = /^[a-z]+(?:[ ,:;]|$)/.test(text) ? text.charAt(0).toUpperCase() : text.charAt(0);
-  return `${start}${text.slice(1)}${/[.!?\u2026]$/.test(text) ? "" : "."}`;
 }

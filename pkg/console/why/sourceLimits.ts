@@ -1,8 +1,10 @@
 import * as z from "zod/mini";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { LimitChange, SourceLimits } from "../../consoleapi/why.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { toYaml } from "../../golang/yaml.ts";
 import { buildSourcePatch, changeCatalogSource, formatSourceCommand, type SourceChange, toManifest } from "../../rollout/sourceChange.ts";
+import { ConsoleError } from "../http/consoleError.ts";
 
 /** Other limits to try, as in the address of the page. An absent member keeps that of the extension. */
 export interface TriedLimits {
@@ -27,9 +29,13 @@ export function readSourceLimits({ spec }: Pick<ClusterExtension, "spec">): Sour
   return { range: version, channels: [...channels], policy: upgradeConstraintPolicy };
 }
 
-/** Returns the extension with other limits, which nothing writes. @throws Error if it does not install a package of a catalog */
+/** Returns the extension with other limits, which nothing writes. @throws ConsoleError invalid if it does not install a package of a catalog */
 export function tryLimits(extension: ClusterExtension, tried: TriedLimits): ClusterExtension {
-  return changeCatalogSource(extension, parseLimits(tried));
+  try {
+    return changeCatalogSource(extension, parseLimits(tried));
+  } catch (cause) {
+    throw new ConsoleError("invalid", getErrorMessage(cause), { cause });
+  }
 }
 
 /** Returns limits in the address of a page as a change of the source. */

@@ -5,10 +5,11 @@ import type { Candidate } from "../../resolve/candidates.ts";
 import { type Exclusion, findExclusions, UpgradePaths } from "../../resolve/exclusions.ts";
 import { type FilterResult, findEdge } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution } from "../../resolve/resolution.ts";
+import { toSentence } from "../../text/sentence.ts";
 import { NAME_LENGTH, truncate } from "../../text/truncate.ts";
 import { compareVersionRelease } from "../../version/version.ts";
 import { findAttempt } from "./limitAttempt.ts";
-import { getRuleTitle, isPreference, toSentence, toVersionRule } from "./ruleTitles.ts";
+import { getRuleTitle, isPreference, toVersionRule } from "./ruleTitles.ts";
 
 const MAX_DEPRECATION = 500;
 const MAX_NAMES = 100;

@@ -3,20 +3,19 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findPackage } from "../../browse/findPackage.ts";
 import type { PackageInCatalog } from "../../browse/packageView.ts";
 import type { Why, WhyNotVersion } from "../../consoleapi/why.ts";
-import { getErrorMessage } from "../../errors/errors.ts";
 import { getServedContent } from "../../operatorcontroller/catalogs/catalogPackages.ts";
 import { answerResolution, answerWhyNot } from "../../preview/resolutionAnswers.ts";
 import { readResolutionSubject } from "../../preview/resolutionSubject.ts";
 import type { ResolutionSubject } from "../../preview/resolveWithDependencies.ts";
 import type { CatalogLease } from "../../sources/keptCatalogs.ts";
+import { toSentence } from "../../text/sentence.ts";
 import { type ClusterIdentity } from "../cluster/clusterIdentity.ts";
 import { listCurrentCatalogs, readCurrentExtension } from "../cluster/currentObjects.ts";
 import type { ConsoleContext } from "../consoleContext.ts";
-import { ConsoleError } from "../http/consoleError.ts";
 import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
 import { listRefusals } from "./refusals.ts";
-import { toSentence, toVersionRule } from "./ruleTitles.ts";
-import { LimitsQuery, type TriedLimits, tryLimits } from "./sourceLimits.ts";
+import { toVersionRule } from "./ruleTitles.ts";
+import { LimitsQuery, tryLimits } from "./sourceLimits.ts";
 import { buildWhy } from "./whyView.ts";
 
 /** Maximum time of a request, in milliseconds: the first one may pull the catalogs. */
@@ -34,7 +33,7 @@ export function registerWhyRoutes(server: ConsoleRoutes, { catalogs }: ConsoleCo
     config: { timeoutMs: TIMEOUT_MS },
     handler: async ({ identity, deadline: signal, params: { name }, query }): Promise<Why> => {
       const extension = await readCurrentExtension(identity, name);
-      const tried = applyLimits(extension, query);
+      const tried = tryLimits(extension, query);
       return catalogs.use(signal, async (lease) => {
         const answer = await answerResolution(await readSubject(identity, tried, lease, signal));
         const selected = answer.resolution.filtered?.catalogs.map(({ name }) => name);
@@ -54,7 +53,7 @@ export function registerWhyRoutes(server: ConsoleRoutes, { catalogs }: ConsoleCo
     config: { timeoutMs: TIMEOUT_MS },
     handler: async ({ identity, deadline: signal, params: { name }, query }): Promise<WhyNotVersion> => {
       const { bundle, catalog, ...other } = query;
-      const tried = applyLimits(await readCurrentExtension(identity, name), other);
+      const tried = tryLimits(await readCurrentExtension(identity, name), other);
       return catalogs.use(signal, async (lease) => {
         const answer = await answerWhyNot(await readSubject(identity, tried, lease, signal), bundle);
         const meant = answer.bundles.find((one) => one.catalog === catalog && one.bundle === bundle);
@@ -67,14 +66,6 @@ export function registerWhyRoutes(server: ConsoleRoutes, { catalogs }: ConsoleCo
       });
     },
   });
-}
-
-function applyLimits(extension: ClusterExtension, tried: TriedLimits): ClusterExtension {
-  try {
-    return tryLimits(extension, tried);
-  } catch (err) {
-    throw new ConsoleError("invalid", getErrorMessage(err), { cause: err });
-  }
 }
 
 function readSubject(

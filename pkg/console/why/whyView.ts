@@ -4,10 +4,11 @@ import type { MoodText } from "../../consoleapi/live.ts";
 import type { CatalogFunnel, Why, WhyVersion } from "../../consoleapi/why.ts";
 import type { ResolutionAnswer } from "../../preview/resolutionAnswers.ts";
 import type { CatalogRecord, OutcomeRecord, RecordedBundle } from "../../resolve/resolutionRecord.ts";
+import { toSentence } from "../../text/sentence.ts";
 import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
 import { drawChannels } from "./channelGraphs.ts";
 import { listRefusals } from "./refusals.ts";
-import { getRuleTitle, toSentence } from "./ruleTitles.ts";
+import { getRuleTitle } from "./ruleTitles.ts";
 import { describeSourceChange, readSourceLimits } from "./sourceLimits.ts";
 import { judgeVersions } from "./versionRows.ts";
 
@@ -76,7 +77,7 @@ function selectRows(rows: readonly VersionRow[], outcome: OutcomeRecord, install
 }
 
 function describeOutcome(outcome: OutcomeRecord, installed: string | undefined): Omit<Why["outcome"], "similarPackages"> {
-  const explanation = toSentence(outcome.explanation, MAX_EXPLANATION);
+  const explanation = toSentence(outcome.explanation, { max: MAX_EXPLANATION });
   const notes = (outcome.notes ?? [])
     .filter((note) => !repeats(outcome.explanation, note))
     .slice(0, MAX_NOTES)

@@ -1,4 +1,5 @@
-import { formatReference, formatRepository, type Reference } from "../reference.ts";
+import { listImageScopes } from "../imageScopes.ts";
+import type { Reference } from "../reference.ts";
 import { type ImagePolicies, NO_IMAGE_POLICIES } from "./imagePolicies.ts";
 import type { LayoutTransport, Policy, PolicyRequirement } from "./policyFile.ts";
 
@@ -42,19 +43,4 @@ export function selectLayoutRequirements(policy: Policy, transport: LayoutTransp
     if (requirements) return { scope, requirements };
   }
   return { scope: undefined, requirements: policy.default };
-}
-
-/**
- * Returns the scopes of an image, most specific first: the image, its repository and parent
- * namespaces, the host, `*.` with each parent domain of the host, and "" for every image.
- */
-function listImageScopes(ref: Reference): string[] {
-  const scopes = [formatReference(ref)];
-  for (let name = formatRepository(ref); ; name = name.slice(0, name.lastIndexOf("/"))) {
-    scopes.push(name);
-    if (!name.includes("/")) break;
-  }
-  const labels = ref.registry.replace(/:.*$/, "").split(".");
-  for (let from = 1; from < labels.length; from++) scopes.push(`*.${labels.slice(from).join(".")}`);
-  return [...scopes, ""];
 }

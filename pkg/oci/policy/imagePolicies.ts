@@ -27,6 +27,7 @@ export interface ImagePolicyProblem {
   /** such as `ClusterImagePolicy "redhat"` */
   readonly origin: string;
   readonly message: string;
+  readonly object: KubeObject;
 }
 
 /** A source of the current image policies. */
@@ -66,7 +67,7 @@ function collectRequirements(objects: readonly KubeObject[], problems: ImagePoli
     const origin = formatOrigin(object);
     const { scopes = [], policy } = (object["spec"] ?? {}) as ImagePolicySpec;
     const requirement = toRequirement(policy, origin);
-    if (requirement.type === "unsupported") problems.push({ origin, message: requirement.what });
+    if (requirement.type === "unsupported") problems.push({ origin, message: requirement.what, object });
     for (const scope of scopes) byScope.set(scope, [...(byScope.get(scope) ?? []), requirement]);
   }
   return byScope;

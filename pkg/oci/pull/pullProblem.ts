@@ -1,5 +1,9 @@
-import type { ProblemType } from "../../api/problemTypes.ts";
+import { newProblem, type Problem } from "../../api/problems.ts";
+import { listFailedLocations } from "../imageErrors.ts";
 import { RegistryError } from "../registry/registryError.ts";
+
+/** Types of the problems of failed pulls. */
+type PullProblemType = "ImagePullFailed" | "RegistryUnavailable";
 
 /** Codes of failed or broken connections. */
 const NETWORK = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_|PROTO)|UND_ERR_|UNABLE_TO_)|^ENOTFOUND$|CERT/;
@@ -21,9 +25,14 @@ export function isUnreachable(errors: readonly Error[]): boolean {
  * Returns the problem type of a failed pull, if the error does not specify one: RegistryUnavailable
  * if the registry does not respond or denies the request, otherwise ImagePullFailed.
  */
-export function getPullProblemType(error: unknown): ProblemType {
+export function getPullProblemType(error: unknown): PullProblemType {
   const chain = [...causesOf(error)];
   const answer = chain.find((cause) => cause instanceof RegistryError);
   if (answer) return answer.status === 404 ? "ImagePullFailed" : "RegistryUnavailable";
   return isUnreachable(chain) || chain.some(({ name }) => name === "TimeoutError") ? "RegistryUnavailable" : "ImagePullFailed";
+}
+
+/** Returns the problem of a failed pull, with the locations that were tried. */
+export function newPullProblem(error: unknown, message: string, type: PullProblemType = getPullProblemType(error)): Problem {
+  return newProblem(type, { message, details: listFailedLocations(error) });
 }

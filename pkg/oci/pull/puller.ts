@@ -3,16 +3,17 @@ import type { Logger } from "pino";
 import { Deadline } from "../../async/clock.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
 import { getErrorMessage, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
-import { findRefusedError, findRejectedError } from "../imageErrors.ts";
+import { findRefusedError, findRejectedError, RejectedError } from "../imageErrors.ts";
 import type { Limits } from "../limits.ts";
 import { getPlatform } from "../manifest.ts";
 import { type Evidence, isStillAdmitted, verifyImage } from "../policy/admission.ts";
 import type { ImagePolicySource } from "../policy/imagePolicies.ts";
 import { getDefaultPolicyPlace, type ImageRequirements, type PolicyPlace, SignaturePolicy } from "../policy/signaturePolicy.ts";
 import { formatCanonical, formatFamiliarReference, formatReference, parsePullReference, type Reference } from "../reference.ts";
+import { getDefaultRegistriesConf, type RegistriesConfPaths } from "../registries/registriesConf.ts";
+import { findRegistryRefusal, type RegistrySettingsSource } from "../registries/registrySettings.ts";
 import type { CredentialSource } from "../registry/authFile.ts";
 import { ImageSource, type Located } from "../registry/imageSource.ts";
-import { getDefaultRegistriesConf, type RegistriesConfPaths } from "../registry/registriesConf.ts";
 import { RegistryTokens } from "../registry/tokens.ts";
 import { RegistryTransport } from "../registry/transport.ts";
 import { type CachedImage, type Draft, ImageCache, type StoredImage } from "./cache.ts";
@@ -53,6 +54,8 @@ export interface PullerOptions {
   readonly signaturePolicy?: string | PolicyPlace | undefined;
   /** the image policies of the cluster; they add to the file */
   readonly imagePolicies?: ImagePolicySource | undefined;
+  /** mirrors, blocked and allowed registries, and certificate authorities in the cluster; default: only files */
+  readonly cluster?: RegistrySettingsSource | undefined;
   /** docker config.json or containers auth.json; may be missing */
   readonly authFile?: string | undefined;
   /**
@@ -80,12 +83,14 @@ export class Puller {
   readonly #transport: RegistryTransport;
   readonly #source: ImageSource;
   readonly #policy: SignaturePolicy;
+  readonly #cluster: RegistrySettingsSource | undefined;
   readonly #locks = new KeyedLock();
   /** The owner that last pulled each digest; may be outdated. */
   readonly #holders = new Map<string, string>();
 
   constructor(options: PullerOptions) {
-    const { cacheDir, limits, log, registriesConf, signaturePolicy, authFile, credentials, casDir, env = process.env } = options;
+    const { cacheDir, limits, log, registriesConf, signaturePolicy, cluster, authFile, credentials, casDir, env = process.env } = options;
+    this.#cluster = cluster;
     this.#limits = limits;
     this.#log = log;
     this.#arch = options.arch ?? process.arch;
@@ -97,6 +102,7 @@ export class Puller {
     this.#policy = new SignaturePolicy(() => policy ?? getDefaultPolicyPlace(home), log, options.imagePolicies);
     this.#source = new ImageSource({
       registriesConf: places ?? getDefaultRegistriesConf(env, home),
+      cluster,
       authFile,
       credentials,
       casDir,
@@ -295,8 +301,12 @@ export class Puller {
     o: { readonly namespace?: string | undefined; readonly signal: AbortSignal },
   ): Promise<ImageRequirements> {
     try {
+      const settings = await this.#cluster?.settings(o.signal);
+      const refused = settings && findRegistryRefusal(settings, identity);
+      if (refused !== undefined) throw new RejectedError(refused, { problems: [{ reason: "RegistryBlocked", message: refused }] });
       return await this.#policy.requirementsFor(identity, o);
     } catch (err) {
+      o.signal.throwIfAborted();
       throw wrapError(findRejectedError(err) ? "error copying image: " : "", err);
     }
   }

@@ -25,11 +25,12 @@ export function getCertificateDir(dir: string | undefined, host: string, home: s
  * Reads *.crt (certificate authorities) and the pair *.cert, *.key (the client certificate; of
  * several pairs the first by name). Ignores other files and a missing folder. Called for each pull,
  * so that a rotated authority is trusted immediately.
+ * @param authorities certificate authorities in addition to the files
  * @throws Error if half of a pair is missing
  */
-export async function readCertificates(dir: string | undefined): Promise<RegistryTlsMaterial> {
+export async function readCertificates(dir: string | undefined, authorities: readonly string[] = []): Promise<RegistryTlsMaterial> {
   const names = dir === undefined ? [] : await listFileNames(dir);
-  const ca: string[] = [];
+  const ca = [...authorities];
   let identity: { cert: string; key: string } | undefined;
   for (const name of names) {
     if (name.endsWith(".crt")) ca.push(await readFile(join(dir ?? "", name), "utf8"));

@@ -1,12 +1,16 @@
 import type { Logger } from "pino";
 import { Deadline } from "../../async/clock.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { ImageContentError, RejectedError } from "../imageErrors.ts";
+import { formatList } from "../../text/lists.ts";
+import { truncateExcerpt } from "../../text/truncate.ts";
+import { type FailedLocation, ImageContentError, LocationsError, RejectedError } from "../imageErrors.ts";
 import { formatReference, formatRepository, type Reference } from "../reference.ts";
+import { listPullSources, type PullSource, withClusterEntries } from "../registries/pullSources.ts";
+import { loadRegistriesConf, type RegistriesConfPaths } from "../registries/registriesConf.ts";
+import { NO_REGISTRY_SETTINGS, type RegistrySettings, type RegistrySettingsSource } from "../registries/registrySettings.ts";
 import { type AuthFile, type CredentialSource, findCredentials, mergeAuthEntries, readAuthFile } from "./authFile.ts";
 import { getCertificateDir, readCertificates } from "./certificates.ts";
 import { isSilence } from "./networkError.ts";
-import { listPullSources, loadRegistriesConf, type PullSource, type RegistriesConfPaths } from "./registriesConf.ts";
 import { checkManifestExists, type FetchedManifest, Repository } from "./repository.ts";
 import type { RegistryTokens } from "./tokens.ts";
 import type { RegistryTransport } from "./transport.ts";
@@ -28,6 +32,8 @@ export interface Located extends FoundContent {
 
 export interface ImageSourceOptions {
   readonly registriesConf: RegistriesConfPaths;
+  /** settings of the cluster in addition to the files */
+  readonly cluster?: RegistrySettingsSource | undefined;
   readonly authFile: string | undefined;
   readonly credentials: CredentialSource | undefined;
   readonly casDir: string | undefined;
@@ -40,7 +46,7 @@ export interface ImageSourceOptions {
   readonly log: Logger;
 }
 
-/** Finds images in their registry or its mirrors. Each call reads the configuration files again. */
+/** Finds images in their registry or its mirrors. Each call reads the configuration files and the settings of the cluster again. */
 export class ImageSource {
   readonly #options: ImageSourceOptions;
 
@@ -83,7 +89,7 @@ export class ImageSource {
       } catch (err) {
         signal.throwIfAborted();
         if (err instanceof ImageContentError || err instanceof RejectedError) throw err;
-        place.failure = { ref: formatReference(place.ref), doing, err };
+        place.failure = { ref: formatReference(place.ref), from: place.origin, doing, err };
         this.#options.log.debug({ ref: formatReference(place.ref), err }, "image is not available at this location");
         return undefined;
       }
@@ -109,7 +115,7 @@ export class ImageSource {
    */
   async look(ref: Reference, signal: AbortSignal): Promise<void> {
     const failures: SourceFailure[] = [];
-    const sources = await this.#sources(ref);
+    const sources = await this.#sources(ref, signal);
     for (const source of sources) {
       try {
         await this.#ask(source === sources.at(-1), signal, async (until) => {
@@ -119,7 +125,7 @@ export class ImageSource {
         return;
       } catch (err) {
         signal.throwIfAborted();
-        failures.push({ ref: formatReference(source.ref), doing: "", err });
+        failures.push({ ref: formatReference(source.ref), from: source.origin, doing: "", err });
       }
     }
     throw combineFailures(failures);
@@ -127,21 +133,27 @@ export class ImageSource {
 
   /** Returns the locations in order. */
   async #places(ref: Reference, start: Located | undefined, signal: AbortSignal): Promise<ImageLocation[]> {
-    const sources = await this.#sources(ref);
+    const sources = await this.#sources(ref, signal);
     const isStart = (source: PullSource): boolean =>
       start !== undefined && formatRepository(start.repository.ref) === formatRepository(source.ref);
     const others = sources
       .filter((source) => !isStart(source))
       .map((source): ImageLocation => {
         const locate = (isLast: boolean): Promise<Located> => this.#ask(isLast, signal, (until) => this.#locate(source, until));
-        return { ref: source.ref, locate };
+        return { ref: source.ref, origin: source.origin, locate };
       });
     if (!start) return others;
     return [{ ref: start.repository.ref, locate: () => Promise.resolve(start) }, ...others];
   }
 
-  async #sources(ref: Reference): Promise<PullSource[]> {
-    return listPullSources(await loadRegistriesConf(this.#options.registriesConf), ref);
+  async #sources(ref: Reference, signal: AbortSignal): Promise<PullSource[]> {
+    const { fault, entries } = await this.#settings(signal);
+    if (fault !== undefined) throw new Error(fault);
+    return listPullSources(withClusterEntries(await loadRegistriesConf(this.#options.registriesConf), entries), ref);
+  }
+
+  async #settings(signal: AbortSignal): Promise<RegistrySettings> {
+    return (await this.#options.cluster?.settings(signal)) ?? NO_REGISTRY_SETTINGS;
   }
 
   /**
@@ -170,7 +182,8 @@ export class ImageSource {
     const { casDir, home, transport, tokens } = this.#options;
     const { ref, insecure } = source;
     const auth = await this.#entries(signal);
-    const tls = await readCertificates(getCertificateDir(casDir, ref.registry, home));
+    const { authorities } = await this.#settings(signal);
+    const tls = await readCertificates(getCertificateDir(casDir, ref.registry, home), authorities.get(ref.registry));
     const credentials = findCredentials(auth, ref.registry, ref.repository);
     return new Repository({ ref, peer: { insecure, tls }, credentials, transport, tokens, actions: "pull" });
   }
@@ -194,6 +207,8 @@ function getTagOrDigest(ref: Reference): string {
 /** One location of an image. */
 interface ImageLocation {
   readonly ref: Reference;
+  /** the objects of the cluster that configure it */
+  readonly origin?: string | undefined;
   readonly locate: (isLast: boolean) => Promise<Located>;
   found?: Located;
   /** its last failure */
@@ -203,15 +218,26 @@ interface ImageLocation {
 /** A failed location, and the operation that failed. */
 interface SourceFailure {
   readonly ref: string;
+  readonly from: string | undefined;
   readonly doing: string;
   readonly err: unknown;
 }
+
+/** Most mirrors in a message, and the longest reason of each. containers/image has no limits. */
+const MIRRORS_SHOWN = 10;
+const REASON_MAX = 1_000;
 
 /** Combines the errors of all tried locations, with the text of containers/image. */
 function combineFailures(failures: readonly SourceFailure[]): Error {
   const last = failures.at(-1);
   if (!last) return new Error("no location to pull from");
-  const mirrors = failures.slice(0, -1).map(({ ref, err }) => `[${ref}: ${getErrorMessage(err)}]`);
-  const others = mirrors.length === 0 ? "" : `(Mirrors also failed: ${mirrors.join("\n")}): ${last.ref}: `;
-  return new Error(`${last.doing}${others}${getErrorMessage(last.err)}`, { cause: last.err });
+  const locations = failures.map(({ ref: reference, from, err }): FailedLocation => ({ reference, from, message: getReason(err) }));
+  const mirrors = locations.slice(0, -1).map(({ reference, message }) => `[${reference}: ${message}]`);
+  const shown = formatList(mirrors, { max: MIRRORS_SHOWN, separator: "\n" });
+  const others = mirrors.length === 0 ? "" : `(Mirrors also failed: ${shown}): ${last.ref}: `;
+  return new LocationsError(`${last.doing}${others}${getErrorMessage(last.err)}`, locations, { cause: last.err });
+}
+
+function getReason(err: unknown): string {
+  return truncateExcerpt(getErrorMessage(err), { length: REASON_MAX });
 }

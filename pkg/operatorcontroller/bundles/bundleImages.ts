@@ -1,11 +1,10 @@
 import type { ObjectMeta } from "../../api/k8s.ts";
-import { newProblem } from "../../api/problems.ts";
 import { systemClock } from "../../async/clock.ts";
 import { getProblems, wrapError } from "../../errors/errors.ts";
 import { findBundleRoot } from "../../oci/pull/imageFilter.ts";
 import type { ImageFilter } from "../../oci/pull/puller.ts";
 import { type PullCounts, PullPool, type PullState, toPullTarget } from "../../oci/pull/pullPool.ts";
-import { getPullProblemType } from "../../oci/pull/pullProblem.ts";
+import { newPullProblem } from "../../oci/pull/pullProblem.ts";
 
 /** A bundle image on disk. */
 export interface BundleImage {
@@ -143,7 +142,7 @@ export class BundleImages implements BundleImageSource {
       options.signal.throwIfAborted();
       if (getProblems(err).length > 0) throw err;
       const failure = wrapError("", err);
-      failure.problems = [newProblem(getPullProblemType(err), { message: failure.message })];
+      failure.problems = [newPullProblem(err, failure.message)];
       throw failure;
     }
   }

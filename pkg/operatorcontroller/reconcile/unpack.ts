@@ -4,6 +4,7 @@ import { newProblem } from "../../api/problems.ts";
 import { Ended, fail, type StepContext, stop, stopWithoutStatus } from "../../controller/stepSequence.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { encodeCanonicalJson } from "../../golang/json.ts";
+import { listFailedLocations } from "../../oci/imageErrors.ts";
 import { findLastDeployed, isOfAnotherWriter } from "../../release/record.ts";
 import { readBundleFiles } from "../bundles/bundleFiles.ts";
 import type { ObtainedImage } from "../bundles/bundleImages.ts";
@@ -86,7 +87,7 @@ async function pullBundle(
     if (!isInstalled(resolved)) return fail(phase, err);
     log.warn({ image: ref, err: getErrorMessage(err) }, "bundle image not available, keeping the installed objects");
     const message = `cannot pull bundle image ${ref}, so the controller keeps the installed objects: ${getErrorMessage(err)}`;
-    phase.report.problems.push(newProblem("ImagePullFailed", { severity: "Warning", message }));
+    phase.report.problems.push(newProblem("ImagePullFailed", { severity: "Warning", message, details: listFailedLocations(err) }));
     return { ...phase, phase: "unpacked" };
   }
 }

@@ -7,6 +7,9 @@ import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import { type CrdFixture, defineCrd } from "./customResources.ts";
 import type { Icon } from "./icons.ts";
 
+/** Time after which Kubernetes reports that a rollout makes no progress, in seconds. */
+const DAY_SECONDS = 86_400;
+
 /** A Deployment of an operator. */
 interface DeploymentFixture {
   readonly name: string;
@@ -228,6 +231,8 @@ function buildDeployment(
     label: labels,
     spec: {
       replicas,
+      // The states of a rollout stay the same while the world runs.
+      progressDeadlineSeconds: DAY_SECONDS,
       selector: { matchLabels: labels },
       template: {
         metadata: { labels, ...(more.annotations ? { annotations: more.annotations } : {}) },

@@ -3,14 +3,15 @@ import { CheckCircleIcon, ExclamationCircleIcon, ExclamationTriangleIcon, InfoCi
 import { type ReactElement, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { Link } from "react-router";
-import type { Attention } from "../../../../pkg/consoleapi/live.ts";
+import { isAwaited } from "../../api/liveStore.ts";
 import { useLive } from "../../app/consoleState.tsx";
 import { PageTitle } from "../../app/PageTitle.tsx";
-import { CommandLine } from "../../components/CommandLine.tsx";
 import { Label } from "../../components/Label.tsx";
+import { NextStep } from "../../components/NextStep.tsx";
 import { PageSection } from "../../components/PageSection.tsx";
 import { Placeholder } from "../../components/QueryView.tsx";
 import { RelativeTime } from "../../components/RelativeTime.tsx";
+import { SeverityIcon } from "../../components/SeverityIcon.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";
 import { attentionText } from "../../text/attention.ts";
 import { text } from "../../text/en.ts";
@@ -35,7 +36,7 @@ export default function AttentionPage(): ReactElement {
   const items = useMemo(() => listAttention(extensions.values(), catalogs.values()), [extensions, catalogs]);
   const changes = useMemo(() => listDueChanges(extensions.values()), [extensions]);
   const unreported = useMemo(() => [...extensions.values()].filter(({ hasUpdate }) => hasUpdate === undefined).length, [extensions]);
-  const isLoading = [watches.extensions, watches.catalogs].some(({ state }) => state === "loading");
+  const isLoading = [watches.extensions, watches.catalogs].some(isAwaited);
   const isComplete = [watches.extensions, watches.catalogs].every(({ state }) => state === "current");
   return (
     <PageSection className="olm-page">
@@ -102,7 +103,7 @@ function Item({ item: { kind, name, to, state, since, attention } }: { readonly 
   const [next] = attention.next;
   return (
     <li className="olm-list-item">
-      <SeverityIcon severity={attention.severity} />
+      <SeverityIcon severity={attention.severity} label={attentionText.severity[attention.severity]} />
       <div className="olm-list-body">
         <p className="olm-list-title">
           <Link to={to}>{name}</Link>
@@ -117,18 +118,9 @@ function Item({ item: { kind, name, to, state, since, attention } }: { readonly 
         <p className="olm-break" dir="auto">
           {attention.sentence}
         </p>
-        {next !== undefined && <CommandLine command={next} label={attentionText.next} />}
+        {next !== undefined && <NextStep step={next} />}
       </div>
     </li>
-  );
-}
-
-function SeverityIcon({ severity }: { readonly severity: Attention["severity"] }): ReactElement {
-  const Icon = ICONS[severity];
-  return (
-    <span className={`olm-severity olm-severity-${severity}`} role="img" aria-label={attentionText.severity[severity]}>
-      <Icon />
-    </span>
   );
 }
 

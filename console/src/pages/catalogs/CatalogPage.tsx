@@ -10,14 +10,14 @@ import { getJson } from "../../api/request.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { ActionButton } from "../../components/ActionButton.tsx";
 import { EventList } from "../../components/EventList.tsx";
-import { NextStep } from "../../components/NextStep.tsx";
+import { FactList } from "../../components/FactList.tsx";
+import { NextSteps } from "../../components/NextStep.tsx";
 import { PageSection } from "../../components/PageSection.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
 import { RelativeTime } from "../../components/RelativeTime.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";
 import { catalogsText as t } from "../../text/catalogs.ts";
 import { ConditionList } from "../extensions/overview/ConditionList.tsx";
-import { FactList } from "../packages/FactList.tsx";
 import { CatalogProblems } from "./CatalogProblems.tsx";
 import { Difference } from "./Difference.tsx";
 import { Findings } from "./Findings.tsx";
@@ -111,9 +111,7 @@ function Header({ catalog: { row, isAvailable, toggle } }: { readonly catalog: C
           <p className="olm-break" dir="auto">
             {attention.sentence}
           </p>
-          {attention.next.map((next) => (
-            <NextStep key={next} step={next} />
-          ))}
+          <NextSteps steps={attention.next} />
         </>
       )}
     </div>

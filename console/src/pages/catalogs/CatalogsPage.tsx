@@ -2,6 +2,7 @@ import "./catalogs.css";
 import { EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
 import { type ReactElement, useMemo } from "react";
 import type { CatalogRow } from "../../../../pkg/consoleapi/live.ts";
+import { isAwaited } from "../../api/liveStore.ts";
 import { useLive } from "../../app/consoleState.tsx";
 import { PageTitle } from "../../app/PageTitle.tsx";
 import { CommandLine } from "../../components/CommandLine.tsx";
@@ -22,7 +23,7 @@ export default function CatalogsPage(): ReactElement {
   const { catalogs, watches } = useLive();
   const rows = useMemo(() => [...catalogs.values()].sort((one, other) => one.name.localeCompare(other.name)), [catalogs]);
   const { sort, setSort, visible } = useTableState(catalogColumns, STANDARD);
-  const isLoading = rows.length === 0 && watches.catalogs.state === "loading";
+  const isLoading = rows.length === 0 && isAwaited(watches.catalogs);
   return (
     <PageSection className="olm-fill" hasBody={false}>
       <PageTitle title={t.title} />

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 import { Link } from "react-router";
 import type { Blocker } from "../../../../pkg/consoleapi/dependencies.ts";
+import { NextStep } from "../../components/NextStep.tsx";
 import { StateLabel } from "../../components/StateLabel.tsx";
 import { dependenciesText } from "../../text/dependencies.ts";
 
@@ -22,11 +23,7 @@ export function Blockers({ blockers }: { readonly blockers: readonly Blocker[] }
                 {t.by(dependent.extension)} {dependent.needs.join(", ")}
               </p>
             ))}
-            {isWaiting && next !== undefined && (
-              <p className="olm-break" dir="auto">
-                <span className="olm-subtle">{t.next}:</span> {next}
-              </p>
-            )}
+            {isWaiting && next !== undefined && <NextStep step={next} />}
           </div>
         </li>
       ))}

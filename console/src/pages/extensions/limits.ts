@@ -1,4 +1,5 @@
 import { useSearchParams } from "react-router";
+import { isAwaited } from "../../api/liveStore.ts";
 import { useLive } from "../../app/consoleState.tsx";
 
 /** The parameters of the address: limits to try in place of those of the extension. */
@@ -18,7 +19,7 @@ export function useLimits(): readonly [URLSearchParams, ReturnType<typeof useSea
 export function useComputationBasis(name: string): string | undefined {
   const { extensions, watches } = useLive();
   const row = extensions.get(name);
-  if (!row) return watches.extensions.state === "loading" ? undefined : "";
+  if (!row) return isAwaited(watches.extensions) ? undefined : "";
   return [row.uid, row.bundle, row.range, row.channels.join(), row.approval, row.pendingPlan, row.serviceAccount, row.holds.join()].join(
     " ",
   );

@@ -2,13 +2,17 @@ import "../packages/packages.css";
 import "./install.css";
 import { Breadcrumb, BreadcrumbItem, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useMemo, useState } from "react";
 import { Link, useParams, useSearchParams } from "react-router";
 import type { InstallForm } from "../../../../pkg/consoleapi/install.ts";
+import type { ExtensionRow } from "../../../../pkg/consoleapi/live.ts";
 import type { PackageDetails } from "../../../../pkg/consoleapi/packages.ts";
+import { useLive } from "../../app/consoleState.tsx";
 import { PageTitle } from "../../app/PageTitle.tsx";
+import { Alert } from "../../components/Alert.tsx";
 import { PageSection } from "../../components/PageSection.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
+import { StateLabel } from "../../components/StateLabel.tsx";
 import { installText as t } from "../../text/install.ts";
 import { packagesText } from "../../text/packages.ts";
 import { getPackagePath, useCatalogData } from "../packages/catalogData.tsx";
@@ -63,6 +67,32 @@ export default function InstallPage(): ReactElement {
   );
 }
 
+/** Returns the extensions that install a package. */
+function useInstallations(packageName: string): ExtensionRow[] {
+  const { extensions } = useLive();
+  return useMemo(() => [...extensions.values()].filter((row) => row.package === packageName), [extensions, packageName]);
+}
+
+/** Links to the extensions that install the package already: a package can be installed once. */
+function Installed({ installed }: { readonly installed: readonly ExtensionRow[] }): ReactElement {
+  return (
+    <Alert status="info" component="h2" title={t.installedTitle}>
+      <p>{t.installedNote}</p>
+      <ul className="olm-rows">
+        {installed.map(({ name, version, state }) => (
+          <li key={name} className="olm-list-title">
+            <Link to={`/extensions/${name}`} className="olm-break">
+              {name}
+            </Link>
+            <bdi>{version ?? t.noVersion}</bdi>
+            <StateLabel state={state} isCompact />
+          </li>
+        ))}
+      </ul>
+    </Alert>
+  );
+}
+
 function Install({ details, isChosen }: { readonly details: PackageDetails; readonly isChosen: boolean }): ReactElement {
   const { package: name, catalog, described, install } = details;
   const [form, setForm] = useState<InstallForm>({
@@ -72,9 +102,11 @@ function Install({ details, isChosen }: { readonly details: PackageDetails; read
   });
   const { query, schema } = useInstallDraft(name, form);
   const change = (fields: Partial<InstallForm>): void => setForm((old) => ({ ...old, ...fields }));
+  const installed = useInstallations(name);
   return (
     <div className="olm-install">
       <div className="olm-main">
+        {installed.length > 0 && <Installed installed={installed} />}
         <InstallFields details={details} form={form} onChange={change} draft={query.data} />
         {query.data?.isConfigurable !== false && (
           <ConfigEditor schema={schema} draft={query.data} onChange={(config) => change({ config })} />

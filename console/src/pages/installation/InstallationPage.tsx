@@ -2,12 +2,11 @@ import { Button, ExpandableSection, Title } from "@patternfly/react-core";
 import { type ReactElement, useState } from "react";
 import type { InstallationFinding, InstallationReport } from "../../../../pkg/consoleapi/installation.ts";
 import { PageTitle } from "../../app/PageTitle.tsx";
-import { CommandLine } from "../../components/CommandLine.tsx";
 import { Label } from "../../components/Label.tsx";
+import { NextStep } from "../../components/NextStep.tsx";
 import { PageSection } from "../../components/PageSection.tsx";
 import { QueryView } from "../../components/QueryView.tsx";
 import { RelativeTime } from "../../components/RelativeTime.tsx";
-import { text } from "../../text/en.ts";
 import { installationText } from "../../text/installation.ts";
 import { useInstallation } from "./installationQuery.ts";
 
@@ -78,7 +77,7 @@ function FindingList({ findings }: { readonly findings: readonly InstallationFin
             <strong className="olm-break">{check}</strong>
             <p className="olm-break">{message}</p>
             {expires !== undefined && status !== "ok" && <RelativeTime time={expires} />}
-            {next !== undefined && <CommandLine command={next} label={text.common.next} />}
+            {next !== undefined && <NextStep step={next} />}
           </div>
         </li>
       ))}

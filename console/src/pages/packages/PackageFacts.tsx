@@ -1,10 +1,10 @@
 import type { ReactElement, ReactNode } from "react";
 import { Link } from "react-router";
 import type { PackageDetails } from "../../../../pkg/consoleapi/packages.ts";
+import { FactList } from "../../components/FactList.tsx";
 import { ExternalLink } from "../../components/Markdown.tsx";
 import { packagesText } from "../../text/packages.ts";
 import { getPackagePath } from "./catalogData.tsx";
-import { FactList } from "./FactList.tsx";
 import { formatDate, formatVersion } from "./VersionLists.tsx";
 
 const { facts: labels } = packagesText;

@@ -3,6 +3,7 @@ import { EmptyState, EmptyStateBody, Title } from "@patternfly/react-core";
 import { type ReactElement, useDeferredValue, useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { ExtensionRow } from "../../../../../pkg/consoleapi/live.ts";
+import { isAwaited } from "../../../api/liveStore.ts";
 import { useLive } from "../../../app/consoleState.tsx";
 import { PageTitle } from "../../../app/PageTitle.tsx";
 import { DataTable } from "../../../components/DataTable.tsx";
@@ -23,7 +24,7 @@ const STANDARD: { readonly sort: TableSort; readonly columns: readonly string[] 
 export default function ExtensionsPage(): ReactElement {
   const { extensions, watches } = useLive();
   const rows = useMemo(() => [...extensions.values()].sort((one, other) => one.name.localeCompare(other.name)), [extensions]);
-  const isLoading = rows.length === 0 && watches.extensions.state === "loading";
+  const isLoading = rows.length === 0 && isAwaited(watches.extensions);
   return (
     <PageSection className="olm-fill" hasBody={false}>
       <PageTitle title={t.title} />

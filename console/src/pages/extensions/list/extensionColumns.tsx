@@ -48,7 +48,7 @@ export const extensionColumns: readonly DataColumn<ExtensionRow>[] = [
 ];
 
 /** The columns that are shown unless the user chooses others. */
-export const STANDARD_COLUMNS: readonly string[] = ["name", "state", "version", "update", "package", "catalog", "problems", "age"];
+export const STANDARD_COLUMNS: readonly string[] = ["name", "state", "version", "update", "package", "problems", "age"];
 
 /** Extensions with errors first, then by state. */
 function readStateOrder({ attention, state }: ExtensionRow): string {

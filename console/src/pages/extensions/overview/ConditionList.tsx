@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 import type { ConditionRow } from "../../../../../pkg/consoleapi/overview.ts";
-import { CommandLine } from "../../../components/CommandLine.tsx";
+import { NextSteps } from "../../../components/NextStep.tsx";
 import { RelativeTime } from "../../../components/RelativeTime.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { overviewText as t } from "../../../text/overview.ts";
@@ -40,9 +40,7 @@ function Condition({ condition }: { readonly condition: ConditionRow }): ReactEl
           {message}
         </p>
       )}
-      {next.map((command) => (
-        <CommandLine key={command} command={command} label={t.next} />
-      ))}
+      <NextSteps steps={next} />
     </li>
   );
 }

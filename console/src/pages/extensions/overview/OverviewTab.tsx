@@ -4,10 +4,12 @@ import { type ReactElement, type ReactNode, useId } from "react";
 import { Link } from "react-router";
 import { ExtensionOverview } from "../../../../../pkg/consoleapi/overview.ts";
 import { getJson } from "../../../api/request.ts";
+import { useLive } from "../../../app/consoleState.tsx";
 import { EventList } from "../../../components/EventList.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { overviewText as t } from "../../../text/overview.ts";
+import { ExtensionAttention } from "../ExtensionHeader.tsx";
 import { useExtensionName } from "../extensionName.ts";
 import { buildObjectPath } from "../objects/objectLink.ts";
 import { ConditionList } from "./ConditionList.tsx";
@@ -22,7 +24,13 @@ export default function OverviewTab(): ReactElement {
     queryKey: ["extension", name, "overview"],
     queryFn: ({ signal }) => getJson(`/api/extensions/${encodeURIComponent(name)}/overview`, ExtensionOverview, signal),
   });
-  return <QueryView query={query}>{(overview) => <Overview overview={overview} />}</QueryView>;
+  const row = useLive().extensions.get(name);
+  return (
+    <>
+      {query.data === undefined && query.isError && row && <ExtensionAttention row={row} />}
+      <QueryView query={query}>{(overview) => <Overview overview={overview} />}</QueryView>
+    </>
+  );
 }
 
 function Overview({ overview }: { readonly overview: ExtensionOverview }): ReactElement {
@@ -75,7 +83,7 @@ function Overview({ overview }: { readonly overview: ExtensionOverview }): React
       </div>
       <div>
         <Section title={t.summary}>
-          <SummaryList name={name} summary={overview.summary} />
+          <SummaryList summary={overview.summary} />
         </Section>
         <Section title={t.events}>
           <EventList events={events} />

@@ -1,16 +1,15 @@
 import { ExpandableSection } from "@patternfly/react-core";
-import { ExclamationCircleIcon, ExclamationTriangleIcon, InfoCircleIcon } from "@patternfly/react-icons";
 import type { ReactElement } from "react";
 import { Link } from "react-router";
 import type { ActionRequest } from "../../../../../pkg/consoleapi/actions.ts";
 import type { ProblemEntry, ProblemView } from "../../../../../pkg/consoleapi/overview.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
-import { CommandLine } from "../../../components/CommandLine.tsx";
 import { Label } from "../../../components/Label.tsx";
+import { NextSteps } from "../../../components/NextStep.tsx";
+import { SeverityIcon } from "../../../components/SeverityIcon.tsx";
 import { overviewText as t } from "../../../text/overview.ts";
 import { buildObjectPath } from "../objects/objectLink.ts";
 
-const ICONS = { error: ExclamationCircleIcon, warning: ExclamationTriangleIcon, info: InfoCircleIcon } as const;
 /** Rules that are visible without a click. */
 const OPEN_RULES = 8;
 
@@ -38,26 +37,22 @@ export function ProblemList({
 }
 
 function Problem({ extension, problem }: { readonly extension: string; readonly problem: ProblemView }): ReactElement {
-  const { type, severity, message, next, permissions, details, isListed, actions, tab } = problem;
-  const Icon = ICONS[severity];
+  const { type, severity, message, next, permissions, details, actions, tab } = problem;
   return (
     <li className="olm-list-item">
-      <span className={`olm-severity olm-severity-${severity}`}>
-        <Icon />
-        <span className="pf-v6-screen-reader">{t.severity[severity]}</span>
-      </span>
+      <SeverityIcon severity={severity} label={t.severity[severity]} />
       <div className="olm-list-body">
         <h3 className="olm-list-title olm-break">
           <bdi>{type}</bdi>
         </h3>
-        {!isListed && (
+        {message !== "" && (
           <p className="olm-break olm-lines" dir="auto">
             {message}
           </p>
         )}
         {permissions.length > 0 && <Rules permissions={permissions} />}
-        {details.length > 0 && <Details extension={extension} details={details} message={isListed ? "" : message} />}
-        {next !== undefined && <CommandLine command={next} label={t.next} />}
+        {details.length > 0 && <Details extension={extension} details={details} message={message} />}
+        <NextSteps steps={next} />
         {(actions.length > 0 || tab !== undefined) && (
           <div className="olm-problem-actions">
             {actions.map((request) => (

@@ -5,6 +5,8 @@ import { ExtensionPermissionsView, type ManagedPermissionsView, type OwnPermissi
 import { getJson } from "../../../api/request.ts";
 import { Alert } from "../../../components/Alert.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
+import { FactList } from "../../../components/FactList.tsx";
+import { NextStep } from "../../../components/NextStep.tsx";
 import { OfferedActionButton } from "../../../components/OfferedActionButton.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
 import { RelativeTime } from "../../../components/RelativeTime.tsx";
@@ -64,7 +66,8 @@ function Managed({ account, managed }: { readonly account: string | undefined; r
           </span>
         )}
       </p>
-      <Facts
+      <FactList
+        layout="row"
         facts={[
           [t.account, account],
           [t.policy, policy],
@@ -122,37 +125,19 @@ function Own({
 }): ReactElement {
   return (
     <>
-      <Facts facts={[[t.account, account]]} />
+      <FactList layout="row" facts={[[t.account, account]]} />
       {missing ? (
         <Alert status="danger" component="h3" title={t.missing} className="olm-permissions-missing">
           <div className="olm-scopes">
             <p>{t.missingNote}</p>
             <RuleListView list={missing} />
-            {grant !== undefined && <CommandLine command={grant} label={t.grant} />}
+            {grant !== undefined && <NextStep step={grant} label={t.grant} />}
           </div>
         </Alert>
       ) : (
         <p>{note ?? t.noneMissing}</p>
       )}
     </>
-  );
-}
-
-function Facts({ facts }: { readonly facts: readonly (readonly [string, string | undefined])[] }): ReactElement {
-  return (
-    <dl className="olm-extension-facts">
-      {facts.map(
-        ([label, value]) =>
-          value !== undefined && (
-            <div key={label}>
-              <dt>{label}</dt>
-              <dd className="olm-break">
-                <bdi>{value}</bdi>
-              </dd>
-            </div>
-          ),
-      )}
-    </dl>
   );
 }
 

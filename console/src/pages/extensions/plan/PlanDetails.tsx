@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import { Link } from "react-router";
 import type { ExtensionPlan, PlanFindingRow } from "../../../../../pkg/consoleapi/plan.ts";
 import { Alert } from "../../../components/Alert.tsx";
-import { CommandLine } from "../../../components/CommandLine.tsx";
+import { NextStep } from "../../../components/NextStep.tsx";
 import { ObjectChanges } from "../../../components/ObjectChanges.tsx";
 import { PermissionsPreviewView } from "../../../components/PermissionsPreviewView.tsx";
 import { RuleListView } from "../../../components/RuleListView.tsx";
@@ -54,7 +54,7 @@ function Finding({ finding: { title, text, rules, grant } }: { readonly finding:
           {text}
         </p>
         {rules && <RuleListView list={rules} />}
-        {grant !== undefined && <CommandLine command={grant} label={t.grant} />}
+        {grant !== undefined && <NextStep step={grant} label={t.grant} />}
       </div>
     </Alert>
   );

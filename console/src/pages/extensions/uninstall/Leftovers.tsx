@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { Leftovers as LeftoversSchema } from "../../../../../pkg/consoleapi/uninstall.ts";
+import { Leftovers as LeftoverObjects } from "../../../../../pkg/consoleapi/uninstall.ts";
 import { getJson } from "../../../api/request.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
 import { TabSection } from "../../../components/TabSection.tsx";
@@ -8,10 +8,10 @@ import { uninstallText as t } from "../../../text/uninstall.ts";
 import { ObjectNames } from "./ObjectNames.tsx";
 
 /** The objects that `olmv1 install` created for an extension that is gone. Shows nothing if there are none, or if the user may not list them. */
-export default function Leftovers({ name }: { readonly name: string }): ReactElement | null {
+export function Leftovers({ name }: { readonly name: string }): ReactElement | null {
   const { data } = useQuery({
     queryKey: ["extension", name, "leftovers"],
-    queryFn: ({ signal }) => getJson(`/api/extensions/${encodeURIComponent(name)}/leftovers`, LeftoversSchema, signal),
+    queryFn: ({ signal }) => getJson(`/api/extensions/${encodeURIComponent(name)}/leftovers`, LeftoverObjects, signal),
   });
   if (!data || data.objects.length === 0) return null;
   return (

@@ -1,3 +1,4 @@
+import "./uninstall.css";
 import type { ReactElement } from "react";
 import type { UninstallView } from "../../../../../pkg/consoleapi/uninstall.ts";
 

@@ -10,6 +10,7 @@ import { getJson } from "../../../api/request.ts";
 import { ActionButton } from "../../../components/ActionButton.tsx";
 import { Alert } from "../../../components/Alert.tsx";
 import { CommandLine } from "../../../components/CommandLine.tsx";
+import { NextSteps } from "../../../components/NextStep.tsx";
 import { QueryView } from "../../../components/QueryView.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { TabSection } from "../../../components/TabSection.tsx";
@@ -72,9 +73,7 @@ function Preview({
       {blocked.length > 0 && (
         <Alert status="warning" component="h3" title={t.blocked}>
           <Texts texts={blocked} />
-          {unblock.map((one) => (
-            <CommandLine key={one} command={one} label={t.unblock} />
-          ))}
+          <NextSteps steps={unblock} label={t.unblock} />
         </Alert>
       )}
       {(definitions.length > 0 || unread.length > 0) && <PolicyChoice view={view} chosen={chosen} onPolicy={onPolicy} />}

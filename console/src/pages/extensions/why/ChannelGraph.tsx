@@ -184,11 +184,12 @@ function Node({
   );
 }
 
-/** The meaning of the lines. */
-export function GraphLegend(): ReactElement {
+/** The meaning of the lines in a drawing. */
+export function GraphLegend({ drawing: { lanes } }: { readonly drawing: GraphDrawing }): ReactElement {
+  const shown = TYPES.filter((type) => lanes.some((lane) => lane.type === type));
   return (
     <ul className="olm-graph-legend" aria-label={t.legend}>
-      {TYPES.map((type) => (
+      {shown.map((type) => (
         <li key={type}>
           <svg width="34" height="10" viewBox="0 0 34 10" aria-hidden="true" className={`olm-graph-lane olm-graph-${type}`}>
             <path d="M2 5H26" />

@@ -1,9 +1,10 @@
 import { Button, Spinner, Title } from "@patternfly/react-core";
 import { useQuery } from "@tanstack/react-query";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactElement } from "react";
 import { type LimitAttempt, type VersionRule, type Why, WhyNotVersion, type WhyVersion } from "../../../../../pkg/consoleapi/why.ts";
 import { getJson } from "../../../api/request.ts";
 import { ErrorState } from "../../../components/ErrorState.tsx";
+import { FactList } from "../../../components/FactList.tsx";
 import { StateLabel } from "../../../components/StateLabel.tsx";
 import { whyText } from "../../../text/why.ts";
 import { RefusalList } from "./Refusals.tsx";
@@ -130,28 +131,18 @@ function Rule({ rule: { title, text, remedy } }: { readonly rule: VersionRule })
 function Facts({ version, why: { installed } }: { readonly version: WhyVersion; readonly why: Why }): ReactElement {
   const { bundle, catalog, channels, headOf, created, path, isInstalled } = version;
   const steps = path && installed && !isInstalled ? [installed.version, ...path, version.version ?? bundle] : [];
-  const facts: [string, ReactNode][] = [
-    ...(steps.length > 0 ? [[t.path, <Steps key="path" steps={steps} />] satisfies [string, ReactNode]] : []),
-    [t.bundle, bundle],
-    [t.catalog, catalog],
-    [t.channels, channels.join(", ")],
-    [t.headOf, headOf.join(", ")],
-    [t.created, created === undefined ? "" : <Created key="created" time={created} />],
-  ];
   return (
-    <dl className="olm-why-facts">
-      {facts.map(
-        ([label, value]) =>
-          value !== "" && (
-            <div key={label}>
-              <dt>{label}</dt>
-              <dd className="olm-break">
-                <bdi>{value}</bdi>
-              </dd>
-            </div>
-          ),
-      )}
-    </dl>
+    <FactList
+      layout="columns"
+      facts={[
+        [t.path, steps.length > 0 && <Steps steps={steps} />],
+        [t.bundle, bundle],
+        [t.catalog, catalog],
+        [t.channels, channels.join(", ")],
+        [t.headOf, headOf.join(", ")],
+        [t.created, created !== undefined && <Created time={created} />],
+      ]}
+    />
   );
 }
 

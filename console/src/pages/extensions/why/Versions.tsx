@@ -65,7 +65,7 @@ export function Versions({
           />
         )}
       </div>
-      <div className="olm-why-split">
+      <div className={view === "graph" ? "olm-why-split olm-why-split-graph" : "olm-why-split"}>
         {view === "graph" ? (
           channel && <Graph why={why} channel={channel} params={params} selected={selected} />
         ) : (
@@ -159,7 +159,7 @@ function Graph({
       {drawing ? (
         <>
           <div className="olm-graph-tools">
-            <GraphLegend />
+            <GraphLegend drawing={drawing} />
             <Jumps why={why} channel={channel} params={params} />
             <Button
               variant="plain"

@@ -4,13 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import cases from "../../../test/cases/oci/registriesConf.json" with { type: "json" };
 import { formatReference, parseReference } from "../reference.ts";
-import {
-  getDefaultRegistriesConf,
-  listPullSources,
-  loadRegistriesConf,
-  parseRegistriesConf,
-  type RegistriesConf,
-} from "./registriesConf.ts";
+import { listPullSources, type RegistriesConf } from "./pullSources.ts";
+import { getDefaultRegistriesConf, loadRegistriesConf, parseRegistriesConf } from "./registriesConf.ts";
 
 interface Case {
   name: string;

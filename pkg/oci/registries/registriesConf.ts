@@ -5,14 +5,15 @@ import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
-import { formatReference, formatRepository, parse, type Reference } from "../reference.ts";
+import { redactUserinfo } from "../../text/redact.ts";
+import type { RegistriesConf, RegistryEntry } from "./pullSources.ts";
 
-const Mirror = z.looseObject({
+const Mirror = z.object({
   location: z.string().default(""),
   insecure: z.boolean().default(false),
   "pull-from-mirror": z.string().default(""),
 });
-const Entry = z.looseObject({
+const Entry = z.object({
   prefix: z.string().default(""),
   location: z.string().default(""),
   insecure: z.boolean().default(false),
@@ -21,21 +22,12 @@ const Entry = z.looseObject({
   "pull-from-mirror": z.string().default(""),
   mirror: z.array(Mirror).default([]),
 });
-const Names = z.looseObject({ registries: z.array(z.string()).default([]) });
-const ConfFile = z.looseObject({
+type ConfEntry = z.output<typeof Entry>;
+const Names = z.object({ registries: z.array(z.string()).default([]) });
+const ConfFile = z.object({
   registry: z.array(Entry).default([]),
-  registries: z.looseObject({ search: Names.optional(), insecure: Names.optional(), block: Names.optional() }).optional(),
+  registries: z.object({ search: Names.optional(), insecure: Names.optional(), block: Names.optional() }).optional(),
 });
-
-/** A validated [[registry]] table: `prefix` is set, `location` is empty only for a wildcard prefix. */
-type RegistryEntry = z.output<typeof Entry>;
-
-/** The effective registries.conf: one entry per prefix, sorted by prefix. */
-export interface RegistriesConf {
-  readonly entries: readonly RegistryEntry[];
-  /** the source files and folders, for messages */
-  readonly origin: string;
-}
 
 /** Paths of registries.conf; `required` if a user configured the file. */
 export interface RegistriesConfPaths {
@@ -100,17 +92,29 @@ export function parseRegistriesConf(text: string, allowV1: boolean): RegistryEnt
     entries = fromV1(conf.registries.block?.registries ?? [], conf.registries.insecure?.registries ?? []);
   }
   for (const entry of entries) check(entry);
-  const seen = new Map<string, RegistryEntry>();
+  const conflicts = findConflicts(entries);
+  const seen = new Map<string, ConfEntry>();
   for (const entry of entries) {
-    for (const other of entries) {
-      if ((entry.location || entry.prefix) !== (other.location || other.prefix)) continue;
-      for (const setting of ["insecure", "blocked"] as const)
-        if (entry[setting] !== other[setting])
-          throw new Error(`registry '${entry.location}' is defined multiple times with conflicting '${setting}' setting`);
-    }
+    const conflict = conflicts.get(entry.location || entry.prefix);
+    if (conflict !== undefined)
+      throw new Error(`registry '${entry.location}' is defined multiple times with conflicting '${conflict}' setting`);
     if (!seen.has(entry.prefix)) seen.set(entry.prefix, entry);
   }
   return [...seen.values()].sort((a, b) => compareText(a.prefix, b.prefix));
+}
+
+/** Returns the first setting in which entries of the same location differ, by location. */
+function findConflicts(entries: readonly ConfEntry[]): Map<string, "insecure" | "blocked"> {
+  const firsts = new Map<string, ConfEntry>();
+  const conflicts = new Map<string, "insecure" | "blocked">();
+  for (const entry of entries) {
+    const location = entry.location || entry.prefix;
+    const first = firsts.get(location) ?? entry;
+    firsts.set(location, first);
+    const conflict = (["insecure", "blocked"] as const).find((setting) => entry[setting] !== first[setting]);
+    if (conflict !== undefined && !conflicts.has(location)) conflicts.set(location, conflict);
+  }
+  return conflicts;
 }
 
 /** Parses a file. Shortens the parser's message to its first line and adds the position. */
@@ -123,7 +127,7 @@ function parseTomlText(text: string): unknown {
   }
 }
 
-function check(entry: RegistryEntry): void {
+function check(entry: ConfEntry): void {
   entry.location = location(entry.location);
   entry.prefix = location(entry.prefix) || entry.location;
   if (entry.prefix === "") throw new Error("invalid condition: both location and prefix are unset");
@@ -150,11 +154,11 @@ function check(entry: RegistryEntry): void {
 
 function location(text: string): string {
   const trimmed = text.replace(/\/+$/, "");
-  if (/^https?:\/\//.test(trimmed)) throw new Error(`invalid location '${text}': URI schemes are not supported`);
+  if (/^https?:\/\//.test(trimmed)) throw new Error(`invalid location '${redactUserinfo(text)}': URI schemes are not supported`);
   return trimmed;
 }
 
-function fromV1(blocked: readonly string[], insecure: readonly string[]): RegistryEntry[] {
+function fromV1(blocked: readonly string[], insecure: readonly string[]): ConfEntry[] {
   return [...new Set([...blocked, ...insecure])].map((name) =>
     Entry.parse({ location: name, prefix: name, blocked: blocked.includes(name), insecure: insecure.includes(name) }),
   );
@@ -190,67 +194,4 @@ function named<T>(doing: string, work: () => T): T {
   } catch (err) {
     throw new Error(`${doing}: ${(err as Error).message}`, { cause: err });
   }
-}
-
-/** One location to pull from. */
-export interface PullSource {
-  /** the reference, rewritten for this location */
-  readonly ref: Reference;
-  /** plain HTTP and unverified TLS are accepted */
-  readonly insecure: boolean;
-  /** the reason why this location is blocked */
-  readonly blocked?: string | undefined;
-}
-
-/**
- * Returns the locations of `ref`, in order: the applicable mirrors, then the source. The longest
- * prefix that matches the name decides. A `blocked` entry blocks its own location, but not its
- * mirrors.
- * @throws Error if a rewritten reference is invalid
- */
-export function listPullSources(conf: RegistriesConf, ref: Reference): PullSource[] {
-  const entry = entryFor(conf, formatRepository(ref));
-  if (!entry) return [{ ref, insecure: false }];
-  const byDigest = ref.digest !== undefined;
-  const mirrors = entry.mirror.filter((mirror) => {
-    if (entry["mirror-by-digest-only"]) return byDigest;
-    return mirror["pull-from-mirror"] === "digest-only" ? byDigest : mirror["pull-from-mirror"] !== "tag-only" || !byDigest;
-  });
-  return [...mirrors, entry].map((endpoint): PullSource => {
-    const rewritten = rewrite(ref, entry.prefix, endpoint.location);
-    const by = endpoint === entry && entry.blocked ? entry : entryFor(conf, formatRepository(rewritten));
-    const blocked = by?.blocked ? `registry ${by.prefix} is blocked in ${conf.origin}` : undefined;
-    return { ref: rewritten, insecure: endpoint.insecure, blocked };
-  });
-}
-
-/** Returns the entry with the longest prefix of `name`. */
-function entryFor(conf: RegistriesConf, name: string): RegistryEntry | undefined {
-  let best: RegistryEntry | undefined;
-  for (const entry of conf.entries)
-    if (entry.prefix.length > (best?.prefix.length ?? 0) && matchLength(name, entry.prefix) >= 0) best = entry;
-  return best;
-}
-
-/**
- * Returns the number of characters of `text` that the prefix matches, or -1. The prefix must end at the end of the host, a path component or the
- * name; "*.example.com" covers any subdomain of example.com, up to and including its ".example.com".
- */
-function matchLength(text: string, prefix: string): number {
-  let end = prefix.length;
-  if (prefix.startsWith("*.")) {
-    const at = text.indexOf(prefix.slice(1));
-    if (at < 0 || text.slice(0, at).includes("/")) return -1;
-    end = at + prefix.length - 1;
-  } else if (!text.startsWith(prefix)) return -1;
-  const next = text[end];
-  return next === undefined || next === ":" || next === "/" || next === "@" ? end : -1;
-}
-
-function rewrite(ref: Reference, prefix: string, location: string): Reference {
-  if (location === "") return ref;
-  const text = formatReference(ref);
-  const rewritten = parse(location + text.slice(matchLength(text, prefix)));
-  if (typeof rewritten === "string") throw new Error(`rewriting reference: ${rewritten}`);
-  return rewritten;
 }
