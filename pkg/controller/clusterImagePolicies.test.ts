@@ -86,7 +86,9 @@ test("ClusterImagePolicies logs a policy that cannot be used once", async () => 
 });
 
 test("ClusterImagePolicies rejects every image while access is denied", async () => {
-  const { cluster, scopes, later } = await follow((kind) => (kind.refusal = refusal(403, "Forbidden", "clusterimagepolicies is forbidden")));
+  const { cluster, scopes, later } = await follow(
+    (kind) => (kind.refusal = refusal(403, "Forbidden", "clusterimagepolicies is forbidden")),
+  );
   expect(await scopes()).toEqual(["PolicyUnreadable"]);
   cluster.refusal = undefined;
   await later(60_000);

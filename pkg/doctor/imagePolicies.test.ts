@@ -16,7 +16,11 @@ const policy = (name: string, scopes: string[], root: object = ROOT, namespace?:
 });
 
 test.for<[what: string, snapshot: Partial<ImagePolicySnapshot>, want: string[]]>([
-  ["nothing when the cluster does not serve the kinds", { cluster: { value: undefined }, namespaced: { value: undefined }, readers: new Map() }, []],
+  [
+    "nothing when the cluster does not serve the kinds",
+    { cluster: { value: undefined }, namespaced: { value: undefined }, readers: new Map() },
+    [],
+  ],
   ["nothing without policies", {}, []],
   [
     "each policy with its scopes",
@@ -50,8 +54,12 @@ test.for<[what: string, snapshot: Partial<ImagePolicySnapshot>, want: string[]]>
     ["unknown: image policies: cannot check: clusterimagepolicies is forbidden → ask a cluster administrator"],
   ],
 ])("doctor reports %s", ([, snapshot, want]) => {
-  const findings = checkImagePolicies({ imagePolicies: { cluster: { value: [] }, namespaced: { value: [] }, readers: GRANTED, ...snapshot } });
-  const shown = findings.map(({ status, check, message, next }) => `${status}: ${check}: ${message}${next === undefined ? "" : ` → ${next}`}`);
+  const findings = checkImagePolicies({
+    imagePolicies: { cluster: { value: [] }, namespaced: { value: [] }, readers: GRANTED, ...snapshot },
+  });
+  const shown = findings.map(
+    ({ status, check, message, next }) => `${status}: ${check}: ${message}${next === undefined ? "" : ` → ${next}`}`,
+  );
   expect(shown).toEqual(want);
 });
 

@@ -1,6 +1,12 @@
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import type { Client } from "../kube/client.ts";
-import { CLUSTER_IMAGE_POLICY, IMAGE_POLICY, type ImagePolicyProblem, type ScopedRequirements, toImagePolicies } from "../oci/policy/imagePolicies.ts";
+import {
+  CLUSTER_IMAGE_POLICY,
+  IMAGE_POLICY,
+  type ImagePolicyProblem,
+  type ScopedRequirements,
+  toImagePolicies,
+} from "../oci/policy/imagePolicies.ts";
 import { formatList } from "../text/lists.ts";
 import { type ClusterSnapshot, type DoctorFinding, reportOn } from "./clusterSnapshot.ts";
 import { readAnswer, type SnapshotPart } from "./snapshotPart.ts";

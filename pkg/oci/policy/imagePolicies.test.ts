@@ -98,7 +98,10 @@ describe("an image policy", () => {
       [],
     );
     const origin = 'ClusterImagePolicy "a"';
-    expect([cluster.get("quay.io"), problems]).toEqual([[{ type: "unsupported", what: message, origin }], [{ origin, message, object: expect.anything() as object }]]);
+    expect([cluster.get("quay.io"), problems]).toEqual([
+      [{ type: "unsupported", what: message, origin }],
+      [{ origin, message, object: expect.anything() as object }],
+    ]);
   });
 
   test("without spec has no effect but a report", () => {
