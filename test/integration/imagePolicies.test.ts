@@ -46,17 +46,14 @@ describeWithPrivateCluster("image policies of OpenShift", (cluster) => {
       fulcioSubject: { oidcIssuer: "https://issuer.test", signedEmail: EMAIL },
     },
   });
-  const pushCatalog = (name: string, bundle?: string): Promise<string> => {
+  /** Pushes a catalog with one package. @param image of its bundle */
+  const pushCatalog = (name: string, packageName: string, image = "quay.io/ns/none:v1"): Promise<string> => {
+    const bundle = `${packageName}.v1.0.0`;
+    const properties = [{ type: "olm.package", value: { packageName, version: "1.0.0" } }];
     const metas = [
-      { schema: "olm.package", name: "p" },
-      { schema: "olm.channel", package: "p", name: "stable", entries: [{ name: "p.v1.0.0" }] },
-      {
-        schema: "olm.bundle",
-        package: "p",
-        name: "p.v1.0.0",
-        image: bundle ?? "quay.io/none@sha256:0",
-        properties: [{ type: "olm.package", value: { packageName: "p", version: "1.0.0" } }],
-      },
+      { schema: "olm.package", name: packageName },
+      { schema: "olm.channel", package: packageName, name: "stable", entries: [{ name: bundle }] },
+      { schema: "olm.bundle", package: packageName, name: bundle, image, properties },
     ];
     return world.pushCatalog(name, "v1", bytes({ "catalog.json": metas.map((meta) => JSON.stringify(meta)).join("\n") }));
   };
@@ -72,7 +69,7 @@ describeWithPrivateCluster("image policies of OpenShift", (cluster) => {
   const serving = (name: string): Promise<KubeObject> => world.condition("ClusterCatalog", name, (c) => c("Serving")?.status === "True");
 
   test("every catalog is rejected until catalogd may read the policies", async () => {
-    await applyCatalog("open", await pushCatalog("open/catalog"));
+    await applyCatalog("open", await pushCatalog("open/catalog", "open"));
     const object = await rejected("ClusterCatalog", "open", "ClusterImagePolicy objects cannot be read, and may require a signature");
     expectProblem(object, "ImageRejected", { details: [{ reason: "PolicyUnreadable" }] });
     await openShift.grantImagePolicies();
@@ -80,7 +77,7 @@ describeWithPrivateCluster("image policies of OpenShift", (cluster) => {
   });
 
   test("a catalog is rejected until it is signed as a ClusterImagePolicy requires, and a changed policy takes effect", async () => {
-    const ref = await pushCatalog("keyless/catalog");
+    const ref = await pushCatalog("keyless/catalog", "keyless");
     const [name = "", digest = ""] = ref.split("@");
     await openShift.setImagePolicy("keyless", [name], byKey);
     await applyCatalog("keyless", ref);
@@ -98,7 +95,7 @@ describeWithPrivateCluster("image policies of OpenShift", (cluster) => {
   test("a bundle must meet the ImagePolicy of the namespace of its extension, until the policy is deleted", async () => {
     const bundle = await world.pushBundle("policies/bundle", "v1", "p", bytes(tinyBundle("1.0.0")));
     const [name = "", digest = ""] = bundle.split("@");
-    const ref = await pushCatalog("policies/catalog", bundle);
+    const ref = await pushCatalog("policies/catalog", "p", bundle);
     const extension: ClusterExtension = createExtension("policies", { packageName: "p" });
     const namespace = getNamespace(extension);
     await grantInstaller(cluster.client, extension, []);

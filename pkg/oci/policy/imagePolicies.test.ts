@@ -196,7 +196,7 @@ describe("findApplicable", () => {
       namespace: "team",
       want: ["reject", i],
     },
-  ])("$what", ({ file = everything, cluster = {}, team = {}, namespace, want }) => {
+  ])("findApplicable $what", ({ file = everything, cluster = {}, team = {}, namespace, want }) => {
     const policies = toImagePolicies(
       Object.entries(cluster).map(([name, scopes]) => clusterPolicy(name, scopes)),
       Object.entries(team).map(([name, scopes]) => imagePolicy("team", name, scopes)),
