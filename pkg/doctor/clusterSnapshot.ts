@@ -16,7 +16,7 @@ import type { PermissionPolicy } from "../api/permissionPolicy.ts";
 import { LEASE, type Lease } from "../controller/lease.ts";
 import type { Client } from "../kube/client.ts";
 import { readServerInfo } from "../kube/servedResources.ts";
-import { type ImagePolicySnapshot, readImagePolicies } from "./imagePolicies.ts";
+import { type ImagePolicySnapshot, readImagePolicies } from "./imagePolicySnapshot.ts";
 import { type RegistrySnapshot, readRegistries } from "./registrySnapshot.ts";
 import { readAnswer, type SnapshotPart } from "./snapshotPart.ts";
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { CLUSTER_IMAGE_POLICY, IMAGE_POLICY } from "../oci/policy/imagePolicies.ts";
-import { checkImagePolicies, type ImagePolicySnapshot } from "./imagePolicies.ts";
+import { checkImagePolicies } from "./imagePolicies.ts";
+import type { ImagePolicySnapshot } from "./imagePolicySnapshot.ts";
 
 const ROOT = { rootOfTrust: { policyType: "PublicKey", publicKey: { keyData: "a2V5" } } };
 const BINDING = { value: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { name: "x" } } };

@@ -1,5 +1,3 @@
-import type { KubeObject, ObjectRef } from "../api/k8s.ts";
-import type { Client } from "../kube/client.ts";
 import {
   CLUSTER_IMAGE_POLICY,
   IMAGE_POLICY,
@@ -9,33 +7,12 @@ import {
 } from "../oci/policy/imagePolicies.ts";
 import { formatList } from "../text/lists.ts";
 import { type ClusterSnapshot, type DoctorFinding, reportOn } from "./clusterSnapshot.ts";
-import { readAnswer, type SnapshotPart } from "./snapshotPart.ts";
-
-/** The image policies of OpenShift; undefined if the cluster does not serve a kind. */
-export interface ImagePolicySnapshot {
-  readonly cluster: SnapshotPart<readonly KubeObject[] | undefined>;
-  readonly namespaced: SnapshotPart<readonly KubeObject[] | undefined>;
-  /** The ClusterRoleBindings of config/openshift that let the servers read these objects, by name. */
-  readonly readers: ReadonlyMap<string, SnapshotPart<KubeObject | undefined>>;
-}
+import { CLUSTER_POLICIES_READER, IMAGE_POLICIES_READER, type ImagePolicySnapshot } from "./imagePolicySnapshot.ts";
+import type { SnapshotPart } from "./snapshotPart.ts";
 
 const CHECK = "image policies";
-const CLUSTER_READER = "olmv1-cluster-image-policies-reader";
-const NAMESPACED_READER = "olmv1-image-policies-reader";
 const SCOPES_LISTED_MAX = 10;
 const OBJECTS_LISTED_MAX = 50;
-
-/** Reads the image policies of OpenShift. */
-export async function readImagePolicies(client: Client, signal: AbortSignal): Promise<ImagePolicySnapshot> {
-  const list = (gvk: typeof CLUSTER_IMAGE_POLICY | typeof IMAGE_POLICY): Promise<SnapshotPart<readonly KubeObject[] | undefined>> =>
-    readAnswer(async () => (await client.list(gvk, { signal })).items, undefined);
-  const readers = [CLUSTER_READER, NAMESPACED_READER].map(async (name) => {
-    const ref: ObjectRef = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", name };
-    return [name, await readAnswer(() => client.get(ref, { signal }), undefined)] as const;
-  });
-  const [cluster, namespaced] = await Promise.all([list(CLUSTER_IMAGE_POLICY), list(IMAGE_POLICY)]);
-  return { cluster, namespaced, readers: new Map(await Promise.all(readers)) };
-}
 
 /** Lists the image policies that apply to pulls of the servers, those that cannot be used, and whether the servers may read them. */
 export function checkImagePolicies({ imagePolicies }: Pick<ClusterSnapshot, "imagePolicies">): DoctorFinding[] {
@@ -46,8 +23,8 @@ export function checkImagePolicies({ imagePolicies }: Pick<ClusterSnapshot, "ima
   const [all, own] = [valueOf(cluster), valueOf(namespaced)];
   const policies = toImagePolicies(all ?? [], own ?? []);
   return [
-    ...(all ? checkReader(CLUSTER_READER, CLUSTER_IMAGE_POLICY.kind, readers) : []),
-    ...(own ? checkReader(NAMESPACED_READER, IMAGE_POLICY.kind, readers) : []),
+    ...(all ? checkReader(CLUSTER_POLICIES_READER, CLUSTER_IMAGE_POLICY.kind, readers) : []),
+    ...(own ? checkReader(IMAGE_POLICIES_READER, IMAGE_POLICY.kind, readers) : []),
     ...policies.problems.map(describeProblem),
     ...describeScopes(policies.cluster, ""),
     ...[...policies.byNamespace].flatMap(([namespace, scopes]) => describeScopes(scopes, ` for extensions in namespace ${namespace}`)),

@@ -16,7 +16,7 @@ export interface Applicable {
  * cannot accept what the administrator rejects.
  * @param ref with a tag or a digest
  * @param namespace the namespace that uses the image; undefined for the cluster
- * @see https://github.com/openshift/machine-config-operator (updatePolicyJSON in pkg/controller/container-runtime-config/helpers.go)
+ * @see https://github.com/openshift/machine-config-operator/blob/24d9a767570d294d46a47a37fff9fb99b2304d4b/pkg/controller/container-runtime-config/helpers.go, updatePolicyJSON
  */
 export function findApplicable(file: Policy, ref: Reference, policies: ImagePolicies = NO_IMAGE_POLICIES, namespace?: string): Applicable {
   const scopes = listImageScopes(ref);

@@ -17,7 +17,7 @@ function imagePolicy(namespace: string, name: string, scopes: string[], policy: 
   return { ...IMAGE_POLICY, metadata: { namespace, name }, spec: { scopes, policy } };
 }
 
-// Source: policyItemFromSpec in machine-config-operator pkg/controller/container-runtime-config/helpers.go; openshift/api config/v1 types_image_policy.go.
+// Source: policyItemFromSpec of openshift/machine-config-operator 24d9a767 pkg/controller/container-runtime-config/helpers.go; openshift/api 5886a58a.
 describe("an image policy", () => {
   test.for<[what: string, policy: object, want: object]>([
     ["with a key", { rootOfTrust: KEY }, { keyData: DATA }],
@@ -110,7 +110,7 @@ describe("an image policy", () => {
   });
 });
 
-// Source: getValidScopePolicies and updatePolicyJSON in machine-config-operator pkg/controller/container-runtime-config.
+// Source: getValidScopePolicies and updatePolicyJSON of openshift/machine-config-operator 24d9a767 pkg/controller/container-runtime-config.
 describe("findApplicable", () => {
   const accept = [{ type: "insecureAcceptAnything" }];
   const reject = [{ type: "reject" }];

@@ -48,7 +48,7 @@ const REASON_LENGTH_MAX = 300;
 /**
  * Converts the image policies of a cluster. Several policies for one scope must all be met. A policy
  * that cannot be converted rejects the images in its scopes.
- * @see https://github.com/openshift/machine-config-operator (getValidScopePolicies in pkg/controller/container-runtime-config/container_runtime_config_controller.go)
+ * @see https://github.com/openshift/machine-config-operator/blob/24d9a767570d294d46a47a37fff9fb99b2304d4b/pkg/controller/container-runtime-config/container_runtime_config_controller.go, getValidScopePolicies
  */
 export function toImagePolicies(cluster: readonly KubeObject[], namespaced: readonly KubeObject[]): ImagePolicies {
   const problems: ImagePolicyProblem[] = [];
@@ -125,9 +125,9 @@ function toRequirement(policy: ImagePolicySpec["policy"], origin: string): Polic
   }
 }
 
-/** @see https://github.com/openshift/machine-config-operator (policyItemFromSpec in pkg/controller/container-runtime-config/helpers.go) */
+/** @see https://github.com/openshift/machine-config-operator/blob/24d9a767570d294d46a47a37fff9fb99b2304d4b/pkg/controller/container-runtime-config/helpers.go, policyItemFromSpec */
 function toTrust(root: PolicyOfSpec["rootOfTrust"] = {}): object {
-  const { policyType, publicKey, fulcioCAWithRekor: fulcio, pki } = root;
+  const { policyType = "", publicKey, fulcioCAWithRekor: fulcio, pki } = root;
   switch (policyType) {
     case "PublicKey":
       return withoutEmpty({ keyData: publicKey?.keyData, rekorPublicKeyData: publicKey?.rekorKeyData });
@@ -142,7 +142,7 @@ function toTrust(root: PolicyOfSpec["rootOfTrust"] = {}): object {
       return { pki: withoutEmpty({ caRootsData, caIntermediatesData, subjectEmail, subjectHostname }) };
     }
     default:
-      throw new Error(`policyType ${goQuote(policyType ?? "")} is not supported`);
+      throw new Error(`policyType ${goQuote(policyType)} is not supported`);
   }
 }
 
