@@ -51,9 +51,14 @@ export class SignerCertificate {
     if (new Set(oids).size !== oids.length) throw new Error("the certificate has the same extension twice");
   }
 
-  /** Returns whether `issuer` signed this certificate, and may sign certificates. */
-  isIssuedBy(issuer: SignerCertificate): boolean {
-    return issuer.isAuthority && this.#node.checkIssued(issuer.#node) && verifies(this.#node, issuer.key);
+  /** Returns whether this certificate names `issuer` as its issuer, and that may sign certificates. */
+  names(issuer: SignerCertificate): boolean {
+    return issuer.isAuthority && this.#node.checkIssued(issuer.#node);
+  }
+
+  /** Returns whether the key of `issuer` signed this certificate. */
+  isSignedBy(issuer: SignerCertificate): boolean {
+    return verifies(this.#node, issuer.key);
   }
 
   isValidAt(time: Date): boolean {

@@ -4,8 +4,8 @@ import { newSignerProblem, type SignatureProblem } from "./signatureProblem.ts";
 
 /** Maximum number of certificates that a signature may bring, and of those in a path. */
 export const CHAIN_MAX = 8;
-/** Maximum number of tried issuers, because certificates with equal names multiply the paths. */
-const ATTEMPTS_MAX = 64;
+/** Maximum number of verified issuers, because certificates with equal names multiply the paths. */
+const ATTEMPTS_MAX = 16;
 
 /** Certificates of authorities. */
 export interface ChainAuthorities {
@@ -43,10 +43,10 @@ export function findChainProblem(leaf: SignerCertificate, authorities: ChainAuth
     }
     if (path.length > CHAIN_MAX) return false;
     for (const issuer of [...authorities.anchors, ...authorities.intermediates]) {
-      if (path.some(({ bytes }) => bytes.equals(issuer.bytes))) continue;
+      if (!last.names(issuer) || path.some(({ bytes }) => bytes.equals(issuer.bytes))) continue;
       attempts += 1;
       if (attempts > ATTEMPTS_MAX) return false;
-      if (last.isIssuedBy(issuer) && search([...path, issuer])) return true;
+      if (last.isSignedBy(issuer) && search([...path, issuer])) return true;
     }
     return false;
   };

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ExtendedKeyUsage, Extension } from "@peculiar/x509";
+import { ExtendedKeyUsage, Extension, X509CertificateGenerator } from "@peculiar/x509";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
@@ -322,6 +322,7 @@ function pki(
 }
 
 describe("a certificate of another authority", () => {
+  const unrelated = `${sigstore.timestampRoot.certificate.toString("pem")}\n`.repeat(100);
   const intermediate = sigstore.intermediate.certificate.toString("pem");
   test.for<[what: string, trust: SignerTrust, options: KeylessOptions, want: string]>([
     ["with the address is trusted", pki({ email: EMAIL }), {}, "trusted"],
@@ -358,9 +359,26 @@ describe("a certificate of another authority", () => {
       {},
       "CertificateUntrusted",
     ],
+    ["from one of many authorities is trusted", pki({ email: EMAIL }, { authorities: `${unrelated}${sigstore.rootPem}` }), {}, "trusted"],
     ["for servers is not trusted", pki({ email: EMAIL }), { usages: [ExtendedKeyUsage.serverAuth] }, "CertificateUnsuitable"],
   ])("%s", async ([, trust, options, want]) => {
     expect(judge(trust, sigstore.toFound(await make("tag", options)))).toBe(want);
+  });
+
+  test("is not trusted when more authorities than are tried have its authority's name", async () => {
+    const { certificate, keys } = sigstore.root;
+    const namesake = await X509CertificateGenerator.create({
+      subject: certificate.subject,
+      issuer: certificate.issuer,
+      signingAlgorithm: keys.privateKey.algorithm,
+      publicKey: other.root.keys.publicKey,
+      signingKey: other.root.keys.privateKey,
+      extensions: certificate.extensions,
+    });
+    const withNamesakes = (count: number) => `${`${namesake.toString("pem")}\n`.repeat(count)}${sigstore.rootPem}`;
+    const found = sigstore.toFound(await make("tag"));
+    const problems = [8, 16].map((count) => judge(pki({ email: EMAIL }, { authorities: withNamesakes(count) }), found));
+    expect(problems).toEqual(["trusted", "CertificateUntrusted"]);
   });
 
   test("is not trusted when a byte of it or of the intermediate authority changes", async () => {
