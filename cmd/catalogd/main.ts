@@ -6,6 +6,7 @@ import { CatalogStore } from "../../pkg/catalogd/catalogStore.ts";
 import { serveUntil, startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
 import { Loader } from "../../pkg/catalogd/load/loader.ts";
 import { ReplicaReadiness } from "../../pkg/catalogd/readiness.ts";
+import { ClusterImagePolicies } from "../../pkg/controller/clusterImagePolicies.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { CATALOG_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
@@ -47,7 +48,15 @@ async function run(flags: Flags): Promise<void> {
   const { tls } = certificate;
   const credentials = await createPullSecrets(flags, { client, log, metrics });
   const registries = createClusterRegistries(flags, { client, log });
-  const puller = createPuller(flags, { cacheDir: folders.unpack, limits: CATALOG_IMAGE_LIMITS, credentials, cluster: registries, log });
+  const imagePolicies = new ClusterImagePolicies({ client, namespaced: false, log });
+  const puller = createPuller(flags, {
+    cacheDir: folders.unpack,
+    limits: CATALOG_IMAGE_LIMITS,
+    credentials,
+    cluster: registries,
+    imagePolicies,
+    log,
+  });
   const loader = new Loader({ validation: flags["catalog-validation"] });
   const store = await CatalogStore.open({ dir: folders.catalogs, log, loader });
   const leadership = createLeadership(flags, {
@@ -78,6 +87,7 @@ async function run(flags: Flags): Promise<void> {
   });
   credentials.onChange(() => controller.retryFailing());
   registries.onChange(() => controller.retryFailing());
+  imagePolicies.onChange(() => controller.retryFailing());
   const server = await startContentServer(parseBindAddress(flags["catalogs-server-addr"]), {
     source: {
       get: (name) => store.get(name),
@@ -115,6 +125,7 @@ async function run(flags: Flags): Promise<void> {
       ...certificate.tasks,
       pullSecrets: (signal: AbortSignal) => credentials.run(signal),
       registries: (signal: AbortSignal) => registries.run(signal),
+      imagePolicies: (signal: AbortSignal) => imagePolicies.run(signal),
       controller: (signal: AbortSignal) => controller.run(signal),
       leadership: (signal: AbortSignal) => leadership.run(signal, (term) => controller.lead(term)),
       content: (signal: AbortSignal) => serveUntil(signal, server, { delayMs: flags["shutdown-delay"], graceMs: CONTENT_GRACE_MS }),

@@ -37,6 +37,7 @@ const COPIES: readonly FileCopy[] = [
   { from: "openshift/service-ca.yaml", to: "service-ca.yaml", when: 'eq (include "olmv1.tlsSource" .) "service-ca"' },
   { from: "openshift/tls-profile.yaml", to: "rbac/tls-profile.yaml", when: ".Values.openshift.enabled" },
   { from: "openshift/registries.yaml", to: "rbac/registries.yaml", when: ".Values.openshift.enabled" },
+  { from: "openshift/image-policies.yaml", to: "rbac/image-policies.yaml", when: ".Values.openshift.enabled" },
   { from: "network/policies.yaml", to: "network/policies.yaml", when: ".Values.networkPolicies.enabled" },
   { from: "admission/catalog-label.yaml", to: "admission/catalog-label.yaml", when: ".Values.admissionPolicies.catalogLabel" },
   { from: "samples/service-accounts.yaml", to: "admission/service-accounts.yaml", when: ".Values.admissionPolicies.serviceAccounts" },

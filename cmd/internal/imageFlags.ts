@@ -100,7 +100,7 @@ export async function createPullSecrets(
 /** Returns a puller with the credentials, certificate authorities and mirrors in the flags, and the proxies in the environment. */
 export function createPuller(
   flags: RegistryFlags,
-  options: Pick<PullerOptions, "cacheDir" | "limits" | "log" | "credentials" | "cluster">,
+  options: Pick<PullerOptions, "cacheDir" | "limits" | "log" | "credentials" | "cluster" | "imagePolicies">,
 ): Puller {
   return new Puller({
     ...options,

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { getCatalogdNamespace, SERVER_LEASES } from "../../pkg/api/constants.ts";
 import { getServingSecretName } from "../../pkg/certificates/servingCertificate.ts";
+import { ClusterImagePolicies } from "../../pkg/controller/clusterImagePolicies.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { EventRecorder } from "../../pkg/kube/events.ts";
@@ -51,7 +52,15 @@ async function run(flags: Flags): Promise<void> {
   });
   const credentials = await createPullSecrets(flags, { client, log, metrics });
   const registries = createClusterRegistries(flags, { client, log });
-  const puller = createPuller(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_IMAGE_LIMITS, credentials, cluster: registries, log });
+  const imagePolicies = new ClusterImagePolicies({ client, namespaced: true, log });
+  const puller = createPuller(flags, {
+    cacheDir: flags["cache-path"],
+    limits: BUNDLE_IMAGE_LIMITS,
+    credentials,
+    cluster: registries,
+    imagePolicies,
+    log,
+  });
   const leadership = createLeadership(flags, { client, name: SERVER_LEASES["operator-controller"], log, metrics });
   const clusterVersion = new ClusterVersionSource({ client, byFlag: flags["cluster-version"], log });
   const clusterProxy = newClusterProxySource(getOperatorProxySettings(flags), { client, log });
@@ -79,6 +88,7 @@ async function run(flags: Flags): Promise<void> {
   });
   credentials.onChange(() => controller.retryFailing());
   registries.onChange(() => controller.retryFailing());
+  imagePolicies.onChange(() => controller.retryFailing());
   let leading = false;
   const informersReady = (): void => {
     if (leading && !controller.ready) throw new Error("the ClusterExtensions and ClusterCatalogs have not been listed yet");
@@ -107,6 +117,7 @@ async function run(flags: Flags): Promise<void> {
       ...(own ? { catalogAuthorities: (signal: AbortSignal) => own.run(signal) } : {}),
       pullSecrets: (signal: AbortSignal) => credentials.run(signal),
       registries: (signal: AbortSignal) => registries.run(signal),
+      imagePolicies: (signal: AbortSignal) => imagePolicies.run(signal),
       clusterVersion: (signal: AbortSignal) => clusterVersion.run(signal),
       clusterProxy: (signal: AbortSignal) => clusterProxy.run(signal),
       controller: (signal: AbortSignal) => {

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { SERVER_LEASES } from "../../pkg/api/constants.ts";
 import { systemClock } from "../../pkg/async/clock.ts";
+import { ClusterImagePolicies } from "../../pkg/controller/clusterImagePolicies.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
@@ -24,7 +25,14 @@ async function run(flags: Flags): Promise<void> {
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "permission-manager", observe: registerRestClientMetrics(metrics) });
   const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"] });
   const registries = createClusterRegistries(flags, { client, log });
-  const puller = createPuller(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_IMAGE_LIMITS, cluster: registries, log });
+  const imagePolicies = new ClusterImagePolicies({ client, namespaced: true, log });
+  const puller = createPuller(flags, {
+    cacheDir: flags["cache-path"],
+    limits: BUNDLE_IMAGE_LIMITS,
+    cluster: registries,
+    imagePolicies,
+    log,
+  });
   const leadership = createLeadership(flags, { client, name: SERVER_LEASES["permission-manager"], log, metrics });
   const manager = new PermissionManager({
     client: leadership.client,
@@ -41,6 +49,7 @@ async function run(flags: Flags): Promise<void> {
     metrics,
   });
   registries.onChange(() => manager.retryPending());
+  imagePolicies.onChange(() => manager.retryPending());
   let leading = false;
   const probes = await startProbeServer({
     bindAddress: flags["health-probe-bind-address"],
@@ -58,6 +67,7 @@ async function run(flags: Flags): Promise<void> {
   try {
     const tasks = {
       registries: (signal: AbortSignal) => registries.run(signal),
+      imagePolicies: (signal: AbortSignal) => imagePolicies.run(signal),
       manager: (signal: AbortSignal) => {
         const lost = Promise.withResolvers<never>();
         const leads = leadership.run(signal, async (term) => {

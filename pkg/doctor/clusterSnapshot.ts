@@ -16,6 +16,7 @@ import type { PermissionPolicy } from "../api/permissionPolicy.ts";
 import { LEASE, type Lease } from "../controller/lease.ts";
 import type { Client } from "../kube/client.ts";
 import { readServerInfo } from "../kube/servedResources.ts";
+import { type ImagePolicySnapshot, readImagePolicies } from "./imagePolicySnapshot.ts";
 import { type RegistrySnapshot, readRegistries } from "./registrySnapshot.ts";
 import { readAnswer, type SnapshotPart } from "./snapshotPart.ts";
 
@@ -50,6 +51,7 @@ export interface ClusterSnapshot {
   readonly programs: readonly ProgramSnapshot[];
   readonly catalogs: SnapshotPart<readonly ClusterCatalog[]>;
   readonly registries: RegistrySnapshot;
+  readonly imagePolicies: ImagePolicySnapshot;
   /** Admission policies by kind and name. */
   readonly policies: ReadonlyMap<string, SnapshotPart<KubeObject | undefined>>;
   readonly monitors: SnapshotPart<readonly KubeObject[] | undefined>;
@@ -113,6 +115,7 @@ export async function readSnapshot(client: Client, systemNamespace: string, sign
     programs,
     catalogs: await listAll<ClusterCatalog>(CATALOG),
     registries: await readRegistries(client, programs, signal),
+    imagePolicies: await readImagePolicies(client, signal),
     policies: new Map(await Promise.all(POLICIES.map(async (ref) => [formatPolicyKey(ref), await get(ref)] as const))),
     monitors: await readAnswer(() => listMonitors(client, systemNamespace, signal), undefined),
     extensions: await listAll<ClusterExtension>(EXTENSION),

@@ -1,6 +1,7 @@
 import { buildCrd, KINDS } from "../api/customResourceDefinitions.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import type { ClusterSnapshot, DoctorFinding } from "./clusterSnapshot.ts";
+import { checkImagePolicies } from "./imagePolicies.ts";
 import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPolicies } from "./installation.ts";
 import { collectOtherFindings, isOtherImplementation } from "./otherImplementation.ts";
 import { checkPermissions } from "./permissions.ts";
@@ -19,6 +20,7 @@ export function collectFindings(facts: ClusterSnapshot, version: string): Doctor
     ...checkCertificates(facts),
     ...checkCatalogs(facts),
     ...checkRegistries(facts),
+    ...checkImagePolicies(facts),
     ...checkPolicies(facts),
     ...checkPermissions(facts),
     ...checkMetrics(facts),

@@ -75,6 +75,7 @@ test("collectFindings checks only what another implementation has too", () => {
     programs: [createProgram("catalogd", false), createProgram("operator-controller", true), createProgram("permission-manager", false)],
     catalogs: none,
     registries: NO_REGISTRIES,
+    imagePolicies: { cluster: { value: undefined }, namespaced: { value: undefined }, readers: new Map() },
     policies: new Map(),
     monitors: { value: undefined },
     extensions: none,

@@ -80,7 +80,7 @@ export async function deriveBundleRules(
   const catalog = await verifyRequest(services, given, requested, before?.bundle, signal);
   const { puller, bundles, providers, client } = services;
   const { name } = given.metadata;
-  const pulled = await puller.pull(name, requested.image, { signal, filter: findBundleRoot });
+  const pulled = await puller.pull(name, requested.image, { signal, namespace: known, filter: findBundleRoot });
   const content = await bundles.load(pulled.digest, () => readBundleFiles(pulled.dir));
   const suggested = readSuggestedNamespace(requested.packageName, content.annotations);
   const namespace = known === undefined ? suggested : { ...suggested, name: known };

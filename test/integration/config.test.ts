@@ -142,6 +142,10 @@ describeWithCluster("config", (cluster) => {
       `ConfigMap ${OPENSHIFT_NAMESPACE}/openshift-service-ca`,
       `ClusterRole /${reader}`,
       `ClusterRoleBinding /${reader}`,
+      ...["ClusterRole", "ClusterRoleBinding"].flatMap((kind) => [
+        `${kind} /olmv1-cluster-image-policies-reader`,
+        `${kind} /olmv1-image-policies-reader`,
+      ]),
       "ClusterRole /olmv1-registries-reader",
       "ClusterRoleBinding /olmv1-registries-reader",
       "Role openshift-config/olmv1-registries-reader",
@@ -333,6 +337,7 @@ describeWithCluster("config", (cluster) => {
       "console/network-policy.yaml",
       "console/service-account.yaml",
       "openshift/catalogd-namespace.yaml",
+      "openshift/image-policies.yaml",
       "openshift/registries.yaml",
       "openshift/service-ca.yaml",
       "openshift/tls-profile.yaml",

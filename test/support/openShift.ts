@@ -4,6 +4,7 @@ import { findCondition } from "../../pkg/api/conditions.ts";
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYaml, parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import type { Client } from "../../pkg/kube/client.ts";
+import { CLUSTER_IMAGE_POLICY, IMAGE_POLICY } from "../../pkg/oci/policy/imagePolicies.ts";
 import { CLUSTER_CONFIG_NAMESPACE, CLUSTER_IMAGE, MIRROR_KINDS, type MirrorKind } from "../../pkg/oci/registries/registryObjects.ts";
 import { CLUSTER_OPERATOR, OLM } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
 import { CLUSTER_PROXY } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
@@ -16,6 +17,8 @@ const REGISTRY_PERMISSIONS = join(import.meta.dirname, "../../config/openshift/r
 const AUTHORITIES = { apiVersion: "v1", kind: "ConfigMap", namespace: CLUSTER_CONFIG_NAMESPACE, name: "registry-authorities" } as const;
 const FOLDER = join(import.meta.dirname, "openshift");
 const REGISTRY_DEFINITIONS = ["images", "imagecontentsourcepolicies", "imagedigestmirrorsets", "imagetagmirrorsets"] as const;
+const IMAGE_POLICY_DEFINITIONS = ["clusterimagepolicies", "imagepolicies"] as const;
+const IMAGE_POLICY_PERMISSIONS = join(import.meta.dirname, "../../config/openshift/image-policies.yaml");
 const DEFINITIONS = ["apiservers", "clusteroperators", "clusterversions", "olms", "proxies", ...REGISTRY_DEFINITIONS] as const;
 
 /** The mirrors of one source. */
@@ -36,7 +39,7 @@ export class OpenShift {
   }
 
   /** Makes the cluster serve these kinds. */
-  async install(definitions: readonly (typeof DEFINITIONS)[number][] = DEFINITIONS): Promise<void> {
+  async install(definitions: readonly string[] = DEFINITIONS): Promise<void> {
     for (const name of definitions) {
       const crd = parseYaml(await readFile(join(FOLDER, `${name}.yaml`), "utf8")) as KubeObject;
       await this.#admin.apply(crd, { fieldManager: "test", force: true });
@@ -47,6 +50,29 @@ export class OpenShift {
   /** Makes the cluster serve the kinds that configure registries. */
   async installRegistries(): Promise<void> {
     await this.install(REGISTRY_DEFINITIONS);
+  }
+
+  /** Makes the cluster serve the kinds with image policies. The servers then reject every image until `grantImagePolicies`. */
+  async installImagePolicies(): Promise<void> {
+    await this.install(IMAGE_POLICY_DEFINITIONS);
+  }
+
+  /** Grants the permissions in config/openshift/image-policies.yaml. */
+  async grantImagePolicies(): Promise<void> {
+    for (const object of parseYamlDocuments(await readFile(IMAGE_POLICY_PERMISSIONS, "utf8")) as KubeObject[])
+      await this.#admin.apply(object, { fieldManager: "test", force: true });
+  }
+
+  /** Sets a ClusterImagePolicy, or an ImagePolicy in a namespace. @param rootOfTrust as in spec.policy */
+  async setImagePolicy(name: string, scopes: readonly string[], rootOfTrust: object, namespace?: string): Promise<void> {
+    const policy = { rootOfTrust, signedIdentity: { matchPolicy: "MatchRepository" } };
+    const gvk = namespace === undefined ? CLUSTER_IMAGE_POLICY : IMAGE_POLICY;
+    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
+    await this.#admin.apply({ ...gvk, metadata, spec: { scopes, policy } }, { fieldManager: "test", force: true });
+  }
+
+  async removeImagePolicy(name: string, namespace?: string): Promise<void> {
+    await this.#admin.delete(namespace === undefined ? { ...CLUSTER_IMAGE_POLICY, name } : { ...IMAGE_POLICY, namespace, name });
   }
 
   /** Grants the permissions in config/openshift/registries.yaml. */

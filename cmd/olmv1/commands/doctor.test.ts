@@ -125,6 +125,7 @@ function createSnapshot(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
       value: [createCatalog("operatorhubio", [condition("Serving", "True", "Available"), condition("Progressing", "True", "Succeeded")])],
     },
     registries: NO_REGISTRIES,
+    imagePolicies: { cluster: NOTHING, namespaced: NOTHING, readers: new Map() },
     policies: new Map(POLICIES.map((ref) => [formatPolicyKey(ref), { value: bound }])),
     monitors: { value: undefined },
     extensions: { value: [] },

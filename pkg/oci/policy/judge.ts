@@ -6,14 +6,17 @@ import { formatFamiliarReference, type Reference } from "../reference.ts";
 import type { FoundSignature } from "../signers/foundSignature.ts";
 import type { SignatureProblem } from "../signers/signatureProblem.ts";
 import type { SignerTrust } from "../signers/signerTrust.ts";
+import type { RequirementOrigin } from "./policyFile.ts";
 import { parsePayload, parseStatement } from "./signatureFormats.ts";
 import { matchesIdentity, type SignedIdentity } from "./signedIdentity.ts";
 
 /** A requirement with parsed roots of trust. */
-export type ReadyRequirement =
-  | { readonly type: "insecureAcceptAnything" | "reject" }
-  | { readonly type: "sigstoreSigned"; readonly trust: SignerTrust; readonly identity: SignedIdentity }
-  | { readonly type: "unsupported"; readonly what: string };
+export type ReadyRequirement = RequirementOrigin &
+  (
+    | { readonly type: "insecureAcceptAnything" | "reject" }
+    | { readonly type: "sigstoreSigned"; readonly trust: SignerTrust; readonly identity: SignedIdentity }
+    | { readonly type: "unsupported"; readonly what: string }
+  );
 
 /** Reference and digests of an image. */
 export interface JudgedImage {
@@ -59,7 +62,7 @@ export function judgeImage(
       if (problem) problems.push(problem);
       return problem === undefined;
     });
-    if (!good) return { refused: toRefusal(problems) };
+    if (!good) return { refused: toRefusal(problems, requirement.origin) };
     if (!accepted.includes(good)) accepted.push(good);
   }
   return { accepted };
@@ -67,14 +70,18 @@ export function judgeImage(
 
 /** Returns why no signature can meet a requirement; undefined if one can. */
 export function findUnconditionalRefusal(
-  requirement: ReadyRequirement | { readonly type: "sigstoreSigned" },
+  requirement: ReadyRequirement | (RequirementOrigin & { readonly type: "sigstoreSigned" }),
   ref: Reference,
 ): PolicyRefusal | undefined {
   const image = `docker://${formatFamiliarReference(ref)}`;
   if (requirement.type === "reject")
     return toRefusal([{ reason: "PolicyRejects", message: `Running image ${image} is rejected by policy.` }]);
   if (requirement.type !== "unsupported") return undefined;
-  const message = `the signature policy requires ${requirement.what} for ${image}, which is not supported: use "sigstoreSigned"`;
+  const { what, origin } = requirement;
+  const message =
+    origin === undefined
+      ? `the signature policy requires ${what} for ${image}, which is not supported: use "sigstoreSigned"`
+      : `${origin} applies to ${image}, but cannot be used: ${what}`;
   return toRefusal([{ reason: "RequirementUnsupported", message }]);
 }
 
@@ -115,10 +122,16 @@ function formatIdentityProblem(identity: SignedIdentity, stated: string | undefi
     : text;
 }
 
-function toRefusal(problems: readonly SignatureProblem[]): PolicyRefusal {
+/** @param origin the object that requires the signature */
+function toRefusal(problems: readonly SignatureProblem[], origin?: string): PolicyRefusal {
+  const { message, problems: unique } = summarize(problems);
+  return { message: origin === undefined ? message : `${message}; required by ${origin}`, problems: unique };
+}
+
+function summarize(problems: readonly SignatureProblem[]): PolicyRefusal {
   const unique = [...new Map(problems.map((problem) => [problem.message, problem])).values()];
   const [first, ...others] = unique;
-  if (!first) return toRefusal([{ reason: "SignatureMissing", message: "A signature was required, but no signature exists" }]);
+  if (!first) return summarize([{ reason: "SignatureMissing", message: "A signature was required, but no signature exists" }]);
   if (others.length === 0) return { message: first.message, problems: unique };
   const reasons = formatList(
     unique.map(({ message }) => message),

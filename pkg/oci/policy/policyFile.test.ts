@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { parseReference } from "../reference.ts";
 import { FormatError } from "../signers/strictJson.ts";
-import { findApplicable, INSECURE_POLICY, listUnsupportedScopes, type Policy, type PolicyRequirement, parsePolicy } from "./policyFile.ts";
+import { findApplicable } from "./applicable.ts";
+import { INSECURE_POLICY, listUnsupportedScopes, type Policy, type PolicyRequirement, parsePolicy } from "./policyFile.ts";
 import { matchesIdentity, parseSignedIdentity } from "./signedIdentity.ts";
 
 interface ParseCase extends CaseHead {

@@ -1,19 +1,25 @@
 import { goQuote } from "../../golang/quote.ts";
-import { listImageScopes } from "../imageScopes.ts";
-import type { Reference } from "../reference.ts";
 import type { TrustRoots } from "../signers/signerTrust.ts";
 import { FormatError, parseStrictJson, readKnownMembers, requireMembers, requireText } from "../signers/strictJson.ts";
 import { DEFAULT_IDENTITY, parseSignedIdentity, type SignedIdentity } from "./signedIdentity.ts";
 import { parseTrustRoots, type TextSource, TRUST_MEMBERS } from "./trustRoots.ts";
 
 /** A requirement that must be met before an image is accepted. */
-export type PolicyRequirement =
-  | { readonly type: "insecureAcceptAnything" }
-  | { readonly type: "reject" }
-  /** requires a signature by a trusted signer, with this identity */
-  | { readonly type: "sigstoreSigned"; readonly roots: TrustRoots<TextSource>; readonly identity: SignedIdentity }
-  /** an unsupported requirement, which is never met; `what` describes it */
-  | { readonly type: "unsupported"; readonly what: string };
+export type PolicyRequirement = RequirementOrigin &
+  (
+    | { readonly type: "insecureAcceptAnything" }
+    | { readonly type: "reject" }
+    /** requires a signature by a trusted signer, with this identity */
+    | { readonly type: "sigstoreSigned"; readonly roots: TrustRoots<TextSource>; readonly identity: SignedIdentity }
+    /** an unsupported requirement, which is never met; `what` describes it */
+    | { readonly type: "unsupported"; readonly what: string }
+  );
+
+/** Where a requirement is from. */
+export interface RequirementOrigin {
+  /** the object in the cluster, such as `ClusterImagePolicy "redhat"`; undefined for the file */
+  readonly origin?: string | undefined;
+}
 
 /** The content of containers-policy.json(5) for images in registries; lists are never empty. */
 export interface Policy {
@@ -81,10 +87,14 @@ function parseScopes(value: unknown): Map<string, PolicyRequirement[]> {
 function parseRequirements(value: unknown): PolicyRequirement[] {
   if (!Array.isArray(value)) throw new FormatError("expected a list of policy requirements");
   if (value.length === 0) throw new FormatError("List of verification policy requirements must not be empty");
-  return value.map(parseRequirement);
+  return value.map(parsePolicyRequirement);
 }
 
-function parseRequirement(value: unknown): PolicyRequirement {
+/**
+ * Parses one requirement.
+ * @throws FormatError as `parsePolicy`
+ */
+export function parsePolicyRequirement(value: unknown): PolicyRequirement {
   const type = requireText(requireMembers(value), "type");
   switch (type) {
     case "insecureAcceptAnything":
@@ -125,36 +135,4 @@ function signedBy(value: unknown): PolicyRequirement {
 
 function parseIdentity(members: ReadonlyMap<string, unknown>): SignedIdentity {
   return members.has("signedIdentity") ? parseSignedIdentity(members.get("signedIdentity")) : DEFAULT_IDENTITY;
-}
-
-/** The requirements for an image, and their scope; the scope is undefined for `default`. */
-export interface Applicable {
-  readonly scope: string | undefined;
-  readonly requirements: readonly PolicyRequirement[];
-}
-
-/**
- * Returns the requirements for an image: only those of the most specific scope.
- * @param ref with a tag or a digest
- */
-export function findApplicable(policy: Policy, ref: Reference): Applicable {
-  for (const scope of listImageScopes(ref)) {
-    const requirements = policy.docker.get(scope);
-    if (requirements) return { scope, requirements };
-  }
-  return { scope: undefined, requirements: policy.default };
-}
-
-/**
- * Returns the requirements for an image in a layout. @param path absolute, without symlinks @param
- * name "" for none
- */
-export function selectLayoutRequirements(policy: Policy, transport: LayoutTransport, path: string, name: string): Applicable {
-  const scopes = [...(name === "" ? [] : [`${path}:${name}`]), path];
-  for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) scopes.push(path.slice(0, at));
-  for (const scope of [...scopes, ""]) {
-    const requirements = policy.layouts[transport].get(scope);
-    if (requirements) return { scope, requirements };
-  }
-  return { scope: undefined, requirements: policy.default };
 }

@@ -11,16 +11,16 @@ import type { Reference } from "../reference.ts";
 import { KeyTrust } from "../signers/keyTrust.ts";
 import { parsePublicKey } from "../signers/publicKey.ts";
 import type { SignerTrust, TrustRoots } from "../signers/signerTrust.ts";
+import { findApplicable, selectLayoutRequirements } from "./applicable.ts";
+import { type ImagePolicySource, NO_IMAGE_POLICIES } from "./imagePolicies.ts";
 import { findUnconditionalRefusal, type ReadyRequirement } from "./judge.ts";
 import {
-  findApplicable,
   INSECURE_POLICY,
   type LayoutTransport,
   listUnsupportedScopes,
   type Policy,
   type PolicyRequirement,
   parsePolicy,
-  selectLayoutRequirements,
 } from "./policyFile.ts";
 import type { TextSource } from "./trustRoots.ts";
 
@@ -35,6 +35,12 @@ export interface ImageRequirements {
   readonly list: readonly ReadyRequirement[];
   /** Whether any requirement needs signatures. */
   readonly needSignatures: boolean;
+}
+
+/** Options of `requirementsFor`. */
+interface RequirementsOptions {
+  readonly namespace?: string | undefined;
+  readonly signal: AbortSignal;
 }
 
 const POLICY_BYTES = 4 * 1024 * 1024;
@@ -59,24 +65,30 @@ export function getDefaultPolicyPlace(home: string): PolicyPlace {
 export class SignaturePolicy {
   readonly #place: () => PolicyPlace;
   readonly #log: Logger;
+  readonly #cluster: ImagePolicySource | undefined;
   /** The last logged policy. */
   #reported: string | undefined;
 
-  /** @param place called for each image */
-  constructor(place: () => PolicyPlace, log: Logger) {
+  /**
+   * @param place called for each image
+   * @param cluster the image policies of the cluster; undefined: none
+   */
+  constructor(place: () => PolicyPlace, log: Logger, cluster?: ImagePolicySource) {
     this.#place = place;
     this.#log = log;
+    this.#cluster = cluster;
   }
 
   /**
    * Returns the requirements for an image.
    * @param ref requested reference, before mirrors apply; with a tag or a digest
+   * @param o.namespace the namespace whose ImagePolicies apply; undefined: none
    * @throws RejectedError if the image is rejected regardless of its signatures; Error `error
    * loading policy context: …` for an invalid policy, which rejects all images
    */
-  async requirementsFor(ref: Reference): Promise<ImageRequirements> {
-    const policy = await this.#load();
-    const { requirements } = findApplicable(policy, ref);
+  async requirementsFor(ref: Reference, { namespace, signal }: RequirementsOptions): Promise<ImageRequirements> {
+    const [policy, policies] = await Promise.all([this.#load(), this.#cluster?.policies(signal) ?? NO_IMAGE_POLICIES]);
+    const { requirements } = findApplicable(policy, ref, policies, namespace);
     for (const requirement of requirements) {
       const refused = findUnconditionalRefusal(requirement, ref);
       if (refused) throw new RejectedError(refused.message, { problems: refused.problems });
@@ -141,11 +153,12 @@ export class SignaturePolicy {
  */
 async function ready(requirement: PolicyRequirement): Promise<ReadyRequirement> {
   if (requirement.type !== "sigstoreSigned") return requirement;
-  const { type, identity, roots } = requirement;
+  const { roots, origin, ...others } = requirement;
   try {
-    return { type, identity, trust: await createTrust(await readRoots(roots)) };
+    return { ...others, origin, trust: await createTrust(await readRoots(roots)) };
   } catch (err) {
-    throw new RejectedError(`cannot use a key in the signature policy: ${getErrorMessage(err)}`, { cause: err });
+    const policy = origin ?? "the signature policy";
+    throw new RejectedError(`cannot use a key in ${policy}: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 

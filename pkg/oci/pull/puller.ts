@@ -7,6 +7,7 @@ import { findRefusedError, findRejectedError, RejectedError } from "../imageErro
 import type { Limits } from "../limits.ts";
 import { getPlatform } from "../manifest.ts";
 import { type Evidence, isStillAdmitted, verifyImage } from "../policy/admission.ts";
+import type { ImagePolicySource } from "../policy/imagePolicies.ts";
 import { getDefaultPolicyPlace, type ImageRequirements, type PolicyPlace, SignaturePolicy } from "../policy/signaturePolicy.ts";
 import { formatCanonical, formatFamiliarReference, formatReference, parsePullReference, type Reference } from "../reference.ts";
 import { getDefaultRegistriesConf, type RegistriesConfPaths } from "../registries/registriesConf.ts";
@@ -51,6 +52,8 @@ export interface PullerOptions {
    * image is accepted
    */
   readonly signaturePolicy?: string | PolicyPlace | undefined;
+  /** the image policies of the cluster; they add to the file */
+  readonly imagePolicies?: ImagePolicySource | undefined;
   /** mirrors, blocked and allowed registries, and certificate authorities in the cluster; default: only files */
   readonly cluster?: RegistrySettingsSource | undefined;
   /** docker config.json or containers auth.json; may be missing */
@@ -96,7 +99,7 @@ export class Puller {
     const home = homedir();
     const places = typeof registriesConf === "string" ? { file: registriesConf, required: true } : registriesConf;
     const policy = typeof signaturePolicy === "string" ? { file: signaturePolicy, required: true } : signaturePolicy;
-    this.#policy = new SignaturePolicy(() => policy ?? getDefaultPolicyPlace(home), log);
+    this.#policy = new SignaturePolicy(() => policy ?? getDefaultPolicyPlace(home), log, options.imagePolicies);
     this.#source = new ImageSource({
       registriesConf: places ?? getDefaultRegistriesConf(env, home),
       cluster,
@@ -121,7 +124,7 @@ export class Puller {
    */
   async resolve(text: string, signal: AbortSignal): Promise<{ canonical: string; digest: string }> {
     const ref = parsePullReference(text);
-    await this.#requirementsFor(ref, signal);
+    await this.#requirementsFor(ref, { signal });
     const digest = ref.digest ?? (await this.#bounded(ref, signal, (bounded) => this.#locateTag(ref, bounded))).manifest.digest;
     return { canonical: formatCanonical(ref, digest), digest };
   }
@@ -131,17 +134,18 @@ export class Puller {
    * owner or another owner has it on disk, and the signatures stored with it satisfy the policy.
    * Never waits for a pull in progress. Otherwise returns undefined; {@link pull} then reports
    * details.
+   * @param o.namespace as for `pull`
    * @throws as `pull`
    */
   async cached(
     owner: string,
     text: string,
-    o: { signal: AbortSignal; filter?: ImageFilter | undefined },
+    o: { signal: AbortSignal; filter?: ImageFilter | undefined; namespace?: string | undefined },
   ): Promise<PulledImage | undefined> {
     const ref = parsePullReference(text);
     const { digest } = ref;
     if (digest === undefined || this.#locks.isHeld(lockKey(ref, digest))) return undefined;
-    const requirements = await this.#requirementsFor(ref, o.signal);
+    const requirements = await this.#requirementsFor(ref, o);
     const log = this.#log.child({ ref: text, digest, owner });
     const job = { owner, ref, digest, identity: ref, requirements, located: undefined, filter: o.filter, signal: o.signal, log };
     return this.#locks.run(lockKey(ref, digest), o.signal, async () => {
@@ -167,6 +171,7 @@ export class Puller {
    * @param owner name of the object that uses the image, a DNS-1123 subdomain
    * @param o.identity the reference to which the policy applies if the caller has already resolved
    * a tag; default: `text`
+   * @param o.namespace the namespace that uses the image, whose ImagePolicies apply; default: none
    * @throws TerminalError if the reference cannot be pulled, for a digest whose content is rejected
    * (it never changes), and if the filter throws one; RetryableError for all else, such as `error
    * copying image: Source image rejected: …`
@@ -174,12 +179,12 @@ export class Puller {
   async pull(
     owner: string,
     text: string,
-    o: { signal: AbortSignal; filter?: ImageFilter | undefined; identity?: string | undefined },
+    o: { signal: AbortSignal; filter?: ImageFilter | undefined; identity?: string | undefined; namespace?: string | undefined },
   ): Promise<PulledImage> {
     const ref = parsePullReference(text);
     const identity = o.identity === undefined ? ref : parsePullReference(o.identity);
     return this.#bounded(ref, o.signal, async (signal) => {
-      const requirements = await this.#requirementsFor(identity, signal);
+      const requirements = await this.#requirementsFor(identity, { namespace: o.namespace, signal });
       const located = ref.digest === undefined ? await this.#locateTag(ref, signal) : undefined;
       const digest = ref.digest ?? located?.manifest.digest ?? "";
       const log = this.#log.child({ ref: formatReference(ref), digest, owner });
@@ -291,14 +296,17 @@ export class Puller {
     return { ...stored, ...(await this.#withImage(job, (found) => this.#admit(job, found))) };
   }
 
-  async #requirementsFor(identity: Reference, signal: AbortSignal): Promise<ImageRequirements> {
+  async #requirementsFor(
+    identity: Reference,
+    o: { readonly namespace?: string | undefined; readonly signal: AbortSignal },
+  ): Promise<ImageRequirements> {
     try {
-      const settings = await this.#cluster?.settings(signal);
+      const settings = await this.#cluster?.settings(o.signal);
       const refused = settings && findRegistryRefusal(settings, identity);
-      if (refused !== undefined) throw new RejectedError(refused);
-      return await this.#policy.requirementsFor(identity);
+      if (refused !== undefined) throw new RejectedError(refused, { problems: [{ reason: "RegistryBlocked", message: refused }] });
+      return await this.#policy.requirementsFor(identity, o);
     } catch (err) {
-      signal.throwIfAborted();
+      o.signal.throwIfAborted();
       throw wrapError(findRejectedError(err) ? "error copying image: " : "", err);
     }
   }

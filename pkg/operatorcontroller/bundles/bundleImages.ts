@@ -17,6 +17,7 @@ export interface BundleImage {
 interface PullOptions {
   readonly signal: AbortSignal;
   readonly filter: ImageFilter;
+  readonly namespace: string | undefined;
 }
 
 /** Pulls images and stores them on disk by owner. */
@@ -31,6 +32,8 @@ export interface BundlePuller {
 export interface RequestedImage {
   readonly ref: string;
   readonly substitute?: string | undefined;
+  /** the namespace of the extension, whose ImagePolicies apply; undefined if it is not known yet */
+  readonly namespace?: string | undefined;
 }
 
 /** A pulled image. `unavailable` is the error of the first image if the substitute was pulled. */
@@ -73,12 +76,12 @@ export class BundleImages implements BundleImageSource {
   async obtain(requester: Requester, requested: RequestedImage, signal: AbortSignal): Promise<PullState<ObtainedImage>> {
     const { name: extension, generation } = requester.metadata;
     this.#generations.set(extension, generation);
-    const { ref, substitute } = requested;
-    const key = JSON.stringify([ref, substitute]);
+    const { ref, substitute, namespace } = requested;
+    const key = JSON.stringify([ref, substitute, namespace]);
     const current = this.#pool.keyOf(extension);
     if (current !== key) {
       if (current !== undefined) await this.#pool.cancel(extension);
-      const image = await this.#cached(extension, ref, signal);
+      const image = await this.#cached(extension, requested, signal);
       if (image) return { kind: "done", value: { image } };
     }
     return this.#pool.request(extension, key, toPullTarget(ref), (pulling) => this.#pull(extension, requested, pulling));
@@ -111,31 +114,32 @@ export class BundleImages implements BundleImageSource {
   }
 
   /** Returns the image on disk. Returns undefined on an error, because the pull reports the error. */
-  async #cached(extension: string, ref: string, signal: AbortSignal): Promise<BundleImage | undefined> {
+  async #cached(extension: string, { ref, namespace }: RequestedImage, signal: AbortSignal): Promise<BundleImage | undefined> {
     try {
-      return await this.#puller.cached(extension, ref, { signal, filter: findBundleRoot });
+      return await this.#puller.cached(extension, ref, { signal, namespace, filter: findBundleRoot });
     } catch {
       signal.throwIfAborted();
       return undefined;
     }
   }
 
-  async #pull(extension: string, { ref, substitute }: RequestedImage, signal: AbortSignal): Promise<ObtainedImage> {
+  async #pull(extension: string, { ref, substitute, namespace }: RequestedImage, signal: AbortSignal): Promise<ObtainedImage> {
+    const options = { signal, namespace, filter: findBundleRoot };
     try {
-      return { image: await this.#pullOne(extension, ref, signal) };
+      return { image: await this.#pullOne(extension, ref, options) };
     } catch (unavailable) {
       signal.throwIfAborted();
       if (substitute === undefined) throw unavailable;
-      return { image: await this.#pullOne(extension, substitute, signal), unavailable };
+      return { image: await this.#pullOne(extension, substitute, options), unavailable };
     }
   }
 
   /** @throws ReconcileError that contains the problem of the pull. */
-  async #pullOne(extension: string, ref: string, signal: AbortSignal): Promise<BundleImage> {
+  async #pullOne(extension: string, ref: string, options: PullOptions): Promise<BundleImage> {
     try {
-      return await this.#puller.pull(extension, ref, { signal, filter: findBundleRoot });
+      return await this.#puller.pull(extension, ref, options);
     } catch (err) {
-      signal.throwIfAborted();
+      options.signal.throwIfAborted();
       if (getProblems(err).length > 0) throw err;
       const failure = wrapError("", err);
       failure.problems = [newPullProblem(err, failure.message)];

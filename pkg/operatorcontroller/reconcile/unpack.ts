@@ -71,7 +71,8 @@ async function pullBundle(
   const ref = requestedImage?.ref === offered ? requestedImage.canonical : offered;
   let phase = resolved;
   try {
-    const pull = await images.obtain(phase.extension, { ref, substitute: substituteImage(phase) }, signal);
+    const namespace = getNamespace(phase.extension) || undefined;
+    const pull = await images.obtain(phase.extension, { ref, substitute: substituteImage(phase), namespace }, signal);
     if (pull.kind === "pending" && !pull.isSlow) return stopWithoutStatus(phase, { isPending: true });
     if (pull.kind === "pending" && (pull.lastError === undefined || !isInstalled(phase)))
       return stop({ ...phase, phase: "unpacking", image: ref, lastError: pull.lastError }, { isPending: true });
