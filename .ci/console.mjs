@@ -16,6 +16,8 @@ const root = join(import.meta.dirname, "..");
 const CACHE = join(root, "node_modules/.cache/olmv1-console");
 const PAGES = "pages.json";
 const STAMP = ".sources";
+/** Fonts of texts and titles, which all pages use. */
+const FONT_OF_ALL = /RedHat(Text|Display)VF-[\w-]{8}\.woff2$/;
 const COMPRESSED = /\.(css|html|js|json|svg)$/;
 
 /** Modules that many pages use become one file: each file costs the browser time, and small files compress worse. */
@@ -30,10 +32,11 @@ function listPages(output) {
   const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
   const entries = chunks.filter(({ isEntry }) => isEntry);
   const find = (file) => chunks.find(({ facadeModuleId }) => facadeModuleId === join(root, "console/src", file));
+  const fonts = output.map(({ fileName }) => fileName).filter((file) => FONT_OF_ALL.test(file));
   const list = (app, pages) =>
     [...flattenPages(pages), { path: "*", modules: [] }].map(({ path, modules }) => {
       const needed = [`app/${app}.tsx`, ...modules.map((module) => `pages/${module}.tsx`)].map(find);
-      return { path, files: [...listFiles([...entries, ...needed], byName)] };
+      return { path, files: [...listFiles([...entries, ...needed], byName), ...fonts] };
     });
   return { console: list("App", CONSOLE_PAGES), catalog: list("CatalogApp", CATALOG_PAGES) };
 }
