@@ -9,59 +9,19 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { build } from "vite";
 import { CATALOG_PAGES, CONSOLE_PAGES } from "../console/src/app/pages.ts";
+import { withoutUnusedRules } from "./consoleStyles.mjs";
 
 const root = join(import.meta.dirname, "..");
 /** The build for programs that run from the sources; pkg/serving/consoleAssets.ts reads it. */
 const CACHE = join(root, "node_modules/.cache/olmv1-console");
 const PAGES = "pages.json";
 const STAMP = ".sources";
+/** Fonts of texts and titles, which all pages use. */
+const FONT_OF_ALL = /RedHat(Text|Display)VF-[\w-]{8}\.woff2$/;
 const COMPRESSED = /\.(css|html|js|json|svg)$/;
 
 /** Modules that many pages use become one file: each file costs the browser time, and small files compress worse. */
 const CODE_SPLITTING = { groups: [{ name: "common", minShareCount: 8 }] };
-
-/** Rules of PatternFly's base that the console does not use: other themes, and fonts of icons. They are more than half of it. */
-const UNUSED_RULE = /\.pf-v6-theme-(felt|glass|redhat|high-contrast)|\.(fas?|fa-[\w-]+|pf-v6-pficon[\w-]*|pf-v6-icon-[\w-]+)\b/;
-const ICON_FONT = /@font-face\s*\{[^{}]*(?:webfonts|pficon)[^{}]*\}/g;
-const RULE = /([^{}]+)\{[^{}]*\}/g;
-/** In rules for documents in such a language, as an alternative to the attribute of the document. */
-const RIGHT_TO_LEFT = ".pf-v6-m-dir-rtl";
-/** Styles that the sources import themselves, because they use the classes without the React component. */
-const COMPONENT_STYLE = /@patternfly\/patternfly\/components\/\w+\/[\w-]+\.css$/;
-
-/**
- * Removes unused rules from PatternFly's base, and from the styles of components that the sources import: those with a class that is not in the
- * sources. So the sources must contain each class as a whole.
- */
-const withoutUnusedRules = {
-  name: "without-unused-rules",
-  enforce: "pre",
-  transform(code, id) {
-    if (id.endsWith("/patternfly-base.css"))
-      return code.replace(ICON_FONT, "").replace(RULE, (rule, list) => (UNUSED_RULE.test(list) ? "" : rule));
-    if (!COMPONENT_STYLE.test(id)) return undefined;
-    const used = readClasses();
-    return code.replace(RULE, (rule, list) => {
-      const kept = list.split(/,(?![^(]*\))/).filter((selector) => isUsed(selector, used));
-      return kept.length === 0 ? "" : rule.replace(list, () => kept.join(","));
-    });
-  },
-};
-
-/** Whether all classes of a selector are in use; of alternatives, those of one. */
-function isUsed(selector, used) {
-  const simple = selector.replace(/:(is|where|has|not)\(([^()]*)\)/g, (_, name, list) =>
-    name === "not" || list.split(",").some((alternative) => isUsed(alternative, used)) ? "" : ".pf-none",
-  );
-  if (simple !== selector) return isUsed(simple, used);
-  return (selector.match(/\.pf-[\w-]+/g) ?? []).every((name) => name === RIGHT_TO_LEFT || used.has(name.slice(1)));
-}
-
-/** Returns all classes of PatternFly in the sources. */
-function readClasses() {
-  const files = globSync("console/**/*.{ts,tsx,css,html}", { cwd: root });
-  return new Set(files.flatMap((file) => readFileSync(join(root, file), "utf8").match(/\bpf-[\w-]+/g) ?? []));
-}
 
 /**
  * Returns the files of the page of each path, `*` for all other paths. pkg/serving/consoleAssets.ts reads them. A server lists them in the page, so that
@@ -72,10 +32,11 @@ function listPages(output) {
   const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
   const entries = chunks.filter(({ isEntry }) => isEntry);
   const find = (file) => chunks.find(({ facadeModuleId }) => facadeModuleId === join(root, "console/src", file));
+  const fonts = output.map(({ fileName }) => fileName).filter((file) => FONT_OF_ALL.test(file));
   const list = (app, pages) =>
     [...flattenPages(pages), { path: "*", modules: [] }].map(({ path, modules }) => {
       const needed = [`app/${app}.tsx`, ...modules.map((module) => `pages/${module}.tsx`)].map(find);
-      return { path, files: [...listFiles([...entries, ...needed], byName)] };
+      return { path, files: [...listFiles([...entries, ...needed], byName), ...fonts] };
     });
   return { console: list("App", CONSOLE_PAGES), catalog: list("CatalogApp", CATALOG_PAGES) };
 }
@@ -165,7 +126,7 @@ export async function buildForSources() {
 export { buildForSources as setup };
 
 function digestSources() {
-  const files = globSync(["console/**/*.*", "pkg/consoleapi/**/*.ts", ".ci/console.mjs", "package-lock.json"], { cwd: root }).toSorted();
+  const files = globSync(["console/**/*.*", "pkg/consoleapi/**/*.ts", ".ci/console*.mjs", "package-lock.json"], { cwd: root }).toSorted();
   const hash = createHash("sha256");
   for (const file of files)
     hash

@@ -14,11 +14,13 @@ const LOGIN_PATH = "/login";
 
 async function loadApp(): Promise<ReactElement> {
   if (mode === "catalog") {
-    const { CatalogApp } = await import("./app/CatalogApp.tsx");
+    const { CatalogApp, loadCatalogPage } = await import("./app/CatalogApp.tsx");
+    await loadCatalogPage(location.hash.slice(1));
     return <CatalogApp />;
   }
   const live = location.pathname === LOGIN_PATH ? undefined : startConsole(queries);
-  const { App } = await import("./app/App.tsx");
+  const { App, loadConsolePage } = await import("./app/App.tsx");
+  if (live) await loadConsolePage(location.pathname);
   return <App live={live} />;
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import * as z from "zod/mini";
 import { StaticAssets } from "./staticAssets.ts";
 
@@ -33,7 +33,14 @@ export type ConsoleMode = "console" | "catalog";
 const PageFiles = z.array(z.object({ path: z.string(), files: z.array(z.string()) }));
 const PageLists = z.object({ console: PageFiles, catalog: PageFiles });
 
-/** Lists the scripts and styles of the page of each path, `*` for all other paths, as .ci/console.mjs wrote them. Empty if it did not. */
+/** How index.html refers to a file that the browser loads with it. */
+const LINKS: Readonly<Record<string, string>> = {
+  ".css": '"stylesheet"',
+  ".js": '"modulepreload"',
+  ".woff2": '"preload" as="font" type="font/woff2"',
+};
+
+/** Lists the scripts, styles and fonts of the page of each path, `*` for all other paths, as .ci/console.mjs wrote them. Empty if it did not. */
 export function listPageFiles({ pages }: Pick<StaticAssets, "pages">, mode: ConsoleMode): z.infer<typeof PageFiles> {
   return pages === undefined ? [] : PageLists.parse(JSON.parse(pages))[mode];
 }
@@ -41,7 +48,7 @@ export function listPageFiles({ pages }: Pick<StaticAssets, "pages">, mode: Cons
 /**
  * Returns index.html for a server. The build refers to files relative to index.html.
  * @param base path or relative path of the files, with a final slash
- * @param files scripts and styles that the browser loads with the page
+ * @param files scripts, styles and fonts that the browser loads with the page
  */
 export function renderIndexPage(
   { index }: Pick<StaticAssets, "index">,
@@ -49,7 +56,7 @@ export function renderIndexPage(
 ): string {
   const links = files
     .filter((file) => !index.includes(`"./${file}"`))
-    .map((file) => `<link rel="${file.endsWith(".css") ? "stylesheet" : "modulepreload"}" crossorigin href="./${file}">`);
+    .map((file) => `<link rel=${LINKS[extname(file)]} crossorigin href="./${file}">`);
   return index
     .replace("</head>", () => `${links.join("")}</head>`)
     .replaceAll('"./', `"${base}`)

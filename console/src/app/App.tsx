@@ -9,10 +9,15 @@ import { ConsoleStateProvider, sessionQuery } from "./consoleState.tsx";
 import { LoginPage, SignedOut } from "./LoginPage.tsx";
 import { NotFoundPage } from "./NotFoundPage.tsx";
 import { CONSOLE_PAGES } from "./pages.ts";
-import { buildRoutes } from "./routes.tsx";
+import { buildRoutes, loadPage } from "./routes.tsx";
 import { Shell } from "./Shell.tsx";
 
 const ROUTES: RouteObject[] = [{ element: <Shell />, children: [...buildRoutes(CONSOLE_PAGES), { path: "*", element: <NotFoundPage /> }] }];
+
+/** Loads the page of a path. */
+export function loadConsolePage(path: string): Promise<void> {
+  return loadPage(ROUTES, path);
+}
 
 /** The console: signs in, then shows the page of the address. */
 export function App({ live }: { readonly live: LiveStore | undefined }): ReactElement {

@@ -7,7 +7,7 @@ import { text } from "../text/en.ts";
 import { packagesText } from "../text/packages.ts";
 import { PageFrame } from "./PageFrame.tsx";
 import { CATALOG_PAGES } from "./pages.ts";
-import { buildRoutes, PageOutlet } from "./routes.tsx";
+import { buildRoutes, loadPage, PageOutlet } from "./routes.tsx";
 import { type Theme, useTheme } from "./theme.ts";
 
 const THEMES: readonly Theme[] = ["light", "dark", "system"];
@@ -15,6 +15,11 @@ const THEMES: readonly Theme[] = ["light", "dark", "system"];
 const ROUTES: RouteObject[] = [
   { element: <CatalogShell />, children: [...buildRoutes(CATALOG_PAGES), { path: "*", element: <Navigate to="/packages" replace /> }] },
 ];
+
+/** Loads the page of a path. */
+export function loadCatalogPage(path: string): Promise<void> {
+  return loadPage(ROUTES, path);
+}
 
 /**
  * The catalog part of the console, which catalogd serves. It has no access to a cluster. The address of a page is in the fragment, because catalogd

@@ -9,6 +9,8 @@ const UNITS = [
   ["s", 1],
 ] as const;
 
+const wholeTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
 const listeners = new Set<() => void>();
 let now = Date.now();
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -34,7 +36,7 @@ export function RelativeTime({ time }: { readonly time: string | undefined }): R
   const ms = time === undefined ? Number.NaN : Date.parse(time);
   if (Number.isNaN(ms)) return <span>{text.common.unknown}</span>;
   return (
-    <time dateTime={time} title={new Date(ms).toLocaleString()}>
+    <time dateTime={time} title={wholeTime.format(ms)}>
       {text.common.ago(formatAge(Math.max(0, current - ms)))}
     </time>
   );
