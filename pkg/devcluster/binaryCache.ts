@@ -129,9 +129,11 @@ function isCode(err: unknown, code: string): boolean {
 export type BuildProgress = (state: string) => void;
 
 const KUBERNETES_VERSION = "v1.36.3";
+/** Flags for all Go programs of this project, so that they share compiled packages. Debug information costs a tenth of the time and is not used. */
+export const GO_COMPILE_FLAGS: readonly string[] = ["-trimpath", "-gcflags=all=-dwarf=false"];
 /** Build flags. They are part of the cache key, because other flags produce another binary. */
 const BUILD_FLAGS: readonly string[] = [
-  "-trimpath",
+  ...GO_COMPILE_FLAGS,
   "-mod=readonly",
   "-buildvcs=false",
   "-ldflags",

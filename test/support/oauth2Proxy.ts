@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { getCacheRoot, readGoVersion, withDirectoryLock } from "../../pkg/devcluster/binaryCache.ts";
+import { GO_COMPILE_FLAGS, getCacheRoot, readGoVersion, withDirectoryLock } from "../../pkg/devcluster/binaryCache.ts";
 import { getErrorMessage } from "../../pkg/errors/errors.ts";
 
 /** The version in config/console. */
@@ -36,7 +36,9 @@ export async function findOauth2Proxy(env: NodeJS.ProcessEnv = process.env): Pro
       await rm(temporary, { recursive: true, force: true });
       try {
         const module = `github.com/oauth2-proxy/oauth2-proxy/v7@${OAUTH2_PROXY_VERSION}`;
-        await promisify(execFile)("go", ["install", module], { env: { ...env, GOBIN: temporary, GOWORK: "off" } });
+        await promisify(execFile)("go", ["install", ...GO_COMPILE_FLAGS, "-ldflags=-s -w", module], {
+          env: { ...env, GOBIN: temporary, GOWORK: "off" },
+        });
       } catch (err) {
         throw new Error(`${NAME} cannot be built: ${getErrorMessage(err).split("\n").slice(0, 3).join(" ")}`, { cause: err });
       }
