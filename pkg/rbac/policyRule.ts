@@ -169,6 +169,11 @@ export function splitRule({ apiGroups = [], resources = [], resourceNames = [], 
   );
 }
 
+/** Returns the rule for one permission. */
+export function toRule({ group, resource, name, verb }: Grant): PolicyRule {
+  return { apiGroups: [group], resources: [resource], ...(name === undefined ? {} : { resourceNames: [name] }), verbs: [verb] };
+}
+
 /** Merges entries for which `same` returns equal values. */
 function merge(
   entries: readonly IntermediateRule[],
