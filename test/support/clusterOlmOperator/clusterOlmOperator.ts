@@ -177,7 +177,7 @@ function isDerivative(required: unknown, live: unknown): boolean {
  * @see https://github.com/openshift/cluster-olm-operator/blob/797eaf079b71d02612de0a62f8110bfda1adbb79/pkg/controller/observedconfig_hook.go
  * @see https://github.com/openshift/cluster-olm-operator/blob/b84b57ea2d7e6ad4401eaf6abd9db84ee9c1660d/pkg/controller/proxy_hook.go
  */
-export function configureDeployment(manifest: string, { verbosity, proxy, tls }: DeploymentSettings): ServerDeployment {
+function configureDeployment(manifest: string, { verbosity, proxy, tls }: DeploymentSettings): ServerDeployment {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder of cluster-olm-operator
   const deployment = parseYaml(manifest.replaceAll("${LOG_VERBOSITY}", String(verbosity))) as ServerDeployment;
   const { containers, initContainers = [] } = deployment.spec.template.spec;
