@@ -21,6 +21,7 @@ import { getReleases, hasBundle, hasClient, type Phase } from "../state/phases.t
 import type { DeprecationStatus } from "../state/report.ts";
 import { type ConditionVerdict, computeUpgradeCondition } from "./clusterUpgradeCondition.ts";
 import { collectProblems, findHold } from "./problems.ts";
+import { supportStatus } from "./supportStatus.ts";
 
 /** Returns the inventory of a release: its first hundred objects and their total number. */
 export function buildInventory(objects: readonly KubeObject[]): Inventory {
@@ -73,7 +74,7 @@ type UpdateStatus = Pick<ClusterExtensionStatus, "availableUpdates" | "blockedUp
  * Returns the available updates for the bundle that is installed at the end of the reconcile. If the reconcile did not
  * read the catalogs, keeps the known updates of the same bundle.
  */
-function updateStatus(phase: Phase): UpdateStatus {
+function updateStatus(phase: Phase, today: string): UpdateStatus {
   const { extension, clusterVersion, report } = phase;
   const { packages: catalogs, filtered } = report.catalogs;
   const { installed } = getReleases(phase);
@@ -83,7 +84,7 @@ function updateStatus(phase: Phase): UpdateStatus {
   const isAsResolved = filtered?.installed === installed;
   const considered = isAsResolved
     ? filtered
-    : filterCandidates({ source, catalogs, installed, installedFrom: findInstalledCatalog(phase), cluster: clusterVersion });
+    : filterCandidates({ source, catalogs, installed, installedFrom: findInstalledCatalog(phase), cluster: clusterVersion, today });
   if (considered?.kind !== "candidates") return {};
   const found = findAvailableUpdates(isAsResolved ? considered : withLaterFilters(considered, filtered));
   if (!found) return {};
@@ -122,6 +123,8 @@ function readKnownUpdates({ status }: Readonly<ClusterExtension>, { name, versio
  * is retryable.
  */
 const EXTERNAL_REASONS: ReadonlySet<string> = new Set([Reason.RequirementsNotMet, Reason.RequiredByOthers, Reason.ConversionNeeded]);
+/** Length of the day in an RFC 3339 time. */
+const DAY_LENGTH = 10;
 const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
 
 /**
@@ -140,6 +143,7 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
   const verdicts = [...go, ...deprecations, ...(isSuspended ? [] : [available]), readyVerdict(phase, ...go, available)];
   const observedGeneration = extension.metadata.generation ?? 0;
   const { active, installed, unreadable } = releases;
+  const today = now.slice(0, DAY_LENGTH);
   const upgrade = active && computeUpgradeCondition(phase, active);
   if (upgrade) verdicts.push(upgrade.condition);
   const outdated = (type: string): boolean => type === ConditionType.ClusterUpgradeBlocked && active !== undefined && !upgrade;
@@ -158,7 +162,15 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
     ...handledRequest(phase),
   };
   if (!installed && unreadable.length > 0) return { ...status, ...installBefore(extension) };
-  return installed ? { ...status, install: installStatus(installed, phase), ...contentStatus(phase), ...updateStatus(phase) } : status;
+  return installed
+    ? {
+        ...status,
+        install: installStatus(installed, phase),
+        ...contentStatus(phase),
+        ...supportStatus(phase, today),
+        ...updateStatus(phase, today),
+      }
+    : status;
 }
 
 /** Returns the plan in progress. A reconcile that did not find out keeps the known plan. */
