@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { KINDS } from "../../pkg/api/customResourceDefinitions.ts";
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
@@ -22,30 +22,30 @@ interface ActionTests {
   actionTests: { action: string; inputPath: string; expectedOutputPath: string }[];
 }
 
-const read = <T>(...path: string[]): T => parseYaml(readFileSync(join(FOLDER, ...path), "utf8")) as T;
+const read = (...path: string[]): unknown => parseYaml(readFileSync(join(FOLDER, ...path), "utf8"));
+const readObject = (...path: string[]): KubeObject => read(...path) as KubeObject;
 const argo = new ArgoCustomizations();
 
-/** Returns the entries of every test file of this name, with the folder of the file. */
-function list<T, E>(file: string, entries: (tests: T) => readonly E[]): (E & { folder: string; title: string })[] {
-  const files = globSync(`**/${file}`, { cwd: FOLDER });
-  return files.flatMap((path) =>
-    entries(read<T>(path)).map((entry) => {
-      const folder = dirname(path);
-      return { ...entry, folder, title: relative(".", join(folder, (entry as { inputPath: string }).inputPath)) };
-    }),
-  );
+/** Returns the content of every test file of this name, with its folder. */
+function readTests(file: string): { folder: string; tests: unknown }[] {
+  return globSync(`**/${file}`, { cwd: FOLDER }).map((path) => ({ folder: dirname(path), tests: read(path) }));
 }
 
+/** Adds the folder and a title to an entry of a test file. */
+const place = <E extends { inputPath: string }>(folder: string, entry: E) => ({ ...entry, folder, title: join(folder, entry.inputPath) });
+
 describe("health", () => {
-  const cases = list<HealthTests, HealthTests["tests"][number]>("health_test.yaml", ({ tests }) => tests);
+  const cases = readTests("health_test.yaml").flatMap(({ folder, tests }) =>
+    (tests as HealthTests).tests.map((entry) => place(folder, entry)),
+  );
 
   test.for(cases)("Argo CD computes the health of $title", async ({ folder, inputPath, healthStatus }) => {
-    expect(await argo.computeHealth(read<KubeObject>(folder, inputPath))).toEqual(healthStatus);
+    expect(await argo.computeHealth(readObject(folder, inputPath))).toEqual(healthStatus);
   });
 
   // A tool that waits with kstatus, such as Flux, and Argo CD must not contradict each other.
   test.for(cases)("kstatus and Argo CD agree on $title", ({ folder, inputPath, healthStatus: { status } }) => {
-    const object = read<KubeObject>(folder, inputPath);
+    const object = readObject(folder, inputPath);
     if (isObserved(object)) expectKstatus(object);
     const kstatus = computeKstatus(object).status;
     const isDisabled = (object["spec"] as JsonObject | undefined)?.["availabilityMode"] === "Unavailable";
@@ -57,27 +57,28 @@ describe("health", () => {
   test("every recorded status has a health test, and every kind with a status has customizations", () => {
     const recorded = globSync("*/*/testdata/*.yaml", { cwd: FOLDER });
     expect(cases.map(({ folder, inputPath }) => join(folder, inputPath)).sort()).toEqual(recorded.sort());
-    const customized = globSync("*/*/health.lua", { cwd: FOLDER }).map((path) => path.split("/")[1]);
+    const customized = globSync("*/*/health.lua", { cwd: FOLDER }).map((path) => path.split("/")[1] ?? "");
     expect(customized.sort()).toEqual(KINDS.flatMap(({ kind, hasStatus }) => (hasStatus === false ? [] : [kind])).sort());
   });
 });
 
 describe("actions", () => {
-  const discoveries = list<ActionTests, ActionTests["discoveryTests"][number]>("action_test.yaml", (file) => file.discoveryTests);
-  const actions = list<ActionTests, ActionTests["actionTests"][number]>("action_test.yaml", (file) => file.actionTests);
+  const files = readTests("action_test.yaml").map(({ folder, tests }) => ({ folder, ...(tests as ActionTests) }));
+  const discoveries = files.flatMap(({ folder, discoveryTests }) => discoveryTests.map((entry) => place(folder, entry)));
+  const actions = files.flatMap(({ folder, actionTests }) => actionTests.map((entry) => place(folder, entry)));
 
   test.for(discoveries)("Argo CD offers the actions of $title", async ({ folder, inputPath, result }) => {
-    expect(await argo.listActions(read<KubeObject>(folder, inputPath))).toEqual(result);
+    expect(await argo.listActions(readObject(folder, inputPath))).toEqual(result);
   });
 
   test.for(actions)("action $action changes $title", async ({ action, folder, inputPath, expectedOutputPath }) => {
-    const changed = await argo.runAction(read<KubeObject>(folder, inputPath), action);
+    const changed = await argo.runAction(readObject(folder, inputPath), action);
     const annotations = changed.metadata.annotations ?? {};
     if (action === "reconcile") {
       expect(annotations[REQUESTED_AT]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
       annotations[REQUESTED_AT] = "any time";
     }
-    expect(changed).toEqual(read<KubeObject>(folder, expectedOutputPath));
+    expect(changed).toEqual(readObject(folder, expectedOutputPath));
   });
 });
 
