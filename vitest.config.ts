@@ -47,6 +47,8 @@ const ON_CLUSTER = {
   ...WHOLE_TITLES,
   globalSetup: [".ci/console.mjs", "test/support/globalSetup.ts"],
   hookTimeout: 900_000,
+  // A page or a controller may need seconds for a change on a busy machine.
+  expect: { poll: { timeout: 60_000 } },
   maxWorkers: 3,
   sequence: { groupOrder: 1 },
 };

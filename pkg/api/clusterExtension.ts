@@ -207,6 +207,20 @@ const install = withRules(
       .describe(
         "permissionPolicy is the name of the PermissionPolicy that controls the permissions of an extension without spec.serviceAccount. Setting it requires permission to use the policy. Default: default.",
       ),
+    imagePullSecrets: z
+      .array(
+        z.object({
+          name: withRules(z.string().min(1).max(253), matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`)).describe(
+            "name is the name of a Secret in the namespace of the extension.",
+          ),
+        }),
+      )
+      .max(16)
+      .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] })
+      .optional()
+      .describe(
+        "imagePullSecrets are Secrets with registry credentials for the images of the operator's Deployments, in addition to those in the bundle. The kubelet reads them. At most 16.",
+      ),
     requirements: z
       .enum(["Enforce", "Warn"])
       .optional()
@@ -221,10 +235,12 @@ const install = withRules(
       ),
   }),
   {
-    rule: "has(self.preflight) || has(self.permissions) || has(self.onFailure) || has(self.userRoles) || has(self.requirements) || has(self.permissionPolicy)",
+    rule: "has(self.preflight) || has(self.permissions) || has(self.onFailure) || has(self.userRoles) || has(self.requirements) || has(self.permissionPolicy) || has(self.imagePullSecrets)",
     message: "at least one of [preflight] are required when install is specified",
-    holds: ({ preflight, permissions, onFailure, userRoles, requirements, permissionPolicy }) =>
-      [preflight, permissions, onFailure, userRoles, requirements, permissionPolicy].some((member) => member !== undefined),
+    holds: ({ preflight, permissions, onFailure, userRoles, requirements, permissionPolicy, imagePullSecrets }) =>
+      [preflight, permissions, onFailure, userRoles, requirements, permissionPolicy, imagePullSecrets].some(
+        (member) => member !== undefined,
+      ),
   },
 ).describe("install configures installations and upgrades.");
 

@@ -45,6 +45,7 @@ export interface PodTemplate {
     containers: Container[] | null;
     initContainers?: Container[];
     volumes?: NamedItem[];
+    imagePullSecrets?: NamedItem[];
     tolerations?: JsonObject[];
     nodeSelector?: Record<string, string>;
     affinity?: Record<string, JsonObject>;

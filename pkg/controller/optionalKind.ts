@@ -22,6 +22,8 @@ export type OptionalKindClient = Pick<Client, "list" | "watch" | "resourceFor">;
 
 /** Options of OptionalKind. */
 export interface OptionalKindOptions {
+  /** Transforms each object before it is stored; default: `withoutBulk`. Must keep name, namespace, uid and resourceVersion. */
+  transform?: (object: KubeObject) => KubeObject;
   /** Which objects to watch; default: all in the cluster. */
   selection?: ListSelection;
   log: Logger;
@@ -48,6 +50,7 @@ export class OptionalKind<T extends KubeObject = KubeObject> {
   readonly #client: OptionalKindClient;
   readonly #gvk: GroupVersionKind;
   readonly #selection: ListSelection;
+  readonly #transform: (object: KubeObject) => KubeObject;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #handlers: (() => void)[] = [];
@@ -59,6 +62,7 @@ export class OptionalKind<T extends KubeObject = KubeObject> {
     this.#client = client;
     this.#gvk = { apiVersion, kind };
     this.#selection = options.selection ?? {};
+    this.#transform = options.transform ?? withoutBulk;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log;
   }
@@ -102,7 +106,7 @@ export class OptionalKind<T extends KubeObject = KubeObject> {
       this.#gvk,
       {
         ...this.#selection,
-        transform: withoutBulk,
+        transform: (object) => this.#transform(object) as T,
         clock: this.#clock,
         onList: update,
         onError: (err, during) => {

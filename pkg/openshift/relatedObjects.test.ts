@@ -50,6 +50,15 @@ test("listRelatedObjects ends with all custom resources", () => {
   ]);
 });
 
+test("listRelatedObjects adds the objects of cluster-olm-operator when it is configured", () => {
+  const objects = listRelatedObjects("openshift-operator-controller", { hasOlm: true });
+  expect(objects.slice(0, -2)).toEqual(listRelatedObjects("openshift-operator-controller"));
+  expect(objects.slice(-2)).toEqual([
+    { group: "operator.openshift.io", resource: "olms", name: "cluster" },
+    { group: "", resource: "namespaces", name: "openshift-cluster-olm-operator" },
+  ]);
+});
+
 test("listRelatedObjects uses the given system namespace", () => {
   const elsewhere = JSON.stringify(listRelatedObjects("elsewhere"));
   expect(elsewhere).toBe(JSON.stringify(listRelatedObjects("olmv1-system")).replaceAll('"olmv1-system"', '"elsewhere"'));

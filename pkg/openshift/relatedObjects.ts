@@ -22,8 +22,11 @@ type Component = "catalogd" | "operator-controller";
  * Secrets with serving certificates: must-gather archives are sent to support, and `config/openshift` contains no
  * Secrets.
  * @param namespace of operator-controller.
+ * @param hasOlm whether OLM `cluster` exists: then also it and the namespace of cluster-olm-operator, which lists the two
+ * @see
+ * https://github.com/openshift/cluster-olm-operator/blob/797eaf07/cmd/cluster-olm-operator/main.go
  */
-export function listRelatedObjects(namespace: string): ObjectReference[] {
+export function listRelatedObjects(namespace: string, { hasOlm = false } = {}): ObjectReference[] {
   const catalogd = getCatalogdNamespace(namespace);
   const namespaces = [...new Set([namespace, catalogd])];
   return [
@@ -74,6 +77,12 @@ export function listRelatedObjects(namespace: string): ObjectReference[] {
       resource,
       name: "",
     })),
+    ...(hasOlm
+      ? [
+          { group: "operator.openshift.io", resource: "olms", name: "cluster" },
+          { group: "", resource: "namespaces", name: "openshift-cluster-olm-operator" },
+        ]
+      : []),
   ];
 }
 

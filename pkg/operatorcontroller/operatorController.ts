@@ -39,6 +39,7 @@ import { getControllerWatchIdentity, Identities } from "./permissions/identity.t
 import { ManagedPermissions } from "./permissions/managedPermissions.ts";
 import type { Reconciler } from "./reconcile/reconciler.ts";
 import { InstalledBundles, InstalledReleases } from "./releases/installedReleases.ts";
+import { ObjectSets } from "./releases/objectSets.ts";
 import { InstalledSummaryCache } from "./releases/releaseReader.ts";
 import { ReleaseStore, StreamingCodec } from "./releases/releaseStore.ts";
 import { ConditionPoller, findWaitingError } from "./state/conditionPoller.ts";
@@ -83,6 +84,7 @@ export class OperatorController {
   readonly #certificateTimers: KeyedTimers;
   readonly #rechecks: ConditionPoller;
   readonly #reconciler: Reconciler;
+  readonly #objectSets: ObjectSets;
   readonly #installedReleases: InstalledReleases;
   readonly #installed: InstalledBundles;
   readonly #apis: ClusterApis;
@@ -123,8 +125,10 @@ export class OperatorController {
     this.#sources = new SourceWatches({ log, requeueAfter, retryRefusedMs: options.driftIntervalMs });
     registerWatchMetrics(metrics, () => [this.#watches.states, this.#sources.states]);
     this.#apis = new ClusterApis({ client, extensions: this.#extensions, log });
+    this.#objectSets = new ObjectSets({ client, log });
     this.#installedReleases = new InstalledReleases({
       client,
+      objectSets: this.#objectSets,
       store: this.#releases,
       cache: facts,
       systemNamespace: options.systemNamespace,
@@ -224,7 +228,14 @@ export class OperatorController {
       this.#rechecks.endAll();
       await this.#images.close();
     };
-    const followers = [...informers, ...(this.#permissions ? [this.#permissions] : []), this.#installedReleases, this.#apis, this.#gate];
+    const followers = [
+      ...informers,
+      ...(this.#permissions ? [this.#permissions] : []),
+      this.#objectSets,
+      this.#installedReleases,
+      this.#apis,
+      this.#gate,
+    ];
     await Promise.all([...followers.map((follower) => follower.run(signal)), work()]);
     this.#watches.close();
     this.#sources.close();

@@ -1,7 +1,7 @@
 import type { PermissionPolicySpec, PolicyEntry } from "../api/permissionPolicy.ts";
-import { buildRules, covers, intersects, type PolicyRule, splitRule } from "../rbac/policyRule.ts";
+import { buildRules, covers, intersects, type PolicyRule, splitRule, toRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
-import { listUrlRules, toRule } from "../rbac/ruleSets.ts";
+import { listUrlRules } from "../rbac/ruleSets.ts";
 import { classifyPermission, type RiskClass } from "./riskClasses.ts";
 import type { RiskSubject } from "./riskSubject.ts";
 

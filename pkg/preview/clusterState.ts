@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
+import type { KubeObject } from "../api/k8s.ts";
 import { getErrorMessage, ReconcileError, wrapError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
@@ -7,6 +8,7 @@ import { KindNotServed, KubeError } from "../kube/errors.ts";
 import { type ActiveRelease, formatMissingRelease } from "../openshift/upgradeable.ts";
 import type { ClusterUpgradeTarget, ExtensionReleases } from "../openshift/upgradeCheck.ts";
 import { readRemedy } from "../operatorcontroller/reconcile/clusterUpgradeCondition.ts";
+import { listObjectSetReleases, OBJECT_SET_KINDS } from "../operatorcontroller/releases/objectSets.ts";
 import { type InstalledSummary, summarizeRelease } from "../operatorcontroller/releases/releaseReader.ts";
 import { type ReleaseHistory, ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
 import { listActiveReleases, type ReleaseRecord } from "../release/record.ts";
@@ -37,16 +39,34 @@ export async function readExtensions(
     text: formatMinorVersion(target.minor),
     isNext: cluster.kind === "known" && formatMinorVersion(getNextMinor(cluster.minor)) === formatMinorVersion(target.minor),
   };
+  const objectSets = await listObjectSets(client);
   const read: ExtensionReleases[] = [];
   for (let from = 0; from < extensions.length; from += AT_ONCE) {
     const group = extensions.slice(from, from + AT_ONCE);
-    const releases = await Promise.all(group.map((extension) => readReleases(store, extension, systemNamespace)));
+    const releases = await Promise.all(group.map((extension) => readReleases(store, extension, { systemNamespace, objectSets })));
     read.push(...releases.map((one, i) => ({ ...one, remedy: readRemedy(group[i]?.status, requested) })));
   }
   return read;
 }
 
-async function readReleases(store: ReleaseStore, extension: ClusterExtension, systemNamespace: string): Promise<ExtensionReleases> {
+/** Returns the object sets of the Go implementation; none if the cluster does not serve them. */
+async function listObjectSets(client: Client): Promise<KubeObject[]> {
+  const lists = OBJECT_SET_KINDS.map(async (gvk) => {
+    try {
+      return (await client.list(gvk)).items;
+    } catch (err) {
+      if (err instanceof KindNotServed) return [];
+      throw wrapError(`list ${gvk.kind} objects: `, err);
+    }
+  });
+  return (await Promise.all(lists)).flat();
+}
+
+async function readReleases(
+  store: ReleaseStore,
+  extension: ClusterExtension,
+  { systemNamespace, objectSets }: { systemNamespace: string; objectSets: readonly KubeObject[] },
+): Promise<ExtensionReleases> {
   const { name, uid = "" } = extension.metadata;
   const installed = extension.status?.install?.bundle;
   let history: ReleaseHistory;
@@ -72,6 +92,10 @@ async function readReleases(store: ReleaseStore, extension: ClusterExtension, sy
     const release = await store.read(name, version);
     if (release?.kind === "unreadable") reason.push(formatUnreadable(release));
     if (release?.kind === "readable") count(release.record, ({ bundle, version: of }) => isInstalled(installed, bundle, of));
+  }
+  for (const one of listObjectSetReleases(objectSets, name, new Set(releases.map(({ bundle }) => bundle)))) {
+    if ("reason" in one) reason.push(one.reason);
+    else if (!releases.some(({ bundle, version }) => bundle === one.bundle && version === one.version)) releases.push(one);
   }
   if (installed && extension.metadata.deletionTimestamp === undefined && [...current, ...older, ...releases, ...reason].length === 0)
     reason.push(`${formatMissingRelease(installed.name, systemNamespace)}; ${OTHER_NAMESPACE}`);

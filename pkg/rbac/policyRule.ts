@@ -77,16 +77,18 @@ const COMPARED_MAX = 1_000;
 
 /** Returns `rules` in normal form, sorted, without rules that another rule covers. From more than 1,000 rules, only removes duplicates. */
 export function removeCovered(rules: readonly PolicyRule[]): PolicyRule[] {
-  const sorted = [...new Map(rules.map(normalizeRule).map((rule) => [JSON.stringify(rule), rule])).values()].sort(compareRules);
+  const sorted = sortRules([...new Map(rules.map(normalizeRule).map((rule) => [JSON.stringify(rule), rule])).values()]);
   if (sorted.length > COMPARED_MAX) return sorted;
   return sorted.filter((rule, i) => !sorted.some((other, j) => i !== j && covers(other, rule) && (j < i || !covers(rule, other))));
 }
 
-/** Compares by group, resources, names and verbs. */
-function compareRules(a: PolicyRule, b: PolicyRule): number {
-  const key = ({ apiGroups, resources, resourceNames, nonResourceURLs, verbs }: PolicyRule): string =>
-    JSON.stringify([apiGroups ?? ["\uffff"], resources ?? [], resourceNames ?? [], nonResourceURLs ?? [], verbs]);
-  return compareText(key(a), key(b));
+/** Sorts by group, resources, names and verbs. */
+function sortRules(rules: readonly PolicyRule[]): PolicyRule[] {
+  const keyed = rules.map((rule) => {
+    const { apiGroups = ["\uffff"], resources = [], resourceNames = [], nonResourceURLs = [], verbs } = rule;
+    return { rule, key: JSON.stringify([apiGroups, resources, resourceNames, nonResourceURLs, verbs]) };
+  });
+  return keyed.sort((a, b) => compareText(a.key, b.key)).map(({ rule }) => rule);
 }
 
 function includesAll(holder: readonly string[], desired: readonly string[]): boolean {
@@ -152,9 +154,11 @@ export function buildRules(grants: readonly Grant[]): PolicyRule[] {
     ({ group, names, verbs }) => [group, names, verbs],
     (a, b) => ({ ...a, resources: union(a.resources, b.resources) }),
   );
-  return byNames
-    .map(({ group, resources, names, verbs }) => normalizeRule({ apiGroups: [group], resources, resourceNames: names ?? [], verbs }))
-    .sort(compareRules);
+  return sortRules(
+    byNames.map(({ group, resources, names, verbs }) =>
+      normalizeRule({ apiGroups: [group], resources, resourceNames: names ?? [], verbs }),
+    ),
+  );
 }
 
 /** Returns every single permission of a rule on resources; none for rules on URLs. */
@@ -167,6 +171,11 @@ export function splitRule({ apiGroups = [], resources = [], resourceNames = [], 
       ),
     ),
   );
+}
+
+/** Returns the rule for one permission. */
+export function toRule({ group, resource, name, verb }: Grant): PolicyRule {
+  return { apiGroups: [group], resources: [resource], ...(name === undefined ? {} : { resourceNames: [name] }), verbs: [verb] };
 }
 
 /** Merges entries for which `same` returns equal values. */

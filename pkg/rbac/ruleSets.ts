@@ -1,6 +1,7 @@
 import { getGroup, type KubeObject } from "../api/k8s.ts";
-import { buildRules, covers, type Grant, type PolicyRule, removeCovered, splitRule } from "./policyRule.ts";
+import { buildRules, type PolicyRule, removeCovered, splitRule } from "./policyRule.ts";
 import type { RequiredRules } from "./requiredRules.ts";
+import { RuleIndex } from "./ruleIndex.ts";
 
 /** The rules of a subject, as the API server reports them. */
 export interface GrantedRules {
@@ -29,9 +30,9 @@ export function findMissingRules(needed: RequiredRules, granted: GrantedRules): 
 
 /** Like `findMissingRules`, for the rules of one scope. */
 export function findMissingPolicyRules(needed: readonly PolicyRule[], granted: readonly PolicyRule[]): PolicyRule[] {
-  const isMissing = (right: PolicyRule): boolean => !granted.some((held) => covers(held, right));
-  const grants = needed.flatMap(splitRule).filter((grant) => isMissing(toRule(grant)));
-  const urls = needed.flatMap(listUrlRules).filter(isMissing);
+  const index = new RuleIndex(granted);
+  const grants = needed.flatMap(splitRule).filter((grant) => !index.hasGrant(grant));
+  const urls = needed.flatMap(listUrlRules).filter(({ nonResourceURLs: [url = ""] = [], verbs: [verb = ""] }) => !index.hasUrl(url, verb));
   return removeCovered([...buildRules(grants), ...urls]);
 }
 
@@ -43,11 +44,6 @@ export function intersectRules(rules: RequiredRules, others: RequiredRules): Req
 /** Reports whether there are no rules. */
 export function isEmptyRules({ clusterRules, namespaceRules }: RequiredRules): boolean {
   return clusterRules.length === 0 && [...namespaceRules.values()].every((rules) => rules.length === 0);
-}
-
-/** Returns the rule for one permission. */
-export function toRule({ group, resource, name, verb }: Grant): PolicyRule {
-  return { apiGroups: [group], resources: [resource], ...(name === undefined ? {} : { resourceNames: [name] }), verbs: [verb] };
 }
 
 /** Returns every single permission of a rule on URLs; rules on resources have none. */
@@ -149,8 +145,7 @@ export function formatRulesDiff({ added, removed }: RulesDiff): string[] {
 export function widensPermissions(before: KubeObject | undefined, after: KubeObject): boolean {
   const isRole = getGroup(after.apiVersion) === "rbac.authorization.k8s.io" && (after.kind === "Role" || after.kind === "ClusterRole");
   if (!isRole) return false;
-  const had = readRules(before);
-  return compactRules(readRules(after)).some((rule) => !had.some((held) => covers(held, rule)));
+  return !new RuleIndex(readRules(before)).hasAll(readRules(after));
 }
 
 function readRules(role: KubeObject | undefined): PolicyRule[] {

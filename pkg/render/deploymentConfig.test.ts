@@ -12,6 +12,7 @@ interface DeploymentCase extends CaseHead {
   labels?: Record<string, string>;
   podLabels?: Record<string, string>;
   podAnnotations?: Record<string, string>;
+  imagePullSecrets?: { name: string }[];
   want?: JsonObject;
   container?: JsonObject;
   annotations?: { deployment: Record<string, string>; pods: Record<string, string> };
@@ -23,11 +24,12 @@ interface Rendered {
 }
 
 /** Returns the only Deployment of a bundle after applying the user's configuration. */
-function deploymentOf({ config, configs, pod, labels, podLabels, podAnnotations }: DeploymentCase): Rendered {
+function deploymentOf({ config, configs, pod, labels, podLabels, podAnnotations, imagePullSecrets }: DeploymentCase): Rendered {
   const template = { metadata: { labels: podLabels, annotations: podAnnotations }, spec: { containers: [{ name: "c" }], ...pod } };
   const bundle = bundleOf({ deployments: [{ name: "d", label: labels, spec: { template } }] });
   const deploymentConfigs = configs ? { deploymentConfigs: configs } : {};
-  const objects = renderBundle(bundle, { installNamespace: "ns", config: { deploymentConfig: config, ...deploymentConfigs } });
+  const options = { installNamespace: "ns", config: { deploymentConfig: config, ...deploymentConfigs }, imagePullSecrets };
+  const objects = renderBundle(bundle, options);
   return objects.find(({ kind }) => kind === "Deployment") as unknown as Rendered;
 }
 

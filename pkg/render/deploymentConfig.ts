@@ -1,7 +1,7 @@
 import { Reason } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { isProxyVariable, PROXY_NAMES, type ProxyVariables } from "../api/proxy.ts";
-import type { Container, DeploymentSpec, PodTemplate, StrategyDeployment } from "../bundle/types.ts";
+import type { Container, DeploymentSpec, NamedItem, PodTemplate, StrategyDeployment } from "../bundle/types.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { encodeGoJson } from "../golang/json.ts";
 import { goQuote } from "../golang/quote.ts";
@@ -52,6 +52,14 @@ export function withDeploymentConfig({ annotations, spec }: DeploymentContent, c
   }
   const metadata = { ...template.metadata, annotations: { ...config.annotations, ...template.metadata.annotations } };
   return { annotations: { ...config.annotations, ...annotations }, spec: { ...spec, template: { ...template, metadata, spec: changed } } };
+}
+
+/** Adds pull secrets to the Pods of a Deployment, unless they have one with the same name. */
+export function withImagePullSecrets(content: DeploymentContent, secrets: readonly NamedItem[]): DeploymentContent {
+  if (secrets.length === 0) return content;
+  const { template } = content.spec;
+  const imagePullSecrets = mergeByName(template.spec.imagePullSecrets, secrets);
+  return { ...content, spec: { ...content.spec, template: { ...template, spec: { ...template.spec, imagePullSecrets } } } };
 }
 
 /** Returns the labels that selectors match: the labels of the Deployment, overridden by those of its Pods. */

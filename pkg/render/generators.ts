@@ -10,6 +10,7 @@ import type {
   Csv,
   CsvPolicyRule,
   DeploymentSpec,
+  NamedItem,
   RegistryV1Bundle,
   StrategyDeployment,
   StrategyPermission,
@@ -19,7 +20,7 @@ import { getSupportedScope } from "../bundle/validate.ts";
 import { buildCertificateNames, type CertificateProvider, withCertificateVolumes, withOwnMountsKept } from "../certificates/providers.ts";
 import { RetryableError } from "../errors/errors.ts";
 import type { DeploymentConfig } from "./config.ts";
-import { chooseConfigs, withDeploymentConfig, withProxy } from "./deploymentConfig.ts";
+import { chooseConfigs, withDeploymentConfig, withImagePullSecrets, withProxy } from "./deploymentConfig.ts";
 
 /** Options of all generators. */
 export interface GeneratorOptions {
@@ -30,6 +31,8 @@ export interface GeneratorOptions {
   /** The user's configurations, applied in order. */
   readonly deploymentConfigs: readonly DeploymentConfig[];
   readonly proxy: ProxyVariables | undefined;
+  /** `spec.install.imagePullSecrets` of the extension. */
+  readonly imagePullSecrets: readonly NamedItem[];
 }
 
 /** Generates one group of objects of a bundle in a stable order. Does not change the bundle or the options. */
@@ -111,8 +114,8 @@ function createBundleError(text: string): RetryableError {
 
 /**
  * Returns the Deployments of the install strategy. Adds the annotations of the CSV to Pod templates unless they have the same annotation, and
- * annotations with the watched namespaces. Mounts the certificate in Deployments that serve webhooks or APIs. Then applies the user's configuration
- * and the cluster proxy.
+ * annotations with the watched namespaces. Mounts the certificate in Deployments that serve webhooks or APIs. Then applies the user's configuration,
+ * the cluster proxy and the user's pull secrets.
  */
 export function generateDeployments({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const withWebhooks = new Set((csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "" }) => deploymentName));
@@ -136,7 +139,7 @@ function generateDeployment(
   mount: typeof withCertificateVolumes | undefined,
   options: GeneratorOptions,
 ): KubeObject {
-  const { installNamespace, certProvider, deploymentConfigs, proxy } = options;
+  const { installNamespace, certProvider, deploymentConfigs, proxy, imagePullSecrets } = options;
   let content = { annotations: {} as Record<string, string>, spec: withAnnotations(spec, csv, options) };
   if (certProvider && mount) {
     const secret = certProvider.secret(buildCertificateNames(name, installNamespace));
@@ -144,6 +147,7 @@ function generateDeployment(
   }
   for (const config of deploymentConfigs) content = withDeploymentConfig(content, config);
   content = withProxy(content, deploymentConfigs, proxy);
+  content = withImagePullSecrets(content, imagePullSecrets);
   return {
     kind: "Deployment",
     apiVersion: "apps/v1",

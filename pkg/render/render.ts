@@ -3,7 +3,7 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { newProblem } from "../api/problems.ts";
 import type { ProxyVariables } from "../api/proxy.ts";
 import { BUNDLE_LIMITS, createBundleTooLargeError } from "../bundle/limits.ts";
-import type { Csv, RegistryV1Bundle } from "../bundle/types.ts";
+import type { Csv, NamedItem, RegistryV1Bundle } from "../bundle/types.ts";
 import { listSupportedInstallModes, validateBundle } from "../bundle/validate.ts";
 import type { CertificateProvider } from "../certificates/providers.ts";
 import { RetryableError } from "../errors/errors.ts";
@@ -95,6 +95,8 @@ export interface RenderOptions {
   extendedConfig?: boolean;
   /** Proxy variables of the cluster for the Deployments. Ignored if the configuration sets one of them. */
   proxy?: ProxyVariables | undefined;
+  /** `spec.install.imagePullSecrets` of the extension. */
+  imagePullSecrets?: readonly NamedItem[] | undefined;
   /** Whether to render bundles that own API services. Default true. */
   ownedApiServices?: boolean;
 }
@@ -124,7 +126,7 @@ const GENERATORS: readonly Generator[] = [
  * @see operator-controller df2c201d internal/operator-controller/applier/provider.go
  */
 export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): KubeObject[] {
-  const { installNamespace, certProvider, proxy } = options;
+  const { installNamespace, certProvider, proxy, imagePullSecrets = [] } = options;
   checkSupported(bundle.csv, options);
   const { watchNamespaces, deploymentConfigs } = readConfig(bundle.csv, options);
   const faults = validateBundle(bundle);
@@ -132,7 +134,7 @@ export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): 
   const targets = chooseTargetNamespaces(bundle.csv, watchNamespaces);
   const fault = findTargetFault(bundle.csv, installNamespace, targets);
   if (fault !== undefined) throw createBundleError(`invalid option(s): invalid target namespaces [${targets.join(" ")}]: ${fault}`);
-  const generatorOptions = { installNamespace, targetNamespaces: targets, certProvider, deploymentConfigs, proxy };
+  const generatorOptions = { installNamespace, targetNamespaces: targets, certProvider, deploymentConfigs, proxy, imagePullSecrets };
   checkRoles(bundle.csv, targets);
   const objects = GENERATORS.flatMap((generator) => generator(bundle, generatorOptions));
   checkRendered(objects);

@@ -2,7 +2,7 @@ import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts"
 import { findCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
-import { findDecidingCondition } from "./extensionState.ts";
+import { findDecidingCondition, hasForeignStatus } from "./extensionState.ts";
 
 /** Explanation of a condition for users. */
 export interface ConditionAdvice {
@@ -32,6 +32,12 @@ const byName =
     return { means: filled(means), next: next.map(filled) };
   };
 
+/** The Go implementation creates no Events for a failure. */
+const explainRetrying: Explainer = (extension) => ({
+  means: "The last attempt failed. The controller retries automatically.",
+  next: hasForeignStatus(extension) ? [] : [`olmv1 events ${extension.metadata.name}`],
+});
+
 /** Explanation of every reason, including those of catalogs. */
 export const REASON_WORDS = {
   [Reason.Succeeded]: nothingToDo("No problems found."),
@@ -48,7 +54,7 @@ export const REASON_WORDS = {
     "olmv1 rollback {name}   # if it worked before an upgrade",
   ),
   [Reason.Unknown]: byName("The health is unknown, for example because the ServiceAccount cannot read an object.", "olmv1 tree {name}"),
-  [Reason.Retrying]: byName("The last attempt failed. The controller retries automatically.", "olmv1 events {name}"),
+  [Reason.Retrying]: explainRetrying,
   [Reason.Blocked]: byName(
     "The controller cannot continue until you change the ClusterExtension or the objects in the message.",
     "kubectl edit clusterextension {name}",

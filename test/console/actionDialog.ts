@@ -49,7 +49,8 @@ async function openChange(
   await dialog.getByRole("heading", { name: "What happens" }).waitFor({ timeout: OPENED_MS });
   if (choice !== undefined) {
     await dialog.getByRole("checkbox", { name: choice }).click();
-    await dialog.getByRole("checkbox", { name: choice, checked: true }).waitFor({ timeout: OPENED_MS });
+    const chosen = dialog.getByRole("checkbox", { name: choice, checked: true });
+    await chosen.and(dialog.locator(":focus")).waitFor({ timeout: OPENED_MS });
   }
   if (overwrite) {
     await dialog.getByRole("button", { name: "Take over these fields" }).click();

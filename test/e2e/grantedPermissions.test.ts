@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
-import { covers, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
-import { diffRules, formatRulesDiff, listUrlRules, mergeRequiredRules, toRule } from "../../pkg/rbac/ruleSets.ts";
+import { covers, type PolicyRule, toRule } from "../../pkg/rbac/policyRule.ts";
+import { diffRules, formatRulesDiff, listUrlRules, mergeRequiredRules } from "../../pkg/rbac/ruleSets.ts";
 import { readProcessUse } from "../bench/processUse.ts";
 import { AuditTail, type Request } from "../support/auditTail.ts";
 import { installCertManagerKinds } from "../support/certManagerKind.ts";

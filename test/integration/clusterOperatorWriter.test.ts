@@ -16,6 +16,7 @@ import { SmallPackage } from "../support/smallPackage.ts";
 const HELD = new SmallPackage("held", { version: "1.0.0", properties: '[{"type": "olm.maxOpenShiftVersion", "value": "4.18"}]' });
 const BROKEN = new SmallPackage("broken", { version: "1.0.0", properties: '[{"type": "olm.maxOpenShiftVersion", "value": "v4.18"}]' });
 const DEPLOYMENT = { apiVersion: "apps/v1", kind: "Deployment", namespace: SYSTEM_NAMESPACE, name: "catalogd-controller-manager" };
+const CATALOGD = "CatalogdDeploymentCatalogdControllerManager";
 const FIVE = ["Degraded", "Progressing", "Available", "Upgradeable", "EvaluationConditionsDetected"];
 /** The namespace in which cluster-olm-operator looks for releases. */
 const OPENSHIFT_NAMESPACE = "openshift-operator-controller";
@@ -78,7 +79,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
   });
 
   test("ClusterOperator olm reports which controller is unavailable until the controller is available again", async () => {
-    const type = "CatalogdDeploymentCatalogdControllerManager";
+    const type = CATALOGD;
     await eventually(async () => expect(await gate.openShift.condition("Available")).toMatchObject({ status: "True" }));
     await cluster.client.delete(DEPLOYMENT);
     await eventually(async () =>
@@ -123,7 +124,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
   });
 
   test("ClusterOperator olm is Degraded when the rollout of a controller takes longer than 15 minutes", async () => {
-    const type = "CatalogdDeploymentCatalogdControllerManager";
+    const type = CATALOGD;
     dev().setPodReadiness(() => "NotReady");
     await cluster.client.delete(DEPLOYMENT);
     await gate.applyManagers();
@@ -188,6 +189,13 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await restartWith("--cluster-operator", "on");
     await gate.install(HELD, "1.0.0");
     await is("False");
+    await eventually(async () => {
+      const conditions = (await gate.openShift.readOlmConditions()).map(({ type, status }) => `${type}=${status}`);
+      expect(conditions).toEqual(expect.arrayContaining(["InstalledOLMOperatorsUpgradeable=False", `${CATALOGD}Available=True`]));
+    });
+    expect((await gate.openShift.clusterOperator())?.["status"]).toMatchObject({
+      relatedObjects: expect.arrayContaining([{ group: "operator.openshift.io", resource: "olms", name: "cluster" }]) as unknown,
+    });
     await gate.openShift.addOlm("Unmanaged");
     await is("Unknown");
     const conditions = await Promise.all(FIVE.map((type) => gate.openShift.condition(type)));

@@ -1,9 +1,15 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { AdmissionGate } from "../support/admissionGate.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { waitForDefinition } from "../support/definitions.ts";
 import { GateWorld } from "../support/gateWorld.ts";
+import { createObjectSet } from "../support/goOlm/objectSet.ts";
+import { runCli } from "../support/runCli.ts";
 import { SmallPackage } from "../support/smallPackage.ts";
 
 const maximum = (...tokens: string[]): string =>
@@ -251,6 +257,27 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
     );
     const { resourceVersion: _version, uid: _uid, ...metadata } = chunk.metadata;
     await cluster.client.create({ ...chunk, metadata });
+    await upgradeable();
+  });
+
+  test("a bundle in a ClusterObjectSet of the Go implementation blocks cluster upgrades until the set is archived", async () => {
+    const definition = parseYaml(
+      await readFile(join(import.meta.dirname, "../support/goOlm/clusterobjectsets.yaml"), "utf8"),
+    ) as KubeObject;
+    await gate.world.apply(definition);
+    await waitForDefinition(cluster.client, definition);
+    const extension = FREE.extension({ version: "1.0.0" });
+    await gate.world.apply({ ...extension, spec: { ...extension.spec, suspend: true } });
+    await upgradeable();
+    await gate.restart(undefined);
+    const first = { owner: "free", bundle: "free.v0.9.0", version: "0.9.0", properties: maximum('"4.18"') };
+    await gate.world.apply(createObjectSet(first));
+    await buildBlocked("4.19", "free.v0.9.0");
+    const { out } = await runCli(["cluster-upgrade-check", "--kubeconfig", cluster.kubeconfig]);
+    expect(out).toContain("free.v0.9.0");
+    await gate.world.apply(createObjectSet({ ...first, bundle: "free.v1.0.0", revision: 2, properties: maximum('"4.20"') }));
+    await buildBlocked("4.19", "free.v0.9.0");
+    await gate.world.apply(createObjectSet({ ...first, state: "Archived" }));
     await upgradeable();
   });
 

@@ -146,6 +146,12 @@ export class OpenShift {
     await this.#admin.delete(OLM);
   }
 
+  /** Returns the conditions of components in OLM `cluster`. */
+  async readOlmConditions(): Promise<readonly Condition[]> {
+    const { conditions = [] } = ((await this.#admin.get(OLM))?.["status"] ?? {}) as { conditions?: Condition[] };
+    return conditions;
+  }
+
   clusterOperator(): Promise<KubeObject | undefined> {
     return this.#admin.get(CLUSTER_OPERATOR);
   }

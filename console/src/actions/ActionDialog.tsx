@@ -41,7 +41,14 @@ export default function ActionDialog({
         {...(prepared?.isDanger ? { titleIconVariant: "warning" as const } : {})}
       />
       <ModalBody className="olm-action" tabIndex={0}>
-        <DialogBody state={state} typed={typed} setTyped={setTyped} onConfirm={() => run(typed)} onReplace={setRequest} />
+        <DialogBody
+          state={state}
+          typed={typed}
+          setTyped={setTyped}
+          onConfirm={() => run(typed)}
+          isReplaced={request !== first}
+          onReplace={setRequest}
+        />
       </ModalBody>
       <ModalFooter>
         <DialogButtons
@@ -63,12 +70,14 @@ function DialogBody({
   typed,
   setTyped,
   onConfirm,
+  isReplaced,
   onReplace,
 }: {
   readonly state: ActionState;
   readonly typed: string;
   readonly setTyped: (typed: string) => void;
   readonly onConfirm: () => void;
+  readonly isReplaced: boolean;
   /** Prepares another change in place of this one. */
   readonly onReplace: (request: ActionRequest) => void;
 }): ReactElement {
@@ -98,7 +107,9 @@ function DialogBody({
           ))}
         </ul>
       </section>
-      {prepared.choice && <ActionChoiceView choice={prepared.choice} isDisabled={state.step === "sending"} onReplace={onReplace} />}
+      {prepared.choice && (
+        <ActionChoiceView choice={prepared.choice} isDisabled={state.step === "sending"} isReplaced={isReplaced} onReplace={onReplace} />
+      )}
       {prepared.confirmation !== undefined && canRun(prepared) && (
         <Confirmation expected={prepared.confirmation} typed={typed} setTyped={setTyped} onConfirm={onConfirm} />
       )}

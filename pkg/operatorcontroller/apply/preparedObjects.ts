@@ -80,6 +80,7 @@ export async function renderExtension(
     config: getConfiguration(inputs),
     certProvider,
     proxy,
+    imagePullSecrets: spec.install?.imagePullSecrets,
   });
   return spec.install?.userRoles === "Aggregate" ? [...rendered, ...buildUserRoles(rendered)] : rendered;
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { listChangedConditions } from "../../api/conditions.ts";
 import { getCatalogdNamespace } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
@@ -102,6 +103,24 @@ export class ClusterOperatorWriter {
     return next;
   }
 
+  /**
+   * Writes the operator conditions in the status of ClusterOperator `olm` to OLM `cluster` too, where cluster-olm-operator keeps them, if they differ.
+   * Conditions of other writers stay.
+   * @throws KubeError if the request fails or is denied
+   */
+  async writeOlm(olm: KubeObject, status: unknown, signal: AbortSignal): Promise<void> {
+    const conditions = readKeptConditions(status, new Date());
+    const written = getConditions(olm["status"]);
+    const isSame = (one: (typeof conditions)[number]): boolean =>
+      written.some(({ type, status: is, reason, message }) =>
+        isDeepStrictEqual([type, is, reason ?? "", message ?? ""], [one.type, one.status, one.reason, one.message]),
+      );
+    if (conditions.every(isSame)) return;
+    const { name, ...gvk } = OLM;
+    const options = { fieldManager: FIELD_MANAGER, force: true, subresource: "status", signal };
+    await this.#options.client.apply({ ...gvk, metadata: { name }, status: { conditions } }, options);
+  }
+
   #create(signal: AbortSignal): Promise<KubeObject> {
     const { name, ...gvk } = CLUSTER_OPERATOR;
     return this.#options.client.apply<KubeObject>({ ...gvk, metadata: { name }, spec: {} }, { fieldManager: FIELD_MANAGER, signal });
@@ -141,6 +160,8 @@ export interface OperatorStatusInput {
   deployment: (name: string) => KubeObject | undefined;
   cluster: ClusterVersion;
   unmanaged: boolean;
+  /** Whether OLM `cluster` exists. */
+  hasOlm: boolean;
 }
 
 /** The components of this operator; their Deployments are named `<component>-controller-manager`. */
@@ -149,7 +170,7 @@ const COMPONENTS = ["catalogd", "operator-controller"] as const;
 /** Computes the status of ClusterOperator `olm` from its previous status and the state of the cluster. */
 export function buildOperatorStatus(
   before: unknown,
-  { conditions, deployment, cluster, unmanaged }: OperatorStatusInput,
+  { conditions, deployment, cluster, unmanaged, hasOlm }: OperatorStatusInput,
   { settings, systemNamespace }: { settings: OperatorSettings; systemNamespace: string },
   now: Date,
 ): OperatorStatus {
@@ -163,7 +184,7 @@ export function buildOperatorStatus(
     unmanaged,
     operatorVersion: settings.operatorImageVersion || (cluster.kind === "known" ? cluster.text : undefined),
     releaseVersion: settings.releaseVersion,
-    relatedObjects: listRelatedObjects(systemNamespace),
+    relatedObjects: listRelatedObjects(systemNamespace, { hasOlm }),
   };
   return buildClusterOperatorStatus(before, inputs, now);
 }

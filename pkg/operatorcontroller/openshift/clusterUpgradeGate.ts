@@ -277,7 +277,8 @@ export class ClusterUpgradeGate {
     const { extensions, clusterVersion, settings } = this.#options;
     const releases = this.#releases.listActive(extensions.list().map(toReleasesQuery));
     if (!releases) return undefined; // the gate runs again when all releases have been read
-    const mode = chooseGateMode(settings.mode, this.#clusterOperator.state, this.#olm.state);
+    const olm = this.#olm.state;
+    const mode = chooseGateMode(settings.mode, this.#clusterOperator.state, olm);
     this.#logMode(mode, log);
     const isActive = mode.kind === "active";
     const cluster = isActive ? requireVersion(clusterVersion.current()) : clusterVersion.current();
@@ -293,9 +294,11 @@ export class ClusterUpgradeGate {
       deployment: (name: string) => this.#deployments.get(name),
       cluster,
       unmanaged: mode.unmanaged,
+      hasOlm: olm.kind === "present",
     };
     const statusFrom = (before: unknown): OperatorStatus => buildOperatorStatus(before, found, this.#options, new Date());
-    const { nextCheckAfterMs = RESYNC_MS } = await this.#writer.write(statusFrom, { log, signal });
+    const { status, nextCheckAfterMs = RESYNC_MS } = await this.#writer.write(statusFrom, { log, signal });
+    if (olm.kind === "present" && !mode.unmanaged) await this.#writer.writeOlm(olm.object, status, signal);
     return { requeueAfterMs: Math.min(nextCheckAfterMs, RESYNC_MS) };
   }
 

@@ -8,18 +8,11 @@ import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
 import { getAccountName } from "../../permissions/grantObjects.ts";
 import type { PermissionHolder } from "../../rbac/escalation.ts";
-import { type Grant, type PolicyRule, splitRule } from "../../rbac/policyRule.ts";
+import { type Grant, type PolicyRule, splitRule, toRule } from "../../rbac/policyRule.ts";
 import { computeRequiredRules, type RequiredRules, type RuleOptions } from "../../rbac/requiredRules.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
-import {
-  findMissingPolicyRules,
-  findMissingRules,
-  formatRuleLines,
-  type GrantedRules,
-  intersectRules,
-  isEmptyRules,
-  toRule,
-} from "../../rbac/ruleSets.ts";
+import { RuleIndex } from "../../rbac/ruleIndex.ts";
+import { findMissingRules, formatRuleLines, type GrantedRules, intersectRules, isEmptyRules } from "../../rbac/ruleSets.ts";
 import { getCrdPolicy } from "../../release/plan.ts";
 import { listCreatedTrustedCas } from "../../render/trustedCa.ts";
 import { quoteShellWord } from "../../text/shell.ts";
@@ -136,9 +129,13 @@ export async function findMissingPermissions(
     throw err;
   });
   if (!own) return undefined;
-  const heldIn = (namespace: string): PolicyRule[] => [...own.granted.clusterRules, ...(own.granted.namespaceRules.get(namespace) ?? [])];
+  const held = new Map<string, RuleIndex>();
   // Only RBAC decides whether an identity may grant rules, and RBAC lists all rules that it allows.
-  const isHeld: PermissionHolder = (namespace, rules) => findMissingPolicyRules(rules, heldIn(namespace)).length === 0;
+  const isHeld: PermissionHolder = (namespace, rules) => {
+    const index = held.get(namespace) ?? indexRules(own.granted, namespace);
+    held.set(namespace, index);
+    return index.hasAll(rules);
+  };
   const needed = (essentialOnly: boolean): RequiredRules => computeRequiredRules(desired, { ...options, isHeld, essentialOnly });
   const unlisted = findMissingRules(needed(false), own.granted);
   const missing = own.incomplete ? findMissingRules(unlisted, await findAllowed(client, unlisted, signal)) : unlisted;
@@ -151,6 +148,10 @@ export async function findMissingPermissions(
     uncertain: isUncertain(essential, desired),
     isOver: newChangeCheck(client, essential, own),
   };
+}
+
+function indexRules({ clusterRules, namespaceRules }: GrantedRules, namespace: string): RuleIndex {
+  return new RuleIndex([...clusterRules, ...(namespaceRules.get(namespace) ?? [])]);
 }
 
 function formatCondition(missing: RequiredRules, { error }: OwnRules): string {

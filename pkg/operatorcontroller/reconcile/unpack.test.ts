@@ -66,6 +66,7 @@ test.for<[what: string, extension: ClusterExtension, buildResolved: ResolvedBund
   ["changes with an explicitly empty release", X, { ...RESOLVED, release: "" }, false],
   ["changes with the install namespace", withSpec({ namespace: "other" }), RESOLVED, false],
   ["changes with the configuration", configured({ watchNamespace: "a" }), RESOLVED, false],
+  ["changes with the pull secrets", withSpec({ install: { imagePullSecrets: [{ name: "a" }] } }), RESOLVED, false],
   ["changes when the extension is recreated", { ...X, metadata: { ...X.metadata, uid: "u2" } }, RESOLVED, false],
   ["ignores the catalog", X, { ...RESOLVED, catalog: "c" }, true],
   ["ignores explanation and edge", X, { ...RESOLVED, explanation: "highest", edge: "stay" }, true],
@@ -81,6 +82,7 @@ test.for<[what: string, extension: ClusterExtension, buildResolved: ResolvedBund
     RESOLVED,
     true,
   ],
+  ["ignores an empty list of pull secrets", withSpec({ install: { imagePullSecrets: [] } }), RESOLVED, true],
   ["ignores spec.uninstall", withSpec({ uninstall: { crdPolicy: "Retain" } }), RESOLVED, true],
   ["ignores the ServiceAccount", withSpec({ serviceAccount: { name: "other" } }), RESOLVED, true],
 ])("computeInputDigest %s", ([, extension, buildResolved, same]) => {

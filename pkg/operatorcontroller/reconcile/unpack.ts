@@ -118,7 +118,7 @@ export function getPullReference({ image, pullFrom }: ResolvedBundle): string {
 
 /**
  * Returns the SHA-256 of everything that determines the applied objects, in hexadecimal: bundle, namespace,
- * configuration, proxy if there is one, and the extension that owns them. The digest includes the extension's uid,
+ * configuration, pull secrets, proxy if there is one, and the extension that owns them. The digest includes the extension's uid,
  * because an extension that was recreated with the same name must take over the objects.
  */
 export function computeInputDigest(inputs: ProxyInputs): string {
@@ -137,6 +137,7 @@ export function computeInputDigest(inputs: ProxyInputs): string {
     // Plans show this digest. It includes uids that only clients with access to the sources know; otherwise values could be guessed from the digest.
     ...(sourcedConfig ? { sources: sourcedConfig.identities } : {}),
     ...(install?.userRoles === "Aggregate" ? { userRoles: install.userRoles } : {}),
+    ...(install?.imagePullSecrets?.length ? { imagePullSecrets: install.imagePullSecrets } : {}),
     ...(proxy === undefined ? {} : { proxy }),
   };
   return createHash("sha256").update(encodeCanonicalJson(input)).digest("hex");

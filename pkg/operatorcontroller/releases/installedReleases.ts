@@ -13,6 +13,7 @@ import { formatUnreadable, parseReleaseIndex, type ReleaseIndex, type Unreadable
 import { RELEASE_OWNER } from "../../release/storage/encode.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { compareText } from "../../text/compare.ts";
+import type { ObjectSets } from "./objectSets.ts";
 import { type InstalledSummary, type InstalledSummaryCache, ReleaseReader } from "./releaseReader.ts";
 import type { ReleaseOwner, ReleaseStore } from "./releaseStore.ts";
 
@@ -23,6 +24,8 @@ export interface InstalledReleasesOptions {
   /** The cache of the store that the reconciles use. */
   cache: InstalledSummaryCache;
   systemNamespace: string;
+  /** The releases that the Go implementation stored in object sets; default: none. */
+  objectSets?: Pick<ObjectSets, "list" | "onChange">;
   log: Logger;
   clock?: Clock;
 }
@@ -50,6 +53,7 @@ export class InstalledReleases {
   readonly #secrets: Informer;
   readonly #reader: ReleaseReader;
   readonly #systemNamespace: string;
+  readonly #objectSets: InstalledReleasesOptions["objectSets"];
   readonly #handlers: ((extension?: string) => void)[] = [];
   readonly #secretHandlers: ((extension: string) => void)[] = [];
   /** Extension names by Secret uid. */
@@ -61,8 +65,10 @@ export class InstalledReleases {
   /** The reason why the Secrets cannot be listed. */
   #refusal: string | undefined;
 
-  constructor({ client, store, cache, systemNamespace, log, clock = systemClock }: InstalledReleasesOptions) {
+  constructor({ client, store, cache, systemNamespace, objectSets, log, clock = systemClock }: InstalledReleasesOptions) {
     this.#systemNamespace = systemNamespace;
+    this.#objectSets = objectSets;
+    objectSets?.onChange(() => this.#changed());
     this.#reader = new ReleaseReader({ store, cache, clock, log });
     const selection = { namespace: systemNamespace, labelSelector: `owner=${RELEASE_OWNER},type=index`, metadataOnly: true };
     const onList = (): void => this.#setRefusal(undefined);
@@ -116,8 +122,8 @@ export class InstalledReleases {
   /**
    * Returns the active releases of each extension: the last deployed release and all later attempts, without incomplete records. Returns a bundle
    * only once if several releases contain it. Includes an entry for each unreadable Secret, and for each extension without releases whose status
-   * contains an installed bundle. While their Secrets exist, releases of an earlier extension with the same name count, too, unless the status
-   * contains a different bundle.
+   * contains an installed bundle. Includes releases in object sets. While their Secrets exist, releases of an earlier extension with the same name
+   * count, too, unless the status contains a different bundle.
    * @returns undefined while some of them are still being read.
    */
   listActive(extensions: readonly ReleasesQuery[]): Releases | undefined {
@@ -173,7 +179,11 @@ export class InstalledReleases {
         found.set(JSON.stringify([bundle, version, properties]), { extension, bundle, version, properties });
       }
     }
-    if (!isComplete) return undefined;
+    const bundles = new Set([...found.values()].flatMap((one) => ("bundle" in one ? [one.bundle] : [])));
+    const inObjectSets = this.#objectSets ? this.#objectSets.list(extension, bundles) : [];
+    if (!isComplete || inObjectSets === undefined) return undefined;
+    for (const one of inObjectSets)
+      found.set("reason" in one ? one.reason : JSON.stringify([one.bundle, one.version, one.properties]), one);
     if (installed && !isDeleted && this.#isSynced && own.length + found.size === 0)
       addUnreadable(formatMissingRelease(installed.name, this.#systemNamespace));
     return [...found.values()];
