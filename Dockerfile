@@ -3,12 +3,17 @@
 #   docker run --rm olmv1 /app/olmv1.js --help
 # A Deployment has the program as its first argument: args: [/app/catalogd.js, --health-probe-bind-address=:8081]
 
+# For OpenShift's cluster-olm-operator, add the minor version of the cluster, for the tags of the default catalogs:
+#   docker build -t olmv1 --build-arg OPENSHIFT_VERSION=v4.20 .
+
 FROM node:24-bookworm-slim AS build
+ARG OPENSHIFT_VERSION=""
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev --include=optional
 COPY . .
 RUN node .ci/build.mjs
+RUN sed -i "s/^    version: \"\"$/    version: \"$OPENSHIFT_VERSION\"/" config/helm/openshift/catalogd.yaml
 
 FROM gcr.io/distroless/nodejs24-debian12:nonroot
 LABEL org.opencontainers.image.title="olmv1" \
@@ -19,6 +24,8 @@ LABEL org.opencontainers.image.title="olmv1" \
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=2 MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=16384 MALLOC_TRIM_THRESHOLD_=65536
 COPY --from=build /src/dist /app
 COPY --from=build /src/config /config
+# The init containers of cluster-olm-operator run it. It has no package.json beside it, so Node.js detects that it is an ES module.
+COPY --from=build --chmod=755 /src/dist/cp-manifests.js /cp-manifests
 COPY LICENSE /licenses/
 WORKDIR /tmp
 USER 65532:65532

@@ -22,6 +22,7 @@ const entryPoints = {
   "operator-controller": "cmd/operator-controller/main.ts",
   "permission-manager": "cmd/permission-manager/main.ts",
   console: "cmd/console/main.ts",
+  "cp-manifests": "cmd/cp-manifests/main.ts",
   loadWorker: "pkg/catalogd/load/loadWorker.ts",
   queryWorker: "pkg/catalogd/graphql/queryWorker.ts",
   segmentWorker: "pkg/catalogd/store/segmentWorker.ts",

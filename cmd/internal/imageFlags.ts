@@ -35,14 +35,21 @@ export function clusterRegistryFlags() {
   };
 }
 
-/** Registry flags of catalogd and operator-controller, which also read pull secrets from the API server. */
+/** The flag for a pull secret of the cluster. @param others the credentials that take precedence, for its help */
+export function globalPullSecretFlag(others = "") {
+  return {
+    "global-pull-secret": optionalText().describe(
+      `Secret with registry credentials, as <namespace>/<name>${others === "" ? "" : `; ${others} take precedence`}`,
+    ),
+  };
+}
+
+/** Registry flags of catalogd and operator-controller, which also read the pull secrets of their ServiceAccounts from the API server. */
 export function imageFlags() {
   return {
     ...registryFlags(),
     ...clusterRegistryFlags(),
-    "global-pull-secret": optionalText().describe(
-      "Secret with registry credentials, as <namespace>/<name>; imagePullSecrets of the server's ServiceAccount take precedence",
-    ),
+    ...globalPullSecretFlag("imagePullSecrets of the server's ServiceAccount"),
     "service-account-token": optionalText().describe(
       `token file of the ServiceAccount whose imagePullSecrets are used (default: ${SERVICE_ACCOUNT_TOKEN})`,
     ),
@@ -76,13 +83,22 @@ export interface ImageFlags extends RegistryFlags {
 }
 
 /** Returns whether the global pull secret, if set, has a namespace and a name. */
-export function hasPullSecret(flags: ImageFlags): boolean {
+export function hasPullSecret(flags: Pick<ImageFlags, "global-pull-secret">): boolean {
   const name = flags["global-pull-secret"];
   return name === undefined || secretName(name) !== undefined;
 }
 
 /** The error unless `hasPullSecret`, with the text of catalogd. */
 export const PULL_SECRET_FORMAT = "value of global-pull-secret should be of the format <namespace>/<name>";
+
+/** Returns the global pull secret, without the pull secrets of a ServiceAccount. The caller must run it to follow changes. */
+export function createGlobalPullSecret(
+  flags: Pick<ImageFlags, "global-pull-secret">,
+  { client, log, metrics }: { client: Client; log: Logger; metrics: Metrics },
+): PullSecrets {
+  const globalSecret = secretName(flags["global-pull-secret"] ?? "");
+  return new PullSecrets({ client, globalSecret, serviceAccount: undefined, log, states: createPullSecretGauge(metrics) });
+}
 
 /**
  * Returns the pull secrets that the flags and the ServiceAccount select. The caller must run them to follow changes.

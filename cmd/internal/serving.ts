@@ -84,14 +84,18 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
   };
 }
 
-/** The values of `certificateFileFlags` and `tlsProfileFlags`. */
-interface CertificateFileFlags {
-  "tls-cert"?: string | undefined;
-  "tls-key"?: string | undefined;
+/** The values of `tlsProfileFlags`. */
+interface TlsProfileFlags {
   "tls-profile": string;
   "tls-custom-ciphers": readonly string[];
   "tls-custom-curves": readonly string[];
   "tls-custom-version": TlsVersion;
+}
+
+/** The values of `certificateFileFlags` and `tlsProfileFlags`. */
+interface CertificateFileFlags extends TlsProfileFlags {
+  "tls-cert"?: string | undefined;
+  "tls-key"?: string | undefined;
 }
 
 /** The values of `servingFlags`. */
@@ -133,7 +137,7 @@ export function mayServeMetrics(flags: Pick<ServingFlags, "tls-cert" | "serving-
  * Returns the Node.js TLS settings for the profile in the flags. For the cluster profile, returns the intermediate profile until the cluster profile
  * is known. Logs and omits cipher suites that OpenSSL no longer supports.
  */
-function readTlsSettings(flags: CertificateFileFlags, log: Logger): TlsSettings {
+export function readTlsSettings(flags: TlsProfileFlags, log: Logger): TlsSettings {
   const name = flags["tls-profile"] === CLUSTER_PROFILE ? "intermediate" : flags["tls-profile"];
   const profile = getTlsProfile(name, {
     minVersion: flags["tls-custom-version"],

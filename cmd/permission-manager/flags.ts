@@ -2,8 +2,9 @@ import * as z from "zod";
 import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/api/flagValues.ts";
 import { GRANTS } from "../../pkg/api/permissionPolicy.ts";
 import { defineFlags, duration, logFlags, optionalText, systemNamespaceFlag } from "../internal/flags.ts";
-import { clusterRegistryFlags, registryFlags } from "../internal/imageFlags.ts";
+import { clusterRegistryFlags, globalPullSecretFlag, hasPullSecret, PULL_SECRET_FORMAT, registryFlags } from "../internal/imageFlags.ts";
 import { areElectionTimesValid, ELECTION_TIMES, leaderFlags } from "../internal/leaderFlags.ts";
+import { tlsProfileFlags } from "../internal/serving.ts";
 
 /** Flags of the server. Flags that operator-controller also has must have the same values there, because both must render the same objects. */
 const Flags = z
@@ -14,7 +15,9 @@ const Flags = z
     "catalogd-cas-dir": optionalText().describe("folder of PEM files with CA certificates for catalogd"),
     ...registryFlags(),
     ...clusterRegistryFlags(),
+    ...globalPullSecretFlag(),
     "health-probe-bind-address": z.string().default(":8081").describe("address to serve /healthz, /readyz and /metrics on; 0 disables it"),
+    ...tlsProfileFlags({ cluster: false }),
     "webhook-cert-provider": z
       .enum(WEBHOOK_CERT_PROVIDERS)
       .default("auto")
@@ -31,6 +34,7 @@ const Flags = z
     ...leaderFlags("grants permissions"),
     ...logFlags(),
   })
+  .refine(hasPullSecret, PULL_SECRET_FORMAT)
   .refine(areElectionTimesValid, ELECTION_TIMES);
 
 export type Flags = z.output<typeof Flags>;

@@ -8,13 +8,15 @@ import { BUNDLE_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogs/catalogClient.ts";
 import { AdmissionGuard } from "../../pkg/permissionmanager/admissionGuard.ts";
 import { PermissionManager } from "../../pkg/permissionmanager/permissionManager.ts";
+import { toClientSettings } from "../../pkg/serving/tlsProfile.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { getLogLevel } from "../internal/flags.ts";
-import { createClusterRegistries, createPuller } from "../internal/imageFlags.ts";
+import { createClusterRegistries, createGlobalPullSecret, createPuller } from "../internal/imageFlags.ts";
 import { createLeadership } from "../internal/leaderFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
+import { readTlsSettings } from "../internal/serving.ts";
 import { type Flags, parseFlags, usage } from "./flags.ts";
 
 async function run(flags: Flags): Promise<void> {
@@ -23,12 +25,15 @@ async function run(flags: Flags): Promise<void> {
   const metrics = createMetrics("permission_manager");
   metrics.collectProcess();
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "permission-manager", observe: registerRestClientMetrics(metrics) });
-  const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"] });
+  const tls = toClientSettings(readTlsSettings(flags, log));
+  const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"], tls: () => tls });
   const registries = createClusterRegistries(flags, { client, log });
   const imagePolicies = new ClusterImagePolicies({ client, namespaced: true, log });
+  const credentials = createGlobalPullSecret(flags, { client, log, metrics });
   const puller = createPuller(flags, {
     cacheDir: flags["cache-path"],
     limits: BUNDLE_IMAGE_LIMITS,
+    credentials,
     cluster: registries,
     imagePolicies,
     log,
@@ -48,12 +53,13 @@ async function run(flags: Flags): Promise<void> {
     log,
     metrics,
   });
+  credentials.onChange(() => manager.retryPending());
   registries.onChange(() => manager.retryPending());
   imagePolicies.onChange(() => manager.retryPending());
   let leading = false;
   const probes = await startProbeServer({
     bindAddress: flags["health-probe-bind-address"],
-    // Metrics have no port with TLS, because this server must not read Secrets, and therefore has no self-managed certificate.
+    // Metrics have no port with TLS, because this server must not read the Secrets of its namespace, and therefore has no self-managed certificate.
     metrics,
     log,
     ready: {
@@ -66,6 +72,7 @@ async function run(flags: Flags): Promise<void> {
   log.info({ node: process.version, probes: probes.url }, "starting");
   try {
     const tasks = {
+      pullSecret: (signal: AbortSignal) => credentials.run(signal),
       registries: (signal: AbortSignal) => registries.run(signal),
       imagePolicies: (signal: AbortSignal) => imagePolicies.run(signal),
       manager: (signal: AbortSignal) => {

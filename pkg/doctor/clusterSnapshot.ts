@@ -93,7 +93,7 @@ export async function readSnapshot(client: Client, systemNamespace: string, sign
   const listAll = <T extends KubeObject>(kind: GroupVersionKind): Promise<SnapshotPart<readonly T[]>> =>
     readAnswer(async () => (await client.list<T>(kind, { signal })).items, []);
   const reading = PROGRAMS.map(async ({ program, lease }): Promise<ProgramSnapshot> => {
-    // permission-manager reads no Secrets, and has no certificate.
+    // permission-manager has no certificate.
     const names = program === "permission-manager" ? [] : [`${program}-serving-cert`, `${program}-cert`];
     const namespace = getProgramNamespace(program, systemNamespace);
     return {

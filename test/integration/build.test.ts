@@ -84,6 +84,7 @@ describe("the bundled programs", () => {
       "catalogd.js",
       "celRules.js",
       "console.js",
+      "cp-manifests.js",
       "hintWorker.js",
       "issueWorker.js",
       "keylessTrust.js",

@@ -48,6 +48,7 @@ const FOLDERS = [
 ];
 /** Optional manifests, each applied separately. */
 const UPGRADE_CHECKER = "openshift/upgrade-checker.yaml";
+const CATALOGS = "openshift/catalogs.yaml";
 const ACCESS_CONTROL = "samples/access-control.yaml";
 const SERVICE_ACCOUNTS = "samples/service-accounts.yaml";
 
@@ -118,7 +119,7 @@ describeWithCluster("config", (cluster) => {
     expect(objects.map(({ kind }) => kind)).not.toHaveLength(0);
   });
 
-  test.for([ACCESS_CONTROL, SERVICE_ACCOUNTS])(
+  test.for([ACCESS_CONTROL, SERVICE_ACCOUNTS, CATALOGS])(
     "kubectl apply -f config/%s is accepted without changes and without warnings",
     async (file) => {
       for (const object of readFiles(file)) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
@@ -139,7 +140,12 @@ describeWithCluster("config", (cluster) => {
     const kept = listNames(moved).filter((name) => !name.startsWith("Secret "));
     const reader = "olmv1-tls-profile-reader";
     const added = [
-      `ConfigMap ${OPENSHIFT_NAMESPACE}/openshift-service-ca`,
+      `ConfigMap ${OPENSHIFT_NAMESPACE}/operator-controller-trusted-ca-bundle`,
+      `ConfigMap ${OPENSHIFT_CATALOGD_NAMESPACE}/catalogd-trusted-ca-bundle`,
+      ...["operator-controller", "catalogd"].flatMap((program) => [
+        `Role openshift-config/${program}-manager-role`,
+        `RoleBinding openshift-config/${program}-manager-rolebinding`,
+      ]),
       `ClusterRole /${reader}`,
       `ClusterRoleBinding /${reader}`,
       ...["ClusterRole", "ClusterRoleBinding"].flatMap((kind) => [
@@ -165,6 +171,18 @@ describeWithCluster("config", (cluster) => {
     expect(overlay.find(({ kind }) => kind === "Namespace")?.metadata.labels).toMatchObject(
       moved.find(({ kind }) => kind === "Namespace")?.metadata.labels ?? {},
     );
+    for (const [name, parse] of SERVERS) {
+      const { spec } = findDeployment(overlay, name).template;
+      expect(parse(spec.containers[0]?.args.slice(1) ?? [])).toMatchObject({
+        "global-pull-secret": "openshift-config/pull-secret",
+        "pull-cas-dir": "/etc/olmv1/authorities",
+      });
+      const authorities = spec.volumes.find((volume) => volume.name === "authorities")?.projected?.sources;
+      expect(authorities?.map(({ configMap }) => [configMap?.name, configMap?.optional])).toEqual([
+        [`${name === CATALOGD ? "catalogd" : "operator-controller"}-trusted-ca-bundle`, true],
+        ["openshift-service-ca.crt", undefined],
+      ]);
+    }
     for (const [program, parse] of [
       ["operator-controller", parseFlags],
       ["catalogd", parseCatalogdFlags],
@@ -191,7 +209,7 @@ describeWithCluster("config", (cluster) => {
       expect(service?.metadata.annotations).toEqual({ "service.beta.openshift.io/serving-cert-secret-name": `${program}-cert` });
     }
     const { volumes, containers } = findDeployment(overlay, CONTROLLER).template.spec;
-    expect(volumes.find(({ name }) => name === "catalogd-ca")).toMatchObject({ configMap: { name: "openshift-service-ca" } });
+    expect(volumes.find(({ name }) => name === "catalogd-ca")).toMatchObject({ configMap: { name: "openshift-service-ca.crt" } });
     expect(parseFlags(containers[0]?.args.slice(1) ?? [])).toMatchObject({ "cluster-operator": "auto" });
     const catalogd = findDeployment(overlay, CATALOGD).template.spec.containers[0]?.args.slice(1) ?? [];
     expect(parseCatalogdFlags(catalogd)).toMatchObject({ "external-address": `catalogd-service.${OPENSHIFT_CATALOGD_NAMESPACE}.svc` });
@@ -337,10 +355,12 @@ describeWithCluster("config", (cluster) => {
       "console/network-policy.yaml",
       "console/service-account.yaml",
       "openshift/catalogd-namespace.yaml",
+      CATALOGS,
       "openshift/image-policies.yaml",
+      "openshift/pull-secret.yaml",
       "openshift/registries.yaml",
-      "openshift/service-ca.yaml",
       "openshift/tls-profile.yaml",
+      "openshift/trusted-ca.yaml",
       UPGRADE_CHECKER,
       "overlays/shared-watch/shared-watch.yaml",
     ];
@@ -406,7 +426,7 @@ describeWithCluster("config", (cluster) => {
       expect(files.map(({ name, optional, items }) => [name, optional, items.map(({ key }) => key)])).toEqual([
         ["catalogd-serving-cert", true, ["ca.crt"]],
         ["catalogd-cert", true, ["ca.crt"]],
-        ["openshift-service-ca", true, ["service-ca.crt"]],
+        ["openshift-service-ca.crt", true, ["service-ca.crt"]],
       ]);
       expect(objects.find(({ kind }) => kind === "NetworkPolicy")?.["spec"]).toMatchObject({ egress: [{}] });
     });

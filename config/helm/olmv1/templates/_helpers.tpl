@@ -13,10 +13,40 @@
 {{ include (ternary "olmv1.catalogdNamespace" "olmv1.namespace" (eq .program "catalogd")) .root }}
 {{- end }}
 
+{{- /* dict "root" $ "program" NAME. cluster-olm-operator has an image for catalogd, and one for the other servers. */}}
 {{- define "olmv1.image" -}}
-{{- with .Values.image -}}
+{{- $options := get .root.Values.options (ternary "catalogd" "operatorController" (eq .program "catalogd")) -}}
+{{- if $options.deployment.image -}}
+{{ $options.deployment.image }}
+{{- else -}}
+{{- with .root.Values.image -}}
 {{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* cluster-olm-operator may bind this name, and nothing else uses it. */}}
+{{- define "olmv1.permissionManagerRole" -}}
+{{ ternary "operator-controller-leader-election-role" "permission-manager" .Values.openshift.clusterOlmOperator }}
+{{- end }}
+
+{{- define "olmv1.globalPullSecret" -}}
+{{ .Values.registries.globalPullSecret | default (ternary "openshift-config/pull-secret" "" .Values.openshift.enabled) }}
+{{- end }}
+
+{{- /* dict "root" $ "program" NAME: the labels that select the Pods of a server. With cluster-olm-operator, those of the Deployments that it may have to update. */}}
+{{- define "olmv1.selector" -}}
+{{- if .root.Values.openshift.clusterOlmOperator -}}
+control-plane: {{ .program }}-controller-manager
+{{- else -}}
+app.kubernetes.io/name: {{ .program }}
+{{- end }}
+{{- end }}
+
+{{- /* dict "options" OF A SERVER IN options "values" ITS VALUES */}}
+{{- define "olmv1.replicas" -}}
+{{- $replicas := .options.deployment.replicas -}}
+{{ kindIs "invalid" $replicas | ternary .values.replicas $replicas }}
 {{- end }}
 
 {{- define "olmv1.tlsSource" -}}
@@ -38,13 +68,34 @@
 - --tls-cert=/etc/olmv1/tls/tls.crt
 - --tls-key=/etc/olmv1/tls/tls.key
 {{- end }}
-{{- if .Values.openshift.enabled }}
+{{- if and .Values.openshift.enabled (not .Values.openshift.clusterOlmOperator) }}
 - --tls-profile=cluster
 {{- end }}
-{{- with .Values.registries.globalPullSecret }}
+{{- include "olmv1.serverArgs" . }}
+{{- end }}
+
+{{- /* Settings of all servers except the console. */}}
+{{- define "olmv1.serverArgs" -}}
+{{- with include "olmv1.globalPullSecret" . }}
 - --global-pull-secret={{ . }}
 {{- end }}
 {{- include "olmv1.registryArgs" . }}
+{{- if .Values.openshift.clusterOlmOperator }}
+- --v=${LOG_VERBOSITY}
+{{- end }}
+{{- end }}
+
+{{- /* Settings of one server in options: feature gates and additional flags. */}}
+{{- define "olmv1.optionArgs" -}}
+{{- range .features.enabled }}
+- --feature-gates={{ . }}=true
+{{- end }}
+{{- range .features.disabled }}
+- --feature-gates={{ . }}=false
+{{- end }}
+{{- with .deployment.extraArguments }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{- /* Settings of all servers for registries. */}}
@@ -52,12 +103,17 @@
 {{- if .Values.registries.conf }}
 - --registries-conf=/etc/olmv1/registries/registries.conf
 {{- end }}
-{{- if or .Values.registries.conf .Values.registries.authorities }}
+{{- if include "olmv1.hasAuthorities" . }}
 - --pull-cas-dir=/etc/olmv1/authorities
 {{- end }}
 {{- if .Values.signatures.policy }}
 - --signature-policy=/etc/olmv1/signatures/policy.json
 {{- end }}
+{{- end }}
+
+{{- /* Whether the servers mount certificate authorities for registries. */}}
+{{- define "olmv1.hasAuthorities" -}}
+{{- if or .Values.openshift.enabled .Values.registries.conf .Values.registries.authorities }}true{{ end }}
 {{- end }}
 
 {{- define "olmv1.commonMounts" -}}
@@ -76,7 +132,7 @@
 - name: registries
   mountPath: /etc/olmv1/registries
 {{- end }}
-{{- if or .Values.registries.conf .Values.registries.authorities }}
+{{- if include "olmv1.hasAuthorities" . }}
 - name: authorities
   mountPath: /etc/olmv1/authorities
 {{- end }}
@@ -97,17 +153,35 @@
   secret:
     secretName: {{ include "olmv1.tlsSecret" . }}
 {{- end }}
-{{- include "olmv1.registryVolumes" .root }}
+{{- include "olmv1.registryVolumes" . }}
 {{- end }}
 
+{{- /* dict "root" $ "program" NAME */}}
 {{- define "olmv1.registryVolumes" -}}
-{{- with .Values }}
+{{- $program := .program }}
+{{- with .root.Values }}
 {{- if .registries.conf }}
 - name: registries
   configMap:
     name: registries
 {{- end }}
-{{- if or .registries.conf .registries.authorities }}
+{{- if .openshift.enabled }}
+# The trusted authorities of the cluster, and those of the service CA.
+- name: authorities
+  projected:
+    sources:
+      - configMap:
+          name: {{ ternary "catalogd" "operator-controller" (eq $program "catalogd") }}-trusted-ca-bundle
+          optional: true
+          items: [{ key: ca-bundle.crt, path: ca-bundle.crt }]
+      - configMap:
+          name: openshift-service-ca.crt
+          items: [{ key: service-ca.crt, path: service-ca.crt }]
+      {{- if or .registries.conf .registries.authorities }}
+      - configMap:
+          name: registry-authorities
+      {{- end }}
+{{- else if or .registries.conf .registries.authorities }}
 - name: authorities
   configMap:
     name: registry-authorities
@@ -172,6 +246,9 @@ metadata:
   labels:
     app.kubernetes.io/name: {{ .program }}
     app.kubernetes.io/part-of: olm
+    {{- if .root.Values.openshift.clusterOlmOperator }}
+    {{- include "olmv1.selector" . | nindent 4 }}
+    {{- end }}
   annotations:
     kubectl.kubernetes.io/default-container: {{ .container | default "manager" }}
     {{- if .root.Values.openshift.enabled }}
@@ -253,7 +330,8 @@ annotations:
 
 {{- /* dict "root" $ "program" NAME: a PodDisruptionBudget that keeps one replica running while nodes are drained. */}}
 {{- define "olmv1.podDisruptionBudget" -}}
-{{- if .root.Values.podDisruptionBudgets.enabled }}
+{{- $options := get .root.Values.options (ternary "catalogd" "operatorController" (eq .program "catalogd")) -}}
+{{- if kindIs "invalid" $options.podDisruptionBudget.enabled | ternary .root.Values.podDisruptionBudgets.enabled $options.podDisruptionBudget.enabled }}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
