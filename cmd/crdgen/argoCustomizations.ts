@@ -34,7 +34,7 @@ function annotation(name: string): string {
 /**
  * Returns the part of the ConfigMap argocd-cm that describes the kinds of this project.
  * @param readText reads a file by its path from the root of the repository.
- * @see https://github.com/argoproj/argo-cd/blob/v3.1.0/docs/operator-manual/argocd-cm.yaml
+ * @see https://github.com/argoproj/argo-cd/blob/00101b74/docs/operator-manual/argocd-cm.yaml
  */
 export function buildArgoConfigMap(readText: (path: string) => string): KubeObject {
   const data = Object.fromEntries(CUSTOMIZATIONS.flatMap((customization) => listEntries(customization, readText)));

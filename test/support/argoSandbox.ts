@@ -28,8 +28,8 @@ const NEWER_IN_TABLE = ["move", "pack", "unpack"];
 
 /**
  * Replaces the libraries: `require` only knows the module `os`, with `date` and `time`; `os` is not global.
- * @see https://github.com/argoproj/argo-cd/blob/v3.1.0/util/lua/lua.go runLua
- * @see https://github.com/argoproj/argo-cd/blob/v3.1.0/util/lua/oslib_safe.go
+ * @see https://github.com/argoproj/argo-cd/blob/00101b74/util/lua/lua.go runLua
+ * @see https://github.com/argoproj/argo-cd/blob/00101b74/util/lua/oslib_safe.go
  */
 const RESTRICT = `
 local safe = { date = os.date, time = os.time }
@@ -100,7 +100,10 @@ function toRecord(value: unknown): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** Lua has one empty table for lists and maps. As in Argo CD, an empty table is what it was before. @see cleanReturnedObj in lua.go */
+/**
+ * Lua has one empty table for lists and maps. As in Argo CD, an empty table is what it was before.
+ * @see https://github.com/argoproj/argo-cd/blob/00101b74/util/lua/lua.go cleanReturnedObj
+ */
 function restoreEmpty(after: unknown, before: unknown): unknown {
   if (typeof after !== "object" || after === null || typeof before !== "object" || before === null) return after;
   if (Object.keys(after).length === 0 && Object.keys(before).length === 0) return before;

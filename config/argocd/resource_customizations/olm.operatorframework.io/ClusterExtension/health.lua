@@ -1,4 +1,4 @@
--- Health of a ClusterExtension. Uses only functions of the base library, because Argo CD loads no other for scripts in argocd-cm.
+-- Health of a ClusterExtension. Uses only the base library, because Argo CD loads few others for scripts in argocd-cm.
 local status = obj.status or {}
 
 local function find(type)

@@ -1,4 +1,4 @@
--- Health of an ExtensionPermissions. Uses only functions of the base library, because Argo CD loads no other for scripts in argocd-cm.
+-- Health of an ExtensionPermissions. Uses only the base library, because Argo CD loads few others for scripts in argocd-cm.
 local status = obj.status or {}
 local granted = {}
 for _, condition in ipairs(status.conditions or {}) do
