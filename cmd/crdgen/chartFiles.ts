@@ -1,4 +1,4 @@
-import { OPENSHIFT_CATALOGD_NAMESPACE, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { OPENSHIFT_CATALOGD_NAMESPACE, OPENSHIFT_NAMESPACE, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { allOf, BY_CLUSTER_OLM_OPERATOR, type ChartManifest, mergeServerRoles } from "./chartRoles.ts";
 
 const CHART = "config/helm/olmv1";
@@ -49,6 +49,11 @@ const COPIES: readonly FileCopy[] = [
     from: "openshift/pull-secret.yaml",
     to: "rbac/pull-secret.yaml",
     when: 'eq (include "olmv1.globalPullSecret" .) "openshift-config/pull-secret"',
+  },
+  {
+    from: "openshift/monitoring.yaml",
+    to: "prometheus/openshift.yaml",
+    when: `and .Values.openshift.enabled (or .Values.prometheus.enabled ${BY_CLUSTER_OLM_OPERATOR})`,
   },
   { from: "openshift/trusted-ca.yaml", to: "trusted-ca.yaml", when: ".Values.openshift.enabled" },
   { from: "network/policies.yaml", to: "network/policies.yaml", when: ".Values.networkPolicies.enabled" },
@@ -114,7 +119,7 @@ function replaceNamespace(document: string): string {
   const ofCatalogd = /^ {4}app\.kubernetes\.io\/name: catalogd$/m.test(text);
   const own = ofCatalogd ? text.replace(`\n  namespace: ${SYSTEM_NAMESPACE}`, `\n  namespace: ${CATALOGD_NAMESPACE}`) : text;
   const account = new RegExp(`(name: catalogd-controller-manager\n +namespace: )${SYSTEM_NAMESPACE}`, "g");
-  return own.replace(account, `$1${CATALOGD_NAMESPACE}`).replaceAll(SYSTEM_NAMESPACE, NAMESPACE);
+  return own.replace(account, `$1${CATALOGD_NAMESPACE}`).replaceAll(SYSTEM_NAMESPACE, NAMESPACE).replaceAll(OPENSHIFT_NAMESPACE, NAMESPACE);
 }
 
 /** Adds the annotation that keeps a CustomResourceDefinition and its custom resources when the chart is uninstalled. */

@@ -8,6 +8,7 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, OPENSHIFT_CATALOGD_NAMESPACE, OPENSHIFT_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
+import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import type { Asset, ClusterState } from "../support/clusterOlmOperator/assets.ts";
 import { ClusterOlmOperator, type DeploymentSettings, type ServerDeployment } from "../support/clusterOlmOperator/clusterOlmOperator.ts";
@@ -67,6 +68,7 @@ describeWithPrivateCluster("cluster-olm-operator", (cluster) => {
     openShift = new OpenShift(cluster.client);
     await openShift.install();
     await openShift.installImagePolicies();
+    await openShift.install(["servicemonitors"]);
     await openShift.setVersion("4.20.1");
     await openShift.addOlm();
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "openshift-config" } });
@@ -176,20 +178,38 @@ describeWithPrivateCluster("cluster-olm-operator", (cluster) => {
       await waitUntilAvailable(deployments);
     });
 
-    test("operator-controller may use SCC privileged only if cluster-olm-operator waits for it", async () => {
-      const user = `system:serviceaccount:${OPENSHIFT_NAMESPACE}:operator-controller-controller-manager`;
-      const resourceAttributes = {
-        verb: "use",
-        group: "security.openshift.io",
-        resource: "securitycontextconstraints",
-        name: "privileged",
-      };
-      const review = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user, resourceAttributes } };
-      const { status } = (await cluster.client.raw("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)) as {
-        status: { allowed: boolean };
-      };
-      expect(status.allowed).toBe(state.experimental);
-    });
+    const policies = { group: "config.openshift.io", resource: "imagepolicies", verb: "list" };
+    const requests = { group: "olm.operatorframework.io", resource: "extensionpermissions", verb: "create" };
+    const bind = { group: "rbac.authorization.k8s.io", resource: "clusterroles", verb: "bind" };
+    const secrets = { group: "", resource: "secrets", verb: "list", namespace: "openshift-config" };
+    const privileged = { group: "security.openshift.io", resource: "securitycontextconstraints", verb: "use", name: "privileged" };
+    test.for([
+      // cluster-olm-operator waits for this permission in experimental feature sets.
+      { server: "operator-controller", attributes: privileged, allowed: state.experimental },
+      { server: "operator-controller", attributes: requests, allowed: true },
+      { server: "operator-controller", attributes: policies, allowed: true },
+      { server: "operator-controller", attributes: bind, allowed: false },
+      { server: "permission-manager", attributes: bind, allowed: true },
+      { server: "permission-manager", attributes: requests, allowed: false },
+      { server: "permission-manager", attributes: policies, allowed: true },
+      { server: "permission-manager", attributes: { ...secrets, name: "pull-secret" }, allowed: true },
+      { server: "permission-manager", attributes: secrets, allowed: false },
+      { server: "catalogd", attributes: { ...policies, resource: "clusterimagepolicies" }, allowed: true },
+      { server: "catalogd", attributes: policies, allowed: false },
+      { server: "catalogd", attributes: privileged, allowed: false },
+    ])(
+      "$server has exactly its own permissions: $attributes.verb $attributes.resource is $allowed",
+      async ({ server, attributes, allowed }) => {
+        const namespace = server === "catalogd" ? OPENSHIFT_CATALOGD_NAMESPACE : OPENSHIFT_NAMESPACE;
+        const user = `system:serviceaccount:${namespace}:${server}-controller-manager`;
+        const spec = { user, resourceAttributes: attributes };
+        const review = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+        const { status } = (await cluster.client.raw("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)) as {
+          status: { allowed: boolean };
+        };
+        expect(status.allowed).toBe(allowed);
+      },
+    );
 
     test("a second start changes no object", async () => {
       const versions = async (): Promise<string[]> => {
@@ -257,6 +277,8 @@ describeWithPrivateCluster("cluster-olm-operator", (cluster) => {
         image: { ref: `registry.redhat.io/redhat/${name}-operator-index:${VERSION}`, pollIntervalMinutes: 10 },
       });
       const catalogs = items.map(({ metadata, spec }) => [metadata.name, spec]);
+      const manifests = parseYamlDocuments(await readFile(join(ROOT, "config/openshift/catalogs.yaml"), "utf8")) as KubeObject[];
+      expect(Object.fromEntries(catalogs)).toMatchObject(Object.fromEntries(manifests.map(({ metadata, spec }) => [metadata.name, spec])));
       expect(Object.fromEntries(catalogs)).toMatchObject({
         "openshift-redhat-operators": { priority: -100, source: image("redhat") },
         "openshift-certified-operators": { priority: -200, source: image("certified") },

@@ -49,6 +49,7 @@ const FOLDERS = [
 /** Optional manifests, each applied separately. */
 const UPGRADE_CHECKER = "openshift/upgrade-checker.yaml";
 const CATALOGS = "openshift/catalogs.yaml";
+const MONITORING = "openshift/monitoring.yaml";
 const ACCESS_CONTROL = "samples/access-control.yaml";
 const SERVICE_ACCOUNTS = "samples/service-accounts.yaml";
 
@@ -357,6 +358,7 @@ describeWithCluster("config", (cluster) => {
       "openshift/catalogd-namespace.yaml",
       CATALOGS,
       "openshift/image-policies.yaml",
+      MONITORING,
       "openshift/pull-secret.yaml",
       "openshift/registries.yaml",
       "openshift/tls-profile.yaml",

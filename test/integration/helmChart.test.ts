@@ -114,6 +114,8 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
     { values: "registries.globalPullSecret=pull", message: "registries/globalPullSecret" },
     { values: "catalogd.extraArgs={verbose}", message: "catalogd/extraArgs/0" },
     { values: "namespace.create=true", message: "set namespace.name" },
+    { values: "openshift.enabled=true,openshift.catalogs.version=4.20", message: "openshift/catalogs/version" },
+    { values: "openshift.enabled=true,openshift.catalogs.version=v4.20", message: "install without catalogs first" },
     { values: "catalogs[0].name=a,catalogs[0].spec.priority=1", message: "install without catalogs first" },
   ])("the chart rejects values $values with a reason", async ({ values, message }) => {
     await expect(renderChart([...SYSTEM, "--set", values])).rejects.toThrow(message);

@@ -10,13 +10,13 @@ import { type Asset, type ClusterState, COMPONENTS, renderAssets } from "./asset
 const PERMISSIONS = join(import.meta.dirname, "../openshift/cluster-olm-operator.yaml");
 const CATALOG_API = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterCatalog" } as const;
 /**
- * Kinds that cluster-olm-operator applies as static resources.
+ * Kinds that cluster-olm-operator applies as static resources: those of Kubernetes, and ServiceMonitors.
  * @see https://github.com/openshift/library-go/blob/982144a73dae384a6e2711755008c70921c8a286/pkg/operator/resource/resourceapply/generic.go
  */
 const STATIC_KINDS = new Set(
   (
     "ClusterRole ClusterRoleBinding ConfigMap CustomResourceDefinition MutatingWebhookConfiguration Namespace NetworkPolicy PodDisruptionBudget Role " +
-    "RoleBinding Service ServiceAccount ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding"
+    "RoleBinding Service ServiceAccount ServiceMonitor ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding"
   ).split(" "),
 );
 
