@@ -216,6 +216,7 @@ const install = withRules(
         }),
       )
       .max(16)
+      .refine((secrets) => new Set(secrets.map(({ name }) => name)).size === secrets.length, "must not contain duplicates")
       .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] })
       .optional()
       .describe(
