@@ -10,6 +10,7 @@ import { olmv1 } from "../olmv1/program.ts";
 import { OPERATOR_CONTROLLER_GATES, flagHelp as operatorControllerFlags } from "../operator-controller/flags.ts";
 import { flagHelp as permissionManagerFlags } from "../permission-manager/flags.ts";
 import { renderApiReference } from "./apiReference.ts";
+import { buildArgoConfigMap } from "./argoCustomizations.ts";
 import { buildCatalogApiDocument, renderCatalogApiReference } from "./catalogApiReference.ts";
 import { buildChartFiles } from "./chartFiles.ts";
 import { renderCliReference } from "./cliReference.ts";
@@ -32,9 +33,11 @@ export function generateFiles(): Map<string, string> {
     { name: "permission-manager", flags: permissionManagerFlags() },
     { name: "console", flags: consoleFlags() },
   ];
+  const readText = (path: string): string => readFileSync(join(ROOT, path), "utf8");
   return new Map([
     ...crds,
-    ...buildChartFiles(new Map(crds), (path) => readFileSync(join(ROOT, path), "utf8")),
+    ...buildChartFiles(new Map(crds), readText),
+    ["config/argocd/argocd-cm.yaml", YAML_HEAD + toYaml(buildArgoConfigMap(readText))],
     ["docs/reference/api.md", renderApiReference(KINDS)],
     ["docs/reference/bundle-rules.md", renderBundleRuleReference()],
     ["docs/reference/catalog-rules.md", renderCatalogRuleReference()],

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { conditions, time } from "./fields.ts";
+import { conditions, NOT_OBSERVED, observedGeneration, time } from "./fields.ts";
 import { imageReference, isDigestReference, resolvedReference } from "./imageReference.ts";
 import type { KubeObject } from "./k8s.ts";
 import { OmittedProblems, Problems } from "./problemSchema.ts";
@@ -98,10 +98,11 @@ export type CatalogFailureReason = (typeof CATALOG_FAILURE_REASONS)[number];
 /** The observed state of a ClusterCatalog. */
 export const ClusterCatalogStatus = z
   .object({
+    observedGeneration,
     conditions: conditions(
       `conditions describe the state of the catalog.
 
-Serving: content is served (Available), not served (Unavailable) or disabled (UserSpecifiedUnavailable). Progressing: True if the desired content is stored (Succeeded) or an error is retried (Retrying); False if you must act (Blocked). If new content fails, the previous content stays. Valid, while content is served: the content passes the checks of file-based catalogs (Valid) or has errors (InvalidContent).`,
+Serving: content is served (Available), not served (Unavailable) or disabled (UserSpecifiedUnavailable). Progressing: True if the desired content is stored (Succeeded) or an error is retried (Retrying); False if you must act (Blocked). If new content fails, the previous content stays. Valid, while content is served: the content passes the checks of file-based catalogs (Valid) or has errors (InvalidContent). Ready: True if the desired content is served or the catalog is disabled; else with the reason of the first unmet condition. Reconciling or Stalled, only while Ready is not True: catalogd continues, or you must act.`,
     ).optional(),
     resolvedSource: resolvedSource.optional(),
     urls: z.object({ base }).optional().describe("urls are the URLs of the content."),
@@ -129,7 +130,7 @@ export type ClusterCatalogStatus = z.input<typeof ClusterCatalogStatus>;
 
 /** Schema of the ClusterCatalog definition. */
 export const ClusterCatalog = z
-  .object({ metadata: z.object({}), spec: ClusterCatalogSpec, status: ClusterCatalogStatus.optional() })
+  .object({ metadata: z.object({}), spec: ClusterCatalogSpec, status: ClusterCatalogStatus.default(NOT_OBSERVED) })
   .describe("ClusterCatalog serves a file-based catalog to the cluster.");
 
 /** A ClusterCatalog as the API server returns it: with defaults and with unknown members. */

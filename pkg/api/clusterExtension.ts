@@ -2,7 +2,7 @@ import * as z from "zod";
 import { AvailableUpdates, BlockedUpdate, DependencyPlan, Inventory, KeptCrds, Plan, ProvidedApis } from "./clusterExtensionStatus.ts";
 import { ANNOTATION_APPROVE, CRD_UPGRADE_CHECKS, EXTENSION_NAME_MAX, MANAGED_ACCOUNT_PREFIX } from "./constants.ts";
 import { extensionConfig } from "./extensionConfig.ts";
-import { conditions, labelSelector } from "./fields.ts";
+import { conditions, labelSelector, NOT_OBSERVED, observedGeneration } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
 import { DNS1123_LABEL, DNS1123_SUBDOMAIN } from "./names.ts";
 import { OmittedProblems, Problems } from "./problemSchema.ts";
@@ -216,6 +216,7 @@ const install = withRules(
         }),
       )
       .max(16)
+      .refine((secrets) => new Set(secrets.map(({ name }) => name)).size === secrets.length, "must not contain duplicates")
       .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] })
       .optional()
       .describe(
@@ -365,10 +366,11 @@ const bundle = z
 /** The observed state of a ClusterExtension. */
 export const ClusterExtensionStatus = z
   .object({
+    observedGeneration,
     conditions: conditions(
       `conditions describe the state of the extension.
 
-Installed: a bundle is installed. Progressing: True if the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or retried (Retrying); False if you must act (Blocked, InvalidConfiguration, UnsatisfiedDependencies, ProgressDeadlineExceeded), approve a plan (AwaitingApproval), or suspended the extension (Suspended). Available: True if the installed objects are healthy (Healthy); False during a rollout (RollingOut) or if an object is unhealthy (Unhealthy); Unknown if that cannot be determined. Ready: True if a bundle is installed, up to date and available; else with the reason of the first unmet condition. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: deprecations in the catalog. ClusterUpgradeBlocked, if the installed bundle has a maximum OpenShift version: whether it blocks the upgrade of the cluster to the next minor version, and the remedy.`,
+Installed: a bundle is installed. Progressing: True if the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or retried (Retrying); False if you must act (Blocked, InvalidConfiguration, UnsatisfiedDependencies, ProgressDeadlineExceeded), approve a plan (AwaitingApproval), or suspended the extension (Suspended). Available: True if the installed objects are healthy (Healthy); False during a rollout (RollingOut) or if an object is unhealthy (Unhealthy); Unknown if that cannot be determined. Ready: True if a bundle is installed, up to date and available; else with the reason of the first unmet condition. Reconciling or Stalled, only while Ready is not True: the controller continues, or you must act; neither while the extension waits for something else, such as an approval. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: deprecations in the catalog. ClusterUpgradeBlocked, if the installed bundle has a maximum OpenShift version: whether it blocks the upgrade of the cluster to the next minor version, and the remedy.`,
     ).optional(),
     install: z
       .object({
@@ -454,7 +456,7 @@ export const ClusterExtension = withRules(
   z.object({
     metadata: z.object({ name: z.string().optional() }).optional(),
     spec: ClusterExtensionSpec.optional(),
-    status: ClusterExtensionStatus.optional(),
+    status: ClusterExtensionStatus.default(NOT_OBSERVED),
   }),
   ...objectRules,
 ).describe("ClusterExtension installs a package from a catalog and upgrades it, with the permissions of a ServiceAccount.");

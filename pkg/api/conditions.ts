@@ -1,5 +1,6 @@
 import { redactUserinfo } from "../text/redact.ts";
 import { truncateMessage } from "../text/truncate.ts";
+import { ConditionType } from "./constants.ts";
 import type { Condition } from "./k8s.ts";
 
 const TERMINAL = /(^|: )terminal error: /g;
@@ -26,6 +27,25 @@ export function setCondition(
   if (!before) return [...(conditions ?? []), { ...next, lastTransitionTime: now }];
   const lastTransitionTime = before.status === next.status ? before.lastTransitionTime : now;
   return (conditions ?? []).map((condition) => (condition === before ? { ...next, lastTransitionTime } : condition));
+}
+
+/**
+ * Returns `conditions` with only `next` of Reconciling and Stalled, or with neither. Tools that follow kstatus, such as Flux, wait while Reconciling is
+ * True, and fail when Stalled is True. Each is only present while it is True.
+ * @see https://github.com/kubernetes-sigs/cli-utils/blob/v0.37.2/pkg/kstatus/README.md
+ */
+export function setKstatusCondition(
+  conditions: readonly Condition[],
+  next: (Omit<Condition, "lastTransitionTime" | "status" | "type"> & { type: "Reconciling" | "Stalled" }) | undefined,
+  now: string,
+): Condition[] {
+  const others = conditions.filter(({ type }) => !isKstatusCondition(type) || type === next?.type);
+  return next ? setCondition(others, { ...next, status: "True" }, now) : others;
+}
+
+/** Whether a condition repeats condition Ready for kstatus. */
+export function isKstatusCondition(type: string): boolean {
+  return type === ConditionType.Reconciling || type === ConditionType.Stalled;
 }
 
 /** Returns conditions whose status, reason or message changed, each with the previous condition of its type. */

@@ -125,13 +125,16 @@ export const FINALIZER_DELETE_SERVER_CACHE = `${GROUP}/delete-server-cache`;
 /** Finalizer of ExtensionPermissions: permission-manager removes it after it revoked the permissions. */
 export const FINALIZER_REVOKE_PERMISSIONS = `${GROUP}/revoke-permissions`;
 
-/** Types of the conditions of both kinds. */
+/** Types of the conditions of ClusterExtension, ClusterCatalog and ExtensionPermissions. */
 export const ConditionType = {
   Installed: "Installed",
   Progressing: "Progressing",
   /** Health of the installed objects. `Ready` summarizes all conditions for `kubectl wait`. The Go operator-controller has neither condition. */
   Available: "Available",
   Ready: "Ready",
+  /** With Stalled, the conditions of kstatus: only present while they are True. See `setKstatusCondition`. */
+  Reconciling: "Reconciling",
+  Stalled: "Stalled",
   Serving: "Serving",
   /** Whether the served content passes the checks of file-based catalogs. The Go catalogd does not have this condition. */
   Valid: "Valid",

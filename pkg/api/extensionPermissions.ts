@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { conditions, time } from "./fields.ts";
+import { conditions, NOT_OBSERVED, observedGeneration, time } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
 
 /** Maximum number of entries in each list of rules in the status. */
@@ -76,11 +76,7 @@ export type PermissionChange = z.input<typeof change>;
 /** What permission-manager has granted. */
 const status = z
   .object({
-    observedGeneration: z
-      .int()
-      .min(0)
-      .optional()
-      .meta({ format: "int64", description: "observedGeneration is the metadata.generation that the status is based on." }),
+    observedGeneration,
     extensionGeneration: z.int().min(0).optional().meta({
       format: "int64",
       description: "extensionGeneration is the metadata.generation of the ClusterExtension that the status is based on.",
@@ -91,7 +87,9 @@ const status = z
       .describe(
         "state is Granted if the requested bundle has its permissions, Pending if they wait for approval, Denied if the policy denies them, Failed if the request cannot be verified.",
       ),
-    conditions: conditions("conditions describe the state. Granted: the requested bundle has its permissions.").optional(),
+    conditions: conditions(
+      "conditions describe the state. Granted and Ready: the requested bundle has its permissions. Stalled, only if the policy denies them.",
+    ).optional(),
     policy: z.string().max(253).optional().describe("policy is the name of the PermissionPolicy."),
     namespace: z.string().max(63).optional().describe("namespace is the namespace of the ServiceAccount and the extension."),
     serviceAccount: z.string().max(253).optional().describe("serviceAccount is the name of the ServiceAccount that the extension uses."),
@@ -133,7 +131,7 @@ export type ExtensionPermissionsStatus = z.input<typeof status>;
 
 /** Schema of the ExtensionPermissions definition. */
 export const ExtensionPermissions = z
-  .object({ metadata: z.object({ name: z.string().optional() }).optional(), spec: spec.optional(), status: status.optional() })
+  .object({ metadata: z.object({ name: z.string().optional() }).optional(), spec: spec.optional(), status: status.default(NOT_OBSERVED) })
   .describe("ExtensionPermissions requests the permissions of a ClusterExtension of the same name, and reports what was granted.");
 
 /** An ExtensionPermissions as the API server returns it. */

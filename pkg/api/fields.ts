@@ -49,3 +49,20 @@ export const labelSelector = z
     matchLabels: z.record(z.string(), z.string()).optional().describe("matchLabels are labels and their required values."),
   })
   .meta({ "x-kubernetes-map-type": "atomic" });
+
+/** The `status.observedGeneration` of an object that no controller has reconciled. */
+const NEVER_OBSERVED = -1;
+
+/**
+ * `status.observedGeneration`. With {@link NOT_OBSERVED}, tools that follow kstatus do not take an object for ready before its first reconcile.
+ */
+export const observedGeneration = z
+  .int()
+  .optional()
+  .meta({
+    format: "int64",
+    description: `observedGeneration is the metadata.generation that the status is based on, or ${NEVER_OBSERVED} before the first reconcile.`,
+  });
+
+/** The default status of an object. */
+export const NOT_OBSERVED = { observedGeneration: NEVER_OBSERVED };

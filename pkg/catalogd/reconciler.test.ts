@@ -141,7 +141,7 @@ test("reconcile after a spec change resolves the tag and sets the new generation
   server.edit({ priority: 3 });
   await pass();
   expect(asked()).toEqual([`resolve ${REF}`]);
-  expect(server.catalog.status?.conditions?.map(({ observedGeneration }) => observedGeneration)).toEqual([2, 2, 2]);
+  expect(server.catalog.status?.conditions?.map(({ observedGeneration }) => observedGeneration)).toEqual([2, 2, 2, 2]);
 });
 
 test("failed reconcile reports the failure, keeps the content, and retries before the interval has elapsed", async () => {

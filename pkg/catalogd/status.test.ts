@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { computeKstatus, expectKstatus } from "../../test/support/kstatus.ts";
 import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
+import { isKstatusCondition } from "../api/conditions.ts";
 import { API_VERSION } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { newProblem, type Problem } from "../api/problems.ts";
@@ -66,11 +68,13 @@ interface Reached {
   fetching?: string;
 }
 
-/** Returns the status after a reconcile without the field `failure`, which has its own test. */
+/** Returns the status after a reconcile without the field `failure` and the conditions that summarize others, which have their own tests. */
 function after(before: ClusterCatalogStatus | undefined, reached: Reached, error?: unknown): ClusterCatalogStatus {
-  const { failure: _, ...status } = wholeAfter(before, reached, error);
+  const whole = wholeAfter(before, reached, error);
+  expectKstatus(catalog(whole));
+  const { failure: _, observedGeneration: __, conditions = [], ...status } = whole;
   if (error !== undefined) delete status.problems;
-  return status;
+  return { ...status, conditions: conditions.filter(({ type }) => type !== "Ready" && !isKstatusCondition(type)) };
 }
 
 function wholeAfter(before: ClusterCatalogStatus | undefined, reached: Reached, error?: unknown): ClusterCatalogStatus {
@@ -230,6 +234,38 @@ describe("withdrawn content", () => {
         condition("Serving", "False", "UserSpecifiedUnavailable", OFF),
       ],
     });
+  });
+});
+
+describe("condition Ready", () => {
+  const network = new RetryableError("Retrying", "timeout");
+  const blocked = new TerminalError("Blocked", "no label");
+
+  test.for<[when: string, before: ClusterCatalogStatus | undefined, reached: Reached, error: unknown, want: [string, string, string]]>([
+    ["new content is served", undefined, { content: contentOf(NEW_REF) }, undefined, ["True", "Available", "Current"]],
+    ["a pull is in progress", undefined, { fetching: "quay.io/c:v1" }, undefined, ["False", "RollingOut", "InProgress"]],
+    [
+      "older content is served during a pull",
+      SERVED,
+      { content: contentOf(OLD_REF), fetching: "quay.io/c:v2" },
+      undefined,
+      ["False", "RollingOut", "InProgress"],
+    ],
+    ["an error is retried", undefined, {}, network, ["False", "Retrying", "InProgress"]],
+    ["older content is served after an error", SERVED, { content: contentOf(OLD_REF) }, network, ["False", "Retrying", "InProgress"]],
+    ["an error is terminal", undefined, {}, blocked, ["False", "Blocked", "Failed"]],
+    ["older content is served after a terminal error", SERVED, { content: contentOf(OLD_REF) }, blocked, ["False", "Blocked", "Failed"]],
+    ["the catalog is disabled", SERVED, { withdrawn: "unavailable" }, undefined, ["True", "UserSpecifiedUnavailable", "Current"]],
+  ])("statusFrom reports Ready for kstatus when %s", ([, before, reached, error, want]) => {
+    const object = catalog(wholeAfter(before, reached, error));
+    const ready = object.status?.conditions?.find(({ type }) => type === "Ready");
+    expect([ready?.status, ready?.reason, computeKstatus(object).status]).toEqual(want);
+  });
+
+  test("kstatus waits for a catalog that was not reconciled, and for one whose spec changed", () => {
+    expect(computeKstatus(catalog({ observedGeneration: -1 })).status).toBe("InProgress");
+    const { observedGeneration, ...status } = wholeAfter(undefined, { content: contentOf(NEW_REF) });
+    expect(computeKstatus(catalog({ ...status, observedGeneration: (observedGeneration ?? 0) - 1 })).status).toBe("InProgress");
   });
 });
 

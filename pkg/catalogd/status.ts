@@ -1,5 +1,5 @@
 import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
-import { boundMessage, findCondition, listChangedConditions, setCondition } from "../api/conditions.ts";
+import { boundMessage, findCondition, listChangedConditions, setCondition, setKstatusCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import { getWarningReason } from "../api/events.ts";
 import type { Condition } from "../api/k8s.ts";
@@ -43,7 +43,8 @@ export interface StatusInputs {
  * | mode Unavailable             | True / Succeeded                 | False / UserSpecifiedUnavailable      | none           |
  * | deleted                      | unchanged                        | False / Unavailable                   | none           |
  *
- * Valid describes the served content; without content the condition is absent.
+ * Valid describes the served content; without content the condition is absent. Ready is True if Progressing is Succeeded, and Serving is True or the mode
+ * is Unavailable. Otherwise Reconciling is True while Progressing is True, and Stalled if it is False.
  * @see operator-controller df2c201d internal/catalogd/controllers/core/clustercatalog_controller.go
  */
 export function statusFrom(phase: Phase, inputs: StatusInputs): ClusterCatalogStatus {
@@ -58,8 +59,24 @@ export function statusFrom(phase: Phase, inputs: StatusInputs): ClusterCatalogSt
     );
   }
   if (!inputs.content) conditions = conditions.filter(({ type }) => type !== ConditionType.Valid);
+  conditions = summarize(conditions, observedGeneration, inputs.now);
   const failed = inputs.error === undefined ? {} : { failure: { reason: getFailureReason(inputs.error) } };
-  return { conditions, ...failed, ...boundProblems(listProblems(phase, inputs)), ...servedAfter(phase, inputs) };
+  return { observedGeneration, conditions, ...failed, ...boundProblems(listProblems(phase, inputs)), ...servedAfter(phase, inputs) };
+}
+
+/** Sets Ready, and Reconciling or Stalled while it is not True, from Progressing and Serving. */
+function summarize(conditions: readonly Condition[], observedGeneration: number, now: string): Condition[] {
+  const progressing = findCondition(conditions, ConditionType.Progressing);
+  const serving = findCondition(conditions, ConditionType.Serving);
+  if (!progressing) return [...conditions];
+  const isUpToDate = progressing.status === "True" && progressing.reason === Reason.Succeeded;
+  const isServed = serving?.status === "True" || serving?.reason === Reason.UserSpecifiedUnavailable;
+  const { reason, message } = isUpToDate && serving ? serving : progressing;
+  const summary = { reason, message, observedGeneration };
+  const isReady = isUpToDate && isServed;
+  const ready = setCondition(conditions, { type: ConditionType.Ready, status: isReady ? "True" : "False", ...summary }, now);
+  const type = progressing.status === "False" ? ConditionType.Stalled : ConditionType.Reconciling;
+  return setKstatusCondition(ready, isReady ? undefined : { type, ...summary }, now);
 }
 
 /** Returns the problem that ended the reconcile and the problems of the served content. */

@@ -1,5 +1,5 @@
 import { boundMessage } from "../api/conditions.ts";
-import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
+import { ANNOTATION_PROPERTIES, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { type MaxVersion, parseMaxVersion } from "../bundle/maxOpenShiftVersion.ts";
 import { parseRawProperties } from "../bundle/properties.ts";
 import { getErrorMessage } from "../errors/errors.ts";
@@ -16,6 +16,15 @@ export interface ActiveRelease {
   readonly version: string;
   /** Annotation `olm.properties`; undefined if it does not exist. */
   readonly properties: string | undefined;
+}
+
+/** Returns the fields of a stored release that the upgrade check needs. */
+export function toActiveRelease(
+  extension: string,
+  { labels, annotations }: { readonly labels: Record<string, string>; readonly annotations: Record<string, string> },
+): ActiveRelease {
+  const { [LABEL_BUNDLE_NAME]: bundle = "", [LABEL_BUNDLE_VERSION]: version = "" } = labels;
+  return { extension, bundle, version, properties: annotations[ANNOTATION_PROPERTIES] };
 }
 
 /** An extension whose releases cannot be read. Its installed bundle is therefore unknown. */

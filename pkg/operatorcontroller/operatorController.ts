@@ -324,6 +324,7 @@ export class OperatorController {
 
   #newReconciler(): Reconciler {
     return newExtensionReconciler(this.#options, {
+      awaitBlock: (release, signal) => this.#gate.awaitBlock(release, signal),
       extensions: this.#extensions,
       catalogs: this.#catalogs,
       contents: this.#contents,

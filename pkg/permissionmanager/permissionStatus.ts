@@ -1,4 +1,5 @@
-import { boundMessage, setCondition } from "../api/conditions.ts";
+import { boundMessage, setCondition, setKstatusCondition } from "../api/conditions.ts";
+import { ConditionType } from "../api/constants.ts";
 import {
   type ExtensionPermissions,
   type ExtensionPermissionsStatus,
@@ -8,6 +9,7 @@ import {
   type PermissionChange,
   type RequestedBundle,
 } from "../api/extensionPermissions.ts";
+import type { Condition } from "../api/k8s.ts";
 import type { StatusEvent } from "../controller/statusWriter.ts";
 import { countRules, type GrantPlan } from "../permissions/grantPlan.ts";
 import type { JudgedRule } from "../permissions/judgePermissions.ts";
@@ -16,7 +18,7 @@ import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { findMissingRules } from "../rbac/ruleSets.ts";
 import { formatCount } from "../text/lists.ts";
 
-/** The type of the only condition of an ExtensionPermissions. */
+/** The type of the condition that describes the state of an ExtensionPermissions. */
 const GRANTED = "Granted";
 
 /** Where the permissions of an extension apply, and what controls them. */
@@ -67,13 +69,7 @@ export function computePermissionsStatus(
   const generation = permissions.metadata.generation ?? 0;
   const state = getOutcomeState(outcome);
   const rules = outcome.kind === "planned" ? outcome.plan.rules : outcome.rules;
-  const condition = {
-    type: GRANTED,
-    status: state === "Granted" ? "True" : "False",
-    reason: state,
-    observedGeneration: generation,
-  } as const;
-  const conditions = setCondition(before.conditions, { ...condition, message: boundMessage(describeOutcome(outcome)) }, now);
+  const conditions = computeConditions(before.conditions, outcome, generation, now);
   const history = outcome.kind === "planned" ? addChange(before.history, outcome, now) : before.history;
   const planned = outcome.kind === "planned" ? outcome : undefined;
   const approvedDigest = planned ? planned.plan.approvedDigest : before.approvedDigest;
@@ -93,6 +89,18 @@ export function computePermissionsStatus(
     ...(approvedDigest === undefined ? {} : { approvedDigest }),
     ...(history && history.length > 0 ? { history } : {}),
   };
+}
+
+/** Returns Granted, Ready with the same content, and Stalled while the policy denies permissions. */
+function computeConditions(before: Condition[] | undefined, outcome: GrantOutcome, observedGeneration: number, now: string): Condition[] {
+  const reason = getOutcomeState(outcome);
+  const message = boundMessage(describeOutcome(outcome));
+  const status = reason === "Granted" ? "True" : "False";
+  let conditions = before ?? [];
+  for (const type of [GRANTED, ConditionType.Ready])
+    conditions = setCondition(conditions, { type, status, reason, observedGeneration, message }, now);
+  const stalled = reason === "Denied" ? { type: ConditionType.Stalled, reason, observedGeneration, message } : undefined;
+  return setKstatusCondition(conditions, stalled, now);
 }
 
 /** Returns the Events about a status that replaces that of `permissions`. */

@@ -61,7 +61,7 @@ class ClusterDependencies implements PlanDependencies {
     const { client, catalogs, reader } = this.#sources;
     const candidates = filtered.results.flatMap(({ allowed }) => allowed);
     const declares = candidates.some(({ bundle }) => declaresDependency(bundle.properties));
-    const isNew = extension.status === undefined && filtered.installed === undefined;
+    const isNew = extension.status?.conditions === undefined && filtered.installed === undefined;
     if (!declares && isNew) return { resolution: chooseBest(filtered) };
     const whole = new WholeCatalogs(reader);
     const constraints = new ConstraintCache(loadCelRules);

@@ -1,4 +1,5 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { isKstatusCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { findProblem } from "../api/problems.ts";
@@ -13,6 +14,8 @@ const SUMMED_UP: ReadonlySet<string> = new Set([
   ConditionType.PackageDeprecated,
   ConditionType.ChannelDeprecated,
   ConditionType.BundleDeprecated,
+  ConditionType.Reconciling,
+  ConditionType.Stalled,
 ]);
 
 /** Where users find the explanation of a condition. */
@@ -55,7 +58,7 @@ function findDetails(extension: ClusterExtension, condition: Condition, mood: Mo
 
 /** Returns the type of another condition with the same reason: Ready repeats the reason of the unmet condition. */
 function findSameReason({ status }: ClusterExtension, { type, reason }: Condition): string | undefined {
-  return status?.conditions?.find((other) => other.type !== type && other.reason === reason)?.type;
+  return status?.conditions?.find((other) => other.type !== type && other.reason === reason && !isKstatusCondition(other.type))?.type;
 }
 
 /** The mood of each severity of problems. */

@@ -210,7 +210,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     expect(await statuses.write(first, status, log)).toEqual({ kind: "replaced" });
     expect(await writeFinalizers(cluster.client, first, ["example.com/f"], signal)).toBe("changed");
     const live = await cluster.client.get<ClusterExtension>(toObjectRef(second));
-    expect([live?.status, live?.metadata.finalizers]).toEqual([undefined, undefined]);
+    expect([live?.status, live?.metadata.finalizers]).toEqual([{ observedGeneration: -1 }, undefined]);
     await cluster.client.delete(toObjectRef(second));
   });
 

@@ -45,7 +45,7 @@ export class KillWorld implements AsyncDisposable {
     const folder = new TempFolder();
     const proxy = await FaultProxy.start(server);
     const kubeconfig = join(folder.path, "kubeconfig");
-    await writeFile(kubeconfig, buildKubeconfig(proxy));
+    await writeFile(kubeconfig, buildProxyKubeconfig(proxy));
     const flags = ["--max-backoff", "1s"];
     // A held write occupies a worker.
     const extraArgs = { "operator-controller": flags, "permission-manager": [...flags, "--max-concurrent-reconciles", "64"] };
@@ -104,7 +104,7 @@ export class KillWorld implements AsyncDisposable {
 }
 
 /** A kubeconfig entry for the proxy, for clients with a token. */
-function buildKubeconfig({ url, ca }: FaultProxy): string {
+export function buildProxyKubeconfig({ url, ca }: FaultProxy): string {
   return toYaml({
     apiVersion: "v1",
     kind: "Config",

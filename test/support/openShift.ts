@@ -146,6 +146,13 @@ export class OpenShift {
     await this.#admin.delete(OLM);
   }
 
+  /** Pauses the updates of a pool of nodes, as for an upgrade over two minor versions. */
+  async pausePool(name: string): Promise<void> {
+    await this.install(["machineconfigpools"]);
+    const gvk = { apiVersion: "machineconfiguration.openshift.io/v1", kind: "MachineConfigPool" };
+    await this.#admin.apply({ ...gvk, metadata: { name }, spec: { paused: true } }, { fieldManager: "test", force: true });
+  }
+
   /** Returns the conditions of components in OLM `cluster`. */
   async readOlmConditions(): Promise<readonly Condition[]> {
     const { conditions = [] } = ((await this.#admin.get(OLM))?.["status"] ?? {}) as { conditions?: Condition[] };

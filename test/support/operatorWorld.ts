@@ -28,6 +28,7 @@ import { createCatalog } from "./catalogs.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 import { createExtension } from "./extensions.ts";
+import { expectKstatus, isObserved } from "./kstatus.ts";
 import { EVERYTHING } from "./loneExtension.ts";
 import { expectProblem, problemText, type WantedProblem } from "./problems.ts";
 import { serviceAccount } from "./serviceAccounts.ts";
@@ -292,10 +293,12 @@ export class OperatorWorld implements AsyncDisposable {
   async conditions(name: string, want: Readonly<Record<string, string>>, timeoutMs = 60_000): Promise<Record<string, string>> {
     return eventually(
       async () => {
-        const { status } = await this.get(name);
+        const extension = await this.get(name);
+        const { status } = extension;
         const found = (type: string): Condition | undefined => findCondition(status?.conditions, type);
         const wrong = Object.entries(want).filter(([type, text]) => `${found(type)?.status}/${found(type)?.reason}` !== text);
         if (wrong.length > 0) throw new Error(`${name} is not ${JSON.stringify(want)}: ${JSON.stringify(status?.conditions, null, 1)}`);
+        if (isObserved(extension)) expectKstatus(extension);
         const messages = Object.keys(want).map((type) => [type, found(type)?.message ?? ""] as const);
         return Object.fromEntries([...messages, ["problems", problemText(status)]]);
       },

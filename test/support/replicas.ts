@@ -34,26 +34,37 @@ export interface Replica {
   readonly credential: string;
 }
 
+/** The parts of a cluster that replicas need. */
+type ReplicaCluster = Pick<TestCluster, "auditEvents" | "client" | "kubeconfig" | "registry">;
+
 /** Several replicas of a program on one control plane, with exactly the permissions of config/rbac. */
 export class Replicas {
-  readonly #cluster: TestCluster;
+  readonly #cluster: ReplicaCluster;
   readonly #program: ReplicatedProgram;
   readonly #dir: string;
   readonly #all: Replica[] = [];
 
-  private constructor(cluster: TestCluster, program: ReplicatedProgram, dir: string) {
+  private constructor(cluster: ReplicaCluster, program: ReplicatedProgram, dir: string) {
     this.#cluster = cluster;
     this.#program = program;
     this.#dir = dir;
   }
 
-  static async start(cluster: TestCluster, program: ReplicatedProgram): Promise<Replicas> {
+  static async start(cluster: ReplicaCluster, program: ReplicatedProgram): Promise<Replicas> {
     await installConfig(cluster.client);
     return new Replicas(cluster, program, await mkdtemp(join(tmpdir(), "olmv1-replicas-")));
   }
 
-  /** Starts one more replica without waiting until it is ready. @param registry the registry with the images instead of quay.io */
-  async add(name: string, flags: readonly string[] = [], registry = this.#cluster.registry.host): Promise<Replica> {
+  /**
+   * Starts one more replica without waiting until it is ready.
+   * @param registry the registry with the images instead of quay.io @param env more environment variables
+   */
+  async add(
+    name: string,
+    flags: readonly string[] = [],
+    registry = this.#cluster.registry.host,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Replica> {
     const [contentPort, probePort] = await findFreePorts(2);
     const token = await this.#token();
     const path = (file: string): string => join(this.#dir, `${name}.${file}`);
@@ -85,6 +96,7 @@ export class Replicas {
     const process = new ServerProcess({
       name: this.#program,
       args,
+      env,
       logFile: path("log"),
       onLine: () => undefined,
       onExit: () => undefined,

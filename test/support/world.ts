@@ -8,6 +8,7 @@ import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
 import { type Installation, type InstallationOptions, startInstallation } from "../../pkg/devcluster/installation.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
+import { expectKstatus, isObserved } from "./kstatus.ts";
 import { problemText } from "./problems.ts";
 import { formatRegistriesConf, pushBundleImage, pushCatalogImage } from "./pushedImages.ts";
 
@@ -111,6 +112,7 @@ export class World {
         const { conditions = [] } = (object["status"] ?? {}) as { conditions?: Condition[] };
         if (!holds((type) => findCondition(conditions, type), object))
           throw new Error(`${kind} ${name}: ${JSON.stringify(conditions, null, 1)}`);
+        if (isObserved(object)) expectKstatus(object);
         return object;
       },
       { timeoutMs },

@@ -1,4 +1,5 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
+import { isKstatusCondition } from "../../api/conditions.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../../api/constants.ts";
 import type { CatalogView } from "../../consoleapi/catalogs.ts";
 import type { ConditionRow } from "../../consoleapi/overview.ts";
@@ -40,7 +41,10 @@ export function buildCatalogView(catalog: ClusterCatalog, { installed, events }:
       message,
       ...(next === undefined ? {} : { next: parseSuggestedStep(next) }),
     })),
-    conditions: (status?.conditions ?? []).slice(0, MAX_CONDITIONS).map(toConditionRow),
+    conditions: (status?.conditions ?? [])
+      .filter(({ type }) => !isKstatusCondition(type))
+      .slice(0, MAX_CONDITIONS)
+      .map(toConditionRow),
     ...(own
       ? {
           extensions: own.slice(0, MAX_EXTENSIONS).map((one) => ({ name: one.extension, package: one.package, version: one.version })),

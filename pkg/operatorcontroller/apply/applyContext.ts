@@ -4,6 +4,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import type { CertificateTimes } from "../../certificates/rotation.ts";
 import type { StepContext } from "../../controller/stepSequence.ts";
 import type { Client } from "../../kube/client.ts";
+import type { ActiveRelease } from "../../openshift/upgradeable.ts";
 import { preserveIgnored } from "../../release/drift.ts";
 import { getObjectKey } from "../../release/identity.ts";
 import { sortLikeLive } from "../../release/liveOrder.ts";
@@ -146,6 +147,8 @@ export interface ApplyServices {
   /** Provides serving certificates. Default: none are provided. */
   certificates?: CertificateServices;
   metrics?: Pick<ExtensionMetrics, "countCorrections">;
+  /** Waits until a stored release that blocks cluster upgrades is reported. Default: does not wait. */
+  awaitBlock?: (release: ActiveRelease, signal: AbortSignal) => Promise<void>;
   /** Reports objects that may have drifted. Default: no object is watched, and all objects are compared at each interval. */
   watches?: ObjectWatches;
 }

@@ -7,6 +7,7 @@ import type { StepContext } from "../../controller/stepSequence.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { isForbidden } from "../../kube/errors.ts";
+import { toActiveRelease } from "../../openshift/upgradeable.ts";
 import { preserveDrift } from "../../release/drift.ts";
 import { describeObject, isCrd } from "../../release/identity.ts";
 import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
@@ -317,6 +318,7 @@ export class ObjectReconciler {
     this.#deps.memory.record(extension, [record, ...current]);
     this.#deps.handovers.writing(extension.metadata.name);
     this.#deps.watches?.hold(extension.metadata.name);
+    await this.#deps.awaitBlock?.(toActiveRelease(extension.metadata.name, record), this.#context.step.signal);
     return record;
   }
 

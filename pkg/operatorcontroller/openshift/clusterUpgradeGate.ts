@@ -8,11 +8,18 @@ import { WorkQueue } from "../../controller/workQueue.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
-import { assessRelease, buildGateDegradedCondition, buildUpgradeableCondition, type ReleaseVerdict } from "../../openshift/upgradeable.ts";
+import {
+  type ActiveRelease,
+  assessRelease,
+  buildGateDegradedCondition,
+  buildUpgradeableCondition,
+  type ReleaseVerdict,
+} from "../../openshift/upgradeable.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { type GaugeMetric, type Labels, type Metrics, registerControllerMetrics, registerQueueMetrics } from "../../telemetry/metrics.ts";
 import { type ClusterVersion, formatMinorVersion } from "../../version/clusterVersion.ts";
 import type { InstalledReleases, ReleasesQuery } from "../releases/installedReleases.ts";
+import { BlockReports, isBlocking } from "./blockReports.ts";
 import {
   buildOperatorStatus,
   CLUSTER_OPERATOR,
@@ -61,10 +68,6 @@ export class GateMetrics {
     if (upgradeable === undefined) this.#upgradeable.remove({});
     else this.#upgradeable.set(upgradeable ? 1 : 0);
   }
-}
-
-function isBlocking({ kind }: ReleaseVerdict, cluster: ClusterVersion): boolean {
-  return kind === "blocked" || kind === "error" || (kind === "undecided" && cluster.kind === "unknown");
 }
 
 /**
@@ -195,6 +198,7 @@ export class ClusterUpgradeGate {
   readonly #releases: ClusterUpgradeGateOptions["releases"];
   readonly #remedies: Remedies;
   readonly #writer: ClusterOperatorWriter;
+  readonly #reports: BlockReports;
   readonly #metrics: GateMetrics;
   readonly #queue: WorkQueue;
   readonly #controller: Controller;
@@ -214,6 +218,7 @@ export class ClusterUpgradeGate {
     this.#releases = releases;
     this.#remedies = new Remedies(options.findRemedy, log);
     this.#writer = new ClusterOperatorWriter({ client, events });
+    this.#reports = new BlockReports(log);
     this.#metrics = new GateMetrics(metrics);
     this.#queue = new WorkQueue({
       baseDelayMs: BASE_BACKOFF_MS,
@@ -243,6 +248,14 @@ export class ClusterUpgradeGate {
   remediesChanged(): void {
     this.#outdateRemedies();
     this.#trigger();
+  }
+
+  /**
+   * Waits until ClusterOperator `olm` reports that a release blocks cluster upgrades, at most 30 seconds; not at all if the release does not block, or
+   * if this program does not write the ClusterOperator. The release must be stored.
+   */
+  async awaitBlock(release: ActiveRelease, signal: AbortSignal): Promise<void> {
+    await this.#reports.wait(release, requireVersion(this.#options.clusterVersion.current()), signal);
   }
 
   async #work(signal: AbortSignal): Promise<void> {
@@ -287,6 +300,7 @@ export class ClusterUpgradeGate {
     const upgradeable = buildUpgradeableCondition(verdicts, cluster, remedies);
     const counts = isActive || cluster.kind === "known";
     this.#metrics.report(verdicts, cluster, counts ? upgradeable.status === "True" : undefined);
+    if (mode.kind === "inactive") this.#reports.set(undefined, cluster);
     if (!isActive) return { requeueAfterMs: RESYNC_MS };
     if (!this.#deployments.known(signal)) return undefined; // the gate runs again when the Deployments are known
     const found = {
@@ -298,6 +312,7 @@ export class ClusterUpgradeGate {
     };
     const statusFrom = (before: unknown): OperatorStatus => buildOperatorStatus(before, found, this.#options, new Date());
     const { status, nextCheckAfterMs = RESYNC_MS } = await this.#writer.write(statusFrom, { log, signal });
+    this.#reports.set(mode.unmanaged ? undefined : verdicts, cluster);
     if (olm.kind === "present" && !mode.unmanaged) await this.#writer.writeOlm(olm.object, status, signal);
     return { requeueAfterMs: Math.min(nextCheckAfterMs, RESYNC_MS) };
   }

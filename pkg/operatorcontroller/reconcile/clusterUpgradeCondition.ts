@@ -1,10 +1,10 @@
 import type { ClusterExtensionStatus } from "../../api/clusterExtension.ts";
-import { ANNOTATION_PROPERTIES, ConditionType, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, Reason } from "../../api/constants.ts";
+import { ConditionType, Reason } from "../../api/constants.ts";
 import type { Condition } from "../../api/k8s.ts";
 import { findProblem, newProblem, type Problem } from "../../api/problems.ts";
 import { MAX_OPENSHIFT_VERSION } from "../../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { type ActiveRelease, assessRelease, type ReleaseVerdict } from "../../openshift/upgradeable.ts";
+import { assessRelease, type ReleaseVerdict, toActiveRelease } from "../../openshift/upgradeable.ts";
 import { findRemedy, formatRemedy } from "../../resolve/remedy.ts";
 import { type ClusterVersion, formatMinorVersion, getNextMinor } from "../../version/clusterVersion.ts";
 import type { KnownReleases } from "../state/clusterChanges.ts";
@@ -35,7 +35,7 @@ export function computeUpgradeCondition(phase: Phase, active: ActiveReleases): U
   const { unreadable } = getReleases(phase);
   const { name } = extension.metadata;
   const releases = [
-    ...active.map((release) => getActiveRelease(name, release)),
+    ...active.map((release) => toActiveRelease(name, release)),
     ...unreadable.map((reason) => ({ extension: name, reason })),
   ];
   const verdicts = releases.map((release) => assessRelease(release, clusterVersion));
@@ -56,12 +56,6 @@ export function computeUpgradeCondition(phase: Phase, active: ActiveReleases): U
     condition: { type: ConditionType.ClusterUpgradeBlocked, status, reason, message },
     problems: status === "True" ? [newProblem("ClusterUpgradeBlocked", { message, details })] : [],
   };
-}
-
-/** Returns the fields of a release that the upgrade check needs. */
-function getActiveRelease(extension: string, { labels, annotations }: ActiveReleases[number]): ActiveRelease {
-  const properties = annotations[ANNOTATION_PROPERTIES];
-  return { extension, bundle: labels[LABEL_BUNDLE_NAME] ?? "", version: labels[LABEL_BUNDLE_VERSION] ?? "", properties };
 }
 
 function computeOutcome(stated: readonly StatedVerdict[]): [ConditionVerdict["status"], string] | undefined {

@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
+import { ArgoCustomizations } from "../../../test/support/argoCustomizations.ts";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../../test/support/catalogFixture.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
+import { expectKstatus } from "../../../test/support/kstatus.ts";
 import { buildAuthenticated, buildObserved, buildResolved, buildStarted } from "../../../test/support/phases.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
+import { isKstatusCondition } from "../../api/conditions.ts";
 import type { Condition } from "../../api/k8s.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { BundleHold, KnownReleases } from "../state/clusterChanges.ts";
@@ -76,9 +79,10 @@ function releaseFrom({ bundle, version, properties, max }: NonNullable<StatusCas
   return { labels, annotations: stated === undefined ? {} : { "olm.properties": stated } };
 }
 
+const argo = new ArgoCustomizations();
 const NOW = "2026-01-01T00:00:00Z";
 
-test.for(loadCases<StatusCase>("status"))("$name", ({ channels, catalog, reached, error, want, install, ...rest }) => {
+test.for(loadCases<StatusCase>("status"))("$name", async ({ channels, catalog, reached, error, want, install, ...rest }) => {
   const { cluster, active, catalogs, before, problems } = rest;
   const made = createExtension("x", { packageName: "p", ...catalog, ...(channels ? { channels } : {}) });
   const extension = before ? { ...made, status: { conditions: before } } : made;
@@ -91,9 +95,15 @@ test.for(loadCases<StatusCase>("status"))("$name", ({ channels, catalog, reached
   const { deleting, isSuspended = false } = reached;
   const deprecations =
     deleting === undefined && !isSuspended ? ["BundleDeprecated", "ChannelDeprecated", "Deprecated", "PackageDeprecated"] : [];
+  const object = { ...extension, metadata: { ...extension.metadata, generation: extension.metadata.generation ?? 0 }, status };
+  const kstatus = expectKstatus(object);
+  const { status: health } = await argo.computeHealth(object);
+  expect(health === "Healthy").toBe(kstatus === "Current");
+  if (kstatus === "Failed") expect(health).toBe("Degraded");
   const upgrade = "ClusterUpgradeBlocked" in want ? ["ClusterUpgradeBlocked"] : [];
   const available = isSuspended ? [] : ["Available"];
-  expect(Object.keys(got).sort()).toEqual([...deprecations, ...upgrade, ...available, "Installed", "Progressing", "Ready"].sort());
+  const lasting = Object.keys(got).filter((type) => !isKstatusCondition(type));
+  expect(lasting.sort()).toEqual([...deprecations, ...upgrade, ...available, "Installed", "Progressing", "Ready"].sort());
   expect(status.install).toEqual(install);
   if (problems) expect(status.problems ?? []).toEqual(problems);
 });
@@ -105,7 +115,7 @@ test("statusFrom returns an equal status after an equal reconcile, and updates t
   expect(again).toEqual(first);
   const blocked = statusFrom(buildStarted({ ...extension, status: first }), new TerminalError("Blocked", "no"), "2026-01-02T00:00:00Z");
   const moved = (blocked.conditions ?? []).filter((c) => c.lastTransitionTime === "2026-01-02T00:00:00Z").map((c) => c.type);
-  expect(moved).toEqual(["Progressing"]);
+  expect(moved).toEqual(["Progressing", "Stalled"]);
 });
 
 test.for<[name: string, annotation: string | undefined, before: string | undefined, reached: Reached, want: string | undefined]>([

@@ -1,6 +1,6 @@
 import { type ClusterExtension, type ClusterExtensionStatus, getNamespace } from "../../api/clusterExtension.ts";
 import type { Inventory, KeptCrds, ProvidedApis } from "../../api/clusterExtensionStatus.ts";
-import { boundMessage, setCondition } from "../../api/conditions.ts";
+import { boundMessage, setCondition, setKstatusCondition } from "../../api/conditions.ts";
 import { ConditionType, INVENTORY_MAX, KEPT_CRDS_MAX, PROVIDED_APIS_MAX, Reason } from "../../api/constants.ts";
 import { type Condition, getGroup, getVersion, type KubeObject } from "../../api/k8s.ts";
 import { boundProblems, filterProblems } from "../../api/problems.ts";
@@ -67,6 +67,8 @@ interface CrdSpec {
   versions?: unknown;
 }
 
+type KstatusVerdict = Pick<ConditionVerdict, "reason" | "message"> & { type: "Reconciling" | "Stalled" };
+
 type UpdateStatus = Pick<ClusterExtensionStatus, "availableUpdates" | "blockedUpdate">;
 
 /**
@@ -122,6 +124,13 @@ function readKnownUpdates({ status }: Readonly<ClusterExtension>, { name, versio
  * is retryable.
  */
 const EXTERNAL_REASONS: ReadonlySet<string> = new Set([Reason.RequirementsNotMet, Reason.RequiredByOthers, Reason.ConversionNeeded]);
+/** Reasons why an extension waits for a user or another extension, so that it neither progresses nor fails. */
+const WAITING_REASONS: ReadonlySet<string> = new Set([
+  ...EXTERNAL_REASONS,
+  Reason.AwaitingApproval,
+  Reason.Suspended,
+  Reason.UnsatisfiedDependencies,
+]);
 const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
 
 /**
@@ -137,7 +146,8 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
   const deprecations = isSuspended || phase.phase === "deleting" ? [] : deprecationVerdicts(phase);
   const go = [installedVerdict(releases), progressingVerdict(phase, error)] as const;
   const available = availableVerdict(phase);
-  const verdicts = [...go, ...deprecations, ...(isSuspended ? [] : [available]), readyVerdict(phase, ...go, available)];
+  const ready = readyVerdict(phase, ...go, available);
+  const verdicts = [...go, ...deprecations, ...(isSuspended ? [] : [available]), ready];
   const observedGeneration = extension.metadata.generation ?? 0;
   const { active, installed, unreadable } = releases;
   const upgrade = active && computeUpgradeCondition(phase, active);
@@ -147,10 +157,14 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
   for (const verdict of verdicts) {
     conditions = setCondition(conditions, { ...verdict, message: boundMessage(hidden.hide(verdict.message)), observedGeneration }, now);
   }
+  const kstatus = kstatusVerdict(go[1], ready);
+  const complete = kstatus && { ...kstatus, message: boundMessage(hidden.hide(kstatus.message)), observedGeneration };
+  conditions = setKstatusCondition(conditions, complete, now);
   const upgradeProblems = active ? (upgrade?.problems ?? []) : filterProblems(extension.status, "ClusterUpgradeBlocked");
   const problems = [...collectProblems(phase, error, available), ...upgradeProblems];
   const reported = boundProblems(problems, (text) => hidden.hide(text));
   const status = {
+    observedGeneration,
     conditions,
     ...reported,
     ...(report.plan ? { plan: report.plan } : {}),
@@ -325,6 +339,15 @@ function readyVerdict(
   }
   if (available.status !== "True") return notReady(available);
   return { type, status: "True", reason: Reason.Succeeded, message: `bundle "${bundle?.name ?? ""}" is installed and available` };
+}
+
+/**
+ * Returns Reconciling while the controller works towards Ready, or Stalled if the extension cannot progress until it is changed.
+ * Undefined if Ready is True, if the extension waits for a user or another extension, and if an installed object is unhealthy, because it may recover.
+ */
+function kstatusVerdict(progressing: ConditionVerdict, { status, reason, message }: ConditionVerdict): KstatusVerdict | undefined {
+  if (status === "True" || WAITING_REASONS.has(reason) || reason === Reason.Unhealthy) return undefined;
+  return { type: progressing.status === "False" ? ConditionType.Stalled : ConditionType.Reconciling, reason, message };
 }
 
 function deprecationVerdicts(phase: Phase): ConditionVerdict[] {

@@ -1,17 +1,10 @@
-import {
-  ANNOTATION_PROPERTIES,
-  API_VERSION,
-  GROUP,
-  LABEL_BUNDLE_NAME,
-  LABEL_BUNDLE_VERSION,
-  LABEL_OWNER_NAME,
-} from "../../api/constants.ts";
+import { API_VERSION, GROUP, LABEL_OWNER_NAME } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
 import { withoutBulk } from "../../controller/informer.ts";
 import { OptionalKind, type OptionalKindClient } from "../../controller/optionalKind.ts";
 import { goQuote } from "../../golang/quote.ts";
-import type { ActiveRelease, UnreadableReleases } from "../../openshift/upgradeable.ts";
+import { type ActiveRelease, toActiveRelease, type UnreadableReleases } from "../../openshift/upgradeable.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
 /** The kinds in which the Go operator-controller stores releases with feature gate BoxcutterRuntime. The second is the earlier name of the first. */
@@ -38,8 +31,10 @@ export function listObjectSetReleases(
   return objects.flatMap((object): (ActiveRelease | UnreadableReleases)[] => {
     const { name = "", labels = {}, annotations = {} } = object.metadata;
     if (labels[LABEL_OWNER_NAME] !== extension || isArchived(object)) return [];
-    const { [LABEL_BUNDLE_NAME]: bundle = "", [LABEL_BUNDLE_VERSION]: version = "", [ANNOTATION_PROPERTIES]: properties } = annotations;
-    if (properties !== undefined || labels[LABEL_MIGRATED] !== "true") return [{ extension, bundle, version, properties }];
+    // Object sets have the labels of release Secrets as annotations.
+    const release = toActiveRelease(extension, { labels: annotations, annotations });
+    if (release.properties !== undefined || labels[LABEL_MIGRATED] !== "true") return [release];
+    const { bundle } = release;
     if (bundles.has(bundle)) return [];
     return [{ extension, reason: `${object.kind} ${goQuote(name)} does not contain the properties of bundle ${goQuote(bundle)}` }];
   });

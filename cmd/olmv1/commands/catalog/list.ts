@@ -1,4 +1,5 @@
 import type { ClusterCatalog } from "../../../../pkg/api/clusterCatalog.ts";
+import { isKstatusCondition } from "../../../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_CATALOG, LABEL_METADATA_NAME } from "../../../../pkg/api/constants.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { formatAge } from "../../../../pkg/golang/time.ts";
@@ -56,7 +57,9 @@ export function formatCatalogDetails(terminal: Screen, catalog: ClusterCatalog, 
     ["Address", status?.urls?.base],
     ["Page", getPageAddress(catalog)],
     ["Age", formatAge(metadata.creationTimestamp, now)],
-    ...(status?.conditions ?? []).map(({ type, status: is, reason, message }) => [type, `${is} (${reason}): ${message}`] as const),
+    ...(status?.conditions ?? [])
+      .filter(({ type }) => !isKstatusCondition(type))
+      .map(({ type, status: is, reason, message }) => [type, `${is} (${reason}): ${message}`] as const),
   ]);
 }
 
