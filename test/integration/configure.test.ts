@@ -164,6 +164,28 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     expect(await listRoles(name)).toEqual([a, c]);
   });
 
+  test("spec.install.imagePullSecrets are added to the operator's Pods in a new release, and removed with the field", async () => {
+    const name = cluster.name("private");
+    await world.extension(name, inline({ watchNamespaces: await namespaces(2) }));
+    await world.conditions(name, { Ready: "True/Succeeded" });
+    const readSecrets = async (): Promise<unknown> =>
+      ((await deployment(name, "tiny")).spec.template["spec"] as JsonObject)["imagePullSecrets"];
+    const setSecrets = (imagePullSecrets: { name: string }[] | null): Promise<KubeObject> =>
+      cluster.client.patch(
+        { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name },
+        { spec: { install: imagePullSecrets && { imagePullSecrets } } },
+        { type: "merge" },
+      );
+    expect(await readSecrets()).toBeUndefined();
+    await setSecrets([{ name: "mirror" }]);
+    await eventually(async () => expect(await readSecrets()).toEqual([{ name: "mirror" }]));
+    await world.conditions(name, { Ready: "True/Succeeded" });
+    await setSecrets(null);
+    await eventually(async () => expect(await readSecrets()).toBeUndefined());
+    await eventually(async () => expect((await world.releases(name)).at(-1)).toBe("v3 deployed"));
+    await world.remove(name);
+  });
+
   // Source: S0-090, H-17.
   test("a user's ConfigMap with certificate authorities is mounted into the selected Deployment, and the user still owns the ConfigMap", async () => {
     const name = cluster.name("trusting");
