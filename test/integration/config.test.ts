@@ -193,7 +193,7 @@ describeWithCluster("config", (cluster) => {
       expect(spec).toMatchObject({
         priorityClassName: "system-cluster-critical",
         hostUsers: false,
-        nodeSelector: { "node-role.kubernetes.io/control-plane": "" },
+        nodeSelector: { "kubernetes.io/os": "linux", "node-role.kubernetes.io/control-plane": "" },
       });
       const [file, ...flags] = spec.containers[0]?.args ?? [];
       expect([file, parse(flags)]).toMatchObject([

@@ -3,12 +3,14 @@ import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseFlags as parseConsoleFlags } from "../../cmd/console/flags.ts";
+import { GROUP } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { encodeCanonicalJson } from "../../pkg/golang/json.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { compareText } from "../../pkg/text/compare.ts";
-import { describeWithPrivateCluster } from "../support/cluster.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { renderChart, renderKustomization, runTool } from "../support/manifests.ts";
+import { OpenShift } from "../support/openShift.ts";
 
 const CONFIG = resolve(import.meta.dirname, "../../config");
 const CHART = join(CONFIG, "helm/olmv1");
@@ -270,6 +272,36 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
       expect(await cluster.client.get(catalog)).toMatchObject({ metadata: { annotations: KEEP } });
       await helm("install", CHART);
       await helm("uninstall");
+    });
+
+    /** Removes the CRDs that an earlier release has left. */
+    async function removeDefinitions(): Promise<void> {
+      const crds = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+      const list = async () => (await cluster.client.list(crds)).items.filter(({ metadata }) => metadata.name.endsWith(`.${GROUP}`));
+      for (const { metadata } of await list()) await cluster.client.delete({ ...crds, name: metadata.name });
+      await eventually(async () => expect(await list()).toEqual([]), { timeoutMs: 60_000 });
+    }
+
+    test("the two commands in docs/how-to/install-on-openshift.md install olmv1, and then the catalogs of Red Hat", async () => {
+      const openShift = new OpenShift(cluster.client);
+      await openShift.install(["prometheusrules", "servicemonitors"]);
+      await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "openshift-config" } });
+      const page = await readFile(join(CONFIG, "../docs/how-to/install-on-openshift.md"), "utf8");
+      const commands = [...page.matchAll(/^helm (.*)$/gm)].map(([, args = ""]) => args.replace("config/helm/olmv1", CHART).split(" "));
+      const [install = [], upgrade = []] = commands;
+      // The Helm of the tests has no --reuse-values.
+      const values = install.slice(install.indexOf("--set"));
+      const upgradeArgs = upgrade.flatMap((arg) => (arg === "--reuse-values" ? values : [arg]));
+      expect([commands.length, upgradeArgs.length]).toEqual([2, upgrade.length - 1 + values.length]);
+      await removeDefinitions();
+      const flags = ["--wait", "--timeout", "60s", "--kubeconfig", cluster.kubeconfig];
+      for (const args of [install, upgradeArgs]) await runTool("helm", [...args, ...flags]);
+      const { items } = await cluster.client.list({ apiVersion: catalog.apiVersion, kind: catalog.kind });
+      expect(items.map(({ metadata }) => metadata.name)).toEqual(
+        expect.arrayContaining(["openshift-certified-operators", "openshift-community-operators", "openshift-redhat-operators"]),
+      );
+      const namespace = { apiVersion: "v1", kind: "Namespace", name: "openshift-operator-controller" };
+      expect(await cluster.client.get(namespace)).toMatchObject({ metadata: { labels: { "openshift.io/cluster-monitoring": "true" } } });
     });
   });
 });

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { OPENSHIFT_NAMESPACE } from "../../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
 import { parseYaml, parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
@@ -125,6 +126,12 @@ export class ClusterOlmOperator {
       return [metadata.name, { available: availableReplicas > 0, progressing }] as const;
     });
     return Object.fromEntries(await Promise.all(conditions));
+  }
+
+  /** Returns the release Secrets of an extension, in which it searches bundles that block a cluster upgrade. */
+  async listReleases(extension: string): Promise<KubeObject[]> {
+    const labelSelector = `owner=operator-controller,status=deployed,name=${extension}`;
+    return (await this.#client.list({ apiVersion: "v1", kind: "Secret" }, { namespace: OPENSHIFT_NAMESPACE, labelSelector })).items;
   }
 
   async #read<T extends KubeObject>(object: T): Promise<T> {

@@ -219,6 +219,7 @@ nodeSelector:
 {{- else }}
 {{- if .openshift }}
 nodeSelector:
+  kubernetes.io/os: linux
   node-role.kubernetes.io/control-plane: ""
 {{- end }}
 {{- end }}
@@ -308,6 +309,8 @@ readinessProbe:
 resources:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+# The last lines of the log describe in the status of the Pod why the server ended.
+terminationMessagePolicy: FallbackToLogsOnError
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
