@@ -1,5 +1,14 @@
 import * as z from "zod";
-import { AvailableUpdates, BlockedUpdate, DependencyPlan, Inventory, KeptCrds, Plan, ProvidedApis } from "./clusterExtensionStatus.ts";
+import {
+  AvailableUpdates,
+  BlockedUpdate,
+  DependencyPlan,
+  InstalledSupport,
+  Inventory,
+  KeptCrds,
+  Plan,
+  ProvidedApis,
+} from "./clusterExtensionStatus.ts";
 import { ANNOTATION_APPROVE, CRD_UPGRADE_CHECKS, EXTENSION_NAME_MAX, MANAGED_ACCOUNT_PREFIX } from "./constants.ts";
 import { extensionConfig } from "./extensionConfig.ts";
 import { conditions, labelSelector, NOT_OBSERVED, observedGeneration } from "./fields.ts";
@@ -123,6 +132,14 @@ export const CatalogSource = z
         `clusterVersionPolicy controls bundles whose property olm.maxOpenShiftVersion is malformed or lower than the minor version of the cluster: Warn installs them and reports the mismatch in condition Progressing, Enforce does not select them, but keeps an installed bundle.
 
 The policy applies on OpenShift, or if the operator-controller flag --cluster-version is set. With either policy, an installed bundle that does not support the next minor version blocks the cluster upgrade.`,
+      ),
+    supportPolicy: z
+      .enum(["Ignore", "Warn", "Enforce"])
+      .optional()
+      .describe(
+        `supportPolicy controls bundles that are not supported according to the support phases in the catalog (schema io.openshift.operators.lifecycles.v1alpha1): Ignore (default) does not check, Warn reports problem VersionNotSupported, Enforce does not select them, but keeps an installed bundle.
+
+A bundle is supported while one of its support phases lasts, unless the catalog lists OpenShift versions and that of the cluster is not one of them. Without data, support is unknown: Warn reports it, and Enforce does not select the bundle.`,
       ),
   })
   .describe("catalog selects a bundle from ClusterCatalogs. Required if sourceType is Catalog, else forbidden.");
@@ -395,6 +412,7 @@ Installed: a bundle is installed. Progressing: True if the desired state is reac
     inventory: Inventory.optional(),
     providedAPIs: ProvidedApis.optional(),
     keptCRDs: KeptCrds.optional(),
+    support: InstalledSupport.optional(),
     availableUpdates: AvailableUpdates.optional(),
     blockedUpdate: BlockedUpdate.optional(),
     plan: Plan.optional(),

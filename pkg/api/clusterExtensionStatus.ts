@@ -11,6 +11,8 @@ import {
 
 const NAME_MAX = 256;
 const MESSAGE_MAX = 1_024;
+const DAY_LENGTH = 10;
+const PLATFORM_VERSIONS_MAX = 128;
 
 const target = {
   version: z.string().max(NAME_MAX).describe("version is the version of the bundle, including its release if it has one."),
@@ -55,6 +57,38 @@ export const BlockedUpdate = z
   })
   .describe("blockedUpdate is the newest version that the extension may not be upgraded to, if it is newer than all availableUpdates.");
 export type BlockedUpdate = z.input<typeof BlockedUpdate>;
+
+const day = (description: string) => z.string().max(DAY_LENGTH).optional().describe(`${description}, as YYYY-MM-DD in UTC.`);
+
+/** Support of the installed bundle. */
+export const InstalledSupport = z
+  .object({
+    state: z
+      .enum(["Supported", "NotStarted", "Ended", "Unknown"])
+      .describe(
+        "state is Supported while a support phase lasts, NotStarted before the next phase, Ended after the last phase, and Unknown if the catalog has no valid data for the version. Unknown does not mean supported.",
+      ),
+    phase: z
+      .string()
+      .max(NAME_MAX)
+      .optional()
+      .describe("phase is the name of the current phase; with state NotStarted, of the next phase."),
+    phaseEndDate: day("phaseEndDate is the last day of the current phase"),
+    startDate: day("startDate is the first day of the next phase, if state is NotStarted"),
+    endDate: day("endDate is the last day of the last phase"),
+    platform: z
+      .enum(["Compatible", "Incompatible", "Unknown"])
+      .describe("platform is whether the bundle supports the OpenShift version of the cluster; Unknown without data or on other clusters."),
+    platformVersions: z
+      .array(z.string().max(NAME_MAX))
+      .max(PLATFORM_VERSIONS_MAX)
+      .optional()
+      .describe("platformVersions are the supported OpenShift versions, each MAJOR.MINOR. Absent without data."),
+  })
+  .describe(
+    "support is the support of the installed bundle according to its catalog (schema io.openshift.operators.lifecycles.v1alpha1). Absent if the catalog has no data about the package.",
+  );
+export type InstalledSupport = z.input<typeof InstalledSupport>;
 
 const inventoryObject = z
   .object({

@@ -365,6 +365,12 @@ export const PROBLEM_TYPES = {
     cause: "The selected version has no upgrade edge from the installed version, or a newer bundle skips it.",
     remedy: "Choose a version that the channel recommends.",
   },
+  VersionNotSupported: {
+    on: EXTENSION,
+    severity: "Warning",
+    cause: "The bundle is in no support phase, or does not support the version of the cluster. Severity Info: the catalog has no data.",
+    remedy: "Choose a version that `olmv1 versions PACKAGE --supported` lists. `supportPolicy: Ignore` hides the problem.",
+  },
 } as const satisfies Record<string, ProblemDescription>;
 
 /** Type of a problem. */

@@ -6,12 +6,11 @@ import {
   parseMaxVersion,
 } from "../bundle/maxOpenShiftVersion.ts";
 import { findUnmetRequirements } from "../bundle/requirements.ts";
-import { getErrorMessage } from "../errors/errors.ts";
 import type { HeadSummary } from "../fbc/summary/packageSummary.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
 import { readServerInfo } from "../kube/servedResources.ts";
-import { readClusterVersion } from "../operatorcontroller/openshift/clusterVersion.ts";
+import { tryReadClusterVersion } from "../operatorcontroller/openshift/clusterVersion.ts";
 import { isAllowed } from "../operatorcontroller/permissions/ownRules.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import type { InstallObstacle, PackageMatch, RankedResult } from "./searchResults.ts";
@@ -38,7 +37,7 @@ export async function readClusterCapabilities(client: Client, signal: AbortSigna
   const [mayCreate, kubeVersion, openShift, architectures] = await Promise.all([
     isAllowed(client, "", CREATE, signal),
     getKubeVersion(client, signal),
-    readClusterVersion(client).catch((err: unknown): ClusterVersion => ({ kind: "unknown", reason: getErrorMessage(err) })),
+    tryReadClusterVersion(client),
     listArchitectures(client, signal),
   ]);
   return { mayCreate, kubeVersion, openShift, architectures };

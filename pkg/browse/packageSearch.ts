@@ -40,9 +40,9 @@ export interface PackagesFound {
 /** Searches in all open catalogs. Without a cluster, it is unknown whether packages are installable, so `installableOnly` finds none. */
 export async function searchPackages(place: SearchPlace, search: PackageSearch): Promise<PackagesFound> {
   const { catalogs, client, signal } = place;
-  const { words, query, installableOnly = false, installedOnly = false, addsObstacles = false } = search;
+  const { installableOnly = false, installedOnly = false, addsObstacles = false } = search;
   const looked = catalogs.map((catalog) => ({ catalog, packages: catalog.book.packages() }));
-  const all = looked.flatMap(({ catalog, packages }) => searchCatalog(catalog, packages, { words, query }));
+  const all = looked.flatMap(({ catalog, packages }) => searchCatalog(catalog, packages, search));
   let judged = all;
   if (client && (installableOnly || addsObstacles)) {
     const { readClusterCapabilities, addHindrances } = await import("./clusterCapabilities.ts");

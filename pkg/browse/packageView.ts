@@ -2,6 +2,7 @@ import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import type { BundleData, PackageData } from "../fbc/summary/packageData.ts";
 import { findRepresentative } from "../fbc/summary/packageSummary.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
+import type { SupportQuery } from "../fbc/versionSupport.ts";
 import { goQuote } from "../golang/quote.ts";
 import { listCandidates } from "../resolve/candidates.ts";
 import { type BundleMetadata, findDestinations, SearchBudget } from "../resolve/successors.ts";
@@ -95,12 +96,17 @@ export function findRequestedBundle(found: PackageInCatalog, { version, channel 
 }
 
 /** Returns the description of a package and one of its versions. @param others the package in other catalogs */
-export function describeFoundPackage(found: PackageInCatalog, bundle: BundleData, others: readonly PackageInCatalog[]): PackageView {
+export function describeFoundPackage(
+  found: PackageInCatalog,
+  bundle: BundleData,
+  others: readonly PackageInCatalog[],
+  when: SupportQuery,
+): PackageView {
   const { catalog, facts, content, metas } = found;
   const meta = metas.find(({ schema, name }) => schema === "olm.bundle" && name === bundle.name);
   const stated = content.bundles.find(({ name }) => name === bundle.name);
   const alsoIn = others.map((other) => ({ catalog: other.catalog, version: findRepresentative(other.facts)?.bundle.version }));
-  return buildPackageView({ catalog, facts, bundle, meta, stated }, alsoIn);
+  return buildPackageView({ when, catalog, facts, bundle, meta, stated }, alsoIn);
 }
 
 /** The upgrade path to a version from an installed one. */
@@ -125,11 +131,12 @@ export interface InstalledStart {
   readonly bundle: BundleMetadata;
 }
 
-/** Lists the versions of a package in its catalogs, highest first. @param channels channels to include; empty for all */
+/** Lists the versions of a package in its catalogs, highest first. @param channels channels to include; empty for all. @param when if absent, rows have no support */
 export function listVersionRows(
   all: readonly PackageInCatalog[],
   channels: readonly string[],
   starts: readonly InstalledStart[],
+  when?: SupportQuery,
 ): VersionRow[] {
   const maps = all.map(({ catalog, content }) => ({
     catalog,
@@ -145,7 +152,7 @@ export function listVersionRows(
     (maps[at]?.candidates ?? []).flatMap((candidate) => {
       const facts = found.bundles.find(({ name }) => name === candidate.bundle.name);
       if (!facts) return [];
-      const row = summarizeVersion(found, facts, channels);
+      const row = summarizeVersion(found, facts, channels, when);
       if (channels.length > 0 && row.channels.length === 0) return [];
       const reached = ways.flatMap(({ start, to }): Reached[] => {
         const way = to.get(facts.name);

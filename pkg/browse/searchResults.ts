@@ -1,6 +1,8 @@
 import type { PackageEntry } from "../catalogcache/catalogCache.ts";
 import { findMatchingVersions, isDeprecated, prepareSearchedPackage, type SearchQuery } from "../catalogd/search/searchQuery.ts";
+import { findBundleSupport } from "../fbc/summary/packageData.ts";
 import { type SearchedTexts, type SearchedVersion, type SearchRecord, scoreRelevance } from "../fbc/summary/search.ts";
+import { isSupported, type SupportQuery, UNKNOWN_SUPPORT, type VersionSupport } from "../fbc/versionSupport.ts";
 import { compareText } from "../text/compare.ts";
 
 /** Why a user cannot install a package on the cluster, as part of a sentence. */
@@ -28,6 +30,8 @@ export interface PackageMatch {
   readonly kinds: readonly string[];
   /** Why the package is deprecated, or true if only this version is deprecated. */
   readonly deprecated?: string | true | undefined;
+  /** Support of the version; absent if the catalog has no support phases of the package, or the time is not known. */
+  readonly support?: VersionSupport | undefined;
   /** Number of matching versions. */
   readonly matches: number;
   /** Whether the user can install it on the cluster; absent without a cluster. */
@@ -48,24 +52,31 @@ export interface RankedResult {
 export interface SearchRequest {
   readonly words: readonly string[];
   readonly query: SearchQuery;
+  /** When and where support is determined. */
+  readonly when?: SupportQuery | undefined;
+  /** Whether to find only supported versions. */
+  readonly supportedOnly?: boolean | undefined;
 }
 
 /** Returns the packages in a catalog that have a version that matches the whole query, in any order. */
 export function searchCatalog(
   catalog: { name: string; priority: number },
   packages: readonly PackageEntry[],
-  { words, query }: SearchRequest,
+  { words, query, when, supportedOnly = false }: SearchRequest,
 ): RankedResult[] {
   return packages.flatMap((entry) => {
     const one = prepareSearchedPackage(entry.record);
-    const versions = findMatchingVersions(one, query);
+    const getSupport = ([, version, release]: SearchedVersion): VersionSupport | undefined =>
+      when && findBundleSupport(entry.record.lifecycle, { version: version ?? undefined, release: release ?? undefined }, when);
+    const matching = findMatchingVersions(one, query);
+    const versions = supportedOnly ? matching.filter((version) => isSupported(getSupport(version) ?? UNKNOWN_SUPPORT)) : matching;
     const [highest] = versions;
     if (!highest) return [];
     const score = scoreRelevance(getSearchedTexts(entry.record, versions), words);
     if (score === undefined) return [];
     const shown = versions.find(([bundle]) => bundle === entry.head?.bundle) ?? highest;
     const reason = entry.record.deprecated ?? (isDeprecated(one, shown) ? true : undefined);
-    const found = toResult(catalog.name, entry, shown, { deprecated: reason, matches: versions.length });
+    const found = toResult(catalog.name, entry, shown, { deprecated: reason, support: getSupport(shown), matches: versions.length });
     return [{ found, entry, score: reason === undefined ? score : score / 2, priority: catalog.priority }];
   });
 }
@@ -79,7 +90,7 @@ function toResult(
   catalog: string,
   { record, head }: PackageEntry,
   shown: SearchedVersion,
-  matchInfo: Pick<PackageMatch, "deprecated" | "matches">,
+  matchInfo: Pick<PackageMatch, "deprecated" | "matches" | "support">,
 ): PackageMatch {
   const [bundle, version, , description, support, provided, , channels] = shown;
   const presented = record.descriptions[record.presented ?? description] ?? record.descriptions[description];

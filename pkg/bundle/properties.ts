@@ -1,8 +1,8 @@
 import { ANNOTATION_PROPERTIES } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { findTerminalError, getErrorMessage } from "../errors/errors.ts";
-import { describeKind, formatWrongKind } from "../fbc/content.ts";
 import type { Property } from "../fbc/types.ts";
+import { describeKind, formatWrongKind } from "../fbc/wrongKind.ts";
 import { encodeGoJson, findStringEnd } from "../golang/json.ts";
 import { findGoJsonFault } from "../golang/jsonSyntax.ts";
 import { findMember, isObject } from "../golang/members.ts";

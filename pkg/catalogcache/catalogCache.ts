@@ -31,7 +31,7 @@ const METAS = "metas.jsonl";
 const FLUSH_BYTES = 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
 /** The first line of the index, with the format version. A cached catalog in another format is written again. */
-const Head = z.object({ format: z.literal(1), bytes: z.number() });
+const Head = z.object({ format: z.literal(2), bytes: z.number() });
 const NO_HASH = Buffer.alloc(0);
 
 /** A catalog in the cache: a line for each package, and direct access to its metas. */
@@ -91,7 +91,7 @@ export class CachedCatalog {
     const lines = facts.packages.map((one): Line => {
       return { name: one.name, record: createSearchRecord(one), head: summarizePackage(one).head, ranges: ranges.get(one.name) ?? [] };
     });
-    const index = [{ format: 1, bytes: position } satisfies z.input<typeof Head>, ...lines]
+    const index = [{ format: 2, bytes: position } satisfies z.input<typeof Head>, ...lines]
       .map((line) => `${JSON.stringify(line)}\n`)
       .join("");
     await writeFile(join(folder, INDEX), index, { mode: 0o600, flag: "wx" });

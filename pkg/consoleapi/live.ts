@@ -48,6 +48,8 @@ export const ExtensionRow = z.object({
   /** Digest of the plan that waits for approval. */
   pendingPlan: z.optional(z.string()),
   deprecated: z.boolean(),
+  /** Support phase of the installed version; absent if its catalog has no support phases of the package. */
+  support: z.optional(MoodText),
   /** Such as `suspended`, `pinned to revision 2`. */
   holds: z.array(z.string()),
   /** Types of the Errors and Warnings in `status.problems`. */

@@ -62,6 +62,10 @@ export const ExtensionOverview = z.object({
   summary: z.object({
     package: z.string(),
     installed: z.string(),
+    /** Support phase of the installed version; absent if its catalog has no support phases of the package. */
+    support: z.optional(MoodText),
+    /** Supported OpenShift versions; absent if they are unknown. */
+    platform: z.optional(z.string()),
     namespace: z.string(),
     installer: z.string(),
     source: z.string(),

@@ -25,6 +25,15 @@ export const PackageVersion = z
     headOf: texts("channels whose head is the version"),
     createdAt: optional("declared creation time"),
     deprecated: optional("why the version, its package, or all of its channels are deprecated"),
+    support: z.optional(
+      z
+        .object({
+          text: text("support phase and its last day, or `unknown`"),
+          isSupported: z.boolean().check(z.describe("whether the version is in a support phase and supports the version of the cluster")),
+          platform: optional("supported OpenShift versions"),
+        })
+        .check(z.describe("Support of the version today, if the catalog has support phases of the package; only in the console.")),
+    ),
     installedBy: z.optional(texts("ClusterExtensions that installed the version; only in the console")),
   })
   .check(z.meta({ id: "PackageVersion", description: "A version of a package." }));
@@ -148,6 +157,8 @@ export const PackageCard = z.object({
   version: z.optional(z.string()),
   capability: z.optional(z.string()),
   isDeprecated: z.boolean(),
+  /** Support of the version; absent if the catalog has no support phases of the package. */
+  support: z.optional(z.object({ text: z.string(), isSupported: z.boolean() })),
   /** Extensions that installed the package; absent if unknown. */
   installedBy: z.optional(z.array(z.string())),
   /** Why the user cannot install it on the cluster; absent if unknown. */
@@ -166,6 +177,8 @@ export const PackageFilters = z.object({
   installed: z.optional(z.literal("true")),
   /** Only packages that the user can install on the cluster. */
   installable: z.optional(z.literal("true")),
+  /** Only packages with a supported version. */
+  supported: z.optional(z.literal("true")),
 });
 export type PackageFilters = z.infer<typeof PackageFilters>;
 

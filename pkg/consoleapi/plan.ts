@@ -83,6 +83,8 @@ export const ExtensionPlan = z.object({
   verdict: MoodText,
   installed: z.optional(z.object({ bundle: z.string(), version: z.string() })),
   bundle: z.object({ name: z.string(), version: z.string(), catalog: z.optional(z.string()) }),
+  /** Support phase and supported OpenShift versions of the bundle; absent if the catalog has no support phases of the package. */
+  support: z.optional(MoodText),
   /** Why this bundle is selected; empty if unknown. */
   explanation: z.string(),
   counts: ChangeCounts,

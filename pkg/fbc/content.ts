@@ -3,6 +3,7 @@ import { findMember, foldCase } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatList } from "../text/lists.ts";
 import { truncateExcerpt } from "../text/truncate.ts";
+import { addLifecycle, LIFECYCLE_SCHEMA } from "./lifecycleDocument.ts";
 import type {
   ChannelEntry,
   DeprecationEntry,
@@ -14,6 +15,7 @@ import type {
   PackageContent,
   Property,
 } from "./types.ts";
+import { describeKind, formatKind, formatWrongKind, quoteHint } from "./wrongKind.ts";
 
 const MAX_LISTED = 10;
 
@@ -28,34 +30,6 @@ export function toMeta(value: unknown): Meta {
   const blob = value as JsonObject;
   const names = namesByFold(blob);
   return { schema: text(blob, names.get("schema")), package: text(blob, names.get("package")), name: text(blob, names.get("name")), blob };
-}
-
-/** Returns the JSON type of a value with its article. */
-export function describeKind(value: unknown): string {
-  if (value === null || value === undefined) return "null";
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "object") return "an object";
-  return typeof value === "bigint" ? "a number" : `a ${typeof value}`;
-}
-
-/** Formats the error for a value of the wrong type. @param expected for example "a string". */
-export function formatWrongKind(value: unknown, expected: string): string {
-  return `expected ${expected}, got ${formatKind(value)}${expected === "a string" ? quoteHint(value) : ""}`;
-}
-
-function formatKind(value: unknown): string {
-  return isPlain(value) ? `${describeKind(value)}: ${value}` : describeKind(value);
-}
-
-/** Returns a hint for YAML text that was parsed as another type because it is not quoted. */
-function quoteHint(value: unknown): string {
-  if (!isPlain(value)) return "";
-  const reason = typeof value === "boolean" ? "yes, no, on and off are booleans" : "1.10 is the number 1.1, and 1.0 is 1";
-  return `; put the value in quotes: without quotes, ${reason} in YAML`;
-}
-
-function isPlain(value: unknown): value is number | bigint | boolean {
-  return typeof value === "number" || typeof value === "bigint" || typeof value === "boolean";
 }
 
 function namesByFold(blob: JsonObject): Map<string, string> {
@@ -133,6 +107,10 @@ function addMeta(content: PackageContent, meta: Meta): void {
       break;
     case Schema.deprecations:
       content.deprecations.push(parsed("deprecation", meta, deprecationsFrom));
+      break;
+    case LIFECYCLE_SCHEMA:
+      content.others++;
+      content.lifecycle = addLifecycle(content.lifecycle, meta.blob);
       break;
     case "":
       throw new Error(`object '${meta.name}' is missing root schema field`);

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
+import type { PackageLifecycle } from "./lifecycleDocument.ts";
 
 /** An object of a file-based catalog. `blob` contains all its fields, including unknown ones. */
 export interface Meta {
@@ -81,7 +82,9 @@ export interface PackageContent {
   channels: FbcChannel[];
   bundles: FbcBundle[];
   deprecations: FbcDeprecations[];
-  /** Number of objects of other schemas. */
+  /** Absent if the catalog has no support phases of the package. */
+  lifecycle?: PackageLifecycle;
+  /** Number of objects of other schemas, including support phases. */
   others: number;
 }
 

@@ -39,7 +39,7 @@ function recordFor(extension: ClusterExtension) {
     choose: (_: ClusterExtension, filtered: FilteredCatalogs) =>
       Promise.resolve({ resolution: chooseBest({ ...filtered, results: filtered.results.map(withoutNewer) }) }),
   };
-  return replayResolution(extension, { catalogs, contents, choice }, { kind: "none" }, new AbortController().signal);
+  return replayResolution(extension, { catalogs, contents, choice, now: Date.now }, { kind: "none" }, new AbortController().signal);
 }
 
 // Source: D-07.

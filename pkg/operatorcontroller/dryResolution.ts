@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { getErrorMessage } from "../errors/errors.ts";
+import { formatDay } from "../fbc/lifecycleDocument.ts";
 import { findRemedy, formatRemedy } from "../resolve/remedy.ts";
 import { type ResolutionRecord, recordResolution } from "../resolve/resolutionRecord.ts";
 import type { Page } from "../serving/metricsServer.ts";
@@ -24,7 +25,8 @@ export async function replayResolution(
   const source = hasSpec(extension) ? extension.spec.source.catalog : undefined;
   if (!source) return undefined;
   const { bundle: installed, catalog: installedFrom } = extension.status?.install ?? {};
-  const { selected, filtered } = await readCandidates(services, { source, installed, installedFrom, cluster }, signal);
+  const today = formatDay(services.now());
+  const { selected, filtered } = await readCandidates(services, { source, installed, installedFrom, cluster, today }, signal);
   const { resolution } = await chooseInstallable(services.choice, extension, filtered, selected, signal);
   return recordResolution(source.packageName, resolution);
 }

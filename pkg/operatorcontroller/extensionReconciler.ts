@@ -76,7 +76,7 @@ function buildServices(options: OperatorControllerOptions, shared: SharedService
     statuses: createExtensionStatusWriter(client, events),
     clusterVersion: () => options.clusterVersion.current(),
     clusterProxy: () => options.clusterProxy?.current() ?? { kind: "none" },
-    now: () => Date.now(),
+    now: options.now ?? Date.now,
     driftIntervalMs,
     minuteMs: options.deadlineMinuteMs ?? 60_000,
     bundles: new BundleCache(systemClock),

@@ -207,7 +207,8 @@ export class OperatorController {
    */
   async resolutionOf(name: string, signal: AbortSignal): Promise<ResolutionRecord | undefined> {
     const extension = this.#extensions.get(name);
-    const sources = { catalogs: this.#catalogs, contents: this.#contents, choice: this.#dependencies.choice.copy() };
+    const now = this.#options.now ?? Date.now;
+    const sources = { catalogs: this.#catalogs, contents: this.#contents, choice: this.#dependencies.choice.copy(), now };
     return extension && (await replayResolution(extension, sources, this.#options.clusterVersion.current(), signal));
   }
 

@@ -41,6 +41,8 @@ export interface OperatorControllerOptions {
   maxBackoffMs: number;
   /** Length of a minute in `spec.progressDeadlineMinutes`, in milliseconds. Default: 60,000. Tests set it. */
   deadlineMinuteMs?: number;
+  /** Returns the time for support phases and conditions, in milliseconds since the epoch. Default: the machine's clock. Tests set it. */
+  now?: () => number;
   /** Times of the certificates that this controller provides. Default: valid for two years. Tests set it. */
   certificateTimes?: CertificateTimes;
   /**

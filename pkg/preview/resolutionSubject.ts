@@ -1,10 +1,10 @@
 import type { CatalogSource, ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
-import { getErrorMessage } from "../errors/errors.ts";
+import { formatDay } from "../fbc/lifecycleDocument.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
-import { parseClusterVersion, readClusterVersion } from "../operatorcontroller/openshift/clusterVersion.ts";
+import { parseClusterVersion, tryReadClusterVersion } from "../operatorcontroller/openshift/clusterVersion.ts";
 import { listCandidates, parseBundleVersion } from "../resolve/candidates.ts";
 import type { CatalogPackage } from "../resolve/resolution.ts";
 import type { BundleMetadata } from "../resolve/successors.ts";
@@ -33,6 +33,7 @@ export interface ResolutionOverrides {
   readonly version?: string | undefined;
   readonly upgradeConstraintPolicy?: CatalogSource["upgradeConstraintPolicy"] | undefined;
   readonly clusterVersionPolicy?: CatalogSource["clusterVersionPolicy"] | undefined;
+  readonly supportPolicy?: CatalogSource["supportPolicy"] | undefined;
   readonly dependencyPolicy?: DependencyPolicy | undefined;
   /** Installed version or bundle, or `none`; default: from the status of the extension. */
   readonly installed?: string | undefined;
@@ -92,6 +93,7 @@ export async function readResolutionSubject(
     installed: installedBundle(packageName, contents, extension, overrides),
     ...(overrides.installed === undefined ? { installedFrom: extension?.status?.install?.catalog } : {}),
     cluster: await readCluster(overrides, sources.client),
+    today: formatDay(Date.now()),
   };
   const whole = new WholeCatalogs(sources.reader);
   const requested = buildExtension(source, extension, overrides);
@@ -126,7 +128,7 @@ function buildExtension(
 }
 
 function sourceFrom(packageName: string, extension: ClusterExtension | undefined, overrides: ResolutionOverrides): CatalogSource {
-  const { channel = [], version, upgradeConstraintPolicy, clusterVersionPolicy, catalogDir = [] } = overrides;
+  const { channel = [], version, upgradeConstraintPolicy, clusterVersionPolicy, supportPolicy, catalogDir = [] } = overrides;
   const source: CatalogSource = { ...extension?.spec.source.catalog, packageName };
   if (catalogDir.length > 0) delete source.selector; // it selects ClusterCatalogs
   return {
@@ -135,6 +137,7 @@ function sourceFrom(packageName: string, extension: ClusterExtension | undefined
     ...(version === undefined ? {} : { version }),
     ...(upgradeConstraintPolicy === undefined ? {} : { upgradeConstraintPolicy }),
     ...(clusterVersionPolicy === undefined ? {} : { clusterVersionPolicy }),
+    ...(supportPolicy === undefined ? {} : { supportPolicy }),
   };
 }
 
@@ -155,11 +158,5 @@ function installedBundle(
 }
 
 async function readCluster({ clusterVersion }: ResolutionOverrides, client: Client | undefined): Promise<ClusterVersion> {
-  if (clusterVersion !== undefined) return parseClusterVersion(clusterVersion);
-  if (!client) return { kind: "none" };
-  try {
-    return await readClusterVersion(client);
-  } catch (err) {
-    return { kind: "unknown", reason: getErrorMessage(err) };
-  }
+  return clusterVersion === undefined ? tryReadClusterVersion(client) : parseClusterVersion(clusterVersion);
 }

@@ -13,7 +13,8 @@ import { formatCandidateVersion, formatGoList, formatQuery } from "./wording.ts"
  * Explains why `best` was chosen, in one sentence of a few hundred characters, such as `bundle "x.v1.2.0" (version 1.2.0) of catalog "c": highest of
  * 3 versions in channels [stable] matching ">=1.0", successor of "x.v1.1.0" by replaces in channel "stable"`. Adds remarks about: a major upgrade or
  * downgrade, a higher version without an upgrade edge, a channel entry that skips the bundle, catalogs that were not chosen or are unavailable, and a
- * cluster version that the bundle does not support. `rejections` are sentences about bundles that the cluster's version excludes.
+ * cluster version that the bundle does not support. `rejections` are sentences about bundles that clusterVersionPolicy or
+ * supportPolicy excludes.
  */
 export function explainChoice(
   result: FilterResult,

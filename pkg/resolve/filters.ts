@@ -9,6 +9,13 @@ import { compareVersionRelease, type VersionRelease } from "../version/version.t
 import { type Candidate, listCandidates, listDeprecatedBundles, listEntryNames } from "./candidates.ts";
 import { type BundleMetadata, findSuccessorEdges, parseInstalledVersion, type UpgradeEdge } from "./successors.ts";
 
+/** The support policy of a query, and the day for which it applies. */
+interface SupportRule {
+  readonly policy: NonNullable<CatalogSource["supportPolicy"]>;
+  /** UTC day, YYYY-MM-DD. */
+  readonly today: string;
+}
+
 /** The requirements of spec.source.catalog and of the installed bundle, parsed once for all catalogs. */
 export interface ResolutionQuery {
   readonly packageName: string;
@@ -25,6 +32,8 @@ export interface ResolutionQuery {
   readonly cluster: ClusterVersion;
   /** True under clusterVersionPolicy Enforce: a bundle that conflicts with the cluster's version is excluded. */
   readonly enforceClusterVersion: boolean;
+  /** Absent if the support of versions does not matter, as in the search for dependencies. */
+  readonly support?: SupportRule;
 }
 
 /** A parsed query, or the part of it that cannot be parsed. */
@@ -34,8 +43,16 @@ export type ParsedQuery =
   /** The installed version cannot be parsed and edges are enforced; `query` assumes that nothing is installed. */
   | { readonly kind: "invalidInstalledVersion"; readonly error: Error; readonly query: ResolutionQuery };
 
-/** Parses the version range and the installed version. Under SelfCertified an invalid installed version is ignored. */
-export function parseQuery(source: CatalogSource, installed: BundleMetadata | undefined, cluster: ClusterVersion): ParsedQuery {
+/**
+ * Parses the version range and the installed version. Under SelfCertified an invalid installed version is ignored.
+ * @param today UTC day, YYYY-MM-DD, for supportPolicy. If absent, the policy does not apply.
+ */
+export function parseQuery(
+  source: CatalogSource,
+  installed: BundleMetadata | undefined,
+  cluster: ClusterVersion,
+  today?: string,
+): ParsedQuery {
   const range = parseRange(source.version);
   if (range instanceof Error) return { kind: "invalidRange", error: range };
   const before = parseInstalled(installed);
@@ -45,6 +62,7 @@ export function parseQuery(source: CatalogSource, installed: BundleMetadata | un
     enforceEdges: source.upgradeConstraintPolicy !== "SelfCertified",
     cluster,
     enforceClusterVersion: source.clusterVersionPolicy === "Enforce",
+    ...(today === undefined ? {} : { support: { policy: source.supportPolicy ?? "Ignore", today } }),
     ...(installed ? { installedName: installed.name } : {}),
     ...(range ? { range } : {}),
     ...(before instanceof Error || before === undefined ? {} : { installed: before }),

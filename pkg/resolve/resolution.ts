@@ -1,6 +1,7 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
 import type { Problem } from "../api/problems.ts";
 import type { FbcBundle, FbcDeprecations, PackageContent } from "../fbc/types.ts";
+import type { VersionSupport } from "../fbc/versionSupport.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import type { VersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
@@ -36,6 +37,8 @@ export interface FilterRequest {
   readonly installedFrom?: string | undefined;
   /** Absent if the cluster is not an OpenShift cluster. */
   readonly cluster?: ClusterVersion | undefined;
+  /** UTC day, YYYY-MM-DD, for support phases. If absent, supportPolicy does not apply. */
+  readonly today?: string | undefined;
 }
 
 /** The input of `resolve`: like FilterRequest, but with all catalogs in any order, before selection. */
@@ -71,7 +74,7 @@ export interface SuccessfulResolution {
   readonly deprecations: FbcDeprecations | undefined;
   /** Why this bundle was chosen, one sentence. */
   readonly explanation: string;
-  /** Problems for the status: effects of clusterVersionPolicy, and unavailable catalogs; often none. */
+  /** Problems for the status: effects of clusterVersionPolicy and supportPolicy, and unavailable catalogs; often none. */
   readonly problems: readonly Problem[];
   /** Warnings about the choice, one sentence each; often none. */
   readonly warnings: readonly string[];
@@ -79,6 +82,8 @@ export interface SuccessfulResolution {
   readonly edge?: UpgradeEdge;
   /** Highest version of the package in the catalog of the bundle that is not deprecated, regardless of the limits of the request; undefined if none exists. */
   readonly newest: VersionRelease | undefined;
+  /** Support of the bundle; absent if the catalog has no support phases of the package. */
+  readonly support?: VersionSupport | undefined;
   /** The candidates that the bundle was chosen from. */
   readonly filtered: FilteredCatalogs;
 }

@@ -92,6 +92,10 @@ export interface RequestRecord {
   readonly version?: string;
   readonly upgradeConstraintPolicy: "CatalogProvided" | "SelfCertified";
   readonly clusterVersionPolicy: "Warn" | "Enforce";
+  /** Absent if it is Ignore. */
+  readonly supportPolicy?: "Warn" | "Enforce";
+  /** UTC day for which supportPolicy applies. */
+  readonly today?: string;
   readonly installed?: { readonly bundle: string; readonly version: string };
   readonly clusterVersion?: string;
 }
@@ -201,12 +205,13 @@ export function recordResolution(packageName: string, resolution: Resolution): R
 }
 
 function recordRequest({ query, installed }: FilteredCatalogs): RequestRecord {
-  const { channels, range, enforceEdges, enforceClusterVersion, cluster } = query;
+  const { channels, range, enforceEdges, enforceClusterVersion, cluster, support } = query;
   return {
     ...(channels.length > 0 ? { channels: channels.slice(0, MAX_LISTED).map((name) => truncate(name, NAME_LENGTH)) } : {}),
     ...(range ? { version: truncate(range.text, NAME_LENGTH) } : {}),
     upgradeConstraintPolicy: enforceEdges ? "CatalogProvided" : "SelfCertified",
     clusterVersionPolicy: enforceClusterVersion ? "Enforce" : "Warn",
+    ...(support && support.policy !== "Ignore" ? { supportPolicy: support.policy, today: support.today } : {}),
     ...(installed ? { installed: { bundle: installed.name, version: installed.version } } : {}),
     ...(cluster.kind === "known" ? { clusterVersion: cluster.text } : {}),
   };

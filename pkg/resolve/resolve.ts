@@ -8,7 +8,7 @@ import { compareText } from "../text/compare.ts";
 import { type Candidate, parseBundleVersion } from "./candidates.ts";
 import { explainChoice, findWarnings } from "./explain.ts";
 import { explainClusterRejections } from "./filterSteps.ts";
-import { type FilterResult, filterCatalog, findClusterConflict, findEdge, parseQuery, type ResolutionQuery } from "./filters.ts";
+import { type FilterResult, findClusterConflict, findEdge, parseQuery, type ResolutionQuery } from "./filters.ts";
 import { compileSelector } from "./labelSelector.ts";
 import type {
   CatalogPackage,
@@ -20,6 +20,7 @@ import type {
   SuccessfulResolution,
   Unresolved,
 } from "./resolution.ts";
+import { explainSupportRejections, filterSupported, findCandidateSupport, findSupportProblems } from "./supportPolicy.ts";
 import {
   describeAmbiguousCatalogs,
   describeInvalidBundleVersion,
@@ -70,17 +71,17 @@ export function selectCatalogs<C>(
 
 /**
  * Filters the package of each selected catalog by channels, version range and upgrade edges and, under clusterVersionPolicy Enforce, by the cluster's
- * version. Parses the range and the installed version once, and reports which of them is invalid.
+ * version, and under supportPolicy Enforce by support. Parses the range and the installed version once, and reports which of them is invalid.
  */
 export function filterCandidates(request: FilterRequest): FilteredCatalogs | Unresolved {
-  const { source, catalogs, installed, installedFrom, cluster = { kind: "none" } } = request;
-  const parsed = parseQuery(source, installed, cluster);
+  const { source, catalogs, installed, installedFrom, cluster = { kind: "none" }, today } = request;
+  const parsed = parseQuery(source, installed, cluster, today);
   if (parsed.kind === "invalidRange") return describeInvalidVersionRange(source, parsed.error.message);
   if (parsed.kind === "invalidInstalledVersion" && catalogs.some(({ content }) => hasContent(content)))
     return describeInvalidInstalledVersion(source, parsed.error.message);
   const { query } = parsed;
   const results = catalogs.flatMap((catalog) =>
-    catalog.unavailable === undefined && hasContent(catalog.content) ? [filterCatalog(catalog, catalog.content, query)] : [],
+    catalog.unavailable === undefined && hasContent(catalog.content) ? [filterSupported(catalog, catalog.content, query)] : [],
   );
   return { kind: "candidates", source, query, installed, installedFrom, catalogs, results };
 }
@@ -117,6 +118,8 @@ function toResolved(chosen: MatchingCatalog, version: SuccessfulResolution["vers
   const passedOver = results.filter((result) => result.best && result.catalog !== catalog);
   const unavailable = catalogs.filter((one) => one.unavailable !== undefined).map(formatUnavailable);
   const rejections = explainClusterRejections(results, chosen);
+  const unsupported = explainSupportRejections(results, chosen);
+  const support = findCandidateSupport(best, chosen.content, query);
   const edge = findEdge(best, query, chosen.edges);
   const newest = findDefault(chosen.all.filter((candidate) => !candidate.deprecated && candidate.version));
   return {
@@ -125,14 +128,16 @@ function toResolved(chosen: MatchingCatalog, version: SuccessfulResolution["vers
     version,
     catalog,
     deprecations,
-    explanation: explainChoice(chosen, best, query, passedOver, unavailable, rejections),
+    explanation: explainChoice(chosen, best, query, passedOver, unavailable, [...rejections, ...unsupported]),
     problems: [
       ...[...findClusterProblems(best, query), ...rejections].map((message) => newProblem("ClusterVersionNotSupported", { message })),
+      ...findSupportProblems(best, chosen.content, query),
       ...listUnavailableProblems(catalogs),
     ],
     newest: newest?.version,
     warnings: findWarnings(chosen, best, query),
     ...(edge ? { edge } : {}),
+    ...(support ? { support } : {}),
     filtered,
   };
 }
@@ -190,7 +195,7 @@ export function findBlockingCatalog(filtered: FilteredCatalogs): CatalogPackage 
  */
 function couldChange(catalog: CatalogPackage, first: MatchingCatalog | undefined, { query, installedFrom }: FilteredCatalogs): boolean {
   const { lastKnown, priority } = catalog;
-  if (lastKnown && !(hasContent(lastKnown.content) && filterCatalog(catalog, lastKnown.content, query).best)) return false;
+  if (lastKnown && !(hasContent(lastKnown.content) && filterSupported(catalog, lastKnown.content, query).best)) return false;
   if (!lastKnown && first && first.catalog === installedFrom) return false;
   return !first || first.best.deprecated || priority >= first.priority;
 }

@@ -43,12 +43,13 @@ export function describeInstaller({ extension, account }: Pick<ExtensionDescript
 
 /** Describes from where and in which versions the extension takes its bundle. */
 export function describeSource(extension: ClusterExtension): string {
-  const { channels = [], version = "", upgradeConstraintPolicy } = extension.spec.source.catalog ?? {};
+  const { channels = [], version = "", upgradeConstraintPolicy, supportPolicy = "Ignore" } = extension.spec.source.catalog ?? {};
   return [
     `catalogs: ${describeCatalogs(extension)}`,
     `channels: ${channels.length > 0 ? channels.join(", ") : "all"}`,
     `version: ${version === "" ? "any" : version}`,
     ...(upgradeConstraintPolicy === "SelfCertified" ? ["upgradeConstraintPolicy: SelfCertified"] : []),
+    ...(supportPolicy === "Ignore" ? [] : [`supportPolicy: ${supportPolicy}`]),
   ].join("; ");
 }
 

@@ -44,6 +44,11 @@ export function isBelow(max: MinorVersion, cluster: MinorVersion): boolean {
   return compare(max, compare(cluster, FIRST_OF_5) === 0 ? LAST_OF_4 : cluster) < 0;
 }
 
+/** Reports whether two minor versions are equal. 4.23 and 5.0 count as equal. */
+export function areSameMinor(a: MinorVersion, b: MinorVersion): boolean {
+  return compare(equivalent(a), equivalent(b)) === 0;
+}
+
 function equivalent(version: MinorVersion): MinorVersion {
   return compare(version, LAST_OF_4) === 0 ? FIRST_OF_5 : version;
 }

@@ -61,9 +61,11 @@ const SCENARIOS: [what: string, scenario: Scenario][] = [
 
 describeWithPrivateCluster("status.problems", (cluster) => {
   let world: OperatorWorld;
+  /** Difference of the controller's time and the time. */
+  let shiftMs = 0;
 
   beforeAll(async () => {
-    world = await OperatorWorld.start(cluster);
+    world = await OperatorWorld.start(cluster, { now: () => Date.now() + shiftMs });
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [buildSized("string")] }));
     world.bundle("p.v2.0.0", tinyBundle("2.0.0", { objects: [buildSized("integer")] }));
     world.bundle("p.v3.0.0", tinyBundle("3.0.0", { objects: [monitor] }));
@@ -101,5 +103,40 @@ describeWithPrivateCluster("status.problems", (cluster) => {
     await choose("1.0.0");
     await world.until("sized", ({ status }) => expect(status?.problems).toBeUndefined());
     await world.remove("sized");
+  });
+
+  test("status.support and the problem follow the support phases without a change of the extension or catalog", async () => {
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0"));
+    world.bundle("p.v1.1.0", tinyBundle("1.1.0"));
+    await world.serve({
+      channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
+      bundles: ["p.v1.0.0", "p.v1.1.0"],
+      lifecycle: { "1.0": { phases: ["Full 2026-01-01 2026-03-31"] }, "1.1": { phases: ["Full 2026-04-01 2026-06-30"] } },
+    });
+    const untilMidnight = 15_000;
+    shiftMs = Date.parse("2026-04-01T00:00:00Z") - untilMidnight - Date.now();
+    await world.extension("enforced", { catalog: { supportPolicy: "Enforce" } });
+    await world.extension("warned", { catalog: { supportPolicy: "Warn", version: "1.0.0" } });
+    const before = { state: "Supported", phase: "Full", phaseEndDate: "2026-03-31", endDate: "2026-03-31", platform: "Unknown" };
+    for (const name of ["enforced", "warned"])
+      await world.until(name, ({ status }) => {
+        expect(status).toMatchObject({ install: { bundle: { name: "p.v1.0.0" } }, support: before });
+        expect(status?.problems).toBeUndefined();
+      });
+    const { status } = await world.get("enforced");
+    expect(status?.blockedUpdate).toMatchObject({ version: "1.1.0", reason: "Support" });
+    await world.expectProblem("warned", "VersionNotSupported", {
+      message: 'bundle "p.v1.0.0" is not supported: its support ended on 2026-03-31',
+      next: "olmv1 versions p --supported",
+    });
+    await world.until("warned", (extension) =>
+      expect(extension.status?.support).toEqual({ state: "Ended", endDate: "2026-03-31", platform: "Unknown" }),
+    );
+    await world.until("enforced", (extension) =>
+      expect(extension.status).toMatchObject({
+        install: { bundle: { name: "p.v1.1.0" } },
+        support: { state: "Supported", endDate: "2026-06-30" },
+      }),
+    );
   });
 });

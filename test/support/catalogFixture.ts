@@ -1,4 +1,5 @@
 import { toMeta } from "../../pkg/fbc/content.ts";
+import { type PackageLifecycle } from "../../pkg/fbc/lifecycleDocument.ts";
 import { type ChannelEntry, type FbcBundle, type FbcDeprecations, type PackageContent } from "../../pkg/fbc/types.ts";
 import { type KnownBundleIndex } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
 import { type BundleIndex, BundleIndexBuilder } from "../../pkg/resolve/dependencies/bundleIndex.ts";
@@ -35,6 +36,8 @@ export interface CatalogFixture {
   bundles?: BundleFixture[];
   /** Deprecated bundles. */
   deprecated?: string[];
+  /** Support phases by minor version, each `NAME FIRST-DAY LAST-DAY`, and after "on" the supported OpenShift versions. */
+  lifecycle?: Record<string, { phases: string[]; on?: string[] }>;
 }
 
 /** The cluster version in a case: a version, the reason why it is unknown, or undefined for a cluster other than OpenShift. */
@@ -65,7 +68,7 @@ export function catalogsFrom(fixtures: Readonly<Record<string, CatalogFixture>>,
 
 /** Creates the package content that a fixture describes. */
 export function contentFrom(
-  { channels = {}, bundles = [], deprecated = [], defaultChannel }: CatalogFixture,
+  { channels = {}, bundles = [], deprecated = [], defaultChannel, lifecycle }: CatalogFixture,
   packageName: string,
 ): PackageContent {
   return {
@@ -77,6 +80,7 @@ export function contentFrom(
     })),
     bundles: bundles.map((bundle) => bundleFrom(bundle, packageName)),
     deprecations: deprecated.length > 0 ? [deprecationsFrom(deprecated, packageName)] : [],
+    ...(lifecycle ? { lifecycle: lifecycleFrom(lifecycle) } : {}),
     others: 0,
   };
 }
@@ -110,4 +114,16 @@ function bundleIndexOf(contents: Iterable<PackageContent | undefined>): BundleIn
 /** Creates the index in the form that a reader returns. */
 export function indexPackages(contents: Iterable<PackageContent | undefined>): Promise<KnownBundleIndex> {
   return Promise.resolve({ index: bundleIndexOf(contents), tags: new Map() });
+}
+
+function lifecycleFrom(fixture: NonNullable<CatalogFixture["lifecycle"]>): PackageLifecycle {
+  const versions = Object.entries(fixture).map(([name, { phases, on }]) => ({
+    name,
+    phases: phases.map((text) => {
+      const [phase = "", startDate = "", endDate = ""] = text.split(" ");
+      return { name: phase, startDate, endDate };
+    }),
+    ...(on ? { platformCompatibility: [{ name: "openshift", versions: on }] } : {}),
+  }));
+  return { versions };
 }

@@ -155,6 +155,7 @@ export class OperatorWorld implements AsyncDisposable {
       ...(times.webhookCertProvider ? { webhookCertProvider: times.webhookCertProvider } : {}),
       ...(times.clusterProxy ? { clusterProxy: times.clusterProxy } : {}),
       ...(times.minuteMs === undefined ? {} : { deadlineMinuteMs: times.minuteMs }),
+      ...(times.now ? { now: times.now } : {}),
       log,
       metrics,
     });
@@ -392,6 +393,8 @@ export interface Times {
   maxBackoffMs?: number;
   slowReconcileMs?: number;
   recheckIntervalMs?: number;
+  /** The time for support phases and conditions. */
+  now?: () => number;
   /** Duration of one minute of the progress deadline. */
   minuteMs?: number;
   /** Receives every log line; logging is off by default. */

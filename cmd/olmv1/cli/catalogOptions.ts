@@ -48,6 +48,7 @@ export interface ResolutionOptions extends ClusterOptions {
   installed?: string;
   upgradeConstraintPolicy?: NonNullable<CatalogSource["upgradeConstraintPolicy"]>;
   clusterVersionPolicy?: NonNullable<CatalogSource["clusterVersionPolicy"]>;
+  supportPolicy?: NonNullable<CatalogSource["supportPolicy"]>;
   clusterVersion?: string;
   dependencyPolicy?: DependencyPolicy;
   installedPackage: string[];
@@ -90,6 +91,7 @@ export function addResolutionOptions(command: Command): Command {
       "SelfCertified",
     ]),
     new Option("--cluster-version-policy <policy>", "overrides spec.source.catalog.clusterVersionPolicy").choices(["Warn", "Enforce"]),
+    new Option("--support-policy <policy>", "overrides spec.source.catalog.supportPolicy").choices(["Ignore", "Warn", "Enforce"]),
     new Option("--dependency-policy <policy>", "overrides spec.dependencies.policy").choices(["Require", "Install", "Ignore"]),
     createRepeatableOption("--installed-package <name=version>", "package version in --catalog-dir to treat as installed; repeatable"),
     new Option("--cluster-version <version>", "OpenShift version of the cluster, such as 4.18.9 (default: from its ClusterVersion)"),

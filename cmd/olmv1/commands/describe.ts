@@ -1,6 +1,7 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { ProblemData } from "../../../pkg/api/problemSchema.ts";
+import { formatSupport } from "../../../pkg/fbc/versionSupport.ts";
 import { formatAge } from "../../../pkg/golang/time.ts";
 import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -80,6 +81,7 @@ function summary(screen: Screen, described: ExtensionDescription, now: number): 
     ["Namespace", describeNamespace(extension)],
     ["Installer", describeInstaller(described)],
     ["Source", describeSource(extension)],
+    ["Support", extension.status?.support && formatSupport(extension.status.support)],
     ["Updates", joinLines(describeAvailableUpdates(extension))],
     ["Blocked", joinLines(describeBlockedUpdate(extension))],
     ["Deprecated", findDeprecation(extension)],

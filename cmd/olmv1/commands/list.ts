@@ -1,6 +1,7 @@
 import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import { CLUSTER_EXTENSION, GROUP } from "../../../pkg/api/constants.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
+import { isSupported, UNKNOWN_SUPPORT } from "../../../pkg/fbc/versionSupport.ts";
 import { formatAge } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { KindNotServed } from "../../../pkg/kube/errors.ts";
@@ -9,6 +10,7 @@ import { findMostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.
 import { describeCatalogs, describeExtensionState, describeUpdate, findHolds, isOutdated } from "../../../pkg/rollout/extensionState.ts";
 import { listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { countPlanProgress } from "../../../pkg/rollout/planProgress.ts";
+import { describeSupport } from "../../../pkg/rollout/supportText.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { measureWidth } from "../cli/columns.ts";
 import type { ClusterOptions } from "../cli/options.ts";
@@ -91,16 +93,18 @@ function allowedText(allowed: readonly string[] | undefined): string {
   return allowed.length === READING.length && READING.every((verb) => allowed.includes(verb)) ? "read" : allowed.join(",");
 }
 
-const HEAD = ["NAME", "PACKAGE", "VERSION", "UPDATE", "CATALOG", "NAMESPACE", "STATUS", "HOLD", "AGE"];
+const HEAD = ["NAME", "PACKAGE", "VERSION", "SUPPORT", "UPDATE", "CATALOG", "NAMESPACE", "STATUS", "HOLD", "AGE"];
 const WIDE = ["CATALOGS", "CHANNELS", "RANGE", "SERVICE ACCOUNT", "APPROVAL", "MESSAGE"];
 
 /** Minimum width of -o wide. */
 const WIDE_WIDTH = 250;
 /** Shown only if an extension has a hold. */
 const HOLD = "HOLD";
+/** Shown only if a catalog has support phases. */
+const SUPPORT = "SUPPORT";
 
 /** Columns to omit on a narrow terminal, in this order, so that names are not truncated. */
-const OPTIONAL = ["CATALOG", "NAMESPACE"];
+const OPTIONAL = ["CATALOG", "NAMESPACE", SUPPORT];
 
 /**
  * Formats extensions as a table.
@@ -114,7 +118,10 @@ export function listText(
   isWide = false,
   all?: readonly ClusterExtension[],
 ): string {
-  const unused = extensions.some((one) => findHolds(one).length > 0) ? [] : [HOLD];
+  const unused = [
+    ...(extensions.some((one) => findHolds(one).length > 0) ? [] : [HOLD]),
+    ...(extensions.some(({ status }) => status?.support) ? [] : [SUPPORT]),
+  ];
   const rows = extensions.map((one) => formatRow(one, now, all));
   if (isWide) {
     const columns = narrowed(rows, unused);
@@ -151,6 +158,7 @@ function formatRow(extension: ClusterExtension, now: number, all: readonly Clust
     metadata.name,
     spec.source.catalog?.packageName ?? "",
     status?.install?.bundle.version ?? "",
+    status?.install ? describeSupport(status.support) : "",
     describeUpdate(extension),
     status?.install?.catalog ?? "",
     getNamespace(extension),
@@ -183,6 +191,7 @@ function messageText(status: ClusterExtension["status"]): string {
 /** Options of `olmv1 list`. */
 export interface ListExtensionsOptions extends ClusterOptions, ObjectOutputOptions {
   outdated?: boolean;
+  supported?: boolean;
   apis?: boolean;
   namespace?: string;
 }
@@ -192,14 +201,13 @@ export async function listExtensions(terminal: Terminal, options: ListExtensions
   if (options.namespace !== undefined && !options.apis) throw new Error("--namespace needs --apis: ClusterExtensions have no namespace");
   await withCluster(options, async (client) => {
     const all = await listClusterExtensions(client);
-    const extensions = options.outdated ? all.filter(isOutdated) : all;
+    const extensions = all.filter((one) => (!options.outdated || isOutdated(one)) && (!options.supported || hasSupport(one)));
     if (options.apis) {
       const apis = await readApis(client, extensions, options.namespace);
       const names = (): string[] => apis.map(({ kind, group }) => `${kind}.${group}`);
       return print(terminal, options.output, { data: apis, text: () => formatApis(terminal, apis, options.namespace), names });
     }
-    if (extensions.length === 0)
-      terminal.err(options.outdated ? "no extension has an available update\n" : "no extensions; olmv1 install PACKAGE installs one\n");
+    if (extensions.length === 0) terminal.err(formatEmpty(options));
     const text = (isWide: boolean) => () => (extensions.length === 0 ? "" : listText(terminal, extensions, Date.now(), isWide, all));
     return print(terminal, options.output, {
       data: { apiVersion: "v1", kind: "List", items: extensions.map((one) => toPrintableObject(one, options)) },
@@ -208,6 +216,15 @@ export async function listExtensions(terminal: Terminal, options: ListExtensions
       names: () => extensions.map(formatResourceName),
     });
   });
+}
+
+function hasSupport({ status }: ClusterExtension): boolean {
+  return isSupported(status?.support ?? UNKNOWN_SUPPORT);
+}
+
+function formatEmpty({ outdated, supported }: ListExtensionsOptions): string {
+  if (outdated) return "no extension has an available update\n";
+  return supported ? "no extension has a supported version\n" : "no extensions; olmv1 install PACKAGE installs one\n";
 }
 
 /** Runs `olmv1 get`. */

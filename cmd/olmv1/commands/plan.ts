@@ -2,6 +2,7 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
 import type { WebhookCertProvider } from "../../../pkg/api/flagValues.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
+import { formatSupport } from "../../../pkg/fbc/versionSupport.ts";
 import { buildUpgradedExtension, type UpgradeChange } from "../../../pkg/installer/extensionSpec.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
@@ -115,6 +116,7 @@ function head({ extension, exists, installed, bundle, explanation }: InstallPlan
     `ClusterExtension ${extension}${exists || installed ? ":" : ""} ${now}`,
     `Plan: ${bundle.name} (version ${bundle.version}${from})`,
     `Why: ${explanation}`,
+    ...(bundle.support ? [`Support: ${formatSupport(bundle.support)}`] : []),
   ];
 }
 

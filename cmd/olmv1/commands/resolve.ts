@@ -62,7 +62,16 @@ export function formatBundle({ bundle, version, catalog, deprecated }: RecordedB
 
 function formatRequestLines(subject: string, requested: RequestRecord | undefined): string[] {
   if (!requested) return [subject];
-  const { installed, channels = [], version, upgradeConstraintPolicy, clusterVersionPolicy, clusterVersion } = requested;
+  const {
+    installed,
+    channels = [],
+    version,
+    upgradeConstraintPolicy,
+    clusterVersionPolicy,
+    clusterVersion,
+    supportPolicy,
+    today,
+  } = requested;
   return [
     subject,
     `  installed: ${installed ? `${installed.bundle} (version ${installed.version})` : "none"}`,
@@ -70,6 +79,7 @@ function formatRequestLines(subject: string, requested: RequestRecord | undefine
     `  version: ${version ?? "any"}`,
     ...(installed ? [`  upgradeConstraintPolicy: ${upgradeConstraintPolicy}`] : []),
     ...(clusterVersion === undefined ? [] : [`  clusterVersionPolicy: ${clusterVersionPolicy}, cluster version ${clusterVersion}`]),
+    ...(supportPolicy === undefined ? [] : [`  supportPolicy: ${supportPolicy}, on ${today}`]),
   ];
 }
 

@@ -1,7 +1,10 @@
 import { searchPackages } from "../../../pkg/browse/packageSearch.ts";
 import type { PackageMatch } from "../../../pkg/browse/searchResults.ts";
 import { parseApiPattern, parseSearchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
+import { formatDay } from "../../../pkg/fbc/lifecycleDocument.ts";
+import { tryReadClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import type { InstalledExtension } from "../../../pkg/rollout/extensions.ts";
+import { describeSupport } from "../../../pkg/rollout/supportText.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { EXIT } from "../cli/errors.ts";
@@ -20,6 +23,7 @@ export interface SearchOptions extends CatalogReadOptions {
   feature: string[];
   channel: string[];
   installable?: boolean;
+  supported?: boolean;
   limit?: number;
   output: Output;
 }
@@ -46,7 +50,11 @@ export async function search(terminal: Terminal, text: readonly string[], option
       throw new Error("--installable requires a cluster: use it without --catalog-dir and --catalog-image");
     const { installable = false } = options;
     const addsObstacles = options.output !== "text";
-    const found = await searchPackages({ catalogs, client, signal }, { words, query, installableOnly: installable, addsObstacles });
+    const when = { today: formatDay(Date.now()), cluster: await tryReadClusterVersion(client) };
+    const found = await searchPackages(
+      { catalogs, client, signal },
+      { words, query, when, supportedOnly: options.supported, installableOnly: installable, addsObstacles },
+    );
     const { matches, installed } = found;
     const items = matches.slice(0, options.limit);
     const answer: SearchOutput = { items, total: matches.length, leftOut };
@@ -77,7 +85,8 @@ function queryFrom({ kind, keyword, capability, arch, os, feature, channel }: Se
   return parseSearchQuery({ gvk: kind, keyword, capability, arch, os, feature, channel });
 }
 
-function hint(words: readonly string[], { installable }: SearchOptions, found: number): string {
+function hint(words: readonly string[], { installable, supported }: SearchOptions, found: number): string {
+  if (supported) return "; --supported omits versions without support phases in the catalog, and those whose support has ended";
   if (installable && found > 0)
     return `; ${formatCount(found, "package")} would match without --installable: use -o json to show why you cannot install them`;
   return words.length > 1 ? `; a package must contain all ${words.length} words` : "";
@@ -111,6 +120,7 @@ function wideTable(terminal: Terminal, items: readonly PackageMatch[], installed
     ...(items.some(({ installable }) => installable !== undefined) ? [["INSTALLABLE", installableCell] satisfies Column] : []),
     ["PROVIDER", ({ provider = "" }) => provider],
     ["CAPABILITY", ({ capability = "" }) => capability],
+    ...(items.some(({ support }) => support) ? [["SUPPORT", supportCell] satisfies Column] : []),
     ["ARCH", ({ architectures }) => architectures.join(",")],
     ["KINDS", ({ kinds }) => kinds.join(",")],
     ["DESCRIPTION", descriptionCell],
@@ -144,6 +154,10 @@ function descriptionCell({ deprecated, description, displayName = "" }: PackageM
 function installableCell({ installable, hindrances = [] }: PackageMatch): Cell {
   if (installable === undefined) return "";
   return installable ? { text: "yes", mood: "good" } : { text: `no: ${hindrances.join("; ")}`, mood: "warning" };
+}
+
+function supportCell({ support }: PackageMatch): Cell {
+  return describeSupport(support);
 }
 
 function isInstalled(found: PackageMatch, installed: readonly InstalledExtension[]): boolean {

@@ -1,8 +1,12 @@
 import { findExamples } from "../../../pkg/browse/bundleExamples.ts";
 import type { PackageView } from "../../../pkg/browse/details/packageView.ts";
 import { describeFoundPackage, findFirst, findRequestedBundle } from "../../../pkg/browse/packageView.ts";
+import { formatDay } from "../../../pkg/fbc/lifecycleDocument.ts";
+import { formatPlatformSupport } from "../../../pkg/fbc/versionSupport.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
+import { tryReadClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
+import { describeSupport } from "../../../pkg/rollout/supportText.ts";
 import { compareText } from "../../../pkg/text/compare.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount, formatList } from "../../../pkg/text/lists.ts";
@@ -55,6 +59,8 @@ function versionDetails(view: PackageView, { installed, isWide }: PrintOptions):
     ["Version", `${version.version ?? version.bundle}${version.release === undefined ? "" : `, release ${version.release}`}`],
     ["Default version", view.defaultVersion],
     ["Latest version", view.latestVersion],
+    ["Support phase", version.lifecycle && [describeSupport(version.lifecycle)]],
+    ["OpenShift", version.lifecycle && formatPlatformSupport(version.lifecycle)],
     ["Channels", version.channels.join(", ")],
     ["Catalog", [catalog, ...others]],
     ["Installed", installed.map((one) => ({ text: `${one.version} by ClusterExtension ${one.extension}`, mood: "good" as const }))],
@@ -183,11 +189,9 @@ export async function show(terminal: Terminal, text: string, options: ShowOption
       await print(terminal, options.output, { data: examples, text: () => examples.map((one) => `---\n${toYaml(one)}`).join("") });
       return;
     }
-    const view = describeFoundPackage(
-      found,
-      bundle,
-      all.filter((one) => one !== found),
-    );
+    const when = { today: formatDay(Date.now()), cluster: await tryReadClusterVersion(client) };
+    const others = all.filter((one) => one !== found);
+    const view = describeFoundPackage(found, bundle, others, when);
     const installed = (await listInstalledExtensions(client, signal))?.filter((one) => one.package === name) ?? [];
     await print(terminal, options.output, {
       data: { ...view, ...(client ? { installed } : {}) },

@@ -1,6 +1,11 @@
 import { findStart, listInstalledStarts, requireChannels } from "../../../pkg/browse/installedStarts.ts";
 import { listVersionRows, type VersionRow } from "../../../pkg/browse/packageView.ts";
+import { formatDay } from "../../../pkg/fbc/lifecycleDocument.ts";
+import { isSupported, UNKNOWN_SUPPORT } from "../../../pkg/fbc/versionSupport.ts";
+import { tryReadClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
+import { describeSupport } from "../../../pkg/rollout/supportText.ts";
+import { formatCount } from "../../../pkg/text/lists.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
@@ -11,6 +16,7 @@ import type { Terminal } from "../cli/terminal.ts";
 export interface VersionsOptions extends CatalogReadOptions {
   channel: string[];
   all?: boolean;
+  supported?: boolean;
   installed?: string;
   output: Output;
 }
@@ -27,7 +33,10 @@ export async function runVersions(terminal: Terminal, name: string, options: Ver
     requireChannels(name, all, channel);
     const starts =
       installed === undefined ? listInstalledStarts(name, await listInstalledExtensions(client, signal)) : [findStart(all, installed)];
-    const rows = listVersionRows(all, channel, starts);
+    const when = { today: formatDay(Date.now()), cluster: await tryReadClusterVersion(client) };
+    const listed = listVersionRows(all, channel, starts, when);
+    const rows = options.supported ? listed.filter(({ support }) => isSupported(support ?? UNKNOWN_SUPPORT)) : listed;
+    if (rows.length === 0 && listed.length > 0) terminal.err(`olmv1: none of ${formatCount(listed.length, "version")} is supported\n`);
     const isCut = options.all !== true && rows.length > MAX_ROWS;
     const shown = isCut ? selectRows(rows) : rows;
     await print(terminal, output, {
@@ -48,11 +57,13 @@ function selectRows(rows: readonly VersionRow[]): VersionRow[] {
 
 function versionTable(terminal: Terminal, rows: readonly VersionRow[], hasStart: boolean, isWide: boolean): string {
   const hasCatalogs = isWide || new Set(rows.map(({ catalog }) => catalog)).size > 1;
+  const hasSupport = rows.some(({ support }) => support);
   const head = [
     "VERSION",
     ...(hasCatalogs ? ["CATALOG"] : []),
     "CHANNELS",
     "CREATED",
+    ...(hasSupport ? ["SUPPORT"] : []),
     ...(hasStart ? ["UPGRADE"] : []),
     ...(isWide ? ["BUNDLE"] : []),
     "NOTE",
@@ -64,7 +75,8 @@ function versionTable(terminal: Terminal, rows: readonly VersionRow[], hasStart:
       versionCell(row),
       ...(hasCatalogs ? [row.catalog] : []),
       channelsText(row),
-      formatDay(row.createdAt),
+      formatCreationDay(row.createdAt),
+      ...(hasSupport ? [describeSupport(row.support)] : []),
       ...(hasStart ? [upgradeCell(row)] : []),
       ...(isWide ? [row.bundle] : []),
       noteCell(row),
@@ -83,7 +95,7 @@ function channelsText({ channels, headOf }: VersionRow): string {
 }
 
 /** Returns the day of a timestamp; other texts unchanged. */
-function formatDay(createdAt = ""): string {
+function formatCreationDay(createdAt = ""): string {
   return /^\d{4}-\d{2}-\d{2}/.exec(createdAt)?.[0] ?? createdAt;
 }
 

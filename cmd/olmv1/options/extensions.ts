@@ -240,7 +240,8 @@ export function addRollback(program: Command, terminal: Terminal): void {
 
 const LIST_HELP = `
 STATUS is Ready, or the reason in condition Ready. UPDATE is the next version, in parentheses if a rule
-such as the version range excludes it.
+such as the version range excludes it. SUPPORT is the support phase of the version, if its catalog has
+support phases; unknown does not count as supported.
 
 Examples:
   olmv1 list
@@ -256,6 +257,7 @@ export function addList(program: Command, terminal: Terminal): void {
     .alias("ls")
     .description("List extensions and their status")
     .option("--outdated", "list only extensions with an available update")
+    .option("--supported", "list only extensions whose installed version is in a support phase")
     .option("--apis", "list the APIs that extensions provide, with the operations you may perform")
     .option("-n, --namespace <name>", "namespace in which --apis checks your permissions (default: all namespaces)");
   addManagedFieldsOption(addOutputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))

@@ -19,6 +19,7 @@ function addSearchOptions(command: Command): Command {
     createRepeatableOption("--feature <name>", "infrastructure feature, such as disconnected; repeatable"),
     createRepeatableOption("--channel <name>", "channel that contains the version; repeatable"),
     new Option("--installable", "show only packages that you may install and that can run on this cluster"),
+    new Option("--supported", "show only packages with a version in a support phase that supports this cluster's version"),
     new Option("--limit <number>", "maximum number of packages to print (default: all)").argParser(parseLimit),
   ]);
   return addOutputOption(command, ["text", "wide", "name", "json", "yaml"]);
@@ -35,7 +36,8 @@ A package matches if all words occur in its name, display name, description, key
 provided kinds, and one of its versions matches all filters. Lists matches in the name first, then
 matches in keywords. Shows the default version if it matches, else the highest matching version.
 --installable checks your permission to create ClusterExtensions, the versions of Kubernetes and
-OpenShift, and the architectures of the nodes.
+OpenShift, and the architectures of the nodes. --supported reads the support phases in the catalogs:
+a version without data is not listed.
 ${SOURCES_HELP}
 Examples:
   olmv1 search gitops
@@ -124,6 +126,7 @@ export function addShow(program: Command, terminal: Terminal): void {
 const VERSIONS_HELP = `
 Lists versions, newest first, with their channels (a star marks the channel head) and build dates.
 Column UPGRADE shows how to upgrade from the installed version: directly, or through other versions.
+Column SUPPORT shows the support phase, if the catalog has support phases of the package.
 ${SOURCES_HELP}
 Examples:
   olmv1 versions argocd-operator
@@ -138,6 +141,7 @@ export function addVersions(program: Command, terminal: Terminal): void {
     .description("List the versions of a package and how to upgrade to each")
     .argument("<package>", "name of the package")
     .option("--channel <name>", "list only versions and upgrade edges of this channel; repeatable", collect, [])
+    .option("--supported", "list only versions in a support phase that support this cluster's version")
     .option("--all", "list all versions (default: the newest 20)")
     .option("--installed <version>", "installed version or bundle (default: from the cluster)");
   addSourceOptions(addOutputOption(command, ["text", "wide", "name", "json", "yaml"]))

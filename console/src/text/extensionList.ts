@@ -20,6 +20,7 @@ export const extensionListText = {
     state: "State",
     version: "Version",
     update: "Update",
+    support: "Support",
     package: "Package",
     catalog: "Catalog",
     namespace: "Namespace",

@@ -42,6 +42,8 @@ export const overviewText = {
   facts: {
     package: "Package",
     installed: "Installed",
+    support: "Support",
+    platform: "Supported platforms",
     updates: "Available updates",
     source: "Source",
     namespace: "Namespace",

@@ -9,6 +9,7 @@ export const planText = {
   cancelled: "The computation was cancelled.",
   compute: "Compute the plan",
   again: "Compute again",
+  support: "Support:",
   computed: "Computed",
   tryOther: "Try another version",
   range: "Version range",

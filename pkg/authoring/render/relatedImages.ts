@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { formatWrongKind } from "../../fbc/content.ts";
+import { formatWrongKind } from "../../fbc/wrongKind.ts";
 import { getListMember, getObjectAt, getObjectMember, getObjectMembers, getTextMember, isObject } from "../../golang/members.ts";
 
 /** An image that a bundle needs. The name is empty if the bundle does not set it. */

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { formatWrongKind } from "../../fbc/content.ts";
 import type { Meta, Property } from "../../fbc/types.ts";
+import { formatWrongKind } from "../../fbc/wrongKind.ts";
 import { encodeGoJson } from "../../golang/json.ts";
 import { findMember, getObjectAt, getObjectMembers, getTextMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";

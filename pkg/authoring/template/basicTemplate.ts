@@ -1,7 +1,8 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { describeKind, formatWrongKind, groupByPackage, Schema, toMeta } from "../../fbc/content.ts";
+import { groupByPackage, Schema, toMeta } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
+import { describeKind, formatWrongKind } from "../../fbc/wrongKind.ts";
 import { findMember, foldKey, getTextMember, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseFirstYamlDocument } from "../../golang/yaml.ts";

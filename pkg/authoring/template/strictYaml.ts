@@ -1,7 +1,7 @@
 import { load, YAMLException } from "js-yaml";
 import type { JsonObject } from "../../api/k8s.ts";
-import { describeKind } from "../../fbc/content.ts";
 import { findShapeFaults, type Shape } from "../../fbc/validate/shape.ts";
+import { describeKind } from "../../fbc/wrongKind.ts";
 import { foldKey, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseYaml } from "../../golang/yaml.ts";

@@ -5,6 +5,7 @@ import { listProperties } from "../../fbc/summary/bundleSummary.ts";
 import { readCsvMetadata } from "../../fbc/summary/csvMetadata.ts";
 import { sortBundlesByVersion } from "../../fbc/summary/packageData.ts";
 import type { Meta } from "../../fbc/types.ts";
+import { formatPlatformSupport, formatSupportPhase, isSupported } from "../../fbc/versionSupport.ts";
 import { toYaml } from "../../golang/yaml.ts";
 import { quoteShellWord } from "../../text/shell.ts";
 import { buildPackageView, type PackageView, summarizeVersion, type ViewedPackage } from "./packageView.ts";
@@ -24,8 +25,15 @@ export function buildPackageDetails(viewed: ViewedPackage, alsoIn: PackageView["
   const versions = sortBundlesByVersion(facts.bundles)
     .slice(0, MAX_VERSIONS)
     .map((one): PackageVersion => {
-      const { catalog: _, ...row } = summarizeVersion(viewed, one);
-      return { ...row, channels: [...row.channels], headOf: [...row.headOf] };
+      const { catalog: _, support, ...row } = summarizeVersion(viewed, one, [], viewed.when);
+      return {
+        ...row,
+        channels: [...row.channels],
+        headOf: [...row.headOf],
+        ...(support
+          ? { support: { text: formatSupportPhase(support), isSupported: isSupported(support), platform: formatPlatformSupport(support) } }
+          : {}),
+      };
     });
   return {
     package: view.package,

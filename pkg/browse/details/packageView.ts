@@ -1,8 +1,9 @@
 import { type BundleDetails, readBundleDetails, readExampleKind } from "../../fbc/summary/bundleDetails.ts";
 import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeCatalogBundle } from "../../fbc/summary/bundleSummary.ts";
-import type { BundleData, PackageData } from "../../fbc/summary/packageData.ts";
+import { type BundleData, findBundleSupport, type PackageData } from "../../fbc/summary/packageData.ts";
 import { type ChannelSummary, findDeprecationMessage, summarizePackage } from "../../fbc/summary/packageSummary.ts";
 import type { FbcBundle, Meta } from "../../fbc/types.ts";
+import type { SupportQuery, VersionSupport } from "../../fbc/versionSupport.ts";
 import { describeConstraint } from "../../resolve/constraint/evaluate.ts";
 import { parseConstraints } from "../../resolve/constraint/parse.ts";
 
@@ -17,6 +18,8 @@ interface VersionView extends StatedVersion, BundleSupport {
   readonly relatedImages: readonly string[];
   readonly channels: readonly string[];
   readonly deprecated?: string | undefined;
+  /** Absent if the catalog has no support phases of the package, or the time is not known. */
+  readonly lifecycle?: VersionSupport | undefined;
   /** Each `group/version/kind`. */
   readonly providedAPIs: readonly string[];
   readonly requiredAPIs: readonly string[];
@@ -49,6 +52,8 @@ export interface PackageView extends Omit<BundleDescription, "description">, Omi
 
 /** A package in a catalog, and one of its bundles. */
 export interface ViewedPackage {
+  /** When and where support is determined; if absent, the description has no support. */
+  readonly when?: SupportQuery | undefined;
   readonly catalog: string;
   readonly facts: PackageData;
   readonly bundle: BundleData;
@@ -59,7 +64,10 @@ export interface ViewedPackage {
 }
 
 /** Returns the description of a package and one of its versions. */
-export function buildPackageView({ catalog, facts, bundle, meta, stated }: ViewedPackage, alsoIn: PackageView["alsoIn"]): PackageView {
+export function buildPackageView(
+  { when, catalog, facts, bundle, meta, stated }: ViewedPackage,
+  alsoIn: PackageView["alsoIn"],
+): PackageView {
   const summary = summarizePackage(facts);
   const present = meta ?? { schema: "", package: "", name: "", blob: {} };
   const { description, support, apis } = summarizeCatalogBundle(present);
@@ -86,6 +94,7 @@ export function buildPackageView({ catalog, facts, bundle, meta, stated }: Viewe
       relatedImages: (stated?.relatedImages ?? []).map(({ image }) => image),
       channels: listChannels(facts, bundle).map(({ name }) => name),
       deprecated: findDeprecationMessage(facts, "olm.bundle", bundle.name),
+      lifecycle: when && findBundleSupport(facts.lifecycle, bundle, when),
       ...support,
       providedAPIs: apis.provided,
       requiredAPIs: apis.required,
@@ -124,14 +133,18 @@ export interface VersionSummary {
   readonly createdAt?: string | undefined;
   /** Why the bundle, its package, or all of its channels are deprecated. */
   readonly deprecated?: string | undefined;
+  /** Absent if the catalog has no support phases of the package. */
+  readonly support?: VersionSupport | undefined;
 }
 
-/** Summarizes a version. @param requested the channels to list; empty for all */
+/** Summarizes a version. @param requested the channels to list; empty for all. @param when if absent, the summary has no support */
 export function summarizeVersion(
   { catalog, facts }: Pick<ViewedPackage, "catalog" | "facts">,
   bundle: BundleData,
   requested: readonly string[] = [],
+  when?: SupportQuery,
 ): VersionSummary {
+  const support = when && findBundleSupport(facts.lifecycle, bundle, when);
   const own = listChannels(facts, bundle);
   const shown = own.filter(({ name }) => requested.length === 0 || requested.includes(name));
   const byChannel = own.map(({ name }) => findDeprecationMessage(facts, "olm.channel", name));
@@ -147,6 +160,7 @@ export function summarizeVersion(
       findDeprecationMessage(facts, "olm.bundle", bundle.name) ??
       findDeprecationMessage(facts, "olm.package") ??
       (byChannel.every((message) => message !== undefined) ? byChannel[0] : undefined),
+    ...(support ? { support } : {}),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { ConditionRow, ExtensionOverview } from "../../consoleapi/overview.ts";
+import { formatPlatformSupport } from "../../fbc/versionSupport.ts";
 import { describeCatalogState, findCatalogFailure } from "../../rollout/catalogState.ts";
 import { type ConditionView, listConditionViews } from "../../rollout/conditionView.ts";
 import type { ExtensionDescription } from "../../rollout/extensionDescription.ts";
@@ -17,6 +18,7 @@ import {
 import type { Mood } from "../../rollout/mood.ts";
 import { countPlanProgress, findPlanRoots, formatPlanFailure, listPlanProgress } from "../../rollout/planProgress.ts";
 import { parseSuggestedSteps } from "../../rollout/suggestedStep.ts";
+import { describeSupport } from "../../rollout/supportText.ts";
 import { truncate } from "../../text/truncate.ts";
 import { toMoodText } from "../live/rows.ts";
 import { toEventRows } from "../objects/eventRows.ts";
@@ -63,11 +65,14 @@ export function buildOverview(described: ExtensionDescription, now: number): Ext
 
 function buildSummary(described: ExtensionDescription, now: number): ExtensionOverview["summary"] {
   const { extension } = described;
-  const { metadata, spec } = extension;
+  const { metadata, spec, status } = extension;
+  const platform = status?.support && formatPlatformSupport(status.support);
   const pin = describePin(extension);
   return {
     package: spec.source.catalog?.packageName ?? "",
     installed: describeInstalledBundle(extension),
+    ...(status?.support ? { support: toMoodText(describeSupport(status.support)) } : {}),
+    ...(platform === undefined ? {} : { platform }),
     namespace: describeNamespace(extension),
     installer: describeInstaller(described),
     source: describeSource(extension),

@@ -14,6 +14,7 @@ import {
 } from "../../rollout/extensionState.ts";
 import type { Styled } from "../../rollout/mood.ts";
 import { countPlanProgress } from "../../rollout/planProgress.ts";
+import { describeSupport } from "../../rollout/supportText.ts";
 import { findCatalogAttention, findExtensionAttention } from "./attention.ts";
 
 /**
@@ -42,6 +43,7 @@ export function toExtensionRow(extension: ClusterExtension, all: readonly Cluste
     hasUpdate: bundle && hasForeignStatus(extension) ? undefined : (status?.availableUpdates ?? []).length > 0,
     pendingPlan: status?.plan?.digest,
     deprecated: findCondition(status?.conditions, ConditionType.Deprecated)?.status === "True",
+    support: status?.support && toMoodText(describeSupport(status.support)),
     holds: findHolds(extension),
     problems: [...new Set((status?.problems ?? []).flatMap(({ type, severity }) => (severity === "Info" ? [] : [type])))],
     plan: countPlanProgress(extension, all),

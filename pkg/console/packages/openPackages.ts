@@ -3,6 +3,8 @@ import { type ClusterCapabilities, readClusterCapabilities } from "../../browse/
 import { findPackage } from "../../browse/findPackage.ts";
 import type { PackageInCatalog } from "../../browse/packageView.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
+import { formatDay } from "../../fbc/lifecycleDocument.ts";
+import type { SupportQuery } from "../../fbc/versionSupport.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { isForbidden, KindNotServed } from "../../kube/errors.ts";
 import { type InstalledExtension, readInstalledExtension } from "../../rollout/extensions.ts";
@@ -55,6 +57,12 @@ export async function listInstalledBundles(identity: ClusterIdentity, signal: Ab
     if (isForbidden(err) || err instanceof KindNotServed) return undefined;
     throw err;
   }
+}
+
+/** Returns when and where support is determined: today, for the version of the cluster. */
+export function toSupportQuery(capabilities: ClusterCapabilities | undefined): SupportQuery {
+  const cluster = capabilities?.openShift ?? { kind: "unknown", reason: "the capabilities of the cluster cannot be read" };
+  return { today: formatDay(Date.now()), cluster };
 }
 
 /** The capabilities of the cluster for each identity, read once a minute. */

@@ -6,6 +6,7 @@ import { getErrorMessage } from "../../errors/errors.ts";
 import { findRepresentative } from "../../fbc/summary/packageSummary.ts";
 import type { InstalledExtension } from "../../rollout/extensions.ts";
 import { ConsoleError } from "../http/consoleError.ts";
+import { toSupportQuery } from "./openPackages.ts";
 
 const MAX_INSTALLED = 100;
 
@@ -28,7 +29,8 @@ export function buildClusterPackage(
   const meta = metas.find((one) => one.schema === "olm.bundle" && one.name === bundle.name);
   const stated = content.bundles.find((one) => one.name === bundle.name);
   const alsoIn = others.map((other) => ({ catalog: other.catalog, version: findRepresentative(other.facts)?.bundle.version }));
-  const details = buildPackageDetails({ catalog, facts, bundle, meta, stated }, alsoIn);
+  const when = toSupportQuery(capabilities);
+  const details = buildPackageDetails({ when, catalog, facts, bundle, meta, stated }, alsoIn);
   const own = installed?.filter((one) => one.package === name);
   const { described, install } = details;
   return {

@@ -3,10 +3,12 @@ import { searchPackages } from "../../browse/packageSearch.ts";
 import type { PackageMatch } from "../../browse/searchResults.ts";
 import { parseSearchQuery } from "../../catalogd/search/searchQuery.ts";
 import type { PackageCard, PackageFilters, PackagePage } from "../../consoleapi/packages.ts";
+import { formatSupportPhase, isSupported } from "../../fbc/versionSupport.ts";
 import type { Client } from "../../kube/client.ts";
 import type { InstalledExtension } from "../../rollout/extensions.ts";
 import type { OpenCatalogs } from "../../sources/openCatalogs.ts";
 import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
+import { toSupportQuery } from "./openPackages.ts";
 
 /** Maximum number of packages on one page. */
 const PAGE = 200;
@@ -51,6 +53,8 @@ export async function buildPackagePage(
         .filter((word) => word !== "")
         .slice(0, MAX_WORDS),
       query,
+      when: toSupportQuery(capabilities),
+      supportedOnly: filters.supported === "true",
       installedOnly: filters.installed === "true",
       installableOnly: filters.installable === "true",
       addsObstacles: capabilities !== undefined,
@@ -70,7 +74,7 @@ export async function buildPackagePage(
 }
 
 function toCard(match: PackageMatch, installed: readonly InstalledExtension[] | undefined): PackageCard {
-  const { package: name, catalog, displayName, description, provider, version, capability, deprecated, hindrances } = match;
+  const { package: name, catalog, displayName, description, provider, version, capability, deprecated, hindrances, support } = match;
   const installedBy = installed?.filter((one) => one.package === name && (one.catalog ?? catalog) === catalog).map((one) => one.extension);
   return {
     package: name,
@@ -81,6 +85,7 @@ function toCard(match: PackageMatch, installed: readonly InstalledExtension[] | 
     version,
     capability,
     isDeprecated: deprecated !== undefined,
+    ...(support ? { support: { text: formatSupportPhase(support), isSupported: isSupported(support) } } : {}),
     ...(installedBy ? { installedBy: installedBy.slice(0, MAX_INSTALLED) } : {}),
     ...(hindrances ? { obstacles: [...hindrances] } : {}),
   };

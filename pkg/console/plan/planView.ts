@@ -3,6 +3,7 @@ import { ANNOTATION_APPROVE } from "../../api/constants.ts";
 import { findProblem } from "../../api/problems.ts";
 import type { MoodText } from "../../consoleapi/live.ts";
 import { type ExtensionPlan, type ObjectChangeRow, PLAN_OBJECTS_SHOWN, type PlanFindingRow } from "../../consoleapi/plan.ts";
+import { formatSupport } from "../../fbc/versionSupport.ts";
 import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
 import type {
   PlanFinding as Finding,
@@ -16,9 +17,11 @@ import { findLastWrite } from "../../release/managedFields.ts";
 import { findDecidingCondition, hasForeignStatus, isAsDesired } from "../../rollout/extensionState.ts";
 import { placeRules } from "../../rollout/placedRules.ts";
 import { parseSuggestedStep } from "../../rollout/suggestedStep.ts";
+import { describeSupport } from "../../rollout/supportText.ts";
 import { formatCount } from "../../text/lists.ts";
 import { toSentence } from "../../text/sentence.ts";
 import { truncate } from "../../text/truncate.ts";
+import { toMoodText } from "../live/rows.ts";
 import { buildPermissionsPreview } from "../permissions/permissionsPreview.ts";
 import { buildRuleList } from "../permissions/ruleRows.ts";
 import { offerAcceptance, offerRejections, type TriedPlan } from "./planActions.ts";
@@ -78,6 +81,9 @@ export function buildExtensionPlan(plan: PlanView, extension: ClusterExtension, 
     verdict: describeVerdict(plan, findings.length),
     ...(installed ? { installed: { bundle: installed.bundle, version: installed.version } } : {}),
     bundle: { name: bundle.name, version: bundle.version, ...(bundle.catalog === null ? {} : { catalog: bundle.catalog }) },
+    ...(bundle.support
+      ? { support: toMoodText({ ...describeSupport(bundle.support), text: toSentence(formatSupport(bundle.support)) }) }
+      : {}),
     explanation: toSentence(plan.explanation),
     counts,
     objects: objects.slice(0, PLAN_OBJECTS_SHOWN).map(toObjectChangeRow),

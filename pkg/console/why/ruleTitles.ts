@@ -7,6 +7,7 @@ const TITLES: Readonly<Record<string, string>> = {
   versionRange: "Version range",
   upgradeEdges: "Upgrade path",
   clusterVersion: "Cluster version",
+  support: "Support",
   dependencies: "Dependencies",
   deprecation: "Deprecated",
   catalogPriority: "Catalog priority",

@@ -6,7 +6,9 @@ import { isName, MAX_TEXT, readBoundedText } from "../boundedTexts.ts";
 import { findChannelHeads } from "../bundleOrder.ts";
 import { getPackageName, Schema } from "../content.ts";
 import { copyText, Pool } from "../intern.ts";
+import { addLifecycle, LIFECYCLE_SCHEMA, type PackageLifecycle } from "../lifecycleDocument.ts";
 import type { Meta } from "../types.ts";
+import { findVersionSupport, type SupportQuery, type VersionSupport } from "../versionSupport.ts";
 import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeCatalogBundle } from "./bundleSummary.ts";
 
 /**
@@ -85,6 +87,7 @@ export class PackageData {
   readonly #hashes: Buffer[] = [];
   #stated: StatedPackage | undefined;
   #deprecations: Deprecation[] | undefined;
+  #lifecycle: PackageLifecycle | undefined;
   #entries = 0;
   #apis = 0;
   #bundles = 0;
@@ -103,6 +106,11 @@ export class PackageData {
   /** The deprecations in the first olm.deprecations object. Other olm.deprecations objects are ignored. */
   get deprecations(): readonly Deprecation[] {
     return this.#deprecations ?? [];
+  }
+
+  /** The support phases; undefined if the catalog has none. */
+  get lifecycle(): PackageLifecycle | undefined {
+    return this.#lifecycle;
   }
 
   /** Number of all bundles, including omitted ones. */
@@ -129,6 +137,7 @@ export class PackageData {
     else if (meta.schema === Schema.channel) this.#addChannel(meta);
     else if (meta.schema === Schema.bundle) this.#addBundle(meta);
     else if (meta.schema === Schema.deprecations) this.#deprecations ??= this.#deprecationsIn(meta);
+    else if (meta.schema === LIFECYCLE_SCHEMA) this.#lifecycle = addLifecycle(this.#lifecycle, meta.blob);
   }
 
   #addBundle(meta: Meta): void {
@@ -210,6 +219,15 @@ export function sortBundlesByVersion(bundles: readonly BundleData[]): BundleData
 /** Parses the version and release of a bundle; undefined if it has no valid version. */
 export function parseStatedVersion({ version, release }: StatedVersion): VersionRelease | undefined {
   return version === undefined ? undefined : parseVersionRelease(version, release);
+}
+
+/** Returns the support of a bundle; undefined if the catalog has no support phases of the package. */
+export function findBundleSupport(
+  lifecycle: PackageLifecycle | undefined,
+  stated: StatedVersion,
+  query: SupportQuery,
+): VersionSupport | undefined {
+  return lifecycle && findVersionSupport(lifecycle, parseStatedVersion(stated)?.version, query);
 }
 
 function compareParsed(a: VersionRelease | undefined, b: VersionRelease | undefined): number {

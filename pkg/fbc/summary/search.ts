@@ -1,4 +1,5 @@
 import { compareText } from "../../text/compare.ts";
+import type { PackageLifecycle } from "../lifecycleDocument.ts";
 import type { BundleDescription, BundleSupport } from "./bundleSummary.ts";
 import { type PackageData, sortBundlesByVersion } from "./packageData.ts";
 import { findDeprecationMessage, findLatestBundle, findRepresentative } from "./packageSummary.ts";
@@ -45,6 +46,8 @@ export interface SearchRecord {
   provided: number[][];
   /** In descending order of version. */
   versions: SearchedVersion[];
+  /** Support phases; absent if the catalog has none. */
+  lifecycle?: PackageLifecycle | undefined;
 }
 
 /** Returns the search record of a package. */
@@ -90,6 +93,7 @@ export function createSearchRecord(data: PackageData): SearchRecord {
       deprecated.has(bundle.name) ? 1 : 0,
       getChannels.get(bundle.name) ?? [],
     ]),
+    lifecycle: data.lifecycle,
   };
 }
 

@@ -1,8 +1,10 @@
 import { findMember, isObject } from "../../golang/members.ts";
 import { MAX_QUOTED, quoteExcerpt } from "../boundedTexts.ts";
-import { describeKind, formatWrongKind, Schema } from "../content.ts";
+import { Schema } from "../content.ts";
 import { NameTable } from "../intern.ts";
+import { LIFECYCLE_SCHEMA, readLifecycle } from "../lifecycleDocument.ts";
 import { type ContentPlace, formatContentPlace, type Meta, type PlacedMeta } from "../types.ts";
+import { describeKind, formatWrongKind } from "../wrongKind.ts";
 import { checkBundleMeta, type ObjectDepth } from "./bundleCheck.ts";
 import { checkChannel } from "./channelCheck.ts";
 import { type Finding, FindingLog, type FindingSubject } from "./finding.ts";
@@ -124,6 +126,8 @@ export class CatalogCheck {
   readonly #log = new FindingLog();
   readonly #names = new NameTable();
   readonly #rules = new ContentRules(this.#log);
+  /** Locations of support phases by package. */
+  readonly #lifecycles = new Map<string, ContentPlace>();
   readonly #facts: ModelOutline = { packages: [], channels: [], bundles: [], deprecations: [] };
 
   constructor({ objects = "parsed" }: CheckOptions = {}) {
@@ -142,6 +146,7 @@ export class CatalogCheck {
     const kind = KINDS.get(meta.schema);
     this.counts[kind?.counted ?? "others"]++;
     if (kind) this.#checkTyped(meta, subject, kind.parse);
+    else if (meta.schema === LIFECYCLE_SCHEMA) this.#checkLifecycle(meta, subject);
     else if (meta.schema.startsWith("olm."))
       this.#log.add("reserved-schema", subject, `schema ${quoteExcerpt(meta.schema)} is not defined by OLM`, {
         hint: "the prefix olm. is reserved",
@@ -169,6 +174,14 @@ export class CatalogCheck {
   get findings(): CheckResult {
     const { error: errors, warning: warnings } = this.#log.counts;
     return { errors, warnings, findings: this.#log.findings };
+  }
+
+  #checkLifecycle({ blob }: PlacedMeta, subject: FindingSubject): void {
+    for (const fault of readLifecycle(blob).faults) this.#log.add("lifecycle-invalid", subject, fault);
+    const first = this.#lifecycles.get(subject.package);
+    const message = `package ${quoteExcerpt(subject.package)} has several objects with support phases`;
+    if (first) this.#log.add("duplicate-lifecycle", subject, message, firstAt(first));
+    else this.#lifecycles.set(subject.package, subject.place);
   }
 
   #checkTyped(meta: PlacedMeta, subject: FindingSubject, kind: "package" | "channel" | "bundle" | "deprecation"): void {

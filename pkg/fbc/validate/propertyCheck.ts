@@ -4,7 +4,7 @@ import { getErrorMessage } from "../../errors/errors.ts";
 import { getTextMember, isObject } from "../../golang/members.ts";
 import { parseRange } from "../../version/blang.ts";
 import { MAX_QUOTED, quoteExcerpt } from "../boundedTexts.ts";
-import { formatWrongKind } from "../content.ts";
+import { formatWrongKind } from "../wrongKind.ts";
 import type { FindingLog, FindingSubject } from "./finding.ts";
 import { findShapeFaults, PROPERTY_SHAPES } from "./shape.ts";
 

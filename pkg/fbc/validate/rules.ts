@@ -102,6 +102,8 @@ export const RULES = {
   "version-unquoted": warning("The value of the property olm.maxOpenShiftVersion should be a string. YAML reads the number 4.10 as 4.1."),
   "deprecations-named": warning("An olm.deprecations object should not have a name."),
   "deprecations-empty": warning("An olm.deprecations object should have at least one entry."),
+  "lifecycle-invalid": warning("An object with support phases should match its schema. Invalid parts are ignored."),
+  "duplicate-lifecycle": warning("A package should have at most one object with support phases. If it has more, all of them are ignored."),
   "reserved-schema": warning("Schemas that begin with `olm.` should be defined by OLM."),
 } as const satisfies Record<string, RuleDescription>;
 

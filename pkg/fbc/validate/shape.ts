@@ -1,5 +1,6 @@
 import { foldKey, isObject } from "../../golang/members.ts";
-import { formatWrongKind, Schema } from "../content.ts";
+import { Schema } from "../content.ts";
+import { formatWrongKind } from "../wrongKind.ts";
 
 /** The JSON that a Go type accepts. Null is always accepted and ignored, and unknown fields are ignored. */
 export type Shape =

@@ -28,6 +28,7 @@ class ManyExtensions {
   });
   readonly extensions = Array.from({ length: EXTENSIONS }, (_, i) => newExtension(`x${i}`, `p${i % PACKAGES}`));
   readonly step = resolveBundle({
+    now: Date.now,
     catalogs: { list: () => CATALOGS.map((name) => this.catalog(name)) },
     contents: this.contents,
     choice: dependencyWorld().choice,

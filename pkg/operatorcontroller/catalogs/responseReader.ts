@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { getPackageName, Schema } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
+import { LIFECYCLE_SCHEMA, readLifecycle } from "../../fbc/lifecycleDocument.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { findMember, foldKey, isObject } from "../../golang/members.ts";
 import { countValues } from "../../golang/yamlDocument.ts";
@@ -22,7 +23,8 @@ const ENTRY_MEMBERS = ["name", "replaces", "skips", "skiprange"];
 const DEPRECATION_MEMBERS = ["reference", "message"];
 
 /**
- * Returns `meta` with only the members that resolution reads from packages, channels, bundles and deprecations; for other schemas, without members.
+ * Returns `meta` with only the members that resolution reads from packages, channels, bundles, deprecations and support phases; for other schemas,
+ * without members.
  * Bundles keep only the properties that resolution reads. Keeps members with a wrong type, because later code reports them.
  */
 function trimMeta(meta: Meta): Meta {
@@ -43,6 +45,8 @@ function trimBlob({ schema, blob }: Meta): JsonObject {
         list.filter((item) => !isObject(item) || KEPT_PROPERTIES.has(findMember(item, "type"))),
       );
     }
+    case LIFECYCLE_SCHEMA:
+      return { versions: readLifecycle(blob).lifecycle.versions };
     default:
       return {};
   }

@@ -20,6 +20,16 @@ export async function readClusterVersion(client: Client): Promise<ClusterVersion
   }
 }
 
+/** Reads the version of the cluster; `unknown` if it cannot be read, and `none` without a cluster. */
+export async function tryReadClusterVersion(client: Client | undefined): Promise<ClusterVersion> {
+  if (!client) return { kind: "none" };
+  try {
+    return await readClusterVersion(client);
+  } catch (err) {
+    return { kind: "unknown", reason: getErrorMessage(err) };
+  }
+}
+
 /** The object that contains the version of an OpenShift cluster. */
 export const CLUSTER_VERSION = { apiVersion: "config.openshift.io/v1", kind: "ClusterVersion", name: "version" } as const;
 

@@ -34,7 +34,6 @@ import { explainUnavailable } from "../../resolve/unresolved.ts";
 import { formatEnumeration } from "../../resolve/wording.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
-import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import { Applier } from "../apply/applier.ts";
 import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import { DryRun } from "../apply/dryRun.ts";
@@ -47,7 +46,7 @@ import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import { ClusterApis } from "../dependencies/clusterApis.ts";
 import { loadCelRules } from "../dependencies/constraintCache.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
-import { readClusterVersion } from "../openshift/clusterVersion.ts";
+import { tryReadClusterVersion } from "../openshift/clusterVersion.ts";
 import { findMissingPermissions, formatRbacCommand, type MissingPermissions } from "../permissions/permissions.ts";
 import { checkRequirements, reportProxy } from "../reconcile/check.ts";
 import { readConfiguration } from "../reconcile/configuration.ts";
@@ -190,7 +189,7 @@ async function resolve(request: PlanRequest, phase: Authenticated, choice: PlanC
   const { catalogs, dependencies, isServiceAccount, contents, log, signal } = request;
   const sources = { catalogs: { list: () => catalogs }, contents };
   const outcome = await StepSequence.from<Authenticated, Phase>()
-    .step(resolveBundle({ ...sources, choice }))
+    .step(resolveBundle({ ...sources, choice, now: Date.now }))
     .step(noteDependencies(dependencies))
     .step(pinInstalledImage({ events: { record: () => undefined }, memory: new ExtensionCache() }))
     .step(readConfiguration({ driftIntervalMs: 0, isServiceAccount }))
@@ -226,7 +225,7 @@ async function observe(
 async function start({ desired: wanted, client, clusterProxy }: PlanRequest): Promise<Started> {
   const { metadata, spec } = wanted.extension;
   const { uid = NO_UID } = metadata;
-  return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, await readVersion(client), clusterProxy);
+  return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, await tryReadClusterVersion(client), clusterProxy);
 }
 
 /** Reports the dependencies of the bundle that were not checked. */
@@ -258,14 +257,6 @@ async function listUncheckedDependencies({ extension, bundle }: Resolved, unchec
         ]
       : []),
   ];
-}
-
-async function readVersion(client: Client): Promise<ClusterVersion> {
-  try {
-    return await readClusterVersion(client);
-  } catch (err) {
-    return { kind: "unknown", reason: getErrorMessage(err) };
-  }
 }
 
 /**
@@ -375,8 +366,8 @@ function formatRelabeled({ relabeled }: ChangePlan): string[] {
   return [`objects that change only in labels ${LABEL_PACKAGE_NAME} and ${LABEL_BUNDLE_VERSION}: ${relabeled}`];
 }
 
-function toPlanBundle({ name, version, image, catalog }: ResolvedBundle): InstallPlan["bundle"] {
-  return { name, version, image, catalog: catalog ?? null };
+function toPlanBundle({ name, version, image, catalog, support }: ResolvedBundle): InstallPlan["bundle"] {
+  return { name, version, image, catalog: catalog ?? null, ...(support ? { support } : {}) };
 }
 
 /** Converts the objects of a plan. Omits the changes of an object without a dry run, because they would not include the API server's defaults. */

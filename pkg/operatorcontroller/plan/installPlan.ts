@@ -1,4 +1,5 @@
 import type { ProblemData } from "../../api/problemSchema.ts";
+import type { VersionSupport } from "../../fbc/versionSupport.ts";
 import type { PlannedAction } from "../../release/changePlan.ts";
 import type { FieldChange } from "../../release/diff.ts";
 
@@ -97,7 +98,14 @@ export interface InstallPlan {
   /** Whether a ClusterExtension with this name exists. */
   readonly exists: boolean;
   readonly installed: { readonly bundle: string; readonly version: string; readonly revision: number } | null;
-  readonly bundle: { readonly name: string; readonly version: string; readonly image: string; readonly catalog: string | null };
+  readonly bundle: {
+    readonly name: string;
+    readonly version: string;
+    readonly image: string;
+    readonly catalog: string | null;
+    /** Absent if the catalog has no support phases of the package. */
+    readonly support?: VersionSupport;
+  };
   /** The reason for the choice of the bundle, one sentence. */
   readonly explanation: string;
   /** The selected catalogs that are unavailable, with the reason. */

@@ -10,6 +10,7 @@ import { getReleases, hasBundle, newStarted, type Phase, type Started, type Unpa
 import { CHANGED_MS } from "./finalizers.ts";
 import type { Services } from "./services.ts";
 import { statusFrom } from "./status.ts";
+import { getSupportDelay } from "./supportStatus.ts";
 
 /** Dependencies of the reconciler. */
 export interface ReconcilerOptions
@@ -64,7 +65,8 @@ export class Reconciler {
     const isUnpacking = phase.phase === "unpacking";
     if (error !== undefined && !isUnpacking) throw error;
     if (written.kind === "replaced") return { requeueAfterMs: CHANGED_MS };
-    const resync = { requeueAfterMs: this.#options.resyncMs(extension) };
+    const delays = [this.#options.resyncMs(extension), getSupportDelay(phase, this.#options.now())];
+    const resync = { requeueAfterMs: Math.min(...delays.filter((one) => one !== undefined)) };
     const requested = outcome.kind === "stopped" ? outcome.result : undefined;
     const next = isUnpacking ? { ...resync, isPending: true } : (requested ?? resync);
     return report.awaits ? { ...next, awaits: report.awaits } : next;

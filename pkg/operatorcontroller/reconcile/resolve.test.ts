@@ -41,6 +41,7 @@ async function pass({ installed, source, catalog, content = CONTENT, policy, clu
     content === "unreadable" ? [] : [["https://catalogd/catalogs/c", content === "absent" ? undefined : content] as const],
   );
   const step = resolveBundle({
+    now: Date.now,
     catalogs: new ListedCatalogs(catalogs),
     contents: new CatalogPackages(new CannedPackages(canned)),
     choice: dependencyWorld().choice,
@@ -229,6 +230,7 @@ test("resolveBundle fails with Blocked when spec.source.catalog is missing", asy
   const extension = createExtension("x", { packageName: "p" });
   const bare = { ...extension, spec: { ...extension.spec, source: { sourceType: "Catalog" as const } } };
   const step = resolveBundle({
+    now: Date.now,
     catalogs: new ListedCatalogs([]),
     contents: new CatalogPackages(new CannedPackages(new Map())),
     choice: dependencyWorld().choice,
@@ -259,6 +261,7 @@ async function passAmong(
     status: { conditions: [], install: { bundle: { name: "p.v1.0.0", version: "1.0.0" }, ...(from ? { catalog: from } : {}) } },
   };
   const step = resolveBundle({
+    now: Date.now,
     catalogs: new ListedCatalogs([...catalogs]),
     contents: new CatalogPackages(packages),
     choice: dependencyWorld().choice,
@@ -308,6 +311,7 @@ test.for([
 ] as const)("resolveBundle keeps the pinned bundle when catalogs have %s", async ([, content]) => {
   const extension = createExtension("x", { packageName: "p" });
   const step = resolveBundle({
+    now: Date.now,
     catalogs: new ListedCatalogs([createCatalog("c", SERVED)]),
     contents: new CatalogPackages(
       new CannedPackages(new Map([["https://catalogd/catalogs/c", content === "absent" ? undefined : content]])),

@@ -3,6 +3,7 @@ import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension
 import { Reason } from "../../api/constants.ts";
 import { newProblem, type Problem } from "../../api/problems.ts";
 import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
+import { formatDay } from "../../fbc/lifecycleDocument.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { formatKeptProperties } from "../../release/providedBundle.ts";
@@ -38,7 +39,7 @@ import {
 import type { Services } from "./services.ts";
 
 /** Services that resolution uses. */
-export interface ResolveServices extends Pick<Services, "catalogs" | "contents"> {
+export interface ResolveServices extends Pick<Services, "catalogs" | "contents" | "now"> {
   choice: Pick<Services["choice"], "choose">;
 }
 
@@ -139,7 +140,13 @@ async function findBundle(services: ResolveServices, phase: Authenticated, signa
     const message = "spec.source.catalog is missing: set spec.source.catalog.packageName to the package to install";
     throw new TerminalError(Reason.Blocked, message, { problems: [newProblem("InvalidSpec", { message })] });
   }
-  const request = { source, installed, installedFrom: findInstalledCatalog(phase), cluster: phase.clusterVersion };
+  const request = {
+    source,
+    installed,
+    installedFrom: findInstalledCatalog(phase),
+    cluster: phase.clusterVersion,
+    today: formatDay(services.now()),
+  };
   const { selected, packages, filtered } = await readCandidates(services, request, signal);
   report.catalogs.packages = packages;
   const { resolution, plan, rejected } = await chooseInstallable(services.choice, extension, filtered, selected, signal);
@@ -309,7 +316,7 @@ function listUnsatisfiedDependencies(
 }
 
 function resolvedFrom(resolution: Resolution, source: CatalogSource): ResolvedBundle {
-  const { bundle, catalog, explanation, edge, warnings } = resolution;
+  const { bundle, catalog, explanation, edge, warnings, support } = resolution;
   return {
     packageName: source.packageName,
     name: bundle.name,
@@ -319,6 +326,7 @@ function resolvedFrom(resolution: Resolution, source: CatalogSource): ResolvedBu
     catalog,
     explanation,
     ...(warnings.length > 0 ? { cautions: warnings } : {}),
+    ...(support ? { support } : {}),
     ...(edge ? { edge: edge.via === "stay" ? "stay" : `${edge.via} in channel ${edge.channel}` } : {}),
   };
 }

@@ -21,6 +21,7 @@ import { getReleases, hasBundle, hasClient, type Phase } from "../state/phases.t
 import type { DeprecationStatus } from "../state/report.ts";
 import { type ConditionVerdict, computeUpgradeCondition } from "./clusterUpgradeCondition.ts";
 import { collectProblems, findHold } from "./problems.ts";
+import { supportStatus } from "./supportStatus.ts";
 
 /** Returns the inventory of a release: its first hundred objects and their total number. */
 export function buildInventory(objects: readonly KubeObject[]): Inventory {
@@ -75,7 +76,7 @@ type UpdateStatus = Pick<ClusterExtensionStatus, "availableUpdates" | "blockedUp
  * Returns the available updates for the bundle that is installed at the end of the reconcile. If the reconcile did not
  * read the catalogs, keeps the known updates of the same bundle.
  */
-function updateStatus(phase: Phase): UpdateStatus {
+function updateStatus(phase: Phase, today: string): UpdateStatus {
   const { extension, clusterVersion, report } = phase;
   const { packages: catalogs, filtered } = report.catalogs;
   const { installed } = getReleases(phase);
@@ -85,7 +86,7 @@ function updateStatus(phase: Phase): UpdateStatus {
   const isAsResolved = filtered?.installed === installed;
   const considered = isAsResolved
     ? filtered
-    : filterCandidates({ source, catalogs, installed, installedFrom: findInstalledCatalog(phase), cluster: clusterVersion });
+    : filterCandidates({ source, catalogs, installed, installedFrom: findInstalledCatalog(phase), cluster: clusterVersion, today });
   if (considered?.kind !== "candidates") return {};
   const found = findAvailableUpdates(isAsResolved ? considered : withLaterFilters(considered, filtered));
   if (!found) return {};
@@ -124,6 +125,8 @@ function readKnownUpdates({ status }: Readonly<ClusterExtension>, { name, versio
  * is retryable.
  */
 const EXTERNAL_REASONS: ReadonlySet<string> = new Set([Reason.RequirementsNotMet, Reason.RequiredByOthers, Reason.ConversionNeeded]);
+/** Length of the day in an RFC 3339 time. */
+const DAY_LENGTH = 10;
 /** Reasons why an extension waits for a user or another extension, so that it neither progresses nor fails. */
 const WAITING_REASONS: ReadonlySet<string> = new Set([
   ...EXTERNAL_REASONS,
@@ -150,6 +153,7 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
   const verdicts = [...go, ...deprecations, ...(isSuspended ? [] : [available]), ready];
   const observedGeneration = extension.metadata.generation ?? 0;
   const { active, installed, unreadable } = releases;
+  const today = now.slice(0, DAY_LENGTH);
   const upgrade = active && computeUpgradeCondition(phase, active);
   if (upgrade) verdicts.push(upgrade.condition);
   const outdated = (type: string): boolean => type === ConditionType.ClusterUpgradeBlocked && active !== undefined && !upgrade;
@@ -172,7 +176,15 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
     ...handledRequest(phase),
   };
   if (!installed && unreadable.length > 0) return { ...status, ...installBefore(extension) };
-  return installed ? { ...status, install: installStatus(installed, phase), ...contentStatus(phase), ...updateStatus(phase) } : status;
+  return installed
+    ? {
+        ...status,
+        install: installStatus(installed, phase),
+        ...contentStatus(phase),
+        ...supportStatus(phase, today),
+        ...updateStatus(phase, today),
+      }
+    : status;
 }
 
 /** Returns the plan in progress. A reconcile that did not find out keeps the known plan. */

@@ -2,6 +2,7 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import type { CertificateProvider } from "../../certificates/providers.ts";
 import type { Step } from "../../controller/stepSequence.ts";
+import type { VersionSupport } from "../../fbc/versionSupport.ts";
 import type { Client } from "../../kube/client.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
@@ -181,6 +182,8 @@ export interface ResolvedBundle extends InstalledBundle {
   pullFrom?: string;
   /** The upgrade edge that leads to the bundle. */
   edge?: string;
+  /** Support of the bundle; absent if the catalog has no support phases of the package. */
+  support?: VersionSupport;
 }
 
 /** The release to which an annotation pins an extension. */

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { describeKind, formatWrongKind } from "../../fbc/content.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";
 import { findGvkFaults } from "../../fbc/validate/propertyCheck.ts";
+import { describeKind, formatWrongKind } from "../../fbc/wrongKind.ts";
 import { foldKey, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { truncate, truncateExcerpt } from "../../text/truncate.ts";

@@ -73,6 +73,12 @@ export function FilterBar({
             isChecked={filters.installable === "true"}
             onChange={(_event, is) => setFilters({ installable: is ? "true" : undefined })}
           />
+          <Checkbox
+            id="filter-supported"
+            label={labels.supported}
+            isChecked={filters.supported === "true"}
+            onChange={(_event, is) => setFilters({ supported: is ? "true" : undefined })}
+          />
         </>
       )}
       {Object.keys(filters).length > 0 && (

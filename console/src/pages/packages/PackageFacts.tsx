@@ -12,6 +12,7 @@ const { facts: labels } = packagesText;
 /** What is known about a package and the described version. */
 export function PackageFacts({ details }: { readonly details: PackageDetails }): ReactElement {
   const { described, links, maintainers, alsoIn, installed = [], certified, repository, latestVersion } = details;
+  const support = details.versions.find(({ bundle }) => bundle === described.bundle)?.support;
   return (
     <FactList
       facts={[
@@ -19,6 +20,8 @@ export function PackageFacts({ details }: { readonly details: PackageDetails }):
         [labels.version, formatVersion(described)],
         [labels.latest, latestVersion === described.version ? undefined : latestVersion],
         [labels.channels, described.channels.join(", ")],
+        [labels.supportPhase, support?.text],
+        [labels.platforms, support?.platform],
         [labels.catalog, details.catalog],
         [
           labels.alsoIn,

@@ -88,6 +88,7 @@ function VersionTable({
 }): ReactElement {
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? versions : versions.slice(0, FIRST);
+  const hasSupport = versions.some(({ support }) => support !== undefined);
   const hasDates = versions.some(({ createdAt }) => createdAt !== undefined);
   return (
     <div className="olm-scroll">
@@ -110,6 +111,11 @@ function VersionTable({
                 {columns.created}
               </th>
             )}
+            {hasSupport && (
+              <th scope="col" className="pf-v6-c-table__th">
+                {columns.support}
+              </th>
+            )}
             <th scope="col" className="pf-v6-c-table__th">
               {columns.notes}
             </th>
@@ -123,6 +129,11 @@ function VersionTable({
               </td>
               {channel === undefined && <td className="pf-v6-c-table__td olm-break">{version.channels.join(", ")}</td>}
               {hasDates && <td className="pf-v6-c-table__td">{formatDate(version.createdAt)}</td>}
+              {hasSupport && (
+                <td className="pf-v6-c-table__td">
+                  <Support version={version} />
+                </td>
+              )}
               <td className="pf-v6-c-table__td">
                 <Notes details={details} version={version} channel={channel} />
               </td>
@@ -157,6 +168,15 @@ function VersionLink({ details, version }: { readonly details: PackageDetails; r
 export function formatVersion({ version, release, bundle }: Pick<PackageVersion, "version" | "release" | "bundle">): string {
   if (version === undefined) return bundle;
   return release === undefined || version.endsWith(`+${release}`) ? version : `${version} (release ${release})`;
+}
+
+function Support({ version: { support } }: { readonly version: PackageVersion }): ReactElement | undefined {
+  if (!support) return undefined;
+  return (
+    <Label isCompact isOutlined status={support.isSupported ? "success" : "warning"} title={support.platform ?? support.text}>
+      {support.text}
+    </Label>
+  );
 }
 
 function Notes({

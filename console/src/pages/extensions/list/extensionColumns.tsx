@@ -18,6 +18,12 @@ export const extensionColumns: readonly DataColumn<ExtensionRow>[] = [
   { id: "problems", label: t.problems, sortValue: readProblemOrder, isDescendingFirst: true, cell: (row) => <Problems row={row} /> },
   { id: "version", label: t.version, sortValue: ({ version }) => version, cell: ({ version }) => <Text value={version} /> },
   { id: "update", label: t.update, sortValue: readUpdate, cell: ({ update }) => <Update update={update} /> },
+  {
+    id: "support",
+    label: t.support,
+    sortValue: ({ support }) => support?.text,
+    cell: ({ support }) => support && <StateLabel state={support} isCompact />,
+  },
   { id: "package", label: t.package, sortValue: (row) => row.package, cell: (row) => <Text value={row.package} /> },
   { id: "catalog", label: t.catalog, sortValue: ({ catalog }) => catalog, cell: ({ catalog }) => <Text value={catalog} /> },
   { id: "namespace", label: t.namespace, sortValue: ({ namespace }) => namespace, cell: ({ namespace }) => <Text value={namespace} /> },

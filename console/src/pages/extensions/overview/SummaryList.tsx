@@ -2,6 +2,7 @@ import type { ReactElement } from "react";
 import type { ExtensionOverview } from "../../../../../pkg/consoleapi/overview.ts";
 import { FactList } from "../../../components/FactList.tsx";
 import { RelativeTime } from "../../../components/RelativeTime.tsx";
+import { StateLabel } from "../../../components/StateLabel.tsx";
 import { overviewText } from "../../../text/overview.ts";
 
 const t = overviewText.facts;
@@ -15,6 +16,8 @@ export function SummaryList({ summary }: Pick<ExtensionOverview, "summary">): Re
       facts={[
         [t.package, summary.package],
         [t.installed, summary.installed],
+        [t.support, summary.support && <StateLabel state={summary.support} isCompact />],
+        [t.platform, summary.platform],
         [t.updates, updates.length > 0 && <Lines lines={updates} />],
         [t.source, <Lines key="source" lines={source.split("; ")} />],
         [t.namespace, summary.namespace],

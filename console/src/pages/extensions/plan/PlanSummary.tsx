@@ -18,7 +18,8 @@ const COUNTED = [
 
 /** The verdict, the versions, the number of changes, and the decision of the user. */
 export function PlanSummary({ plan }: { readonly plan: ExtensionPlan }): ReactElement {
-  const { verdict, installed, bundle, explanation, counts, computed, digest, approval, accept, reject, rejectNote, command } = plan;
+  const { verdict, installed, bundle, support, explanation, counts, computed, digest, approval, accept, reject, rejectNote, command } =
+    plan;
   return (
     <div className="olm-plan-top">
       <div className="olm-plan-summary">
@@ -31,6 +32,11 @@ export function PlanSummary({ plan }: { readonly plan: ExtensionPlan }): ReactEl
           <bdi>{bundle.name}</bdi> {bundle.catalog !== undefined && t.fromCatalog(bundle.catalog)}
         </p>
         <StateLabel state={verdict} />
+        {support && (
+          <p className="olm-break" dir="auto">
+            {t.support} <StateLabel state={support} isCompact />
+          </p>
+        )}
         {explanation !== "" && (
           <p className="olm-break olm-prose" dir="auto">
             {explanation}
