@@ -24,24 +24,24 @@ const NONE = new ListedCatalogs([]);
 const signal = new AbortController().signal;
 
 test("describeRemedy returns a version in the selected catalogs that allows the cluster upgrade", async () => {
-  const sources = { catalogs: CATALOGS, contents: new CatalogPackages(HELD) };
+  const sources = { catalogs: CATALOGS, contents: new CatalogPackages(HELD), now: Date.now };
   expect(await describeRemedy(X, sources, CLUSTER, signal)).toBe('version 1.1.0 of catalog "c" allows the cluster upgrade');
   expect(await describeRemedy(X, sources, CLUSTER, signal, ["p.v1.1.0"])).toBe('version 1.0.0 of catalog "c" allows the cluster upgrade');
 });
 
 test("describeRemedy mentions an unreadable catalog, and a selector without catalogs", async () => {
-  const unreadable = { catalogs: CATALOGS, contents: new CatalogPackages(UNREADABLE) };
+  const unreadable = { catalogs: CATALOGS, contents: new CatalogPackages(UNREADABLE), now: Date.now };
   expect(await describeRemedy(X, unreadable, CLUSTER, signal)).toBe(
     'catalog "c" cannot be searched for a version that allows the cluster upgrade',
   );
-  const none = { catalogs: NONE, contents: new CatalogPackages(HELD) };
+  const none = { catalogs: NONE, contents: new CatalogPackages(HELD), now: Date.now };
   expect(await describeRemedy(X, none, CLUSTER, signal)).toBe(
     "cannot search for another version, because spec.source.catalog.selector selects no catalog; uninstall the extension to upgrade the cluster",
   );
 });
 
 test("describeRemedy returns undefined when spec, source or version is missing, or the signal aborts", async () => {
-  const sources = { catalogs: CATALOGS, contents: new CatalogPackages(UNREADABLE) };
+  const sources = { catalogs: CATALOGS, contents: new CatalogPackages(UNREADABLE), now: Date.now };
   const { spec: _, ...bare } = X;
   const noSource = { ...X, spec: { ...X.spec, source: { sourceType: "Catalog" as const } } };
   expect(await describeRemedy(bare as ClusterExtension, sources, CLUSTER, signal)).toBeUndefined();

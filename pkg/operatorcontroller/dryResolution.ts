@@ -39,7 +39,7 @@ export async function replayResolution(
  */
 export async function describeRemedy(
   extension: Readonly<ClusterExtension>,
-  { catalogs, contents }: Pick<Services, "catalogs" | "contents">,
+  { catalogs, contents, now }: Pick<Services, "catalogs" | "contents" | "now">,
   cluster: ClusterVersion,
   signal: AbortSignal,
   blocking: readonly string[] = [],
@@ -53,7 +53,14 @@ export async function describeRemedy(
     const selection = selectClusterCatalogs(catalogs, source);
     const selected = selection.kind === "catalogs" ? selection.catalogs : [];
     const packages = await contents.read(selected, source.packageName, signal);
-    const remedy = findRemedy({ source, catalogs: packages, installed, blocking: blocked, cluster: cluster.minor });
+    const remedy = findRemedy({
+      source,
+      catalogs: packages,
+      installed,
+      blocking: blocked,
+      cluster: cluster.minor,
+      today: formatDay(now()),
+    });
     return remedy && formatRemedy(remedy, source, installed);
   } catch {
     return undefined;

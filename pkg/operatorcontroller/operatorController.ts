@@ -294,7 +294,7 @@ export class OperatorController {
 
   async #findRemedy(name: string, bundles: readonly string[], signal: AbortSignal): Promise<string | undefined> {
     const extension = this.#extensions.get(name);
-    const sources = { catalogs: this.#catalogs, contents: this.#contents };
+    const sources = { catalogs: this.#catalogs, contents: this.#contents, now: this.#options.now ?? Date.now };
     return extension && describeRemedy(extension, sources, this.#options.clusterVersion.current(), signal, bundles);
   }
 

@@ -4,10 +4,11 @@ import { goQuote } from "../golang/quote.ts";
 import { isNextAllowed, type MinorVersion } from "../version/clusterVersion.ts";
 import { compareVersionRelease } from "../version/version.ts";
 import { type Candidate, listEntryNames } from "./candidates.ts";
-import { type FilterResult, filterCatalog, findClusterConflict, isInRange, parseQuery, type ResolutionQuery } from "./filters.ts";
+import { type FilterResult, findClusterConflict, isInRange, parseQuery, type ResolutionQuery } from "./filters.ts";
 import type { CatalogPackage } from "./resolution.ts";
 import { hasContent } from "./resolve.ts";
 import { type BundleMetadata, findDestinations, SearchBudget, type UpgradeTarget } from "./successors.ts";
+import { filterSupported } from "./supportPolicy.ts";
 import { formatCandidateVersion, formatEnumeration, formatGoList } from "./wording.ts";
 
 /** A request for a bundle of an extension with which the cluster can be upgraded to its next minor version. */
@@ -20,6 +21,8 @@ export interface RemedyRequest {
   readonly blocking: readonly string[];
   /** The current version of the cluster. */
   readonly cluster: MinorVersion;
+  /** UTC day, YYYY-MM-DD, for supportPolicy. If absent, the policy does not apply. */
+  readonly today?: string | undefined;
 }
 
 /**
@@ -64,15 +67,15 @@ interface Stage {
  * the cluster upgrade if it has no maximum OpenShift version, or a maximum that is high enough. Unavailable catalogs are ignored. Undefined if spec
  * or the installed version cannot be parsed. Pure. The effort is bounded.
  */
-export function findRemedy({ source, catalogs, installed, blocking, cluster }: RemedyRequest): Remedy | undefined {
-  const parsed = parseQuery(source, installed, { kind: "known", text: "", minor: cluster });
+export function findRemedy({ source, catalogs, installed, blocking, cluster, today }: RemedyRequest): Remedy | undefined {
+  const parsed = parseQuery(source, installed, { kind: "known", text: "", minor: cluster }, today);
   if (parsed.kind !== "query") return undefined;
   const { query } = parsed;
   const requested = catalogs.filter(({ unavailable }) => unavailable === undefined);
   const lifts = ({ candidate }: UpgradeTarget): boolean => !blocking.includes(candidate.bundle.name) && isHighEnough(candidate, cluster);
   const budget = new SearchBudget();
   for (const stage of listStages(query)) {
-    const results = requested.flatMap((one) => (hasContent(one.content) ? [filterCatalog(one, one.content, stage.query)] : []));
+    const results = requested.flatMap((one) => (hasContent(one.content) ? [filterSupported(one, one.content, stage.query)] : []));
     results.sort((a, b) => b.priority - a.priority);
     const best =
       pickBest(findNextTargets(results, stage.query).filter(lifts), query) ??
@@ -112,8 +115,11 @@ function findNextTargets(results: readonly FilterResult[], query: ResolutionQuer
 function findLaterTargets(results: readonly FilterResult[], query: ResolutionQuery, budget: SearchBudget): UpgradeTarget[] {
   const { installed, enforceEdges, enforceClusterVersion } = query;
   if (!installed || !enforceEdges) return [];
-  const maps = results.map(({ catalog, channels, inRange }) => {
-    const candidates = inRange.filter((candidate) => !enforceClusterVersion || findClusterConflict(candidate, query) === undefined);
+  const maps = results.map(({ catalog, channels, inRange, extraFilters }) => {
+    const isLeft = (candidate: Candidate): boolean => extraFilters.every(({ removed }) => !removed.has(candidate));
+    const candidates = inRange.filter(
+      (candidate) => isLeft(candidate) && (!enforceClusterVersion || findClusterConflict(candidate, query) === undefined),
+    );
     return { catalog, channels, candidates };
   });
   return findDestinations(maps, installed, budget);

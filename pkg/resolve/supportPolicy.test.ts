@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../test/support/catalogFixture.ts";
 import { findExclusions } from "./exclusions.ts";
+import { findRemedy } from "./remedy.ts";
 import type { Resolution } from "./resolution.ts";
 import { recordResolution } from "./resolutionRecord.ts";
 import { resolve } from "./resolve.ts";
@@ -143,4 +144,19 @@ test("findExclusions lists support also if an earlier rule excludes the candidat
 test("resolve without a day ignores supportPolicy", () => {
   const source = { packageName: "p", supportPolicy: "Enforce" } as const;
   expect(chosen(resolve({ source, catalogs: catalogsFrom({ c: CATALOG }, "p"), cluster: { kind: "none" } }))).toBe("p.v1.2.0");
+});
+
+test("findRemedy proposes only versions that supportPolicy Enforce allows", () => {
+  const fixture: CatalogFixture = {
+    channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v1.2.0", replaces: "p.v1.1.0" }] },
+    bundles: [{ name: "p.v1.0.0", max: "4.18" }, "p.v1.1.0", "p.v1.2.0"],
+    lifecycle: { "1.0": { phases: ["Full 2026-01-01 2026-12-31"] }, "1.2": { phases: ["Full 2026-01-01 2026-12-31"] } },
+  };
+  const find = (supportPolicy: Policy): unknown => {
+    const source = { packageName: "p", supportPolicy, upgradeConstraintPolicy: "SelfCertified" as const };
+    const catalogs = catalogsFrom({ c: fixture }, "p");
+    return findRemedy({ source, catalogs, installed: V1_0, blocking: ["p.v1.0.0"], cluster: { major: 4, minor: 18 }, today: TODAY });
+  };
+  expect(find("Warn")).toMatchObject({ version: "1.1.0" });
+  expect(find("Enforce")).toMatchObject({ version: "1.2.0" });
 });

@@ -30,7 +30,7 @@ type StatedVerdict = Exclude<ReleaseVerdict, { kind: "unlimited" }>;
  * | an unknown cluster version    | Unknown / ClusterVersionUnknown      |
  * | a maximum                     | False / Compatible                   |
  */
-export function computeUpgradeCondition(phase: Phase, active: ActiveReleases): UpgradeVerdict | undefined {
+export function computeUpgradeCondition(phase: Phase, active: ActiveReleases, today: string): UpgradeVerdict | undefined {
   const { extension, clusterVersion } = phase;
   const { unreadable } = getReleases(phase);
   const { name } = extension.metadata;
@@ -43,7 +43,7 @@ export function computeUpgradeCondition(phase: Phase, active: ActiveReleases): U
   const [status, reason] = computeOutcome(stated) ?? [];
   if (status === undefined || reason === undefined) return undefined;
   const blocking = stated.filter(({ kind }) => kind === "blocked" || kind === "error").map(({ bundle }) => bundle);
-  const remedy = blocking.length > 0 ? chooseRemedy(phase, blocking) : undefined;
+  const remedy = blocking.length > 0 ? chooseRemedy(phase, blocking, today) : undefined;
   const sentences = [...new Set(stated.map((verdict) => toSentence(verdict, clusterVersion))), ...(remedy === undefined ? [] : [remedy])];
   const message = sentences.join("; ");
   const isTooLow = stated.some(({ kind }) => kind === "blocked") && clusterVersion.kind === "known";
@@ -79,13 +79,13 @@ function toSentence(verdict: StatedVerdict, cluster: ClusterVersion): string {
 }
 
 /** Returns a version that would unblock the upgrade, if this reconcile read the catalogs. */
-function chooseRemedy(phase: Phase, blocking: readonly string[]): string | undefined {
+function chooseRemedy(phase: Phase, blocking: readonly string[], today: string): string | undefined {
   const { extension, clusterVersion, report } = phase;
   const { installed } = getReleases(phase);
   const { packages: catalogs } = report.catalogs;
   const source = extension.spec.source.catalog;
   if (!source || !catalogs || clusterVersion.kind !== "known") return undefined;
-  const remedy = findRemedy({ source, catalogs, installed, blocking, cluster: clusterVersion.minor });
+  const remedy = findRemedy({ source, catalogs, installed, blocking, cluster: clusterVersion.minor, today });
   return remedy && formatRemedy(remedy, source, installed);
 }
 

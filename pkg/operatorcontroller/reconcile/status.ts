@@ -154,7 +154,7 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
   const observedGeneration = extension.metadata.generation ?? 0;
   const { active, installed, unreadable } = releases;
   const today = now.slice(0, DAY_LENGTH);
-  const upgrade = active && computeUpgradeCondition(phase, active);
+  const upgrade = active && computeUpgradeCondition(phase, active, today);
   if (upgrade) verdicts.push(upgrade.condition);
   const outdated = (type: string): boolean => type === ConditionType.ClusterUpgradeBlocked && active !== undefined && !upgrade;
   let conditions: Condition[] = (extension.status?.conditions ?? []).filter(({ type }) => !outdated(type));
