@@ -308,3 +308,15 @@ test("formatPlan prints changes in color when the screen has colors", () => {
   const plan = { ...PLAN, objects: [object("Create", "ConfigMap", "x")] };
   expect(formatPlan(plan, { width: 200, colour: true })).toContain("\u001b[32m  + ConfigMap hello/x\u001b[39m");
 });
+
+test("formatPlan prints the support of the planned bundle", () => {
+  const support = {
+    state: "Supported",
+    phase: "Full support",
+    phaseEndDate: "2026-06-30",
+    endDate: "2026-06-30",
+    platform: "Unknown",
+  } as const;
+  expect(formatPlan({ ...PLAN, bundle: { ...PLAN.bundle, support } })).toContain("\nSupport: Full support until 2026-06-30\n");
+  expect(formatPlan(PLAN)).not.toContain("Support:");
+});

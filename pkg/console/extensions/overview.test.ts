@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { createExtension } from "../../../test/support/extensions.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { InstalledSupport } from "../../api/clusterExtensionStatus.ts";
 import type { ReportedProblem } from "../../api/problemSchema.ts";
 import { ExtensionOverview } from "../../consoleapi/overview.ts";
 import type { ExtensionDescription } from "../../rollout/extensionDescription.ts";
@@ -61,6 +62,26 @@ describe("buildOverview", () => {
       drift: "not reported by this OLM",
       crdPolicy: "Delete: this OLM deletes them with all custom resources",
     });
+  });
+
+  test("shows the support phase and the supported platforms, if the catalog contains them", () => {
+    const days = { phaseEndDate: "2026-06-30", endDate: "2026-12-31" };
+    const support: InstalledSupport = {
+      state: "Supported",
+      phase: "Full support",
+      ...days,
+      platform: "Incompatible",
+      platformVersions: ["4.18"],
+    };
+    expect(build({ support }).summary).toMatchObject({
+      support: {
+        text: "Full support until 2026-06-30, support ends on 2026-12-31, but not on the cluster's version",
+        mood: "warning",
+      },
+      platform: "OpenShift 4.18; not the version of the cluster",
+    });
+    expect(build({ support: { state: "Unknown", platform: "Unknown" } }).summary.support).toEqual({ text: "unknown", mood: "faint" });
+    expect(build({}).summary.support).toBeUndefined();
   });
 
   test("works without a status", () => {

@@ -16,6 +16,18 @@ import { PackageIcons } from "./packageIcons.ts";
 import { buildPackagePage } from "./packageSearchView.ts";
 
 const HARBOUR = join(import.meta.dirname, "../../../test/goldens/cli/fixtures/catalogs/harbour");
+/** The support phases of one package. */
+const LIFECYCLE = {
+  schema: "io.openshift.operators.lifecycles.v1alpha1",
+  package: "many-1",
+  versions: [
+    {
+      name: "1.0",
+      phases: [{ name: "Full support", startDate: "2020-01-01", endDate: "9999-12-31" }],
+      platformCompatibility: [{ name: "openshift", versions: ["4.18"] }],
+    },
+  ],
+};
 const MANY = Array.from({ length: 450 }, (_, i) => `many-${i}`).flatMap((name) => [
   { schema: "olm.package", name, ...(name === "many-0" ? { icon: { mediatype: "image/png", base64data: "aWNvbg==" } } : {}) },
   { schema: "olm.channel", package: name, name: "stable", entries: [{ name: `${name}.v1` }] },
@@ -41,7 +53,7 @@ const cache = new CatalogCache(undefined);
 let open: OpenCatalogs;
 let many: CachedCatalog;
 beforeAll(async () => {
-  const path = folder.write("many", { "catalog.json": MANY.map((meta) => JSON.stringify(meta)).join("\n") });
+  const path = folder.write("many", { "catalog.json": [...MANY, LIFECYCLE].map((meta) => JSON.stringify(meta)).join("\n") });
   const harbour = await cache.obtain(`files-${"a".repeat(64)}`, () => readCatalogMetas(HARBOUR));
   many = await cache.obtain(`files-${"b".repeat(64)}`, () => readCatalogMetas(path));
   open = {
@@ -79,6 +91,23 @@ test("buildPackagePage judges whether packages run on the cluster, regardless of
   const { items } = await search({ catalog: "many" }, 0, CAPABILITIES);
   expect(items[0]?.obstacles).toEqual(["it runs on amd64, but the nodes are s390x"]);
   expect((await search({ catalog: "many", installable: "true" }, 0, CAPABILITIES)).total).toBe(0);
+});
+
+test("buildPackagePage shows the support of versions, and finds only supported packages on request", async () => {
+  const { items } = await search({ supported: "true" }, 0, { ...CAPABILITIES, openShift: { kind: "none" } });
+  const support = { text: "Full support until 9999-12-31", isSupported: true };
+  expect(items.map((one) => [one.package, one.support])).toEqual([["many-1", support]]);
+  const openShift = { kind: "known", text: "4.19.0", minor: { major: 4, minor: 19 } } as const;
+  expect((await search({ supported: "true" }, 0, { ...CAPABILITIES, openShift })).total).toBe(0);
+});
+
+test("buildClusterPackage shows the support of each version", async () => {
+  const found = await openPackage("many-1", open, undefined);
+  const details = z.parse(
+    PackageDetails,
+    buildClusterPackage(found, undefined, { installed: [], capabilities: CAPABILITIES, needsAccount: false }),
+  );
+  expect(details.versions[0]?.support).toEqual({ text: "Full support until 9999-12-31", isSupported: true, platform: "OpenShift 4.18" });
 });
 
 test("buildClusterPackage describes a package with its installations and obstacles", async () => {

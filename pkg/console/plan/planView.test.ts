@@ -54,6 +54,12 @@ function build(
   return ExtensionPlan.parse(view);
 }
 
+test("buildExtensionPlan shows the support of the planned bundle", () => {
+  const support = { state: "Ended", endDate: "2025-12-31", platform: "Unknown" } as const;
+  expect(build({ bundle: { ...PLAN.bundle, support } }).support).toEqual({ text: "Support ended on 2025-12-31.", mood: "warning" });
+  expect(build().support).toBeUndefined();
+});
+
 test("buildExtensionPlan marks labels and annotations that do not affect the operator", () => {
   const [object] = build().objects;
   expect(object?.fields.map(({ path, isMinor }) => [path, isMinor])).toEqual([
