@@ -11,6 +11,7 @@ import { renderBundle } from "../../pkg/render/render.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { createExtension } from "../support/extensions.ts";
+import { installObjectSets } from "../support/goOlm/objectSet.ts";
 import { applyServingSecrets } from "../support/manifests.ts";
 import { OpenShift } from "../support/openShift.ts";
 import { listDeniedRequests, listUnusedPermissions, PROGRAM_ACCOUNTS } from "../support/programPermissions.ts";
@@ -39,13 +40,15 @@ describeWithPrivateCluster("the permissions of both programs", (cluster) => {
     await openShift.install();
     await openShift.setVersion("4.18.3");
     await openShift.setProxy({ noProxy: ".svc" });
+    await openShift.addOlm();
+    await installObjectSets(cluster.client);
     await openShift.grantRegistries();
     await openShift.setImage({ additionalTrustedCA: { name: "registry-authorities" } });
     await applyServingSecrets(cluster.client);
     const [content, ...others] = await findFreePorts(1 + SERVERS.length);
     ports = others;
     const served = ["--catalogs-server-addr", `127.0.0.1:${content}`, "--external-address", `localhost:${content}`];
-    const flags = { catalogd: served, "operator-controller": ["--max-backoff", "2s"] };
+    const flags = { catalogd: served, "operator-controller": ["--max-backoff", "2s", "--cluster-operator", "on"] };
     for (const [at, server] of SERVERS.entries())
       flags[server].push("--leader-elect", "--metrics-bind-address", `127.0.0.1:${ports[at]}`, "--serving-certificates=self-managed");
     world = await World.start(cluster, { extraArgs: flags });

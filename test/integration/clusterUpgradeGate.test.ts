@@ -1,14 +1,10 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { AdmissionGate } from "../support/admissionGate.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { waitForDefinition } from "../support/definitions.ts";
 import { GateWorld } from "../support/gateWorld.ts";
-import { createObjectSet } from "../support/goOlm/objectSet.ts";
+import { createObjectSet, installObjectSets } from "../support/goOlm/objectSet.ts";
 import { runCli } from "../support/runCli.ts";
 import { SmallPackage } from "../support/smallPackage.ts";
 
@@ -261,11 +257,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
   });
 
   test("a bundle in a ClusterObjectSet of the Go implementation blocks cluster upgrades until the set is archived", async () => {
-    const definition = parseYaml(
-      await readFile(join(import.meta.dirname, "../support/goOlm/clusterobjectsets.yaml"), "utf8"),
-    ) as KubeObject;
-    await gate.world.apply(definition);
-    await waitForDefinition(cluster.client, definition);
+    await installObjectSets(cluster.client);
     const extension = FREE.extension({ version: "1.0.0" });
     await gate.world.apply({ ...extension, spec: { ...extension.spec, suspend: true } });
     await upgradeable();

@@ -27,6 +27,9 @@ const MAX_RETRY_MS = 10_000;
 /** The server sends a comment every 15 seconds. */
 const SILENCE_MS = 40_000;
 
+/** Number of rows of each kind to validate in a message. */
+const VALIDATED_ROWS = 20;
+
 /** Follows the event stream, and notifies subscribers of changes. Reconnects and resumes after the last message. */
 export class LiveStore {
   #snapshot: LiveSnapshot = {
@@ -75,7 +78,7 @@ export class LiveStore {
     this.#set({ stream: "open" });
     onOpen();
     for await (const { id, data } of readEventStream(response, SILENCE_MS)) {
-      this.#apply(z.parse(LiveUpdate, JSON.parse(data)));
+      this.#apply(parseUpdate(data));
       this.#lastId = id ?? this.#lastId;
     }
   }
@@ -97,6 +100,17 @@ export class LiveStore {
     this.#snapshot = { ...this.#snapshot, ...change };
     for (const listener of this.#listeners) listener();
   }
+}
+
+/**
+ * Parses a message. Validates only its first rows, because the server writes all in the same form: validating 500 takes 60 ms of the first view.
+ * @throws Error if the message has another form, for example that of a newer server
+ */
+function parseUpdate(data: string): LiveUpdate {
+  const update = JSON.parse(data) as LiveUpdate;
+  const withFirst = <Row>(rows: { changed: Row[]; removed: string[] }) => ({ ...rows, changed: rows.changed.slice(0, VALIDATED_ROWS) });
+  z.parse(LiveUpdate, { ...update, extensions: withFirst(update.extensions), catalogs: withFirst(update.catalogs) });
+  return update;
 }
 
 function merge<Row extends { name: string }>(

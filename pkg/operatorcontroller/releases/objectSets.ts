@@ -29,7 +29,7 @@ export function listObjectSetReleases(
   bundles: ReadonlySet<string>,
 ): (ActiveRelease | UnreadableReleases)[] {
   return objects.flatMap((object): (ActiveRelease | UnreadableReleases)[] => {
-    const { name = "", labels = {}, annotations = {} } = object.metadata;
+    const { name, labels = {}, annotations = {} } = object.metadata;
     if (labels[LABEL_OWNER_NAME] !== extension || isArchived(object)) return [];
     // Object sets have the labels of release Secrets as annotations.
     const release = toActiveRelease(extension, { labels: annotations, annotations });

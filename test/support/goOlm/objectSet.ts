@@ -1,4 +1,22 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { parseYaml } from "../../../pkg/golang/yaml.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { waitForDefinition } from "../definitions.ts";
+
+/** Makes the cluster serve ClusterObjectSets, and ClusterExtensionRevisions, as they were called before. */
+export async function installObjectSets(admin: Client): Promise<void> {
+  const text = await readFile(join(import.meta.dirname, "clusterobjectsets.yaml"), "utf8");
+  const earlier = text
+    .replaceAll("clusterobjectset", "clusterextensionrevision")
+    .replaceAll("ClusterObjectSet", "ClusterExtensionRevision");
+  for (const definition of [text, earlier]) {
+    const crd = parseYaml(definition) as KubeObject;
+    await admin.apply(crd, { fieldManager: "test", force: true });
+    await waitForDefinition(admin, crd);
+  }
+}
 
 /** A release of the Go operator-controller with feature gate BoxcutterRuntime. */
 interface ObjectSetInput {
