@@ -283,7 +283,8 @@ describeWithPrivateCluster("OpenShift's console", (cluster) => {
         const edited = { ...read, spec: { ...read.spec, source: { ...read.spec.source, catalog: { ...catalog, version: "1.1.0" } } } };
         await cluster.client.raw("PUT", `/apis/${API_VERSION}/clusterextensions/form`, edited);
       });
-      await world.ready("form", "1.1.0");
+      const { status } = (await world.ready("form", "1.1.0")) as ClusterExtension;
+      expect(status?.support).toMatchObject({ state: "Supported", phase: "Full support", endDate: "2036-01-01" });
     },
     delete: async () => {
       await install("doomed");
