@@ -37,7 +37,10 @@ test("RuleIndex grants a permission if and only if one of the rules covers it", 
       const isCovered = (permission: PolicyRule): boolean => held.some((rule) => covers(rule, permission));
       for (const grant of needed.flatMap(splitRule)) expect(index.hasGrant(grant)).toBe(isCovered(toRule(grant)));
       for (const one of needed.flatMap(listUrlRules)) {
-        const { nonResourceURLs: [url = ""] = [], verbs: [verb = ""] } = one;
+        const {
+          nonResourceURLs: [url = ""] = [],
+          verbs: [verb = ""],
+        } = one;
         expect(index.hasUrl(url, verb)).toBe(isCovered(one));
       }
       const permissions = needed.flatMap((rule) => [...splitRule(rule).map(toRule), ...listUrlRules(rule)]);
