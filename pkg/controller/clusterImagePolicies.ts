@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../async/clock.ts";
+import { rejectOnAbort } from "../async/concurrency.ts";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import { RejectedError } from "../oci/imageErrors.ts";
 import {
@@ -48,15 +49,7 @@ export class ClusterImagePolicies implements ImagePolicySource {
   }
 
   async policies(signal: AbortSignal): Promise<ImagePolicies> {
-    const aborted = Promise.withResolvers<never>();
-    const abort = (): void => aborted.reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    try {
-      signal.throwIfAborted();
-      await Promise.race([this.#settled.promise, aborted.promise]);
-    } finally {
-      signal.removeEventListener("abort", abort);
-    }
+    await rejectOnAbort(this.#settled.promise, signal);
     for (const { kind, objects } of this.#kinds) requireKnown(kind, objects.state);
     return this.#policies;
   }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { EventSink } from "../api/events.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import { type Clock, systemClock } from "../async/clock.ts";
+import { rejectOnAbort } from "../async/concurrency.ts";
 import {
   CLUSTER_CONFIG_NAMESPACE,
   CLUSTER_IMAGE,
@@ -86,16 +87,8 @@ export class ClusterRegistries implements RegistrySettingsSource {
   }
 
   async settings(signal: AbortSignal): Promise<RegistrySettings> {
-    const aborted = Promise.withResolvers<never>();
-    const abort = (): void => aborted.reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    try {
-      signal.throwIfAborted();
-      await Promise.race([this.#settled.promise, aborted.promise]);
-      return this.#current();
-    } finally {
-      signal.removeEventListener("abort", abort);
-    }
+    await rejectOnAbort(this.#settled.promise, signal);
+    return this.#current();
   }
 
   /** Calls `listener` shortly after each change of the settings. */

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
+import { rejectOnAbort } from "../async/concurrency.ts";
 import type { ServiceAccountName } from "../kube/tokens.ts";
 import { type AuthFile, type CredentialSource, mergeAuthEntries, readPullSecret } from "../oci/registry/authFile.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -91,16 +92,8 @@ export class PullSecrets implements CredentialSource {
 
   /** Returns the current credentials. Waits until the API server has responded at least once for every Secret. */
   async entries(signal: AbortSignal): Promise<AuthFile> {
-    const aborted = Promise.withResolvers<never>();
-    const abort = (): void => aborted.reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    try {
-      signal.throwIfAborted();
-      await Promise.race([this.#settled.promise, aborted.promise]);
-      return this.#entries;
-    } finally {
-      signal.removeEventListener("abort", abort);
-    }
+    await rejectOnAbort(this.#settled.promise, signal);
+    return this.#entries;
   }
 
   /** Calls `listener` after each change of credentials. */

@@ -9,7 +9,7 @@ import { compareVersionRelease, type VersionRelease } from "../version/version.t
 import { type Candidate, listCandidates, listDeprecatedBundles, listEntryNames } from "./candidates.ts";
 import { type BundleMetadata, findSuccessorEdges, parseInstalledVersion, type UpgradeEdge } from "./successors.ts";
 
-/** The support policy of a query, and the day for which it applies. */
+/** The support policy of a query, and its day. */
 interface SupportRule {
   readonly policy: NonNullable<CatalogSource["supportPolicy"]>;
   /** UTC day, YYYY-MM-DD. */

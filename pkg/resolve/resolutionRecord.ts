@@ -94,7 +94,7 @@ export interface RequestRecord {
   readonly clusterVersionPolicy: "Warn" | "Enforce";
   /** Absent if it is Ignore. */
   readonly supportPolicy?: "Warn" | "Enforce";
-  /** UTC day for which supportPolicy applies. */
+  /** UTC day on which supportPolicy is applied. */
   readonly today?: string;
   readonly installed?: { readonly bundle: string; readonly version: string };
   readonly clusterVersion?: string;

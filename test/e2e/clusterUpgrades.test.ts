@@ -146,7 +146,7 @@ describeWithPrivateCluster("an administrator who upgrades a cluster", (cluster) 
   });
 });
 
-describeWithPrivateCluster("two replicas whose clocks differ, of which the leader is killed at each write,", (cluster) => {
+describeWithPrivateCluster("two replicas with different clocks, whose leader is killed at each write,", (cluster) => {
   test("block and allow cluster upgrades", { timeout: 900_000 }, async () => {
     await using kills = await GateKillWorld.start(cluster, limited("held", "4.18"));
     const counts = await kills.killAtEachWrite();

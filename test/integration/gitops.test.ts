@@ -13,7 +13,7 @@ import { listPolicyCases, TOOL_LABEL, TOOLS, type Tool, toAdmissionPolicies } fr
 import type { World } from "../support/world.ts";
 
 const CHART = join(import.meta.dirname, "../../config/samples/helm/grafana");
-/** Kinds for which Argo CD has no health check: it does not wait for them. */
+/** Kinds without a health check in Argo CD: it does not wait for them. */
 const WITHOUT_HEALTH = ["Namespace", "PermissionPolicy"];
 
 /** The members of an Application of Argo CD or a Kustomization of Flux that decide the order. */

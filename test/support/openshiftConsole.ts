@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 
-/** The host that the console's backend asks, whatever the status of a ClusterCatalog says. */
+/** The host of the requests of the console's backend. It ignores the status of ClusterCatalogs. */
 export const CATALOGD_HOST = "catalogd-service.openshift-catalogd.svc";
 
 /** A response of catalogd, as the console's HTTP client returns it. */

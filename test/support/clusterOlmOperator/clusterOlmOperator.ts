@@ -48,7 +48,7 @@ export interface DeploymentSettings {
   tls: { version: string; ciphers: readonly string[] };
 }
 
-/** cluster-olm-operator as far as it deploys the servers: it renders them, and applies them with exactly its own permissions. */
+/** The part of cluster-olm-operator that deploys the servers: it renders them, and applies them with exactly its own permissions. */
 export class ClusterOlmOperator {
   readonly #client: Client;
   readonly #folder: string;
@@ -81,7 +81,7 @@ export class ClusterOlmOperator {
     for (const { object } of assets) if (STATIC_KINDS.has(object.kind)) await this.#createOrUpdate(object);
   }
 
-  /** Applies the Deployments with the settings of the cluster. @returns them as they are rendered */
+  /** Applies the Deployments with the settings of the cluster. @returns the rendered Deployments */
   async applyDeployments(assets: readonly Asset[], settings: DeploymentSettings): Promise<ServerDeployment[]> {
     const deployments = assets.filter(({ object }) => object.kind === "Deployment").map(({ text }) => configureDeployment(text, settings));
     for (const deployment of deployments) await this.#createOrUpdate(deployment);
