@@ -84,8 +84,8 @@ function prune(schema: Schema, fields: GoFields, path = ""): Schema {
     .map((field) => field.slice(path === "" ? 0 : path.length + 1));
   const own = below.filter((field) => !field.includes("."));
   if (own.length === 0) return schema;
-  // Rules may name removed members.
-  const { properties = {}, required: _, "x-kubernetes-validations": _rules, ...rest } = schema;
+  // Rules and defaults may name removed members.
+  const { properties = {}, required: _, "x-kubernetes-validations": _rules, default: _default, ...rest } = schema;
   const required = own.flatMap((field) => (field.endsWith("*") ? [field.slice(0, -1)] : []));
   const kept = own
     .map((field) => field.replace("*", ""))
