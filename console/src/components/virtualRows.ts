@@ -4,7 +4,7 @@ import { type RefObject, useCallback, useLayoutEffect, useState } from "react";
 /** Expected height of a row of a table in pixels. */
 const ROW_PX = 41;
 /** Rows that are rendered above and below the view. */
-const OVERSCAN = 6;
+const OVERSCAN = 12;
 
 /** The rows to render. */
 interface VirtualRows {
