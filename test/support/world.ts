@@ -103,7 +103,7 @@ export class World {
     kind: "ClusterCatalog" | "ClusterExtension",
     name: string,
     holds: (condition: (type: string) => Condition | undefined, object: KubeObject) => boolean,
-    timeoutMs = 60_000,
+    timeoutMs = 120_000,
   ): Promise<KubeObject> {
     return eventually(
       async () => {
