@@ -85,10 +85,7 @@ export function addLifecycle(known: PackageLifecycle | undefined, blob: Readonly
 }
 
 function readVersion(item: unknown, at: string, report: Report): LifecycleVersion | undefined {
-  if (!isObject(item)) {
-    report(`${at}: ${formatWrongKind(item, "an object")}`);
-    return undefined;
-  }
+  if (!isReportedObject(item, at, report)) return undefined;
   const name = readMinor(findMember(item, "name"), `${at}.name`, report);
   if (name === undefined) return undefined;
   const phases = readList(item, "phases", `${at}.`, LIFECYCLE_LIMITS.phases, report)
@@ -105,10 +102,7 @@ function readVersion(item: unknown, at: string, report: Report): LifecycleVersio
 }
 
 function readPhase(item: unknown, at: string, report: Report): LifecyclePhase | undefined {
-  if (!isObject(item)) {
-    report(`${at}: ${formatWrongKind(item, "an object")}`);
-    return undefined;
-  }
+  if (!isReportedObject(item, at, report)) return undefined;
   const name = readName(findMember(item, "name"), `${at}.name`, report);
   const startDate = readDay(findMember(item, "startDate"), `${at}.startDate`, report);
   const endDate = readDay(findMember(item, "endDate"), `${at}.endDate`, report);
@@ -128,10 +122,7 @@ function reportBreaks(phases: readonly LifecyclePhase[], at: string, report: Rep
 }
 
 function readPlatform(item: unknown, at: string, report: Report): PlatformVersions | undefined {
-  if (!isObject(item)) {
-    report(`${at}: ${formatWrongKind(item, "an object")}`);
-    return undefined;
-  }
+  if (!isReportedObject(item, at, report)) return undefined;
   const name = readName(findMember(item, "name"), `${at}.name`, report);
   if (name === undefined) return undefined;
   const versions = readList(item, "versions", `${at}.`, LIFECYCLE_LIMITS.platformVersions, report).flatMap(
@@ -140,6 +131,13 @@ function readPlatform(item: unknown, at: string, report: Report): PlatformVersio
   if (versions.length > 0) return { name, versions: [...new Set(versions)] };
   report(`${at}.versions: expected at least one valid version`);
   return undefined;
+}
+
+/** Reports whether an item is an object; if not, also as a fault. */
+function isReportedObject(item: unknown, at: string, report: Report): item is JsonObject {
+  if (isObject(item)) return true;
+  report(`${at}: ${formatWrongKind(item, "an object")}`);
+  return false;
 }
 
 function readList(object: Readonly<JsonObject>, key: string, at: string, max: number, report: Report): readonly unknown[] {
@@ -185,7 +183,7 @@ export function formatDay(ms: number): string {
 }
 
 function addDay(day: string): string {
-  return formatDay(Date.parse(`${day}T00:00:00Z`) + DAY_MS);
+  return formatDay(getEndOfDay(day));
 }
 
 /** Returns the time, in milliseconds since the epoch, at which a day ends in UTC. */

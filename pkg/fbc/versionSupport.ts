@@ -77,7 +77,7 @@ function checkPlatform(
   return { platform: isListed ? "Compatible" : "Incompatible", platformVersions };
 }
 
-/** Reports whether a version is in a support phase, and supports the version of the cluster as far as that is known. */
+/** Reports whether a version is in a support phase, and supports the version of the cluster, if that is known. */
 export function isSupported({ state, platform }: Pick<VersionSupport, "state" | "platform">): boolean {
   return state === "Supported" && platform !== "Incompatible";
 }

@@ -34,7 +34,8 @@ export function filterSupported(
   if (query.support?.policy !== "Enforce") return result;
   const removed = new Map<Candidate, string>();
   for (const candidate of result.all) {
-    const why = isInstalledBundle(candidate, query) ? undefined : explainUnsupported(candidate, content, query);
+    if (isInstalledBundle(candidate, query)) continue;
+    const why = explainMissingSupport(getSupport(candidate, content, query), query.cluster);
     if (why !== undefined) removed.set(candidate, why);
   }
   const remedies = new Map([...removed.keys()].map((candidate) => [candidate, "supportPolicy Warn allows it"]));
@@ -42,9 +43,8 @@ export function filterSupported(
   return applyFilter(result, { name: "support", asks, removed, near: suggestSupported(result, removed), remedies });
 }
 
-function explainUnsupported(candidate: Candidate, content: PackageContent, query: ResolutionQuery): string | undefined {
-  const support = findCandidateSupport(candidate, content, query) ?? UNKNOWN_SUPPORT;
-  return explainMissingSupport(support, query.cluster);
+function getSupport(candidate: Candidate, content: PackageContent, query: ResolutionQuery): VersionSupport {
+  return findCandidateSupport(candidate, content, query) ?? UNKNOWN_SUPPORT;
 }
 
 /** Lists the excluded bundles with the reason, and two alternatives: policy Warn, or a supported version that another filter excludes. */
@@ -89,11 +89,12 @@ export function explainSupportRejections(results: readonly FilterResult[], choic
 
 /** Returns the problem of a chosen bundle that is not supported, or whose support is unknown; none under supportPolicy Ignore. */
 export function findSupportProblems(best: Candidate, content: PackageContent, query: ResolutionQuery): Problem[] {
-  const { support, packageName } = query;
-  if (!support || support.policy === "Ignore") return [];
-  const why = explainUnsupported(best, content, query);
+  const { support: request, packageName, cluster } = query;
+  if (!request || request.policy === "Ignore") return [];
+  const support = getSupport(best, content, query);
+  const why = explainMissingSupport(support, cluster);
   if (why === undefined) return [];
-  const isUnknown = (findCandidateSupport(best, content, query) ?? UNKNOWN_SUPPORT).state === "Unknown";
+  const isUnknown = support.state === "Unknown";
   const message = `bundle ${goQuote(best.bundle.name)} is not supported: ${why}`;
   const next = `olmv1 versions ${packageName} --supported`;
   return [newProblem("VersionNotSupported", { message, next, ...(isUnknown ? { severity: "Info" } : {}) })];

@@ -6,6 +6,7 @@ import { type Condition, getGroup, getVersion, type KubeObject } from "../../api
 import { boundProblems, filterProblems } from "../../api/problems.ts";
 import { type AggregatedApi, listAggregatedApis } from "../../bundle/apiServices.ts";
 import { findTerminalError, getErrorMessage, ReconcileError } from "../../errors/errors.ts";
+import { formatDay } from "../../fbc/lifecycleDocument.ts";
 import { isCrd } from "../../release/identity.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { findLastDeployed, type LeftObject } from "../../release/record.ts";
@@ -125,8 +126,6 @@ function readKnownUpdates({ status }: Readonly<ClusterExtension>, { name, versio
  * is retryable.
  */
 const EXTERNAL_REASONS: ReadonlySet<string> = new Set([Reason.RequirementsNotMet, Reason.RequiredByOthers, Reason.ConversionNeeded]);
-/** Length of the day in an RFC 3339 time. */
-const DAY_LENGTH = 10;
 /** Reasons why an extension waits for a user or another extension, so that it neither progresses nor fails. */
 const WAITING_REASONS: ReadonlySet<string> = new Set([
   ...EXTERNAL_REASONS,
@@ -153,7 +152,7 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
   const verdicts = [...go, ...deprecations, ...(isSuspended ? [] : [available]), ready];
   const observedGeneration = extension.metadata.generation ?? 0;
   const { active, installed, unreadable } = releases;
-  const today = now.slice(0, DAY_LENGTH);
+  const today = formatDay(Date.parse(now));
   const upgrade = active && computeUpgradeCondition(phase, active, today);
   if (upgrade) verdicts.push(upgrade.condition);
   const outdated = (type: string): boolean => type === ConditionType.ClusterUpgradeBlocked && active !== undefined && !upgrade;
