@@ -3,14 +3,15 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
-/** Finds the browser: $OLMV1_CHROMIUM, or `chromium` on the PATH; undefined if there is none. */
+/** Debian's names of the browser. The first has no toolbar, for which the second starts a process with each page. */
+const PROGRAMS = ["chromium-headless-shell", "chromium"];
+
+/** Finds the browser: $OLMV1_CHROMIUM, or one of Debian's names on the PATH; undefined if there is none. */
 export function findChromium(): string | undefined {
   const named = process.env["OLMV1_CHROMIUM"];
   if (named) return named;
-  return (process.env["PATH"] ?? "")
-    .split(delimiter)
-    .map((dir) => join(dir, "chromium"))
-    .find((path) => existsSync(path));
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return PROGRAMS.flatMap((program) => folders.map((folder) => join(folder, program))).find((path) => existsSync(path));
 }
 
 /**
