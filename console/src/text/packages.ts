@@ -20,6 +20,7 @@ export const packagesText = {
     installed: "Installed",
     installable: "Installable here",
     supported: "Supported",
+    signed: "Signature required",
     reset: "Reset filters",
   },
   empty: "No package matches",
