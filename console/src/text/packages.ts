@@ -30,6 +30,8 @@ export const packagesText = {
   more: "Loading more packages",
   installed: "Installed",
   deprecated: "Deprecated",
+  supported: "Supported",
+  notSupported: "Not supported",
   obstacles: "Not installable here",
   noVersion: "no version",
 
