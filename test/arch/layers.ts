@@ -7,6 +7,7 @@ export const LAYERS = [
   ["pkg/console"],
   [
     "pkg/migrate",
+    "pkg/trial",
     "pkg/browse",
     "pkg/preview",
     "pkg/authoring/references",
