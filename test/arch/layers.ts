@@ -8,6 +8,7 @@ export const LAYERS = [
   [
     "pkg/migrate",
     "pkg/trial",
+    "pkg/eject",
     "pkg/browse",
     "pkg/preview",
     "pkg/authoring/references",

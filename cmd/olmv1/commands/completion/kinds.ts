@@ -52,6 +52,7 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   "catalog validate": ["folder"],
   "catalog zstream": ["folder", "catalogPackage"],
   describe: ["extension"],
+  eject: ["extension"],
   events: ["extension"],
   get: ["extension"],
   graph: ["package"],
