@@ -4,6 +4,7 @@ import { EXIT, formatCommandError, parseErrorFormat } from "./cli/errors.ts";
 import type { CommandTerminal, Terminal } from "./cli/terminal.ts";
 import { addBundle, addRbac } from "./options/bundle.ts";
 import { addCatalog } from "./options/catalog.ts";
+import { addCrd } from "./options/crd.ts";
 import { addEject } from "./options/eject.ts";
 import {
   addApprove,
@@ -88,6 +89,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   addWhyNot(program, terminal);
   addClusterUpgradeCheck(program, terminal);
   addMigrate(program, terminal);
+  addCrd(program, terminal);
 
   program.commandsGroup(GROUPS.catalogs);
   addSearch(program, terminal);

@@ -138,8 +138,11 @@ export class Client {
    * objects can be parsed in another thread.
    * @returns undefined, without reading the rest, if the page is larger than `maxBytes`.
    */
-  async listPage(gvk: GroupVersionKind, { limit, continue: token, maxBytes, signal }: PageOptions): Promise<Uint8Array | undefined> {
-    const headers = { accept: getAcceptHeader("list", false) };
+  async listPage(
+    gvk: GroupVersionKind,
+    { limit, continue: token, maxBytes, metadataOnly, signal }: PageOptions,
+  ): Promise<Uint8Array | undefined> {
+    const headers = { accept: getAcceptHeader("list", metadataOnly) };
     const response = await this.#send("GET", gvk, {}, { limit, continue: token }, { headers, signal });
     return readBytes(response.body, maxBytes);
   }

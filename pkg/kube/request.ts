@@ -50,6 +50,8 @@ export interface PageOptions extends CallOptions {
   limit: number;
   continue?: string | undefined;
   maxBytes: number;
+  /** Only apiVersion, kind and metadata of the objects. */
+  metadataOnly?: boolean | undefined;
 }
 
 /** Items in the server's order, each with the requested kind. */

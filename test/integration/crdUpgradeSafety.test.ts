@@ -14,6 +14,7 @@ import { MemoryReleases, RecordedEvents, stepContext } from "../support/extensio
 import { type LoneExtension, loneExtension } from "../support/loneExtension.ts";
 import { buildAuthenticated } from "../support/phases.ts";
 import { configMap } from "../support/releases.ts";
+import { olmv1 } from "../support/runCli.ts";
 
 type Safety = NonNullable<NonNullable<ClusterExtension["spec"]["install"]>["preflight"]>["crdUpgradeSafety"];
 
@@ -271,14 +272,14 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       const crd = `widgets.${it.ns}.example.com`;
       expect(refused).toContain(`validating upgrade for CRD "${crd}": storedVersionRemoval: stored versions removed : [v1alpha1]; `);
       expect(refused).toContain(
-        `objects of CRD "${crd}" may be stored in version v1alpha1: write every custom resource once (kubectl get ${crd} `,
+        `objects of CRD "${crd}" may be stored in version v1alpha1: store them in the new version, and remove the old one: olmv1 crd migrate ${crd}`,
       );
-      await cluster.client.patch(
-        toObjectRef(await it.crd()),
-        { status: { storedVersions: ["v1"] } },
-        { type: "merge", subresource: "status" },
-      );
+      const { code, out } = await olmv1("crd", "migrate", crd, "--kubeconfig", cluster.kubeconfig);
+      expect([code, out]).toEqual([0, `CRD ${crd}: 1 custom resource stored in version v1; removed v1alpha1 from status.storedVersions\n`]);
       expect(await it.apply("3", [without(it.ns)])).toBe("");
+      // An object that is still stored in a removed version cannot be read.
+      const read = await cluster.client.get({ apiVersion: `${it.ns}.example.com/v1`, kind: "Widget", namespace: it.ns, name: "w" });
+      expect(read?.["spec"]).toEqual({ size: "1" });
     });
 
     test("a stored version is removed from the CRD's status when no custom resource exists, if the ServiceAccount has permission", async () => {

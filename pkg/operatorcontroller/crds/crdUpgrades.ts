@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
-import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
+import type { KubeObject } from "../../api/k8s.ts";
 import { systemClock } from "../../async/clock.ts";
 import { type CrdFinding, formatFindings } from "../../crdsafety/crdFindings.ts";
 import { readCrdStoredVersions } from "../../crdsafety/crdParts.ts";
@@ -18,6 +18,7 @@ import { WaitingError } from "../state/conditionPoller.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { getServedKind } from "./crdUse.ts";
 import { ObjectChecker, type ObjectsFound } from "./existingObjects.ts";
+import { patchStoredVersions } from "./storageMigration.ts";
 
 /** The reasons why a CRD cannot replace the existing one. */
 export interface CrdRefusal {
@@ -63,11 +64,10 @@ async function dropStoredVersions(
   { advice, onlyTries }: Pick<CrdUpgradeRequest, "advice" | "onlyTries">,
   signal: AbortSignal,
 ): Promise<string | UpgradeRefusal> {
-  const { name, resourceVersion } = crd.metadata;
+  const { name } = crd.metadata;
   const storedVersions = readCrdStoredVersions(crd).filter((version) => !versions.includes(version));
-  const body = { metadata: { resourceVersion }, status: { storedVersions } };
   try {
-    await client.patch(toObjectRef(crd), body, { type: "merge", subresource: "status", signal, ...(onlyTries ? { dryRun: true } : {}) });
+    await patchStoredVersions(client, crd, storedVersions, { signal, dryRun: onlyTries });
   } catch (err) {
     const removed = `stored versions removed : [${versions.join(" ")}]`;
     const doing = `no objects are stored in these versions, but status.storedVersions of the CRD could not be updated: ${getErrorMessage(err)}`;
@@ -216,8 +216,7 @@ function formatStoredAdvice(name: string, { versions, writtenNow }: { versions: 
     return `storedVersionRemoval: objects of CRD ${goQuote(name)} are stored in version ${writtenNow.join(", ")}: first upgrade to a bundle that stores them in another version`;
   }
   return (
-    `storedVersionRemoval: objects of CRD ${goQuote(name)} may be stored in version ${versions.join(", ")}: write every custom resource once ` +
-    `(kubectl get ${name} --all-namespaces --output json | kubectl replace --filename -), then remove the version from the CRD's ` +
-    "status.storedVersions (kubectl patch --subresource status)"
+    `storedVersionRemoval: objects of CRD ${goQuote(name)} may be stored in version ${versions.join(", ")}: ` +
+    `store them in the new version, and remove the old one: olmv1 crd migrate ${name}`
   );
 }

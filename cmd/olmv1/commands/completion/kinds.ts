@@ -51,6 +51,7 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   "catalog template convert": ["free", "folder"],
   "catalog validate": ["folder"],
   "catalog zstream": ["folder", "catalogPackage"],
+  "crd migrate": ["free"],
   describe: ["extension"],
   eject: ["extension"],
   events: ["extension"],
