@@ -6,7 +6,6 @@ import { CatalogStore } from "../../pkg/catalogd/catalogStore.ts";
 import { serveUntil, startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
 import { Loader } from "../../pkg/catalogd/load/loader.ts";
 import { ReplicaReadiness } from "../../pkg/catalogd/readiness.ts";
-import { ClusterImagePolicies } from "../../pkg/controller/clusterImagePolicies.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { CATALOG_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
@@ -16,7 +15,7 @@ import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.t
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { getLogLevel, logIgnoredFlags } from "../internal/flags.ts";
-import { createClusterRegistries, createPuller, createPullSecrets } from "../internal/imageFlags.ts";
+import { createPullSecrets, ImageSources } from "../internal/imageFlags.ts";
 import { createLeadership } from "../internal/leaderFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
 import { createServingTls, serveMetrics } from "../internal/serving.ts";
@@ -47,14 +46,12 @@ async function run(flags: Flags): Promise<void> {
   });
   const { tls } = certificate;
   const credentials = await createPullSecrets(flags, { client, log, metrics });
-  const registries = createClusterRegistries(flags, { client, log });
-  const imagePolicies = new ClusterImagePolicies({ client, namespaced: false, log });
-  const puller = createPuller(flags, {
+  const images = new ImageSources(flags, {
+    client,
+    credentials,
     cacheDir: folders.unpack,
     limits: CATALOG_IMAGE_LIMITS,
-    credentials,
-    cluster: registries,
-    imagePolicies,
+    namespaced: false,
     log,
   });
   const loader = new Loader({ validation: flags["catalog-validation"] });
@@ -70,7 +67,7 @@ async function run(flags: Flags): Promise<void> {
     client,
     leaderClient: leadership.client,
     stepDown: (why) => leadership.stepDown(why),
-    puller,
+    puller: images.puller,
     store,
     unpackDir: folders.unpack,
     externalUrl: `${tls ? "https" : "http"}://${flags["external-address"]}`,
@@ -85,9 +82,7 @@ async function run(flags: Flags): Promise<void> {
     clock: systemClock,
     log,
   });
-  credentials.onChange(() => controller.retryFailing());
-  registries.onChange(() => controller.retryFailing());
-  imagePolicies.onChange(() => controller.retryFailing());
+  images.onChange(() => controller.retryFailing());
   const server = await startContentServer(parseBindAddress(flags["catalogs-server-addr"]), {
     source: {
       get: (name) => store.get(name),
@@ -123,9 +118,7 @@ async function run(flags: Flags): Promise<void> {
   try {
     const tasks = {
       ...certificate.tasks,
-      pullSecrets: (signal: AbortSignal) => credentials.run(signal),
-      registries: (signal: AbortSignal) => registries.run(signal),
-      imagePolicies: (signal: AbortSignal) => imagePolicies.run(signal),
+      ...images.tasks,
       controller: (signal: AbortSignal) => controller.run(signal),
       leadership: (signal: AbortSignal) => leadership.run(signal, (term) => controller.lead(term)),
       content: (signal: AbortSignal) => serveUntil(signal, server, { delayMs: flags["shutdown-delay"], graceMs: CONTENT_GRACE_MS }),
@@ -135,7 +128,7 @@ async function run(flags: Flags): Promise<void> {
     await store.close();
     await probes.close();
     await secured?.close();
-    await puller.close();
+    await images.puller.close();
     await client.close();
   }
   log.info("stopped");

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { REGISTRIES_CONFIG_MAP } from "../../pkg/api/constants.ts";
+import { ClusterImagePolicies } from "../../pkg/controller/clusterImagePolicies.ts";
 import { ClusterRegistries } from "../../pkg/controller/clusterRegistries.ts";
 import { createPullSecretGauge, PullSecrets, type SecretName } from "../../pkg/controller/pullSecrets.ts";
 import type { Client } from "../../pkg/kube/client.ts";
@@ -70,12 +71,6 @@ interface ClusterRegistryFlags {
   "system-namespace": string;
 }
 
-/** Returns the registry settings of the cluster. The caller must run them to follow changes. */
-export function createClusterRegistries(flags: ClusterRegistryFlags, { client, log }: { client: Client; log: Logger }): ClusterRegistries {
-  const { "registries-configmap": name, "system-namespace": namespace } = flags;
-  return new ClusterRegistries({ client, configMap: name === "" ? undefined : { namespace, name }, log });
-}
-
 /** The values of `imageFlags`. */
 export interface ImageFlags extends RegistryFlags {
   "global-pull-secret"?: string | undefined;
@@ -113,18 +108,55 @@ export async function createPullSecrets(
   return new PullSecrets({ client, globalSecret, serviceAccount, log, states: createPullSecretGauge(metrics) });
 }
 
-/** Returns a puller with the credentials, certificate authorities and mirrors in the flags, and the proxies in the environment. */
-export function createPuller(
-  flags: RegistryFlags,
-  options: Pick<PullerOptions, "cacheDir" | "limits" | "log" | "credentials" | "cluster" | "imagePolicies">,
-): Puller {
-  return new Puller({
-    ...options,
-    registriesConf: flags["registries-conf"],
-    signaturePolicy: flags["signature-policy"],
-    authFile: flags["auth-file"],
-    casDir: flags["pull-cas-dir"],
-  });
+/** The credentials, limits and cache of a server's images. */
+interface ImageSourcesOptions extends Pick<PullerOptions, "cacheDir" | "limits"> {
+  readonly client: Client;
+  readonly credentials: PullSecrets;
+  /** Whether ImagePolicies apply too, because the images belong to extensions in a namespace. */
+  readonly namespaced: boolean;
+  readonly log: Logger;
+}
+
+/** How a server gets images: with its credentials, and as the flags, the environment, and the registry settings and image policies of the cluster require. */
+export class ImageSources {
+  readonly puller: Puller;
+  readonly registries: ClusterRegistries;
+  readonly #credentials: PullSecrets;
+  readonly #policies: ClusterImagePolicies;
+
+  constructor(flags: RegistryFlags & ClusterRegistryFlags, options: ImageSourcesOptions) {
+    const { "registries-configmap": name, "system-namespace": namespace } = flags;
+    const { client, credentials, cacheDir, limits, namespaced, log } = options;
+    this.#credentials = credentials;
+    this.registries = new ClusterRegistries({ client, configMap: name === "" ? undefined : { namespace, name }, log });
+    this.#policies = new ClusterImagePolicies({ client, namespaced, log });
+    this.puller = new Puller({
+      cacheDir,
+      limits,
+      log,
+      credentials,
+      cluster: this.registries,
+      imagePolicies: this.#policies,
+      registriesConf: flags["registries-conf"],
+      signaturePolicy: flags["signature-policy"],
+      authFile: flags["auth-file"],
+      casDir: flags["pull-cas-dir"],
+    });
+  }
+
+  /** The watches to run, which follow changes in the cluster. */
+  get tasks(): Record<"pullSecrets" | "registries" | "imagePolicies", (signal: AbortSignal) => Promise<void>> {
+    return {
+      pullSecrets: (signal) => this.#credentials.run(signal),
+      registries: (signal) => this.registries.run(signal),
+      imagePolicies: (signal) => this.#policies.run(signal),
+    };
+  }
+
+  /** Calls `listener` after each change that may let a rejected image be pulled. */
+  onChange(listener: () => void): void {
+    for (const source of [this.#credentials, this.registries, this.#policies]) source.onChange(listener);
+  }
 }
 
 function secretName(text: string): SecretName | undefined {

@@ -4,6 +4,7 @@ import { EXIT, formatCommandError, parseErrorFormat } from "./cli/errors.ts";
 import type { CommandTerminal, Terminal } from "./cli/terminal.ts";
 import { addBundle, addRbac } from "./options/bundle.ts";
 import { addCatalog } from "./options/catalog.ts";
+import { addEject } from "./options/eject.ts";
 import {
   addApprove,
   addDescribe,
@@ -72,6 +73,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   addInstall(program, terminal);
   addUpgrade(program, terminal);
   addUninstall(program, terminal);
+  addEject(program, terminal);
   addApprove(program, terminal);
   addPermissions(program, terminal);
   addList(program, terminal);

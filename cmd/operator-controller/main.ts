@@ -1,7 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { getCatalogdNamespace, SERVER_LEASES } from "../../pkg/api/constants.ts";
 import { getServingSecretName } from "../../pkg/certificates/servingCertificate.ts";
-import { ClusterImagePolicies } from "../../pkg/controller/clusterImagePolicies.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { EventRecorder } from "../../pkg/kube/events.ts";
@@ -17,7 +16,7 @@ import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { getLogLevel, logIgnoredFlags } from "../internal/flags.ts";
-import { createClusterRegistries, createPuller, createPullSecrets } from "../internal/imageFlags.ts";
+import { createPullSecrets, ImageSources } from "../internal/imageFlags.ts";
 import { createLeadership } from "../internal/leaderFlags.ts";
 import { getOperatorProxySettings } from "../internal/operatorProxyFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
@@ -51,14 +50,12 @@ async function run(flags: Flags): Promise<void> {
     tls: () => toClientSettings(certificate.settings()),
   });
   const credentials = await createPullSecrets(flags, { client, log, metrics });
-  const registries = createClusterRegistries(flags, { client, log });
-  const imagePolicies = new ClusterImagePolicies({ client, namespaced: true, log });
-  const puller = createPuller(flags, {
+  const images = new ImageSources(flags, {
+    client,
+    credentials,
     cacheDir: flags["cache-path"],
     limits: BUNDLE_IMAGE_LIMITS,
-    credentials,
-    cluster: registries,
-    imagePolicies,
+    namespaced: true,
     log,
   });
   const leadership = createLeadership(flags, { client, name: SERVER_LEASES["operator-controller"], log, metrics });
@@ -66,7 +63,7 @@ async function run(flags: Flags): Promise<void> {
   const clusterProxy = newClusterProxySource(getOperatorProxySettings(flags), { client, log });
   const controller = new OperatorController({
     client: leadership.client,
-    puller,
+    puller: images.puller,
     packages,
     systemNamespace,
     managedPermissions: flags["managed-permissions"],
@@ -86,9 +83,7 @@ async function run(flags: Flags): Promise<void> {
     log,
     metrics,
   });
-  credentials.onChange(() => controller.retryFailing());
-  registries.onChange(() => controller.retryFailing());
-  imagePolicies.onChange(() => controller.retryFailing());
+  images.onChange(() => controller.retryFailing());
   let leading = false;
   const informersReady = (): void => {
     if (leading && !controller.ready) throw new Error("the ClusterExtensions and ClusterCatalogs have not been listed yet");
@@ -115,16 +110,14 @@ async function run(flags: Flags): Promise<void> {
     const tasks = {
       ...certificate.tasks,
       ...(own ? { catalogAuthorities: (signal: AbortSignal) => own.run(signal) } : {}),
-      pullSecrets: (signal: AbortSignal) => credentials.run(signal),
-      registries: (signal: AbortSignal) => registries.run(signal),
-      imagePolicies: (signal: AbortSignal) => imagePolicies.run(signal),
+      ...images.tasks,
       clusterVersion: (signal: AbortSignal) => clusterVersion.run(signal),
       clusterProxy: (signal: AbortSignal) => clusterProxy.run(signal),
       controller: (signal: AbortSignal) => {
         const lost = Promise.withResolvers<never>();
         const leads = leadership.run(signal, async (term) => {
           leading = true;
-          registries.recordEvents(new EventRecorder(leadership.client, { component: "operator-controller", log }));
+          images.registries.recordEvents(new EventRecorder(leadership.client, { component: "operator-controller", log }));
           await controller.run(term);
           // Exits after losing leadership, because the in-memory state is outdated; a new process starts without state.
           if (!signal.aborted) lost.reject(new Error("leader election lost"));
@@ -137,7 +130,7 @@ async function run(flags: Flags): Promise<void> {
     await probes.close();
     await secured?.close();
     await packages.close();
-    await puller.close();
+    await images.puller.close();
     await client.close();
   }
   log.info("stopped");

@@ -1,7 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { SERVER_LEASES } from "../../pkg/api/constants.ts";
 import { systemClock } from "../../pkg/async/clock.ts";
-import { ClusterImagePolicies } from "../../pkg/controller/clusterImagePolicies.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
@@ -13,7 +12,7 @@ import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { getLogLevel } from "../internal/flags.ts";
-import { createClusterRegistries, createGlobalPullSecret, createPuller } from "../internal/imageFlags.ts";
+import { createGlobalPullSecret, ImageSources } from "../internal/imageFlags.ts";
 import { createLeadership } from "../internal/leaderFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
 import { readTlsSettings } from "../internal/serving.ts";
@@ -27,21 +26,19 @@ async function run(flags: Flags): Promise<void> {
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "permission-manager", observe: registerRestClientMetrics(metrics) });
   const tls = toClientSettings(readTlsSettings(flags, log));
   const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"], tls: () => tls });
-  const registries = createClusterRegistries(flags, { client, log });
-  const imagePolicies = new ClusterImagePolicies({ client, namespaced: true, log });
   const credentials = createGlobalPullSecret(flags, { client, log, metrics });
-  const puller = createPuller(flags, {
+  const images = new ImageSources(flags, {
+    client,
+    credentials,
     cacheDir: flags["cache-path"],
     limits: BUNDLE_IMAGE_LIMITS,
-    credentials,
-    cluster: registries,
-    imagePolicies,
+    namespaced: true,
     log,
   });
   const leadership = createLeadership(flags, { client, name: SERVER_LEASES["permission-manager"], log, metrics });
   const manager = new PermissionManager({
     client: leadership.client,
-    puller,
+    puller: images.puller,
     packages,
     systemNamespace: flags["system-namespace"],
     webhookCertProvider: flags["webhook-cert-provider"],
@@ -53,9 +50,7 @@ async function run(flags: Flags): Promise<void> {
     log,
     metrics,
   });
-  credentials.onChange(() => manager.retryPending());
-  registries.onChange(() => manager.retryPending());
-  imagePolicies.onChange(() => manager.retryPending());
+  images.onChange(() => manager.retryPending());
   let leading = false;
   const probes = await startProbeServer({
     bindAddress: flags["health-probe-bind-address"],
@@ -72,9 +67,7 @@ async function run(flags: Flags): Promise<void> {
   log.info({ node: process.version, probes: probes.url }, "starting");
   try {
     const tasks = {
-      pullSecret: (signal: AbortSignal) => credentials.run(signal),
-      registries: (signal: AbortSignal) => registries.run(signal),
-      imagePolicies: (signal: AbortSignal) => imagePolicies.run(signal),
+      ...images.tasks,
       manager: (signal: AbortSignal) => {
         const lost = Promise.withResolvers<never>();
         const leads = leadership.run(signal, async (term) => {
@@ -90,7 +83,7 @@ async function run(flags: Flags): Promise<void> {
   } finally {
     await probes.close();
     await packages.close();
-    await puller.close();
+    await images.puller.close();
     await client.close();
   }
   log.info("stopped");

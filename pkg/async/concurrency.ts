@@ -61,6 +61,14 @@ export async function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
+/** Settles when `signal` aborts. */
+export function waitForAbort(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
 /** Maximum time of work on the main thread before other work runs. */
 const TURN_MS = 10;
 

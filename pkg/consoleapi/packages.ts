@@ -179,6 +179,8 @@ export const PackageFilters = z.object({
   installable: z.optional(z.literal("true")),
   /** Only packages with a supported version. */
   supported: z.optional(z.literal("true")),
+  /** Only packages whose shown version the cluster accepts only with a signature. */
+  signed: z.optional(z.literal("true")),
 });
 export type PackageFilters = z.infer<typeof PackageFilters>;
 
@@ -191,6 +193,8 @@ export const PackagePage = z.object({
   next: z.optional(z.string()),
   /** Catalogs that were not searched, with the reason. */
   leftOut: z.array(z.object({ catalog: z.string(), reason: z.string() })),
+  /** Why it is unknown which packages need a signature; only with the filter for them, which then finds none. */
+  signaturesUnknown: z.optional(z.string()),
   /** Names of the searched catalogs. */
   catalogs: z.array(z.string()),
 });

@@ -1,5 +1,5 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
@@ -7,37 +7,17 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION, CLI_MANAGER, EXTENSION_PERMISSIONS, LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../api/k8s.ts";
-import { getErrorMessage, ignoreMissingFile } from "../errors/errors.ts";
 import { Client } from "../kube/client.ts";
-import { parsePolicy } from "../oci/policy/policyFile.ts";
-import { getDefaultPolicyPlace, type PolicyPlace } from "../oci/policy/signaturePolicy.ts";
 import { describeObject } from "../release/identity.ts";
 import { formatCount } from "../text/lists.ts";
 import type { PrintLine } from "./binaries.ts";
 import { startDevCluster } from "./devCluster.ts";
 import { buildSampleObjects, CATALOG, EXTENSION, pushSample } from "./devSample.ts";
-import { type Installation, startInstallation, waitUntil } from "./installation.ts";
+import { type DevEndpoints, linkPrograms, startDevServers } from "./devServers.ts";
+import { waitUntil } from "./installation.ts";
 import type { Narrator } from "./narrator.ts";
 import { startRegistry } from "./registryServer.ts";
 import { SAMPLE_PACKAGE } from "./sample/sample.ts";
-
-/**
- * Returns this machine's signature policy, extended to accept all images from a registry; undefined if there is no policy, because then all images
- * are accepted.
- * @throws Error for an invalid policy
- */
-export async function renderLocalPolicy({ file }: PolicyPlace, registry: string): Promise<string | undefined> {
-  const text = await readFile(file, "utf8").catch(ignoreMissingFile);
-  if (text === undefined) return undefined;
-  try {
-    parsePolicy(text);
-  } catch (err) {
-    throw new Error(`invalid signature policy in ${file}: ${getErrorMessage(err)}`, { cause: err });
-  }
-  const policy = JSON.parse(text) as { transports?: Record<string, Record<string, unknown>> };
-  const docker = { ...policy.transports?.["docker"], [registry]: [{ type: "insecureAcceptAnything" }] };
-  return JSON.stringify({ ...policy, transports: { ...policy.transports, docker } });
-}
 
 /** Options of `olmv1 dev`. */
 export interface DevEnvironmentOptions {
@@ -106,7 +86,11 @@ export class DevEnvironment {
       cleanups.push(() => admin.close());
       const catalogs = await narrator.stage("Pushing the sample and starting the servers", async () => {
         await pushSample(place.registry, narrator);
-        const installation = await servers(admin, place, workDir, narrator, failure);
+        const installation = await startDevServers(admin, place, workDir, {
+          extraArgs: { catalogd: ["--leader-elect"], "operator-controller": ["--leader-elect"], "permission-manager": ["--leader-elect"] },
+          onLine: (_server, line) => narrator.hear(line),
+          onExit: (text) => void (failure.text ??= text),
+        });
         cleanups.push(() => installation.stop());
         narrator.print("server", `catalogd, operator-controller and permission-manager are ready (logs: ${workDir})`);
         return installation.catalogs;
@@ -254,17 +238,6 @@ export class DevEnvironment {
   }
 }
 
-/** The cluster and registry to use. */
-interface DevEndpoints {
-  kubeconfig: string;
-  /** Host and port of the registry. */
-  registry: string;
-  /** The registries.conf for it. */
-  registriesConf: string;
-  /** Path of the control plane's kubectl, if it has one. */
-  kubectl?: string | undefined;
-}
-
 /** Stores the cause of a failure. Undefined until a server fails. */
 interface FailureText {
   text?: string;
@@ -307,14 +280,9 @@ async function controlPlane(
   };
 }
 
-const LAUNCHER = join(import.meta.dirname, "../../cmd/olmv1/launch.sh");
-
 /** Writes the file that prepares another shell: the variables of the environment, and olmv1 and kubectl on the PATH. @returns its path. */
 async function writeEnvFile(workDir: string, { kubeconfig, registry, registriesConf, kubectl }: DevEndpoints): Promise<string> {
-  const bin = join(workDir, "bin");
-  await mkdir(bin);
-  for (const name of ["olmv1", "kubectl-olmv1"]) await symlink(LAUNCHER, join(bin, name));
-  if (kubectl !== undefined) await symlink(kubectl, join(bin, "kubectl"));
+  const bin = await linkPrograms(workDir, kubectl);
   const file = join(workDir, "env");
   const variables = { KUBECONFIG: kubeconfig, CONTAINERS_REGISTRIES_CONF: registriesConf, REGISTRY: registry };
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${quoteForShell(value)}\n`);
@@ -324,35 +292,6 @@ async function writeEnvFile(workDir: string, { kubeconfig, registry, registriesC
 
 function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
-
-/**
- * Starts the servers and prints selected log messages. The environment fails if a server exits
- * unexpectedly.
- */
-async function servers(
-  admin: Client,
-  place: DevEndpoints,
-  workDir: string,
-  narrator: Narrator,
-  failure: FailureText,
-): Promise<Installation> {
-  await writeFile(place.registriesConf, `[[registry]]\nlocation = "${place.registry}"\ninsecure = true\n`);
-  const policy = await renderLocalPolicy(getDefaultPolicyPlace(homedir()), place.registry);
-  const signaturePolicy = policy === undefined ? undefined : join(workDir, "policy.json");
-  if (policy !== undefined && signaturePolicy !== undefined) await writeFile(signaturePolicy, policy);
-  return startInstallation({
-    admin,
-    adminKubeconfig: place.kubeconfig,
-    workDir,
-    registriesConf: place.registriesConf,
-    signaturePolicy,
-    extraArgs: { catalogd: ["--leader-elect"], "operator-controller": ["--leader-elect"], "permission-manager": ["--leader-elect"] },
-    onLine: (_server, line) => narrator.hear(line),
-    onExit: (text) => {
-      failure.text ??= text;
-    },
-  });
 }
 
 async function stopAll(cleanups: Cleanups): Promise<void> {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folder } from "../../test/support/pulling.ts";
 import { parsePolicy } from "../oci/policy/policyFile.ts";
-import { renderLocalPolicy } from "./devEnvironment.ts";
+import { renderLocalPolicy } from "./devServers.ts";
 
 const REGISTRY = "127.0.0.1:5000";
 

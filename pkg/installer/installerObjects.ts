@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { LABEL_CREATED_FOR, LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import type { Client } from "../kube/client.ts";
@@ -94,5 +95,26 @@ export async function removeObjects(
   for (const object of objects) {
     const { uid } = object.metadata;
     if (await client.delete(toObjectRef(object), uid === undefined ? {} : { uid })) report(object);
+  }
+}
+
+const GONE_POLL_MS = 500;
+
+/**
+ * Waits until an object is gone or was recreated.
+ * @param deadline milliseconds since the epoch
+ * @returns the object if it still exists at the deadline
+ */
+export async function waitUntilGone<T extends KubeObject>(
+  client: Pick<Client, "get">,
+  object: T,
+  deadline: number,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  for (;;) {
+    const left = await client.get<T>(toObjectRef(object), { signal });
+    if (!left || left.metadata.uid !== object.metadata.uid) return undefined;
+    if (Date.now() >= deadline) return left;
+    await sleep(GONE_POLL_MS, undefined, { signal });
   }
 }

@@ -7,6 +7,8 @@ export const LAYERS = [
   ["pkg/console"],
   [
     "pkg/migrate",
+    "pkg/trial",
+    "pkg/eject",
     "pkg/browse",
     "pkg/preview",
     "pkg/authoring/references",

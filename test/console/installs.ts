@@ -13,6 +13,28 @@ const IS_CONFLICT = /status of 409/;
 
 /** Declares the test of an installation: from the search to an extension that works, with the version, the permissions and the YAML that the page shows. */
 export function describeInstalls(tested: Tested): void {
+  test("the filter for signatures finds the packages that the policy of the servers accepts only with a signature", async () => {
+    const { client, systemNamespace } = tested().world;
+    await using page = await tested().browser.open();
+    await page.goto("/packages?text=billing&signed=true");
+    await expectShown(page, "0 packages", "No package matches");
+    const transports = {
+      docker: { "quay.io/example/billing-operator-bundle": [{ type: "sigstoreSigned", keyPath: "/keys/example.pub" }] },
+    };
+    const policy = { default: [{ type: "insecureAcceptAnything" }], transports };
+    const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: systemNamespace, name: "signatures" } };
+    await client.create({ ...map, data: { "policy.json": JSON.stringify(policy) } });
+    await page.goto("/packages");
+    await page.page.getByRole("checkbox", { name: "Signature required" }).click();
+    await expectShown(page, "1 package", "billing-operator");
+    expect(page.page.url()).toContain("signed=true");
+    await client.patch({ ...map, ...map.metadata }, { data: { "policy.json": "{" } }, { type: "merge" });
+    await page.page.reload();
+    await expectShown(page, "0 packages", "The signature policies of the cluster are unknown");
+    await client.delete({ ...map, ...map.metadata });
+    expect(page.errors).toEqual([]);
+  });
+
   test("the page that installs a package links to the extension that installs it already, before and in the conflict", async () => {
     const { blockedUpgrade: name } = tested().world.names;
     await using page = await tested().browser.open();

@@ -211,7 +211,10 @@ describeWithCluster("config", (cluster) => {
     }
     const { volumes, containers } = findDeployment(overlay, CONTROLLER).template.spec;
     expect(volumes.find(({ name }) => name === "catalogd-ca")).toMatchObject({ configMap: { name: "openshift-service-ca.crt" } });
-    expect(parseFlags(containers[0]?.args.slice(1) ?? [])).toMatchObject({ "cluster-operator": "auto" });
+    expect(parseFlags(containers[0]?.args.slice(1) ?? [])).toMatchObject({
+      "cluster-operator": "auto",
+      "managed-permissions": "always",
+    });
     const catalogd = findDeployment(overlay, CATALOGD).template.spec.containers[0]?.args.slice(1) ?? [];
     expect(parseCatalogdFlags(catalogd)).toMatchObject({ "external-address": `catalogd-service.${OPENSHIFT_CATALOGD_NAMESPACE}.svc` });
   });

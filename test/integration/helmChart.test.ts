@@ -28,6 +28,7 @@ interface Variant {
   args: string[];
 }
 
+const OPENSHIFT = ["--set", "namespace.create=true,namespace.name=openshift-operator-controller,openshift.enabled=true"];
 const VARIANTS: Variant[] = [
   { name: "without values", folders: ["."], args: WITH_NAMESPACE },
   {
@@ -41,7 +42,7 @@ const VARIANTS: Variant[] = [
   {
     name: "openshift",
     folders: ["openshift"],
-    args: ["--set", "namespace.create=true,namespace.name=openshift-operator-controller,openshift.enabled=true"],
+    args: OPENSHIFT,
   },
   { name: "console", folders: [".", "console"], args: [...WITH_NAMESPACE, "--set", "console.enabled=true"] },
   {
@@ -174,6 +175,17 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
       expect(operatorController?.containers[0]?.args).not.toContain("--log-level=debug");
       expect(operatorController?.containers[0]?.resources).toMatchObject({ limits: { memory: "1Gi" } });
     });
+
+    test.for(["registries", "signatures"])(
+      "the chart with %s on OpenShift creates the ConfigMaps in the namespace of each Pod",
+      async (file) => {
+        const objects = await renderChart([...OPENSHIFT, ...inFolder(["--values", `${file}.yaml`])]);
+        const maps = only(objects, "ConfigMap").map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+        const deployments = only(objects, "Deployment");
+        expect(new Set(deployments.map(({ metadata }) => metadata.namespace)).size).toBe(2);
+        for (const deployment of deployments) expect(maps).toContain(`${deployment.metadata.namespace}/${file}`);
+      },
+    );
 
     test("the chart with permissions.mode=Off contains no permission-manager, and operator-controller rejects extensions without a ServiceAccount", async () => {
       const objects = await renderChart([...SYSTEM, "--set", "permissions.mode=Off"]);

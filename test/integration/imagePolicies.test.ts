@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { needsSignature, readSignatureDemand } from "../../pkg/browse/signatureDemand.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { createExtension } from "../support/extensions.ts";
 import { EVERYTHING } from "../support/loneExtension.ts";
@@ -80,6 +81,8 @@ describeWithPrivateCluster("image policies of OpenShift", (cluster) => {
     const ref = await pushCatalog("keyless/catalog", "keyless");
     const [name = "", digest = ""] = ref.split("@");
     await openShift.setImagePolicy("keyless", [name], byKey);
+    const demand = await readSignatureDemand(cluster.client, "olmv1-system", AbortSignal.timeout(60_000));
+    expect(typeof demand === "string" ? demand : needsSignature(demand, ref)).toBe(true);
     await applyCatalog("keyless", ref);
     const object = await rejected("ClusterCatalog", "keyless", `required by ClusterImagePolicy "keyless"`);
     expectProblem(object, "ImageRejected", { message: MISSING, details: [{ reason: "SignatureMissing" }] });

@@ -6,6 +6,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
 import { eventually } from "./eventually.ts";
+import { followObjects } from "./followObjects.ts";
 import { getObjectCondition, OpenShift } from "./openShift.ts";
 import { grantInstaller } from "./serviceAccounts.ts";
 import type { SmallPackage } from "./smallPackage.ts";
@@ -115,7 +116,7 @@ export class GateWorld {
   async watchCondition(type: string): Promise<{ readonly seen: readonly SeenCondition[]; stop: () => Promise<void> }> {
     const seen: SeenCondition[] = [];
     const selection = { fieldSelector: `metadata.name=${CLUSTER_OPERATOR.name}` };
-    const stop = await this.#watch(CLUSTER_OPERATOR, selection, (object) => {
+    const stop = await followObjects(this.#cluster.client, { ...CLUSTER_OPERATOR, selection }, (object) => {
       const { status, reason } = getObjectCondition(object, type) ?? {};
       seen.push({ ...toSeenWrite(object), status, reason });
     });
@@ -126,29 +127,12 @@ export class GateWorld {
   async watchReleases(extension: string): Promise<{ readonly seen: ReadonlyMap<string, SeenWrite>; stop: () => Promise<void> }> {
     const seen = new Map<string, SeenWrite>();
     const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: `owner=operator-controller,type=index,name=${extension}` };
-    const stop = await this.#watch({ apiVersion: "v1", kind: "Secret" }, selection, (object) => {
+    const stop = await followObjects(this.#cluster.client, { apiVersion: "v1", kind: "Secret", selection }, (object) => {
       const { labels = {} } = object.metadata;
       const text = `v${labels["version"]} ${labels["status"]}`;
       if (!seen.has(text)) seen.set(text, toSeenWrite(object));
     });
     return { seen, stop };
-  }
-
-  async #watch(gvk: { apiVersion: string; kind: string }, selection: object, see: (object: KubeObject) => void) {
-    const stop = new AbortController();
-    const { client } = this.#cluster;
-    const { items, resourceVersion } = await client.list(gvk, selection);
-    for (const item of items) see(item);
-    const follow = async (): Promise<void> => {
-      for await (const { type, object } of client.watch(gvk, { ...selection, resourceVersion, signal: stop.signal }))
-        if (type !== "BOOKMARK") see(object);
-    };
-    const following = follow();
-    following.catch(() => undefined); // a test that fails does not stop its watches
-    return async (): Promise<void> => {
-      stop.abort();
-      await following;
-    };
   }
 
   /** Events about ClusterOperator `olm`, as "Reason: message". */

@@ -4,6 +4,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
 import { CLUSTER_VERSION } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
+import { followObjects } from "./followObjects.ts";
 import { getObjectCondition } from "./openShift.ts";
 
 /** A write of one object that the watch compares with the others, in the order of their resourceVersions. */
@@ -27,8 +28,7 @@ const RELEASES = { namespace: SYSTEM_NAMESPACE, labelSelector: "owner=operator-c
  */
 export class UpgradeableWatch implements AsyncDisposable {
   readonly #writes: Write[] = [];
-  readonly #stop = new AbortController();
-  readonly #following: Promise<unknown>[] = [];
+  readonly #stops: (() => Promise<void>)[] = [];
 
   static async start(client: Client): Promise<UpgradeableWatch> {
     const watch = new UpgradeableWatch();
@@ -71,24 +71,15 @@ export class UpgradeableWatch implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    await Promise.allSettled(this.#following);
+    for (const stop of this.#stops) await stop();
   }
 
-  async #follow(client: Client, gvk: { apiVersion: string; kind: string }, selection: object): Promise<void> {
-    const { items, resourceVersion } = await client.list(gvk, selection);
-    const see = (object: KubeObject, isDeleted: boolean): void => {
+  async #follow(client: Client, { apiVersion, kind }: { apiVersion: string; kind: string }, selection: object): Promise<void> {
+    const stop = await followObjects(client, { apiVersion, kind, selection }, (object, isDeleted) => {
       const { name, resourceVersion: revision } = object.metadata;
-      this.#writes.push({ revision: Number(revision), kind: gvk.kind, name, object: isDeleted ? undefined : object });
-    };
-    for (const item of items) see(item, false);
-    const follow = async (): Promise<void> => {
-      for await (const { type, object } of client.watch(gvk, { ...selection, resourceVersion, signal: this.#stop.signal }))
-        if (type !== "BOOKMARK") see(object, type === "DELETED");
-    };
-    const following = follow();
-    following.catch(() => undefined); // the control plane may stop first
-    this.#following.push(following);
+      this.#writes.push({ revision: Number(revision), kind, name, object: isDeleted ? undefined : object });
+    });
+    this.#stops.push(stop);
   }
 
   #sorted(): Write[] {

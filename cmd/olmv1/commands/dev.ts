@@ -1,7 +1,6 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { DevEnvironment } from "../../../pkg/devcluster/devEnvironment.ts";
 import { EXTENSION } from "../../../pkg/devcluster/devSample.ts";
+import { isCheckout } from "../../../pkg/devcluster/embeddedOlm.ts";
 import { formatElapsed, Narrator } from "../../../pkg/devcluster/narrator.ts";
 import { watchParents } from "../../../pkg/devcluster/parentWatch.ts";
 import { SAMPLE_PACKAGE } from "../../../pkg/devcluster/sample/sample.ts";
@@ -14,8 +13,6 @@ export interface DevOptions {
   once?: boolean;
 }
 
-/** Only a checkout has the CRDs, the sample and the control plane; a bundled command line does not. */
-const CONFIG = join(import.meta.dirname, "../../../config/crd");
 /** Time in milliseconds for an orderly stop after the parent process has exited. Child processes exit with this process in any case. */
 const ORPHAN_GRACE_MS = 1_500;
 
@@ -33,7 +30,7 @@ export async function runDev(terminal: Terminal, options: DevOptions): Promise<n
   const kubeconfig = options.kubeconfig ?? (terminal.env["KUBECONFIG"] || undefined);
   let environment: DevEnvironment | undefined;
   try {
-    if (!existsSync(CONFIG)) throw new Error("olmv1 dev needs a checkout of the sources: clone the repository and run npm start");
+    if (!isCheckout()) throw new Error("olmv1 dev needs a checkout of the sources: clone the repository and run npm start");
     environment = await DevEnvironment.start({ kubeconfig, narrator, signal: stop.signal });
     await environment.install();
     if (options.once) {

@@ -58,7 +58,7 @@ const POLL_MS = 500;
 const RIGHTS_PATIENCE_MS = 20_000;
 
 /**
- * Waits until an extension is rolled out, and prints progress to standard error.
+ * Waits until an extension is rolled out, and prints progress to standard error. After Ctrl-C, prints that the controller continues.
  * @throws the signal's reason after Ctrl-C, and errors of the API server that persist until the timeout.
  */
 export async function awaitRollout(
@@ -68,10 +68,27 @@ export async function awaitRollout(
   awaited: Awaited,
   timeoutMs: number,
 ): Promise<Rollout> {
+  return followRollout(terminal, client, name, awaited, timeoutMs).catch((err: unknown) => {
+    if (terminal.signal.aborted) terminal.err(`stopped waiting; the controller continues: olmv1 describe ${name}\n`);
+    throw err;
+  });
+}
+
+/**
+ * Waits until an extension is rolled out, and prints progress to standard error.
+ * @throws as `awaitRollout`
+ */
+export async function followRollout(
+  terminal: Terminal,
+  client: Client,
+  name: string,
+  awaited: Awaited,
+  timeoutMs: number,
+): Promise<Rollout> {
   const began = Date.now();
   const seconds = (): number => Math.round((Date.now() - began) / 1_000);
   const printer = new RolloutPrinter(terminal, awaited.bundle, seconds);
-  const waiting = withProgress<Rollout>(terminal, `waiting for ClusterExtension ${name}`, async (progress) => {
+  return withProgress<Rollout>(terminal, `waiting for ClusterExtension ${name}`, async (progress) => {
     let lackingSince: number | undefined;
     for (;;) {
       const isLate = Date.now() - began > timeoutMs;
@@ -98,10 +115,6 @@ export async function awaitRollout(
       }
       await sleep(POLL_MS, undefined, { signal: terminal.signal });
     }
-  });
-  return waiting.catch((err: unknown) => {
-    if (terminal.signal.aborted) terminal.err(`stopped waiting; the controller continues: olmv1 describe ${name}\n`);
-    throw err;
   });
 }
 

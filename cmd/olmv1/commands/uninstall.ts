@@ -4,7 +4,7 @@ import { LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
 import { type Condition, type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { applyObjects } from "../../../pkg/installer/applyObjects.ts";
-import { listInstallObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
+import { listInstallObjects, removeObjects, waitUntilGone } from "../../../pkg/installer/installerObjects.ts";
 import { buildDeletionPermissions, type CustomResources } from "../../../pkg/installer/removal.ts";
 import {
   divideDefinitions,
@@ -130,7 +130,9 @@ async function removeCreated(
   await removeObjects(client, made, (object) => requested.push(object));
   for (const object of requested) {
     const what = escapeControlCharacters(describeObject(object));
-    const left = await withProgress(terminal, `waiting until ${what} is gone`, () => leftAfter(client, object, deadline, terminal.signal));
+    const left = await withProgress(terminal, `waiting until ${what} is gone`, () =>
+      waitUntilGone(client, object, deadline, terminal.signal),
+    );
     if (!left) {
       terminal.out(`${what} deleted\n`);
       continue;
@@ -139,16 +141,6 @@ async function removeCreated(
     if (!wait) continue;
     terminal.err(`${what} still exists after ${Math.round(timeout / 1_000)} s; the API server deletes it when no finalizer blocks it\n`);
     terminal.exit(EXIT.no);
-  }
-}
-
-/** Waits until an object is gone. @returns the object if it still exists at `deadline`. */
-async function leftAfter(client: Client, object: KubeObject, deadline: number, signal: AbortSignal): Promise<KubeObject | undefined> {
-  for (;;) {
-    const left = await client.get(toObjectRef(object), { signal });
-    if (!left || left.metadata.uid !== object.metadata.uid) return undefined;
-    if (Date.now() >= deadline) return left;
-    await sleep(POLL_MS, undefined, { signal });
   }
 }
 

@@ -9,6 +9,7 @@ import type { SchemaOptions } from "../commands/bundle/configSchema.ts";
 import type { BundleRenderOptions } from "../commands/bundle/render.ts";
 import type { BundleValidateOptions } from "../commands/bundle/validate.ts";
 import type { RbacOptions } from "../commands/rbac.ts";
+import { addBundleTry } from "./bundleTry.ts";
 import { addBundleBuild, addBundlePush } from "./images.ts";
 
 /** Describes a reference to a bundle. */
@@ -205,11 +206,12 @@ export function addRbac(program: Command, terminal: Terminal): void {
 
 /** Adds `olmv1 bundle`, with commands for bundles. */
 export function addBundle(program: Command, terminal: Terminal): void {
-  const bundle = program.command("bundle").description("Validate, render and build registry+v1 bundles");
+  const bundle = program.command("bundle").description("Validate, render, build and try registry+v1 bundles");
   addBundleValidate(bundle, terminal);
   addBundleRender(bundle, terminal);
   addConfigSchema(bundle, terminal);
   addBundleBuild(bundle, terminal);
   addBundlePush(bundle, terminal);
+  addBundleTry(bundle, terminal, BUNDLE_SOURCE);
   addRbac(bundle, terminal);
 }

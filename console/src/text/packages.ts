@@ -20,6 +20,7 @@ export const packagesText = {
     installed: "Installed",
     installable: "Installable here",
     supported: "Supported",
+    signed: "Signature required",
     reset: "Reset filters",
   },
   empty: "No package matches",
@@ -29,6 +30,8 @@ export const packagesText = {
   more: "Loading more packages",
   installed: "Installed",
   deprecated: "Deprecated",
+  supported: "Supported",
+  notSupported: "Not supported",
   obstacles: "Not installable here",
   noVersion: "no version",
 

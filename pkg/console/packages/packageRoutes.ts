@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { readGraphSource } from "../../browse/packageGraph.ts";
+import { readSignatureDemand } from "../../browse/signatureDemand.ts";
 import type { PackageIcon, PackagePicture } from "../../consoleapi/packages.ts";
 import { type PackageDetails, PackageFilters, type PackagePage } from "../../consoleapi/packages.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
@@ -23,7 +24,7 @@ const Params = z.object({ package: z.string().check(z.minLength(1), z.maxLength(
 const Catalog = z.object({ catalog: z.optional(z.string().check(z.maxLength(253))) });
 
 /** Registers search in the catalogs of the cluster, and the descriptions of packages. */
-export function registerPackageRoutes(server: ConsoleRoutes, { catalogs }: ConsoleContext): void {
+export function registerPackageRoutes(server: ConsoleRoutes, { catalogs, session }: ConsoleContext): void {
   const shared = new SharedCapabilities();
   const icons = new PackageIcons();
 
@@ -33,9 +34,14 @@ export function registerPackageRoutes(server: ConsoleRoutes, { catalogs }: Conso
     schema: { querystring: z.extend(PackageFilters, { after: z.optional(z.string().check(z.regex(/^\d{1,7}$/))) }) },
     config: { timeoutMs: CATALOG_TIMEOUT_MS },
     handler: async ({ identity, deadline, query: { after = "0", ...filters } }): Promise<PackagePage> => {
-      const [installed, capabilities] = await Promise.all([listInstalledBundles(identity, deadline), shared.read(identity)]);
+      const { client } = identity;
+      const [installed, capabilities, signatures] = await Promise.all([
+        listInstalledBundles(identity, deadline),
+        shared.read(identity),
+        filters.signed === "true" ? readSignatureDemand(client, session.systemNamespace, deadline) : undefined,
+      ]);
       return withOpenCatalogs(catalogs, identity, deadline, (open) =>
-        buildPackagePage({ open, client: identity.client, installed, capabilities, signal: deadline }, filters, Number(after)),
+        buildPackagePage({ open, client, installed, capabilities, signatures, signal: deadline }, filters, Number(after)),
       );
     },
   });

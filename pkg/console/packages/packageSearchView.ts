@@ -1,6 +1,7 @@
 import type { ClusterCapabilities } from "../../browse/clusterCapabilities.ts";
 import { searchPackages } from "../../browse/packageSearch.ts";
 import type { PackageMatch } from "../../browse/searchResults.ts";
+import { type SignatureDemand, selectSigned } from "../../browse/signatureDemand.ts";
 import { parseSearchQuery } from "../../catalogd/search/searchQuery.ts";
 import type { PackageCard, PackageFilters, PackagePage } from "../../consoleapi/packages.ts";
 import { formatSupportPhase, isSupported } from "../../fbc/versionSupport.ts";
@@ -22,12 +23,14 @@ export interface SearchedCluster {
   /** Undefined if unknown. */
   readonly installed: readonly InstalledExtension[] | undefined;
   readonly capabilities: ClusterCapabilities | undefined;
+  /** Or why it is unknown; absent without the filter that needs it. */
+  readonly signatures?: SignatureDemand | string | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Searches packages. @param offset number of packages before the page */
 export async function buildPackagePage(
-  { open, client, installed, capabilities, signal }: SearchedCluster,
+  { open, client, installed, capabilities, signatures, signal }: SearchedCluster,
   filters: PackageFilters,
   offset: number,
 ): Promise<PackagePage> {
@@ -38,7 +41,7 @@ export async function buildPackagePage(
     capability,
     deprecated: deprecated === undefined ? undefined : deprecated === "true",
   });
-  const { matches } = await searchPackages(
+  const found = await searchPackages(
     {
       catalogs,
       client: capabilities && client,
@@ -60,6 +63,8 @@ export async function buildPackagePage(
       addsObstacles: capabilities !== undefined,
     },
   );
+  const isUnknown = typeof signatures === "string";
+  const matches = signatures === undefined ? found.matches : isUnknown ? [] : await selectSigned(found.matches, open.catalogs, signatures);
   const items = matches.slice(offset, offset + PAGE).map((match) => toCard(match, installed));
   const end = offset + items.length;
   return {
@@ -69,6 +74,7 @@ export async function buildPackagePage(
     leftOut: open.leftOut
       .filter((one) => catalog === undefined || one.catalog === catalog)
       .map((one) => ({ catalog: one.catalog, reason: truncate(one.because, CAUSE_LENGTH) })),
+    ...(isUnknown ? { signaturesUnknown: truncate(signatures, CAUSE_LENGTH) } : {}),
     catalogs: open.catalogs.map(({ name }) => name),
   };
 }

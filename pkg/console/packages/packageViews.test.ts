@@ -3,9 +3,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { TempFolder } from "../../../test/support/tempFolder.ts";
 import type { ClusterCapabilities } from "../../browse/clusterCapabilities.ts";
+import type { SignatureDemand } from "../../browse/signatureDemand.ts";
 import { type CachedCatalog, CatalogCache } from "../../catalogcache/catalogCache.ts";
 import { PackageDetails, PackagePage } from "../../consoleapi/packages.ts";
 import type { Client } from "../../kube/client.ts";
+import { NO_IMAGE_POLICIES } from "../../oci/policy/imagePolicies.ts";
+import { parsePolicy } from "../../oci/policy/policyFile.ts";
 import type { InstalledExtension } from "../../rollout/extensions.ts";
 import { readCatalogMetas } from "../../sources/catalogContent.ts";
 import type { OpenCatalogs } from "../../sources/openCatalogs.ts";
@@ -48,6 +51,12 @@ const CAPABILITIES: ClusterCapabilities = {
   architectures: ["s390x"],
 };
 
+/** A policy of the servers that requires a signature for one repository. */
+const SIGNED_HARBOUR = JSON.stringify({
+  default: [{ type: "insecureAcceptAnything" }],
+  transports: { docker: { "quay.io/harbour/beacon-db-bundle": [{ type: "sigstoreSigned", keyPath: "/keys/harbour.pub" }] } },
+});
+
 const folder = new TempFolder();
 const cache = new CatalogCache(undefined);
 let open: OpenCatalogs;
@@ -70,9 +79,18 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-function search(filters: Parameters<typeof buildPackagePage>[1], offset = 0, capabilities?: ClusterCapabilities): Promise<PackagePage> {
+function search(
+  filters: Parameters<typeof buildPackagePage>[1],
+  offset = 0,
+  capabilities?: ClusterCapabilities,
+  signatures?: SignatureDemand | string,
+): Promise<PackagePage> {
   const client = {} as Client; // not used, because everything is known
-  return buildPackagePage({ open, client, installed: INSTALLED, capabilities, signal: AbortSignal.timeout(10_000) }, filters, offset);
+  return buildPackagePage(
+    { open, client, installed: INSTALLED, capabilities, signatures, signal: AbortSignal.timeout(10_000) },
+    filters,
+    offset,
+  );
 }
 
 test("buildPackagePage returns pages of 200 packages, and the catalogs that were not searched", async () => {
@@ -99,6 +117,14 @@ test("buildPackagePage shows the support of versions, and finds only supported p
   expect(items.map((one) => [one.package, one.support])).toEqual([["many-1", support]]);
   const openShift = { kind: "known", text: "4.19.0", minor: { major: 4, minor: 19 } } as const;
   expect((await search({ supported: "true" }, 0, { ...CAPABILITIES, openShift })).total).toBe(0);
+});
+
+test("buildPackagePage finds only packages that need a signature on request", async () => {
+  const demand: SignatureDemand = { file: parsePolicy(SIGNED_HARBOUR), policies: NO_IMAGE_POLICIES };
+  const { items } = await search({ signed: "true" }, 0, undefined, demand);
+  expect(items.map((one) => one.package)).toEqual(["beacon-db"]);
+  const unknown = z.parse(PackagePage, await search({ signed: "true" }, 0, undefined, "The policies are unknown: forbidden"));
+  expect([unknown.total, unknown.signaturesUnknown]).toEqual([0, "The policies are unknown: forbidden"]);
 });
 
 test("buildClusterPackage shows the support of each version", async () => {

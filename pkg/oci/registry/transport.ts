@@ -72,7 +72,7 @@ type RequestBody = Uint8Array | string | (() => AsyncIterable<Uint8Array>);
 
 /** A request with an optional body that can be sent again. */
 export interface RegistryRequest {
-  readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH";
+  readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
   /** sent only to the origin of `url`, not after a redirect to another origin */

@@ -234,4 +234,15 @@ export class RegistryStore implements ImageReader, ImageWriter {
       throw pushFailure(doing, this.#repository.ref, err);
     }
   }
+
+  /**
+   * Deletes a tag; the registry keeps the manifest while other tags reference it.
+   * @throws RegistryError, for example 405 if the registry does not delete tags
+   * @see https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-tags
+   */
+  async deleteTag(tag: string, signal: AbortSignal): Promise<void> {
+    const response = await this.#repository.request({ method: "DELETE", path: `manifests/${tag}`, repeatable: true, signal });
+    if (response.status !== 202 && response.status !== 200 && response.status !== 404) throw await readRegistryError(response);
+    await response.body.dump();
+  }
 }

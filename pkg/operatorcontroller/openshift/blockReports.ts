@@ -1,4 +1,5 @@
 import { Deadline } from "../../async/clock.ts";
+import { waitForAbort } from "../../async/concurrency.ts";
 import { type ActiveRelease, assessRelease, type ReleaseVerdict } from "../../openshift/upgradeable.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
@@ -36,7 +37,7 @@ export class BlockReports {
   async wait(release: ActiveRelease, cluster: ClusterVersion, signal: AbortSignal): Promise<void> {
     if (!isBlocking(assessRelease(release, cluster), cluster)) return;
     using deadline = new Deadline(signal, TIMEOUT_MS);
-    const ended = new Promise<void>((resolve) => deadline.signal.addEventListener("abort", () => resolve(), { once: true }));
+    const ended = waitForAbort(deadline.signal);
     while (this.#reported !== "none" && !this.#reported?.has(getKey(release)) && !deadline.signal.aborted)
       await Promise.race([this.#next.promise, ended]);
     signal.throwIfAborted();

@@ -1,6 +1,7 @@
 import type { OperatorProxyMode } from "../../api/flagValues.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { PROXY_NAMES, type ProxyVariables, readProxyVariables } from "../../api/proxy.ts";
+import { waitForAbort } from "../../async/concurrency.ts";
 import { type ObjectState, OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optionalObject.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
@@ -90,8 +91,7 @@ function newFixedSource(proxy: ClusterProxy): ClusterProxySource {
     current: () => proxy,
     onChange: () => undefined,
     synced: Promise.resolve(),
-    run: (signal) =>
-      new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true }))),
+    run: waitForAbort,
   };
 }
 

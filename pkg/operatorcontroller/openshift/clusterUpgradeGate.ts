@@ -1,6 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { EventSink } from "../../api/events.ts";
 import { type Clock, Deadline, systemClock } from "../../async/clock.ts";
+import { waitForAbort } from "../../async/concurrency.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../../controller/controller.ts";
 import type { Informer } from "../../controller/informer.ts";
 import { OptionalObject } from "../../controller/optionalObject.ts";
@@ -350,12 +351,4 @@ function toReleasesQuery({ metadata, status }: ClusterExtension): ReleasesQuery 
 /** Returns the version of a cluster with ClusterOperators. Such a cluster is an OpenShift cluster, so a missing version is `unknown`, not `none`. */
 function requireVersion(version: ClusterVersion): ClusterVersion {
   return version.kind === "none" ? { kind: "unknown", reason: "this cluster has ClusterOperators but no ClusterVersion" } : version;
-}
-
-/** Settles when `signal` aborts. */
-function waitForAbort(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -113,6 +113,7 @@ export const POSTGRES: OperatorPackage = {
 /** An operator whose Pods crash. */
 export const KAFKA: OperatorPackage = {
   name: "kafka-operator",
+  supportedUntil: { "3.2": "2024-12-31", "3.3": "2099-12-31" },
   displayName: "Kafka Operator",
   summary: "Runs Kafka brokers, topics and connectors.",
   description: describeOperator({

@@ -2,6 +2,7 @@ import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import { migrateMeta } from "../../../pkg/authoring/render/migrate.ts";
 import { renderCatalogBundle } from "../../../pkg/authoring/render/renderBundle.ts";
 import type { WebhookDescription } from "../../../pkg/bundle/types.ts";
+import { LIFECYCLE_SCHEMA } from "../../../pkg/fbc/lifecycleDocument.ts";
 import type { ChannelEntry, Property } from "../../../pkg/fbc/types.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import { type CrdFixture, defineCrd } from "./customResources.ts";
@@ -64,6 +65,8 @@ export interface OperatorPackage {
   /** Default: the first channel. */
   readonly defaultChannel?: string;
   readonly deprecations?: readonly DeprecationFixture[];
+  /** Minor versions with full support until a day, in the form YYYY-MM-DD. Default: the catalog has no support phases. */
+  readonly supportedUntil?: Readonly<Record<string, string>>;
   /** CPU architectures of the images. Default: amd64 and arm64. */
   readonly architectures?: readonly string[];
   /** Annotations of the ClusterServiceVersion, in addition to the usual ones. */
@@ -106,7 +109,7 @@ export function buildBundleFiles(operator: OperatorPackage, of: OperatorVersion)
 
 /** Returns the objects of the package in a catalog. @param imageOf returns the reference of a version's bundle. */
 export function buildCatalogMetas(operator: OperatorPackage, imageOf: (version: string) => string): JsonObject[] {
-  const { name, summary, icon, versions, deprecations = [] } = operator;
+  const { name, summary, icon, versions, deprecations = [], supportedUntil } = operator;
   const channels = listChannels(operator);
   return [
     { schema: "olm.package", name, defaultChannel: operator.defaultChannel ?? Object.keys(channels)[0] ?? "", description: summary, icon },
@@ -116,7 +119,12 @@ export function buildCatalogMetas(operator: OperatorPackage, imageOf: (version: 
       return migrateMeta(meta, "bundle-object-to-csv-metadata").blob;
     }),
     ...(deprecations.length === 0 ? [] : [{ schema: "olm.deprecations", package: name, entries: deprecations }]),
+    ...(supportedUntil ? [{ schema: LIFECYCLE_SCHEMA, package: name, versions: listSupportPhases(supportedUntil) }] : []),
   ];
+}
+
+function listSupportPhases(until: Readonly<Record<string, string>>): object[] {
+  return Object.entries(until).map(([name, endDate]) => ({ name, phases: [{ name: "Full support", startDate: "2024-01-01", endDate }] }));
 }
 
 function listChannels({ name, versions, channels }: OperatorPackage): Readonly<Record<string, readonly ChannelEntry[]>> {

@@ -20,7 +20,7 @@ async function words(line: string, ...more: string[]): Promise<string[]> {
 test.for<[what: string, line: string, want: string[]]>([
   ["commands with a prefix", "res", ["resolve", NO_FILES]],
   ["no hidden commands", "__c", [NO_FILES]],
-  ["subcommands", "bundle ", ["validate", "render", "config-schema", "build", "push", "rbac", NO_FILES]],
+  ["subcommands", "bundle ", ["validate", "render", "config-schema", "build", "push", "try", "rbac", NO_FILES]],
   ["options", "tree x --k", ["--kubeconfig", NO_FILES]],
   ["no option that is given already", "tree --kubeconfig a --k", [NO_FILES]],
   ["choices of an option", "resolve x -o j", ["json", "jsonpath=", NO_FILES]],

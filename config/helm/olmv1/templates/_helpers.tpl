@@ -116,6 +116,10 @@ app.kubernetes.io/name: {{ .program }}
 {{- if or .Values.openshift.enabled .Values.registries.conf .Values.registries.authorities }}true{{ end }}
 {{- end }}
 
+{{- define "olmv1.permissionsMode" -}}
+{{ .Values.permissions.mode | default (ternary "Always" "Managed" .Values.openshift.enabled) }}
+{{- end }}
+
 {{- define "olmv1.commonMounts" -}}
 - name: tmp
   mountPath: /tmp

@@ -79,6 +79,12 @@ export function FilterBar({
             isChecked={filters.supported === "true"}
             onChange={(_event, is) => setFilters({ supported: is ? "true" : undefined })}
           />
+          <Checkbox
+            id="filter-signed"
+            label={labels.signed}
+            isChecked={filters.signed === "true"}
+            onChange={(_event, is) => setFilters({ signed: is ? "true" : undefined })}
+          />
         </>
       )}
       {Object.keys(filters).length > 0 && (

@@ -44,7 +44,18 @@ export function PackageCards({ cards, onEnd }: { readonly cards: readonly Packag
 }
 
 function Card({ card }: { readonly card: PackageCard }): ReactElement {
-  const { package: name, catalog, displayName, description, provider, version, isDeprecated, installedBy = [], obstacles = [] } = card;
+  const {
+    package: name,
+    catalog,
+    displayName,
+    description,
+    provider,
+    version,
+    isDeprecated,
+    support,
+    installedBy = [],
+    obstacles = [],
+  } = card;
   return (
     <article className="olm-card-content">
       <header className="olm-card-header">
@@ -72,6 +83,11 @@ function Card({ card }: { readonly card: PackageCard }): ReactElement {
         {isDeprecated && (
           <Label isCompact status="warning" isOutlined>
             {packagesText.deprecated}
+          </Label>
+        )}
+        {support && (
+          <Label isCompact status={support.isSupported ? "success" : "warning"} isOutlined title={support.text}>
+            {support.isSupported ? packagesText.supported : packagesText.notSupported}
           </Label>
         )}
         {obstacles.length > 0 && (

@@ -59,18 +59,15 @@ export default function PackagesPage(): ReactElement {
   );
 }
 
-function LeftOut({ page: { leftOut } }: { readonly page: PackagePage }): ReactElement | null {
-  if (leftOut.length === 0) return null;
+function LeftOut({ page: { leftOut, signaturesUnknown } }: { readonly page: PackagePage }): ReactElement | null {
+  const catalogs = leftOut.map(({ catalog, reason }) => packagesText.leftOut(catalog, reason));
+  const notices = signaturesUnknown === undefined ? catalogs : [signaturesUnknown, ...catalogs];
+  if (notices.length === 0) return null;
   return (
     <ul className="olm-notices">
-      {leftOut.map(({ catalog, reason }) => (
-        <li key={catalog}>
-          <Alert
-            isPlain
-            status="warning"
-            component="p"
-            title={<span className="olm-break">{packagesText.leftOut(catalog, reason)}</span>}
-          />
+      {notices.map((notice) => (
+        <li key={notice}>
+          <Alert isPlain status="warning" component="p" title={<span className="olm-break">{notice}</span>} />
         </li>
       ))}
     </ul>

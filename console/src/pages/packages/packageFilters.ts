@@ -3,7 +3,7 @@ import { useSearchParams } from "react-router";
 import * as z from "zod/mini";
 import { PackageFilters } from "../../../../pkg/consoleapi/packages.ts";
 
-const NAMES = ["text", "catalog", "arch", "capability", "deprecated", "installed", "installable", "supported"] as const;
+const NAMES = ["text", "catalog", "arch", "capability", "deprecated", "installed", "installable", "supported", "signed"] as const;
 
 /** The filters in the address, and a function that changes some of them. An undefined value removes a filter. */
 export function usePackageFilters(): [PackageFilters, (change: Partial<Record<(typeof NAMES)[number], string | undefined>>) => void] {

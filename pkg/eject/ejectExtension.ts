@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { findCondition } from "../api/conditions.ts";
+import { CLI_MANAGER, ConditionType, LABEL_CREATED_FOR, LABEL_DEPENDENCY, LABEL_PERMISSIONS_FOR, Reason } from "../api/constants.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
+import { mapInParallel } from "../async/concurrency.ts";
+import { removeObjects, waitUntilGone } from "../installer/installerObjects.ts";
+import type { Client } from "../kube/client.ts";
+import { isConflict, KindNotServed } from "../kube/errors.ts";
+import { dependentLabel } from "../operatorcontroller/dependencies/dependencyLabels.ts";
+import { removeReleases } from "../operatorcontroller/reconcile/delete.ts";
+import { ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
+import { describeObject } from "../release/identity.ts";
+import { determineOwnership, type Owner } from "../release/ownership.ts";
+import { buildSuspension, sendPatch } from "../rollout/changes.ts";
+import { buildExtensionRef, buildPermissionsRef } from "../rollout/extensions.ts";
+import type { EjectPreview } from "./ejectPreview.ts";
+import { buildDetachPatch, type HelmRelease } from "./ownMarks.ts";
+
+/** Options of an eject. */
+export interface EjectOptions {
+  /** The release that owns the objects afterwards; undefined for plain manifests. */
+  readonly helm: HelmRelease | undefined;
+  readonly systemNamespace: string;
+  /** Maximum time of each wait in milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Receives one line for each completed step. */
+  readonly report: (line: string) => void;
+}
+
+const PARALLEL = 8;
+const POLL_MS = 250;
+/** Attempts to patch an object that others change at the same time. */
+const ATTEMPTS = 10;
+
+/**
+ * Stops managing an extension and keeps its objects. Changes only metadata of the objects, so no Pod is replaced. The steps, each safe to repeat:
+ * - sends all changes of objects as a dry run, so that a denied request changes nothing
+ * - suspends the extension, so that the controller does not restore its marks
+ * - removes the marks from all objects and from the namespace, and makes dependencies extensions of their own
+ * - deletes the extension with propagation policy Orphan, so that neither the controller nor the garbage collector deletes an object
+ * - deletes the releases, permissions, and the objects that `olmv1 install` created
+ * @throws Error if the controller does not suspend or release the extension in time; a repeated call resumes
+ */
+export async function ejectExtension(client: Client, preview: EjectPreview, options: EjectOptions): Promise<void> {
+  const { extension, created, dependencies, history, namespace } = preview;
+  const { helm, signal, report, timeoutMs } = options;
+  const { name, uid = "" } = extension.metadata;
+  const owner = { name, uid, installNamespace: namespace };
+  const detachAll = (dryRun: boolean): Promise<boolean[]> =>
+    mapInParallel(preview.marked, PARALLEL, (ref) => detach(client, ref, { owner, helm, dryRun, signal }));
+  await detachAll(true);
+  if (extension.metadata.deletionTimestamp === undefined) {
+    await suspend(client, extension, options);
+    report("the controller suspended the extension");
+  }
+  const detached = await detachAll(false);
+  report(`removed the marks of ${detached.filter(Boolean).length} objects`);
+  await detachNamespace(client, name, namespace, signal);
+  for (const dependency of dependencies) {
+    const labels = { [dependentLabel(extension)]: null, [LABEL_DEPENDENCY]: null };
+    const body = { metadata: { uid: dependency.metadata.uid, labels } };
+    await client.patch(buildExtensionRef(dependency.metadata.name), body, { type: "merge", fieldManager: CLI_MANAGER, signal });
+  }
+  await client.delete(buildExtensionRef(name), { ...(uid === "" ? {} : { uid }), propagationPolicy: "Orphan", signal });
+  await requireGone(client, extension, timeoutMs, signal);
+  report(`deleted ClusterExtension ${name}`);
+  await removeReleases({ releases: new ReleaseStore(client, options.systemNamespace) }, name, history, signal);
+  report("deleted the releases");
+  const permissions = await client.get(buildPermissionsRef(name), { metadataOnly: true, signal });
+  if (permissions) await requireGone(client, { ...permissions, ...buildPermissionsRef(name) }, timeoutMs, signal);
+  await removeObjects(client, created, (object) => report(`deleted ${describeObject(object)}`));
+}
+
+/** Sets spec.suspend, and waits until the controller has observed it. @throws Error with spec.suspend as before if it does not */
+async function suspend(client: Client, extension: ClusterExtension, { timeoutMs, signal }: EjectOptions): Promise<void> {
+  const { name } = extension.metadata;
+  const suspended = await sendPatch<ClusterExtension>(client, buildSuspension(extension, true));
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const current = await client.get<ClusterExtension>(buildExtensionRef(name), { signal });
+    const progressing = findCondition(current?.status?.conditions, ConditionType.Progressing);
+    const isObserved = (progressing?.observedGeneration ?? 0) >= (suspended.metadata.generation ?? 0);
+    if (isObserved && progressing?.reason === Reason.Suspended) return;
+    if (Date.now() >= deadline) break;
+    await sleep(POLL_MS, undefined, { signal });
+  }
+  await sendPatch(client, buildSuspension(extension, extension.spec.suspend ?? false));
+  throw new Error(
+    `cannot eject: operator-controller did not suspend ClusterExtension ${name} within ${timeoutMs / 1_000} s. Check it with olmv1 doctor`,
+  );
+}
+
+/** How to remove marks. */
+interface Detachment {
+  readonly owner: Owner;
+  readonly helm: HelmRelease | undefined;
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Removes the marks from one object that belongs to the extension. @returns whether it did */
+async function detach(client: Client, ref: ObjectRef, { owner, helm, dryRun, signal }: Detachment): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    const live = await client.get(ref, { signal }).catch((err: unknown) => {
+      if (err instanceof KindNotServed) return undefined;
+      throw err;
+    });
+    if (!live || determineOwnership(live, owner).kind !== "ours") return false;
+    try {
+      await client.patch(ref, buildDetachPatch(live, owner.uid, helm), { type: "merge", fieldManager: CLI_MANAGER, dryRun, signal });
+      return true;
+    } catch (err) {
+      if (!isConflict(err) || attempt === ATTEMPTS) throw err;
+    }
+  }
+}
+
+/** Removes the labels with which permission-manager and `olmv1 uninstall` find and delete the namespace. */
+async function detachNamespace(client: Client, extension: string, name: string, signal: AbortSignal): Promise<void> {
+  const ref = { apiVersion: "v1", kind: "Namespace", name };
+  const found = await client.get(ref, { metadataOnly: true, signal });
+  const marks = [LABEL_PERMISSIONS_FOR, LABEL_CREATED_FOR].filter((label) => found?.metadata.labels?.[label] === extension);
+  if (!found || marks.length === 0) return;
+  const labels = Object.fromEntries(marks.map((label) => [label, null]));
+  await client.patch(ref, { metadata: { uid: found.metadata.uid, labels } }, { type: "merge", fieldManager: CLI_MANAGER, signal });
+}
+
+async function requireGone(client: Client, object: KubeObject, timeoutMs: number, signal: AbortSignal): Promise<void> {
+  const left = await waitUntilGone(client, object, Date.now() + timeoutMs, signal);
+  if (!left) return;
+  const { finalizers = [] } = left.metadata;
+  const why = finalizers.length > 0 ? `: its finalizers are ${finalizers.join(", ")}` : "";
+  throw new Error(
+    `${describeObject(toObjectRef(object))} still exists after ${timeoutMs / 1_000} s${why}. Run the command again to resume`,
+  );
+}
