@@ -122,7 +122,13 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
 
 /** Returns an object of a dry run in the form in which it can be created. */
 function toGrant(object: KubeObject): KubeObject {
-  const { uid, resourceVersion, creationTimestamp, managedFields, ownerReferences, ...metadata } = object.metadata;
+  const { name, namespace, labels, annotations } = object.metadata;
+  const metadata = {
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(labels ? { labels } : {}),
+    ...(annotations ? { annotations } : {}),
+  };
   return { ...object, metadata };
 }
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
-import { type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
+import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { CONVERSION_STEPS } from "../../pkg/api/migration.ts";
 import { getObjectAt } from "../../pkg/golang/members.ts";
 import { ClassicOperator } from "../support/classicOperator.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { getGroup, type JsonObject, type KubeObject, type OwnerReference, toObjectRef } from "../../pkg/api/k8s.ts";
+import { getGroup, type KubeObject, type OwnerReference, toObjectRef } from "../../pkg/api/k8s.ts";
 import { getComponentLabel } from "../../pkg/api/migration.ts";
 import { getNonEmptyText, getObjectAt, getObjectsAt } from "../../pkg/golang/members.ts";
 import type { Client } from "../../pkg/kube/client.ts";
@@ -174,14 +174,14 @@ const WITH_STATUS: ReadonlySet<string> = new Set([...FIRST, "Operator"]);
 
 function withoutServerFields(object: KubeObject): KubeObject {
   const { status: _, ...rest } = object;
-  const { uid, resourceVersion, generation, creationTimestamp, managedFields, ...metadata } = object.metadata;
-  const { "deployment.kubernetes.io/revision": revision, ...annotations } = metadata.annotations ?? {};
+  const metadata = omit(object.metadata, ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"]);
+  const annotations = omit(metadata.annotations ?? {}, ["deployment.kubernetes.io/revision"]);
   const kept = { ...rest, metadata: { ...metadata, ...(metadata.annotations ? { annotations } : {}) } };
-  return object.kind === "Service" ? { ...kept, spec: withoutAddresses(getObjectAt(object, "spec")) } : kept;
+  return object.kind === "Service" ? { ...kept, spec: omit(getObjectAt(object, "spec"), ["clusterIP", "clusterIPs"]) } : kept;
 }
 
-function withoutAddresses({ clusterIP, clusterIPs, ...spec }: JsonObject): JsonObject {
-  return spec;
+function omit<T extends object>(object: T, keys: readonly string[]): T {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key))) as T;
 }
 
 /** Keeps only owners that were created: the real garbage collector would delete an object whose owner does not exist. */
