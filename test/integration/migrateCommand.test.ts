@@ -367,7 +367,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("cannot be rolled back: it has no backup of Subscription")]);
   });
 
-  test("the first upgrade after a migration removes the annotations and variables of OLM v0 from the Pods", async () => {
+  test("the first upgrade after a migration removes the annotations of OLM v0 from the Pods, and names the new OperatorCondition", async () => {
     const pods = async (): Promise<{
       metadata: { annotations: JsonObject };
       spec: { containers: { image: string; env?: unknown[] }[] };
@@ -383,7 +383,8 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     await serviceAccount(cluster.client, NAMESPACE, "hello-installer", [EVERYTHING]); // roles of another version have other names
     await world.until("hello", ({ status }) => expect(status?.install?.bundle.version).toBe("1.1.0"));
     const { metadata, spec } = await pods();
-    expect(spec.containers.map(({ image, env = [] }) => [image, env])).toEqual([["registry.example.com/tiny:1.1.0", []]]);
+    const variable = { name: "OPERATOR_CONDITION_NAME", value: "p.v1.1.0" };
+    expect(spec.containers.map(({ image, env = [] }) => [image, env])).toEqual([["registry.example.com/tiny:1.1.0", [variable]]]);
     expect(metadata.annotations).not.toHaveProperty("olm.operatorGroup");
   });
 });
