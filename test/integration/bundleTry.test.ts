@@ -7,7 +7,8 @@ import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { thingDefinition, waitForDefinition } from "../support/definitions.ts";
 import { eventually } from "../support/eventually.ts";
 import { ManagedWorld } from "../support/managedWorld.ts";
-import { type CliRun, type Ended, runCli } from "../support/runCli.ts";
+import { insecureRegistry } from "../support/pulling.ts";
+import { type CliRun, type Ended, olmv1, runCli } from "../support/runCli.ts";
 import { TempFolder } from "../support/tempFolder.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
@@ -30,6 +31,9 @@ describeWithPrivateCluster("olmv1 bundle try", (cluster) => {
     folder.write("v1", tinyBundle("1.0.0", { objects: [DEFINITION], spec: OWNED }));
     folder.write("v2", tinyBundle("1.1.0", { objects: [DEFINITION], spec: OWNED, clusterPermissions: ADMINISTRATOR }));
     folder.write("broken", tinyBundle("1.2.0", { podOutcome: "CrashLoop" }));
+    folder.write("conf", { "registries.conf": insecureRegistry(cluster.registry.host) });
+    const built = await olmv1("bundle", "build", path("v1"), "--tag", `${cluster.registry.host}/previous:v1`, "--insecure");
+    expect(built.code, built.err).toBe(0);
     kept = await cluster.namespace("kept");
     repository = `${cluster.registry.host}/scratch`;
   });
@@ -63,10 +67,11 @@ describeWithPrivateCluster("olmv1 bundle try", (cluster) => {
     return [...names.filter((name) => name.includes("try-") || name.endsWith(GROUP)), ...(tags ?? [])];
   }
 
-  test("olmv1 bundle try upgrades a bundle, runs the checks with the names of the trial, and removes everything", async () => {
+  test("olmv1 bundle try upgrades from an image to a folder, runs the checks with the names of the trial, and removes everything", async () => {
     const junit = path("trial.xml");
     const { code, out, err } = await tryBundle("v2", [
-      `--from=${path("v1")}`,
+      `--from=${cluster.registry.host}/previous:v1`,
+      `--registries-conf=${path("conf/registries.conf")}`,
       "--approve-permissions",
       `--junit=${junit}`,
       "--output=json",

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { buildDetachPatch } from "../../pkg/eject/ownMarks.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { thingDefinition } from "../support/definitions.ts";
@@ -12,25 +13,33 @@ import { runTool } from "../support/manifests.ts";
 import { type Ended, olmv1 } from "../support/runCli.ts";
 import { TempFolder } from "../support/tempFolder.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
+import { webhookBundle } from "../support/webhookBundle.ts";
 
 const OWN = "olm.operatorframework.io";
+
+const VERSION = "1.0.0";
+
+/** Renames a bundle of package `p`. */
+function rename(files: Record<string, string>, name: string): Record<string, string> {
+  const renamed = Object.entries(files).map(([path, text]) => [
+    path,
+    text.replace('"p.v1.0.0"', `"${name}.v1.0.0"`).replace(':"p"}', `:"${name}"}`),
+  ]);
+  return Object.fromEntries(renamed) as Record<string, string>;
+}
 
 /** A bundle with a CustomResourceDefinition, a ConfigMap whose text looks like a Helm template, and one Deployment, all named after the package. */
 function publish(name: string, requires: readonly string[] = []): PublishedVersion {
   const group = `${name}.example.com`;
-  const files = tinyBundle("1.0.0", {
+  const files = tinyBundle(VERSION, {
     name,
     objects: [thingDefinition(group), { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { text: "{{ .Values.text }}" } }],
     spec: { customresourcedefinitions: { owned: [{ name: `things.${group}`, version: "v1", kind: "Thing" }] } },
     clusterPermissions: [{ serviceAccountName: name, rules: [{ apiGroups: [group], resources: ["things"], verbs: ["get", "list"] }] }],
   });
-  const renamed = Object.entries(files).map(([path, text]) => [
-    path,
-    text.replace('"p.v1.0.0"', `"${name}.v1.0.0"`).replace(':"p"}', `:"${name}"}`),
-  ]);
   const value = (packageName: string): object => ({ packageName, versionRange: ">=1.0.0" });
   const properties = requires.map((one): Property => ({ type: "olm.package.required", value: value(one) }));
-  return { version: "1.0.0", files: Object.fromEntries(renamed) as Record<string, string>, properties };
+  return { version: VERSION, files: rename(files, name), properties };
 }
 
 describeWithPrivateCluster("olmv1 eject", (cluster) => {
@@ -40,11 +49,19 @@ describeWithPrivateCluster("olmv1 eject", (cluster) => {
   beforeAll(async () => {
     world = await ManagedWorld.start(cluster);
     folder = new TempFolder();
-    await world.publish("catalog", { helmed: [publish("helmed")], plain: [publish("plain")], user: [publish("user", ["plain"])] });
-    for (const name of ["helmed", "plain"]) await world.create(name, name, { namespace: name });
-    await world.ready("plain", "1.0.0");
+    await world.publish("catalog", {
+      helmed: [publish("helmed")],
+      plain: [publish("plain")],
+      user: [publish("user", ["plain"])],
+      hooked: [{ version: VERSION, files: rename(webhookBundle(VERSION), "hooked") }],
+      base: [publish("base")],
+      shop: [publish("shop", ["base"])],
+    });
+    for (const name of ["helmed", "plain", "hooked"]) await world.create(name, name, { namespace: name });
+    await world.create("shop", "shop", { namespace: "shop", dependencies: { policy: "Install" } });
+    await world.ready("plain", VERSION);
     await world.create("user", "user", { namespace: "user" });
-    for (const name of ["helmed", "user"]) await world.ready(name, "1.0.0");
+    for (const name of ["helmed", "user", "hooked", "shop"]) await world.ready(name, VERSION);
   });
   afterAll(async () => {
     await world[Symbol.asyncDispose]();
@@ -139,7 +156,7 @@ describeWithPrivateCluster("olmv1 eject", (cluster) => {
     expect(await read("plain")).toEqual(before);
   });
 
-  test("olmv1 eject refuses an extension that others depend on, and ejects it with --force", async () => {
+  test("olmv1 eject refuses an extension that others depend on, and resumes an eject with --force", async () => {
     const refused = await eject("plain", "--yes");
     expect([refused.code, refused.err]).toEqual([
       1,
@@ -147,6 +164,14 @@ describeWithPrivateCluster("olmv1 eject", (cluster) => {
         /^ClusterExtension plain is not ejected, .*:\n {2}ClusterExtension user \(bundle user\.v1\.0\.0\) needs .*plain/,
       ),
     ]);
+    // As an eject leaves it that was killed after its first change of an object.
+    const [deployment] = await read("plain");
+    await world.edit("plain", { spec: { suspend: true } });
+    await world.world.condition(CLUSTER_EXTENSION, "plain", (condition) => condition("Progressing")?.reason === "Suspended");
+    const [deploymentRef] = refs("plain");
+    const extension = await cluster.client.get({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "plain" });
+    if (deployment && deploymentRef)
+      await cluster.client.patch(deploymentRef, buildDetachPatch(deployment, extension?.metadata.uid ?? "", undefined), { type: "merge" });
     const ended = await eject("plain", "--yes", "--force");
     expect(ended.code, ended.err).toBe(0);
     await isGone("plain");
@@ -159,6 +184,33 @@ describeWithPrivateCluster("olmv1 eject", (cluster) => {
     writeFileSync(file, readFileSync(file, "utf8").replace("tiny:1.0.0", "tiny:2.0.0"));
     await runTool("kubectl", ["apply", "--server-side", "-k", kustomization, "--kubeconfig", cluster.kubeconfig]);
     await eventually(async () => expect(JSON.stringify((await read("plain"))[0])).toContain("tiny:2.0.0"));
+  });
+
+  test("olmv1 eject keeps the webhook certificate, and reports when it expires", async () => {
+    const selector = { labelSelector: `${OWN}/owner-name=hooked` };
+    const secrets = { apiVersion: "v1", kind: "Secret" };
+    const hooks = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingWebhookConfiguration" };
+    const [secret, hook] = await Promise.all([secrets, hooks].map(async (kind) => (await cluster.client.list(kind, selector)).items[0]));
+    const { code, err } = await eject("hooked", "--yes");
+    expect([code, err]).toEqual([
+      0,
+      expect.stringMatching(/^Secret hooked\/\S+ contains a webhook certificate .* before \d{4}-\d\d-\d\d$/m),
+    ]);
+    const live = await cluster.client.get({ ...secrets, namespace: "hooked", name: secret?.metadata.name ?? "" });
+    expect([live?.["data"], live?.metadata.labels]).toEqual([secret?.["data"], undefined]);
+    expect((await cluster.client.get({ ...hooks, name: hook?.metadata.name ?? "" }))?.["webhooks"]).toEqual(hook?.["webhooks"]);
+    const manifests = readdirSync(join(folder.path, "hooked/objects"));
+    expect(manifests.filter((name) => name.endsWith("-secret.yaml"))).toEqual([]);
+  });
+
+  test("olmv1 eject makes a dependency an extension of its own", async () => {
+    const dependency = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "base" };
+    expect((await cluster.client.get(dependency))?.metadata.labels).toMatchObject({ [`${OWN}/dependency`]: "true" });
+    const { code, err } = await eject("shop", "--yes");
+    expect([code, err]).toEqual([0, expect.stringContaining("ClusterExtension base, a dependency, stays as an extension of its own.")]);
+    await isGone("shop");
+    const { metadata } = (await world.ready("base", VERSION)) ?? {};
+    expect([metadata?.deletionTimestamp, JSON.stringify(metadata?.labels ?? {}).includes(OWN)]).toEqual([undefined, false]);
   });
 
   test.for<[what: string, args: string[], message: string]>([
