@@ -17,6 +17,9 @@ export const ANNOTATION_STEP = `${GROUP}/migration-step`;
 export const LABEL_MIGRATION = `${GROUP}/migration`;
 export const LABEL_LEFTOVER = `${GROUP}/migration-leftover`;
 
+/** On a ClusterServiceVersion during its conversion: keeps it terminating, because OLM v0 ignores a terminating ClusterServiceVersion. */
+export const MIGRATION_FINALIZER = `${GROUP}/migration`;
+
 /** Maximum length of a label name without prefix. */
 const LABEL_NAME_MAX = 63;
 
@@ -43,7 +46,16 @@ export function isMigrated({ metadata }: Pick<ClusterExtension, "metadata">): bo
 export const BACKUP_MAX_BYTES = 200 * 1024;
 
 /** Steps of a conversion, in order. */
-export const CONVERSION_STEPS = ["Prepared", "BackedUp", "Unsubscribed", "Marked", "Detached", "Installed"] as const;
+export const CONVERSION_STEPS = [
+  "Prepared",
+  "Granted",
+  "BackedUp",
+  "Terminating",
+  "Unsubscribed",
+  "Marked",
+  "Detached",
+  "Installed",
+] as const;
 export type ConversionStep = (typeof CONVERSION_STEPS)[number];
 
 /** Parses a step; undefined for any other text. */

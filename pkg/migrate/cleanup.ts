@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { getNamespace } from "../api/clusterExtension.ts";
 import { CLUSTER_EXTENSION } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
@@ -11,14 +12,14 @@ import {
   LABEL_LEFTOVER,
   MIGRATION_FIELD_MANAGER,
 } from "../api/migration.ts";
-import { getObjectAt, getTextsAt } from "../golang/members.ts";
+import { getNonEmptyText, getObjectAt, getObjectsAt, getTextsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
-import { getObjectKey } from "../release/identity.ts";
 import { getBackupRef } from "./backup.ts";
 import type { MigratedExtension } from "./migratedExtensions.ts";
 import { CSV, listLabelledObjects, listOrNone, readOlmV0Cluster, readOrNone } from "./olmV0Cluster.ts";
-import { parseSubscription, SUBSCRIPTION_VERSIONS } from "./subscription.ts";
+import { listInstallPlans } from "./plannedObjects.ts";
+import { parseSubscription } from "./subscription.ts";
 
 /** An object that a cleanup deletes. */
 export interface Leftover {
@@ -52,11 +53,32 @@ export async function findLeftovers(migrated: MigratedExtension, { client, opera
   const marked = await listLabelledObjects(client, `${LABEL_LEFTOVER}=${name}`, kinds, signal);
   const copies = (await listOrNone(client, CSV, { labelSelector: `olm.copiedFrom=${namespace}`, metadataOnly: true, signal })) ?? [];
   const csv = backup.csv.metadata.name;
-  const plans = await installPlans(client, { namespace, csv, packageName }, signal);
+  const plans = await findInstallPlans(client, { namespace, csv, packageName }, signal);
   const operator = await readOrNone(client, { apiVersion: `${CLASSIC_GROUP}/v1`, kind: "Operator", name: `${packageName}.${namespace}` });
+  const readers = await findAuthReaders(client, backup.csv);
   const groups = operatorGroup && group ? await requireUnneeded(client, group, signal) : [];
-  const found = [...marked, ...copies.filter((copy) => copy.metadata.name === csv), ...plans, ...(operator ? [operator] : []), ...groups];
+  const found = [
+    ...marked,
+    ...copies.filter((copy) => copy.metadata.name === csv),
+    ...readers,
+    ...plans,
+    ...(operator ? [operator] : []),
+    ...groups,
+  ];
   return found.map((object) => ({ ref: toObjectRef(object), uid: object.metadata.uid }));
+}
+
+/** Attempts to delete the Operator object, and the time between them in milliseconds. */
+const OPERATOR_ATTEMPTS = 10;
+const OPERATOR_WAIT_MS = 500;
+
+/** Deletes the Operator object until OLM v0 no longer recreates it, which it does as long as its cache contains an object with the component label. */
+async function deleteOperator(client: Client, ref: ObjectRef, signal: AbortSignal): Promise<void> {
+  for (let attempt = 0; attempt < OPERATOR_ATTEMPTS; attempt++) {
+    await client.delete(ref);
+    await sleep(OPERATOR_WAIT_MS, undefined, { signal });
+    if (!(await readOrNone(client, ref))) return;
+  }
 }
 
 /** Deletes the leftovers, then the backups. Keeps the annotation with the name of the converted Subscription. */
@@ -67,6 +89,8 @@ export async function cleanUp(migrated: MigratedExtension, found: readonly Lefto
       if (!isConflict(err)) throw err; // another object replaced it
     });
   }
+  const operator = found.find(({ ref: { kind } }) => kind === "Operator");
+  if (operator) await deleteOperator(client, operator.ref, signal);
   const { extension, ref } = migrated;
   await client.delete(getBackupRef(extension.metadata.name, getNamespace(extension)));
   const gone = {
@@ -78,32 +102,47 @@ export async function cleanUp(migrated: MigratedExtension, found: readonly Lefto
   await client.patch(ref, { metadata: { annotations: gone } }, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
 }
 
-/** Returns the InstallPlans that installed only ClusterServiceVersions of this Subscription. */
-async function installPlans(
+const AUTH_READER_NAMESPACE = "kube-system";
+
+/**
+ * Returns the RoleBindings in kube-system that OLM v0 creates for operators with webhooks or aggregated APIs. They have no owner.
+ * @see https://github.com/operator-framework/operator-lifecycle-manager/blob/992bb0977/pkg/controller/install/certresources.go
+ */
+async function findAuthReaders(client: Client, csv: KubeObject): Promise<KubeObject[]> {
+  const strategy = getObjectAt(getObjectAt(getObjectAt(csv, "spec"), "install"), "spec");
+  const names = getObjectsAt(strategy, "deployments").flatMap((deployment) => getNonEmptyText(deployment, "name") ?? []);
+  const found: KubeObject[] = [];
+  for (const name of names) {
+    const live = await client.get({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      namespace: AUTH_READER_NAMESPACE,
+      name: `${name}-service-auth-reader`,
+    });
+    if (!live || live.metadata.labels?.["olm.managed"] !== "true") continue;
+    const subjects = getObjectsAt(live, "subjects");
+    if (subjects.every((subject) => subject["namespace"] === csv.metadata.namespace)) found.push(live);
+  }
+  return found;
+}
+
+/**
+ * Returns the InstallPlans that no other operator needs: each other ClusterServiceVersion that they name no longer exists, and no other Subscription
+ * has their component labels. As long as an InstallPlan has a component label, OLM v0 recreates the Operator object.
+ */
+async function findInstallPlans(
   client: Client,
   { namespace, csv, packageName }: { namespace: string; csv: string; packageName: string },
   signal: AbortSignal,
 ): Promise<KubeObject[]> {
-  const found = new Map<string, KubeObject>();
   const component = getComponentLabel({ packageName, namespace });
-  for (const version of SUBSCRIPTION_VERSIONS) {
-    const plans = await listOrNone(client, { apiVersion: `${CLASSIC_GROUP}/${version}`, kind: "InstallPlan" }, { namespace, signal });
-    for (const plan of plans ?? []) {
-      if (isPlanFor(plan, component, csv) && !found.has(getObjectKey(plan))) found.set(getObjectKey(plan), plan);
-    }
-  }
-  return [...found.values()];
-}
-
-/**
- * OLM v0 labels InstallPlans with the package, regardless of the version. Without the label, an InstallPlan matches if the ClusterServiceVersion is
- * the only one that it installs.
- */
-function isPlanFor({ metadata, ...plan }: KubeObject, component: string, csv: string): boolean {
-  const components = Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith(`${CLASSIC_GROUP}/`));
-  if (components.length > 0) return components.every((key) => key === component);
-  const names = getTextsAt(getObjectAt(plan, "spec"), "clusterServiceVersionNames");
-  return names.length === 1 && names[0] === csv;
+  const csvs = (await listOrNone(client, CSV, { namespace, metadataOnly: true, signal })) ?? [];
+  const existing = new Set(csvs.map(({ metadata }) => metadata.name));
+  return (await listInstallPlans(client, namespace, signal)).filter((plan) => {
+    const names = getTextsAt(getObjectAt(plan, "spec"), "clusterServiceVersionNames");
+    const isOurs = names.includes(csv) || plan.metadata.labels?.[component] !== undefined;
+    return isOurs && !names.some((name) => name !== csv && existing.has(name));
+  });
 }
 
 /** @throws Error if another Subscription or ClusterServiceVersion in the namespace needs the OperatorGroup */

@@ -35,6 +35,7 @@ interface StateCase extends CaseHead {
     catalog?: string;
     extension?: JsonObject;
     config?: JsonObject;
+    dependencies?: JsonObject;
   };
 }
 
@@ -129,10 +130,12 @@ test.for(loadCases<StateCase>("classic-migration"))("$name", ({ given, want }) =
     subscription,
     group: around.groups[0],
     offer: verdict!.offer,
+    needsOlmV0: (around.csv?.dependencies.length ?? 0) > 0,
     serviceAccount: "hello-installer",
   });
   if (want.extension) expect(spec).toEqual(want.extension);
   if (want.config) expect(spec.config).toEqual(want.config);
+  expect(spec.dependencies).toEqual(want.dependencies ?? (around.csv!.dependencies.length > 0 ? { policy: "Ignore" } : undefined));
 });
 
 test("checkMigrated returns nothing when an extension was not converted, or its Subscription still exists", () => {

@@ -79,7 +79,15 @@ export function rejectUnreadable(text: string): EligibilityVerdict {
 export type MigrationState = "Eligible" | "Ineligible" | "AlreadyMigrated" | "Conflict";
 
 /** All reason codes. */
-type ReasonCode = Conflict | SubscriptionBlock | OperatorBlock | CatalogBlock | Remark | "AlreadyMigrated" | "Unreadable";
+type ReasonCode =
+  | Conflict
+  | SubscriptionBlock
+  | OperatorBlock
+  | CatalogBlock
+  | Remark
+  | "AlreadyMigrated"
+  | "ConversionRefused"
+  | "Unreadable";
 
 /** The reason for the state of a Subscription, or a remark about the conversion. Codes are stable, because scripts rely on them. */
 export interface MigrationReason extends EligibilityFinding {

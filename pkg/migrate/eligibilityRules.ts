@@ -69,20 +69,6 @@ export type CatalogBlock = keyof typeof CATALOG_BLOCKS;
 
 /** Checks whether the operator can be converted. All findings are reported. */
 export const OPERATOR_BLOCKS = {
-  NoAllNamespaces: (_, { csv }) =>
-    !csv || csv.supportsAllNamespaces
-      ? undefined
-      : {
-          text: "the operator does not support install mode AllNamespaces",
-          next: "install a version that supports AllNamespaces, or keep the operator with OLM v0",
-        },
-  HasDependencies: (_, { csv }) =>
-    !csv || csv.dependencies.length === 0
-      ? undefined
-      : {
-          text: `the operator depends on ${csv.dependencies.join(", ")}`,
-          next: "install the dependencies as ClusterExtensions and reinstall this operator, or keep the operator with OLM v0, which keeps its dependencies installed",
-        },
   RequiredByOthers: ({ packageName }, { csv, csvs }) => {
     if (!csv) return undefined;
     const provided = new Set([`package:${packageName}`, ...csv.provides]);
@@ -91,18 +77,11 @@ export const OPERATOR_BLOCKS = {
     );
     return others.length > 0
       ? {
-          text: `other operators in the namespace depend on this operator: ${others.map(({ name }) => name).join(", ")}`,
-          next: "convert or remove these operators first, because OLM v0 would reinstall the dependency for them",
+          text: `operators that OLM v0 still runs in the namespace depend on this operator: ${others.map(({ name }) => name).join(", ")}`,
+          next: "convert these operators first (convert --all does), because OLM v0 would reinstall the dependency for them",
         }
       : undefined;
   },
-  HasApiServices: (_, { csv }) =>
-    !csv || csv.apiServices.length === 0
-      ? undefined
-      : {
-          text: `the operator serves aggregated APIs: APIService ${csv.apiServices.join(", ")}`,
-          next: "reinstall the operator as a ClusterExtension. A conversion would interrupt the APIs, because OLM v0 deletes the APIServices with the ClusterServiceVersion",
-        },
   DeletesOperands: (_, { csv }) =>
     csv?.deletesOperands
       ? {
@@ -123,13 +102,6 @@ const WAIT =
 
 /** Checks whether the Subscription and its state in OLM v0 allow a conversion. All findings are reported. */
 export const SUBSCRIPTION_BLOCKS = {
-  GeneratedAsDependency: ({ generatedBy }) =>
-    generatedBy === undefined
-      ? undefined
-      : {
-          text: `OLM v0 created this Subscription as a dependency of another operator (annotation olm.generated-by: ${generatedBy})`,
-          next: "remove the dependent operator first, or create your own Subscription to the package: only Subscriptions that users created can be converted",
-        },
   NotInstalled: ({ installedCsv, state, namespace }, { csv }) => {
     if (installedCsv === undefined)
       return {
@@ -279,6 +251,20 @@ function isSuccession(a: InstalledCsv, b: InstalledCsv): boolean {
 
 /** Remarks that do not prevent a conversion. */
 export const REMARKS = {
+  GeneratedAsDependency: ({ generatedBy }) =>
+    generatedBy === undefined
+      ? undefined
+      : {
+          text: `OLM v0 created this Subscription as a dependency of another operator (annotation olm.generated-by: ${generatedBy})`,
+          next: "delete the ClusterExtension yourself when no operator needs it any more",
+        },
+  HasDependencies: (_, { csv }) =>
+    !csv || csv.dependencies.length === 0
+      ? undefined
+      : {
+          text: `the operator depends on ${csv.dependencies.join(", ")}`,
+          next: "convert the dependencies afterwards, then remove spec.dependencies of the ClusterExtension: until then it does not check dependencies that OLM v0 provides",
+        },
   WatchScopeKept: (_, { groups }) => {
     const targets = groups.length === 1 ? (groups[0]?.targets ?? []) : [];
     return targets.length === 0
@@ -307,8 +293,8 @@ export const REMARKS = {
   ReportsConditions: (_, { reportsConditions }) =>
     reportsConditions
       ? {
-          text: "the operator reports conditions in an OperatorCondition, which operator-controller does not read",
-          next: "if upgrades must wait for the operator, consider spec.approval of the ClusterExtension",
+          text: "the operator reports conditions in an OperatorCondition, which operator-controller reads; the first upgrade replaces it",
+          next: "to upgrade although the operator does not allow it, set spec.overrides of its OperatorCondition",
         }
       : undefined,
   UsesClassicApis: (_, { csv }) =>

@@ -12,6 +12,8 @@ export interface ExtensionParts {
   readonly subscription: Subscription;
   readonly group: OperatorGroup | undefined;
   readonly offer: BundleOffer;
+  /** Whether OLM v0 still provides a dependency of the operator, which no extension does. */
+  readonly needsOlmV0: boolean;
   /** In the Subscription's namespace. */
   readonly serviceAccount: string;
 }
@@ -20,7 +22,7 @@ export interface ExtensionParts {
  * Returns the ClusterExtension for a Subscription. It has the same package, channel, namespace, configuration and watched namespaces, uses only the
  * catalog of the offer, and is pinned to the installed version.
  */
-export function buildExtension({ name, subscription, group, offer, serviceAccount }: ExtensionParts): ClusterExtension {
+export function buildExtension({ name, subscription, group, offer, needsOlmV0, serviceAccount }: ExtensionParts): ClusterExtension {
   const { namespace, packageName, channel } = subscription;
   const inline = buildConfiguration(subscription, group);
   return {
@@ -39,6 +41,8 @@ export function buildExtension({ name, subscription, group, offer, serviceAccoun
           selector: { matchLabels: { [LABEL_METADATA_NAME]: offer.catalog } },
         },
       },
+      uninstall: { crdPolicy: "Retain" }, // OLM v0 never deletes CRDs
+      ...(needsOlmV0 ? { dependencies: { policy: "Ignore" as const } } : {}),
       ...(Object.keys(inline).length > 0 ? { config: { configType: "Inline" as const, inline } } : {}),
     },
   };

@@ -82,7 +82,8 @@ export function keepPodAnnotations(
  * serving certificates and the new certificate provider may write Secrets with the same names.
  */
 export function describeLeftover(ref: ObjectRef): ConvertedObject {
-  return { ref, action: ref.kind === "Secret" ? "keep" : "leave", changes: [], restarts: false };
+  const isSecret = ref.kind === "Secret" && getGroup(ref.apiVersion) === "";
+  return { ref, action: isSecret ? "keep" : "leave", changes: [], restarts: false };
 }
 
 function isMark({ path, before, after = "" }: FieldChange): boolean {

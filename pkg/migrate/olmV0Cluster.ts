@@ -133,6 +133,7 @@ const LABELLED_KINDS: readonly GroupVersionKind[] = [
   { apiVersion: RBAC, kind: "RoleBinding" },
   { apiVersion: ADMISSION, kind: "ValidatingWebhookConfiguration" },
   { apiVersion: ADMISSION, kind: "MutatingWebhookConfiguration" },
+  { apiVersion: "apiregistration.k8s.io/v1", kind: "APIService" },
 ];
 const LABEL_MAX = 63;
 

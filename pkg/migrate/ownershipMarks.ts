@@ -2,12 +2,24 @@ import { ANNOTATION_OWNER_UID, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api
 import { getGroup, type JsonObject, type KubeObject, type ObjectRef, type OwnerReference, toObjectRef } from "../api/k8s.ts";
 import { CLASSIC_GROUP, getComponentLabel, LABEL_LEFTOVER } from "../api/migration.ts";
 import { getObjectAt } from "../golang/members.ts";
-import { isCrd } from "../release/identity.ts";
+import { getObjectKey, isCrd } from "../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../release/labels.ts";
 import type { InstalledCsv } from "./clusterServiceVersion.ts";
 
+/** Keys of the objects that InstallPlans created, see `getPlannedKey`. */
+export interface PlannedObjects {
+  /** For the ClusterServiceVersion. */
+  readonly own: ReadonlySet<string>;
+  /** For other ClusterServiceVersions that exist in the namespace, with their names. */
+  readonly others: ReadonlyMap<string, string>;
+}
+
 /** The ClusterServiceVersion whose marks to find, with its package. */
-export type MarkedBy = Pick<InstalledCsv, "namespace" | "name" | "definitions"> & { readonly packageName: string };
+export type MarkedBy = Pick<InstalledCsv, "namespace" | "name" | "definitions"> & {
+  readonly packageName: string;
+  /** The objects that InstallPlans created; absent if they are not needed, such as after the objects were found. */
+  readonly planned?: PlannedObjects;
+};
 
 /** The marks that a conversion removes from an object, for a rollback. */
 export interface RemovedMarks {
@@ -18,26 +30,83 @@ export interface RemovedMarks {
   readonly ownerReferences: readonly OwnerReference[];
   /** `spec.conversion` of a CRD with a conversion webhook, which OLM v0 disables when the ClusterServiceVersion is deleted. */
   readonly conversion?: JsonObject;
+  /** Content of a Secret, and its annotations. OLM v0 recreates certificates, and restarts the Pods, if the Secret has lost its key of the authority. */
+  readonly secret?: { readonly data: JsonObject; readonly annotations: Readonly<Record<string, string>> };
   /** Whether the extension adopted the object; otherwise it is a leftover. */
   readonly adopted: boolean;
 }
 
-const OWNER_LABELS: readonly string[] = ["olm.owner", "olm.owner.kind", "olm.owner.namespace", "olm.managed", "olm.deployment-spec-hash"];
+const OWNER_LABELS: readonly string[] = [
+  "olm.owner",
+  "olm.owner.kind",
+  "olm.owner.namespace",
+  "olm.managed",
+  "olm.deployment-spec-hash",
+  "olm.permissions.hash",
+];
 const WEBHOOK = "Webhook";
 const LABEL_PACKAGE = "olm.operatorframework.io/package-name";
 const LABEL_VERSION = "olm.operatorframework.io/bundle-version";
 
+const LABEL_MANAGED = "olm.managed";
+const CSV_KIND = "ClusterServiceVersion";
+
 /**
- * Reports whether OLM v0 created an object for a ClusterServiceVersion: by an owner reference, by owner labels, or because the ClusterServiceVersion
- * owns this CRD. CRDs are cluster-scoped and have at most a label with the package. A user who can forge these marks can already write the object.
+ * Reports whether OLM v0 created an object for a ClusterServiceVersion: by an owner reference, by owner labels, because an InstallPlan created it, or
+ * because the ClusterServiceVersion owns this CRD. CRDs are cluster-scoped and have at most a label with the package. A user who can forge these marks
+ * can already write the object.
  */
 export function belongsToCsv(object: KubeObject, csv: MarkedBy): boolean {
   const { labels = {}, ownerReferences = [], namespace } = object.metadata;
   const controller = ownerReferences.find((reference) => reference.controller);
   if (controller && !names(controller, csv)) return false;
   if (namespace === csv.namespace && ownerReferences.some((reference) => names(reference, csv))) return true;
-  if (labels["olm.owner"] !== undefined) return labels["olm.owner"] === csv.name && labels["olm.owner.namespace"] === csv.namespace;
-  return isCrd(object) && csv.definitions.includes(object.metadata.name) && labels[LABEL_OWNER_NAME] === undefined;
+  const { "olm.owner": owner, "olm.owner.namespace": ownerNamespace } = labels;
+  if (owner !== undefined && (owner !== csv.name || ownerNamespace !== undefined))
+    return owner === csv.name && ownerNamespace === csv.namespace;
+  if (labels[LABEL_OWNER_NAME] !== undefined || ownerReferences.some(isCsv)) return false;
+  if (isCrd(object) && csv.definitions.includes(object.metadata.name)) return true;
+  return isPlanned(object, csv) && isWrittenByOlmV0(object);
+}
+
+/**
+ * Reports whether an object of the bundle belongs to a ClusterServiceVersion although InstallPlans no longer exist: only OLM v0 wrote it, and no
+ * other owner is known.
+ */
+export function isManifestOfCsv(object: KubeObject, csv: MarkedBy): boolean {
+  if (belongsToCsv(object, csv)) return true;
+  const { labels = {}, ownerReferences = [], namespace } = object.metadata;
+  const isOthers = labels["olm.owner"] !== undefined && labels["olm.owner"] !== csv.name;
+  if (ownerReferences.length > 0 || isOthers || labels[LABEL_OWNER_NAME] !== undefined) return false;
+  if (namespace !== undefined && namespace !== csv.namespace) return false;
+  const components = Object.keys(labels).filter((key) => key.startsWith(`${CLASSIC_GROUP}/`));
+  if (components.some((key) => key !== getComponentLabel(csv))) return false;
+  return isWrittenByOlmV0(object) && !csv.planned?.others.has(getPlannedKey(object));
+}
+
+/** An InstallPlan does not name namespaces: a namespaced object is in the namespace of its ClusterServiceVersion. */
+function isPlanned(object: KubeObject, { namespace, planned }: MarkedBy): boolean {
+  const key = getPlannedKey(object);
+  if (!planned?.own.has(key) || planned.others.has(key)) return false;
+  return object.metadata.namespace === undefined || object.metadata.namespace === namespace;
+}
+
+/** Reports whether OLM v0 labelled an object, or wrote fields of it. Older versions do not set the label. */
+function isWrittenByOlmV0({ metadata: { labels, managedFields = [] } }: KubeObject): boolean {
+  return labels?.[LABEL_MANAGED] === "true" || managedFields.some(({ manager }) => manager === "catalog" || manager === "olm");
+}
+
+function isCsv({ apiVersion, kind }: OwnerReference): boolean {
+  return getGroup(apiVersion) === CLASSIC_GROUP && kind === CSV_KIND;
+}
+
+/**
+ * Returns the key by which InstallPlans name an object: they do not contain a namespace, because it is that of the InstallPlan unless the object is
+ * cluster-scoped.
+ */
+export function getPlannedKey(object: KubeObject | ObjectRef): string {
+  const { apiVersion, kind, name } = "metadata" in object ? { ...object, name: object.metadata.name } : object;
+  return getObjectKey({ apiVersion, kind, name });
 }
 
 /** Returns the OLM v0 marks on an object of a ClusterServiceVersion. */
@@ -52,6 +121,7 @@ export function readMarks(object: KubeObject, csv: MarkedBy, adopted: boolean): 
     labels: Object.fromEntries(found),
     ownerReferences: ownerReferences.filter((reference) => names(reference, csv)),
     ...(isCrd(object) && conversion["strategy"] === WEBHOOK ? { conversion } : {}),
+    ...(isSecret(object) ? { secret: { data: getObjectAt(object, "data"), annotations: object.metadata.annotations ?? {} } } : {}),
     adopted,
   };
 }
@@ -115,6 +185,20 @@ export function buildRestoringPatch(
   };
 }
 
+/**
+ * Returns the merge patch that restores the content of a live Secret; undefined if it has the content, or if the Secret is another one. Rolling back
+ * without it makes OLM v0 create another certificate authority, which restarts the Pods.
+ */
+export function buildSecretPatch(live: KubeObject, { uid, secret }: Pick<RemovedMarks, "uid" | "secret">): JsonObject | undefined {
+  if (!secret || !isSecret(live) || live.metadata.uid !== uid) return undefined;
+  const data = { ...Object.fromEntries(Object.keys(getObjectAt(live, "data")).map((key) => [key, null])), ...secret.data };
+  return { metadata: { resourceVersion: live.metadata.resourceVersion, annotations: secret.annotations }, data };
+}
+
+function isSecret({ apiVersion, kind }: KubeObject): boolean {
+  return kind === "Secret" && getGroup(apiVersion) === "";
+}
+
 /** Returns the merge patch that restores the conversion webhook of a live CRD; undefined if the webhook is enabled, or if the CRD never had one. */
 export function buildConversionPatch(
   live: KubeObject,
@@ -141,5 +225,5 @@ export function hasExtensionMarks({ metadata }: KubeObject, { name, uid }: Pick<
 }
 
 function names({ apiVersion, kind, name }: OwnerReference, csv: Pick<MarkedBy, "name">): boolean {
-  return getGroup(apiVersion) === CLASSIC_GROUP && kind === "ClusterServiceVersion" && name === csv.name;
+  return getGroup(apiVersion) === CLASSIC_GROUP && kind === CSV_KIND && name === csv.name;
 }

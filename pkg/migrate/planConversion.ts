@@ -1,6 +1,6 @@
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
-import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
+import { getGroup, type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { LABEL_MIGRATION } from "../api/migration.ts";
 import { computeBundlePermissions, mergeRules } from "../installer/bundlePermissions.ts";
 import type { Client } from "../kube/client.ts";
@@ -27,7 +27,8 @@ import {
   keepPodAnnotations,
 } from "./objectConversion.ts";
 import { listOlmV0Objects } from "./olmV0Cluster.ts";
-import { belongsToCsv, type MarkedBy, type RemovedMarks } from "./ownershipMarks.ts";
+import { isManifestOfCsv, type MarkedBy, type RemovedMarks } from "./ownershipMarks.ts";
+import { readPlannedObjects } from "./plannedObjects.ts";
 import { parseSubscription } from "./subscription.ts";
 
 /** The input of a conversion: the OLM v0 objects, the extension to create, and the bundle. */
@@ -67,6 +68,8 @@ export interface Conversion {
   /** ServiceAccount, roles and bindings of the installer, in the order in which they are applied. Empty if an existing ServiceAccount is used. */
   readonly installerManifests: readonly KubeObject[];
   readonly objects: readonly ConvertedObject[];
+  /** Roles and bindings with the names of the bundle. Created before those of OLM v0 are deleted, so that the operator always has its permissions. */
+  readonly grants: readonly KubeObject[];
   readonly findings: readonly ConversionFinding[];
   readonly notes: readonly string[];
   /** The marks in the backup; undefined if the conversion has not written a backup yet. */
@@ -82,11 +85,14 @@ export function getMarkIdentity({ subscription, csv }: Pick<ConversionSource, "s
 /** Plans a conversion. Writes nothing. @throws Error if the bundle cannot be resolved, pulled or rendered, or if reading the cluster is forbidden */
 export async function planConversion(source: ConversionSource, settings: ConversionSettings): Promise<Conversion> {
   const { client, signal } = settings;
-  const csv = getMarkIdentity(source);
+  const identity = getMarkIdentity(source);
+  const csv = { ...identity, planned: await readPlannedObjects(client, identity, signal) };
   const installerManifests = settings.createsServiceAccount ? await computePermissions(source, settings) : [];
   const pods = new Map<string, PodChange>();
+  const grants: KubeObject[] = [];
   const plan = await installPlan(source, csv, settings, ({ live, after }) => {
     for (const [key, object] of live) pods.set(key, comparePods(object, after.get(key) ?? object));
+    for (const [key, object] of after) if (!live.has(key) && getGroup(object.apiVersion) === RBAC_GROUP) grants.push(toGrant(object));
   });
   const getPodChange = (ref: ObjectRef): PodChange | undefined => pods.get(getObjectKey(ref));
   const { objects, kept } = keepPodAnnotations(
@@ -109,7 +115,21 @@ export async function planConversion(source: ConversionSource, settings: Convers
     ...findBackupFaults(source).map((text) => ({ kind: "backup" as const, text })),
   ];
   const notes = [...plan.notes, ...warnings, ...kept.map(formatKept)];
-  return { source: keeping(source, kept), csv, installerManifests, objects: [...objects, ...left], findings, notes };
+  return { source: keeping(source, kept), csv, installerManifests, objects: [...objects, ...left], grants, findings, notes };
+}
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+
+/** Returns an object of a dry run in the form in which it can be created. */
+function toGrant(object: KubeObject): KubeObject {
+  const { name, namespace, labels, annotations } = object.metadata;
+  const metadata = {
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(labels ? { labels } : {}),
+    ...(annotations ? { annotations } : {}),
+  };
+  return { ...object, metadata };
 }
 
 /** Adds the rules to a new extension. An existing extension already has them. */
@@ -144,7 +164,7 @@ async function installPlan(
     clusterProxy: await readClusterProxy(client, settings.proxy),
     systemNamespace,
     ...(seen ? { seen } : {}),
-    willBeAdopted: (live) => uid !== undefined && belongsToCsv(live, csv),
+    willBeAdopted: (live) => uid !== undefined && isManifestOfCsv(live, csv),
     log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
     signal,
   });
@@ -162,7 +182,7 @@ async function computePermissions(
   const permissions = await computeBundlePermissions(
     terminal,
     [offer.image],
-    { watchNamespace: watched, strategy: "escalate", crdPolicy: "DeleteIfUnused", webhookCertProvider },
+    { watchNamespace: watched, strategy: "escalate", crdPolicy: "Retain", webhookCertProvider },
     reader,
     installer,
   );

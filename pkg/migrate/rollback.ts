@@ -3,15 +3,17 @@ import { findCondition } from "../api/conditions.ts";
 import { CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
+import { getObjectAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
 import { getBackupRef } from "./backup.ts";
 import type { MigratedExtension } from "./migratedExtensions.ts";
 import { splitBackup } from "./objectBackup.ts";
 import { listLabelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
-import { buildRestoringPatch } from "./ownershipMarks.ts";
+import { buildRestoringPatch, buildSecretPatch } from "./ownershipMarks.ts";
 import { getMarkIdentity } from "./planConversion.ts";
 import { waitFor } from "./poll.ts";
+import { releaseCsv } from "./runConversion.ts";
 
 /** Options for the rollback of a conversion. */
 export interface ConversionRollbackOptions {
@@ -40,13 +42,14 @@ export function listRollbackSteps({ extension, from, step, subscription, group, 
   return [
     `suspend ${CLUSTER_EXTENSION} ${name}${step === undefined ? "" : ` (converted up to step ${step}${pinned === undefined ? "" : `, version ${pinned}`})`}`,
     ...(group ? [`restore ${describeObject(group)} if it does not exist`] : []),
+    ...(backup?.marks.some(({ secret }) => secret) ? ["restore the certificates that OLM v0 created"] : []),
+    `restore ${describeObject(subscription)} with its status, if it does not exist`,
     ...(backup
       ? [
           `restore ${describeObject(backup.csv)} with its status, if it does not exist`,
           `return ${adopted} objects to this ClusterServiceVersion unchanged`,
         ]
       : []),
-    `restore ${describeObject(subscription)} with its status, if it does not exist`,
     `delete ${CLUSTER_EXTENSION} ${name}, its releases, and the objects that it created itself`,
     "delete the ServiceAccount and roles that the conversion created, and the backup",
   ];
@@ -54,7 +57,8 @@ export function listRollbackSteps({ extension, from, step, subscription, group, 
 
 /**
  * Returns an operator to OLM v0 without touching its workload: removes the extension's marks from the objects before deleting the extension.
- * Each step checks the current state, so an interrupted rollback can be repeated.
+ * Restores certificates first and the Subscription before the ClusterServiceVersion: as soon as a ClusterServiceVersion exists, OLM v0 computes its
+ * Deployments from these. Each step checks the current state, so an interrupted rollback can be repeated.
  * @throws Error with the step that failed
  */
 export async function rollBackConversion(
@@ -68,6 +72,9 @@ export async function rollBackConversion(
   await suspend(client, ref, { timeoutMs, signal });
   done(`${CLUSTER_EXTENSION} ${name} is suspended`);
   if (group) await restore(client, group, done);
+  for (const marks of backup?.marks ?? []) if (marks.secret) await patchLive(client, marks.ref, (live) => buildSecretPatch(live, marks));
+  if (backup) await releaseCsv(client, toObjectRef(backup.csv), signal);
+  if (subscription) await restore(client, withManualApproval(subscription), done);
   if (backup && subscription) {
     const csv = await restore(client, backup.csv, done);
     const owner = { ...getMarkIdentity({ subscription, csv: backup.csv }), uid: csv.metadata.uid ?? "" };
@@ -78,7 +85,7 @@ export async function rollBackConversion(
     }
     done(`${backup.marks.length} objects belong to ${describeObject(csv)} again`);
   }
-  if (subscription) await restore(client, subscription, done);
+  if (subscription) await restoreApproval(client, subscription);
   report("deleting the extension");
   await client.delete(ref, { propagationPolicy: "Background", ...(uid === "" ? {} : { uid }) });
   await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${name}" to be deleted` }, async () => {
@@ -125,11 +132,26 @@ async function restore(client: Client, backup: KubeObject, done: (what: string) 
   return created;
 }
 
+/**
+ * Returns a Subscription with manual approval: until its ClusterServiceVersion is restored, OLM v0 would otherwise install the package again.
+ */
+function withManualApproval(subscription: KubeObject): KubeObject {
+  return { ...subscription, spec: { ...getObjectAt(subscription, "spec"), installPlanApproval: "Manual" } };
+}
+
+async function restoreApproval(client: Client, subscription: KubeObject): Promise<void> {
+  const approval = getObjectAt(subscription, "spec")["installPlanApproval"] ?? null;
+  await patchLive(client, toObjectRef(subscription), (live) => {
+    if (getObjectAt(live, "spec")["installPlanApproval"] === approval) return undefined;
+    return { metadata: { resourceVersion: live.metadata.resourceVersion }, spec: { installPlanApproval: approval } };
+  });
+}
+
 /** Deletes the installer objects that the conversion created, which have its label. */
 async function removePermissions(client: Client, extension: ClusterExtension, signal: AbortSignal): Promise<void> {
   const made = await listLabelledObjects(client, `${LABEL_MIGRATION}=${extension.metadata.name}`, [], signal);
   for (const { apiVersion, kind, metadata } of made.toReversed()) {
-    if (kind === "Secret") continue;
+    if (kind === "Secret") continue; // the backup, which is deleted last
     const { name, namespace, uid } = metadata;
     await client.delete({ apiVersion, kind, name, namespace }, uid === undefined ? {} : { uid });
   }

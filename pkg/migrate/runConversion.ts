@@ -11,22 +11,23 @@ import {
   type ConversionStep,
   LABEL_LEFTOVER,
   MIGRATION_FIELD_MANAGER,
+  MIGRATION_FINALIZER,
   parseConversionStep,
 } from "../api/migration.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
 import { describeObject } from "../release/identity.ts";
-import type { ObjectOwner } from "../release/labels.ts";
+import { type ObjectOwner, withOwner } from "../release/labels.ts";
 import { keepBackup } from "./backup.ts";
 import { formatBackup } from "./objectBackup.ts";
 import type { ConvertedObject } from "./objectConversion.ts";
 import { listLabelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
 import {
-  belongsToCsv,
   buildConversionPatch,
   buildMarkingPatch,
   hasExtensionMarks,
   isDetached,
+  isManifestOfCsv,
   type MarkedBy,
   type RemovedMarks,
   readMarks,
@@ -47,7 +48,7 @@ async function findMarksToRemove(
     signal.throwIfAborted();
     if (action === "create") continue;
     const live = await readOrNone(client, ref);
-    if (live && belongsToCsv(live, csv)) marks.push(readMarks(live, csv, action !== "leave"));
+    if (live && isManifestOfCsv(live, csv)) marks.push(readMarks(live, csv, action !== "leave"));
   }
   return marks;
 }
@@ -63,7 +64,7 @@ async function handOver(
   for (const one of marks) {
     signal.throwIfAborted();
     await patchLive(client, one.ref, (live) => {
-      if (live.metadata.uid !== one.uid && !belongsToCsv(live, csv)) return undefined;
+      if (live.metadata.uid !== one.uid && !isManifestOfCsv(live, csv)) return undefined;
       return hasExtensionMarks(live, owner) && isDetached(live, csv) ? undefined : buildMarkingPatch(live, one, csv, owner);
     });
   }
@@ -76,6 +77,43 @@ async function keepConverting(client: Client, marks: readonly RemovedMarks[]): P
 
 /** Timeout for OLM v0 and the garbage collector to remove their finalizers, in milliseconds. */
 const DELETION_MS = 60_000;
+
+/**
+ * Deletes a ClusterServiceVersion without its dependents, but keeps it terminating with a finalizer, and waits until OLM v0 and the garbage
+ * collector have removed their finalizers. OLM v0 then ignores it: it no longer rewrites Deployments or restores marks.
+ * @see https://github.com/operator-framework/operator-lifecycle-manager/blob/992bb0977/pkg/controller/operators/olm/operator.go
+ * @throws WaitTimeoutError with the remaining finalizers
+ */
+async function terminate(client: Client, csv: ObjectRef, signal: AbortSignal): Promise<void> {
+  const exists = await patchLive(client, csv, ({ metadata: { finalizers = [], resourceVersion, deletionTimestamp } }) =>
+    finalizers.includes(MIGRATION_FINALIZER) || deletionTimestamp !== undefined
+      ? undefined
+      : { metadata: { resourceVersion, finalizers: [...finalizers, MIGRATION_FINALIZER] } },
+  );
+  if (!exists) return;
+  await client.delete(csv, { propagationPolicy: "Orphan" });
+  await waitFor({ timeoutMs: DELETION_MS, signal, what: `OLM v0 to release ${describeObject(csv)}` }, async () => {
+    const { finalizers = [] } = (await readOrNone(client, csv))?.metadata ?? {};
+    const others = finalizers.filter((finalizer) => finalizer !== MIGRATION_FINALIZER);
+    return others.length === 0
+      ? { done: true }
+      : { reason: `OLM v0 or the garbage collector has not removed finalizers ${others.join(", ")}` };
+  });
+}
+
+/** Removes the finalizer of a conversion from a ClusterServiceVersion, and waits until the object no longer exists if it is terminating. */
+export async function releaseCsv(client: Client, csv: ObjectRef, signal: AbortSignal): Promise<void> {
+  await patchLive(client, csv, ({ metadata: { finalizers = [], resourceVersion } }) =>
+    finalizers.includes(MIGRATION_FINALIZER)
+      ? { metadata: { resourceVersion, finalizers: finalizers.filter((finalizer) => finalizer !== MIGRATION_FINALIZER) } }
+      : undefined,
+  );
+  await waitFor({ timeoutMs: DELETION_MS, signal, what: `${describeObject(csv)} to be deleted` }, async () => {
+    const found = await readOrNone(client, csv);
+    if (!found || found.metadata.deletionTimestamp === undefined) return { done: true };
+    return { reason: `finalizers ${(found.metadata.finalizers ?? []).join(", ")} remain` };
+  });
+}
 
 /**
  * Deletes an OLM v0 object without its dependents, and waits until it no longer exists.
@@ -164,8 +202,11 @@ export interface ConversionOptions {
  * | step         | state after the step                                                                                  |
  * | Prepared     | the ServiceAccount can install the bundle, and the suspended extension contains the backups of        |
  * |              | Subscription and OperatorGroup                                                                        |
+ * | Granted      | the roles and bindings of the bundle exist, in addition to those of OLM v0                            |
  * | BackedUp     | a Secret contains the ClusterServiceVersion and the marks to remove from each object                  |
- * | Unsubscribed | the Subscription is deleted, so that OLM v0 does not upgrade the operator during the conversion       |
+ * | Terminating  | cluster-scoped objects have no owner labels; OLM v0 ignores the ClusterServiceVersion, which is       |
+ * |              | terminating but kept by a finalizer                                                                   |
+ * | Unsubscribed | the Subscription is deleted. Earlier, OLM v0 would rewrite Deployments without spec.config            |
  * | Marked       | no object refers to the ClusterServiceVersion; objects of the bundle refer to the extension           |
  * | Detached     | the ClusterServiceVersion is deleted                                                                  |
  * | Installed    | operator-controller has adopted all objects, and the extension is ready                               |
@@ -201,10 +242,12 @@ class ConversionRun {
     const { report, done, signal } = this.#options;
     const steps: Readonly<Record<ConversionStep, { what: string; run: () => Promise<void> }>> = {
       Prepared: { what: "preparing the extension", run: () => this.#prepare() },
+      Granted: { what: "creating the roles of the bundle", run: () => this.#grant() },
       BackedUp: { what: "backing up the ClusterServiceVersion", run: () => this.#backUp() },
+      Terminating: { what: "deleting the ClusterServiceVersion, kept by a finalizer", run: () => this.#terminate() },
       Unsubscribed: { what: "deleting the Subscription", run: () => this.#unsubscribe() },
       Marked: { what: "marking the objects", run: () => this.#mark() },
-      Detached: { what: "deleting the ClusterServiceVersion", run: () => this.#detach() },
+      Detached: { what: "removing the finalizer of the ClusterServiceVersion", run: () => this.#detach() },
       Installed: { what: "waiting for operator-controller to adopt the objects", run: () => this.#install() },
     };
     const existing = await this.#read();
@@ -248,6 +291,21 @@ class ConversionRun {
     await this.#annotate({ [ANNOTATION_BACKUP_DIGEST]: await keepBackup(client, this.#name, this.#namespace, { csv: source.csv, marks }) });
   }
 
+  async #grant(): Promise<void> {
+    for (const object of this.#conversion.grants) {
+      this.#options.signal.throwIfAborted();
+      await this.#options.client.apply(withOwner(object, this.#owner), { fieldManager: MIGRATION_FIELD_MANAGER, force: true });
+    }
+  }
+
+  /** Removes the owner labels of cluster-scoped objects first: OLM v0 deletes cluster-scoped objects with these labels. */
+  async #terminate(): Promise<void> {
+    const { client, signal } = this.#options;
+    const labelled = this.#marks.filter(({ ref, labels }) => ref.namespace === undefined && labels["olm.owner"] !== undefined);
+    await handOver(client, labelled, { csv: this.#conversion.csv, owner: this.#owner, signal });
+    await terminate(client, toObjectRef(this.#conversion.source.csv), signal);
+  }
+
   async #unsubscribe(): Promise<void> {
     const { client, signal } = this.#options;
     await deleteOrphaning(client, toObjectRef(this.#conversion.source.subscription), signal);
@@ -258,10 +316,10 @@ class ConversionRun {
     await handOver(client, this.#marks, { csv: this.#conversion.csv, owner: this.#owner, signal });
   }
 
-  /** Deletes the ClusterServiceVersion and marks the objects again, because OLM v0 may have restored its marks until the deletion. */
+  /** Lets the ClusterServiceVersion go. OLM v0 then disables conversion webhooks. */
   async #detach(): Promise<void> {
     const { client, signal } = this.#options;
-    await deleteOrphaning(client, toObjectRef(this.#conversion.source.csv), signal);
+    await releaseCsv(client, toObjectRef(this.#conversion.source.csv), signal);
     await keepConverting(client, this.#marks);
     await this.#mark();
   }

@@ -168,14 +168,19 @@ async function surveyed(
   });
   const found = { namespace, name, packageName, version: csv?.version ?? "", approval, verdict };
   if (!csvObject || !verdict.offer) return found;
-  const parts = { subscription: object, csv: csvObject, group: groups[0], offer: verdict.offer };
+  const needsOlmV0 = (csv?.dependencies.length ?? 0) > 0;
+  const parts = { subscription: object, csv: csvObject, group: groups[0], offer: verdict.offer, needsOlmV0 };
   return { ...found, eligible: planEligible(parts, extensionName, request.serviceAccount) };
 }
 
-function planEligible(parts: Omit<Eligible, "extension">, name: string, serviceAccount = `${name}-installer`): Eligible {
+function planEligible(
+  { needsOlmV0, ...parts }: Omit<Eligible, "extension"> & { needsOlmV0: boolean },
+  name: string,
+  serviceAccount = `${name}-installer`,
+): Eligible {
   const subscription = parseSubscription(parts.subscription);
   const group = parts.group && parseOperatorGroup(parts.group);
-  return { ...parts, extension: buildExtension({ name, subscription, group, offer: parts.offer, serviceAccount }) };
+  return { ...parts, extension: buildExtension({ name, subscription, group, offer: parts.offer, needsOlmV0, serviceAccount }) };
 }
 
 function requireAll(names: readonly string[], namespace: string | undefined, found: readonly { name: string }[]): void {

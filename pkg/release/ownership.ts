@@ -1,6 +1,6 @@
 import { ANNOTATION_OWNER_UID, CLUSTER_EXTENSION, GROUP, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api/constants.ts";
 import { getGroup, type JsonObject, type KubeObject, type OwnerReference } from "../api/k8s.ts";
-import { describeObject } from "./identity.ts";
+import { describeObject, isCrd } from "./identity.ts";
 
 /** Maximum number of listed field managers. */
 const MANAGERS = 3;
@@ -19,9 +19,9 @@ export function formatClaim({ text, remedy }: Claim): string {
 }
 
 /** Determines the owner of a live object without a controller reference, from the labels and annotations that installers set. */
-function determineClaim(live: KubeObject): Claim {
+function determineClaim(live: KubeObject, owner: Owner): Claim {
   const claimant = findClaimant(live);
-  return claimant ? { text: `it belongs to ${claimant.who}`, remedy: claimant.remedy } : describeUnowned(live);
+  return claimant ? { text: `it belongs to ${claimant.who}`, remedy: claimant.remedy } : describeUnowned(live, owner);
 }
 
 /**
@@ -60,7 +60,7 @@ function findApiServerClaimant({ metadata: { labels } }: KubeObject): ReturnType
   return { who: "the API server, which serves that group and version itself or with a CustomResourceDefinition", remedy };
 }
 
-function describeUnowned(live: KubeObject): Claim {
+function describeUnowned(live: KubeObject, owner: Owner): Claim {
   const managedBy = live.metadata.labels?.["app.kubernetes.io/managed-by"];
   const writers = listManagers(live);
   const hints = [
@@ -70,7 +70,9 @@ function describeUnowned(live: KubeObject): Claim {
   const hint = hints.filter((part) => part !== "").join(", ");
   return {
     text: `it has no known owner${hint === "" ? "" : ` (${hint})`}`,
-    remedy: `delete ${describeObject(live)} if it is not needed; the installation then resumes automatically`,
+    remedy: isCrd(live)
+      ? `if ${CLUSTER_EXTENSION} "${owner.name}" may adopt it with its custom resources, label it: kubectl label crd ${live.metadata.name} ${LABEL_OWNER_KIND}=${CLUSTER_EXTENSION} ${LABEL_OWNER_NAME}=${owner.name}`
+      : `delete ${describeObject(live)} if it is not needed; the installation then resumes automatically`,
   };
 }
 
@@ -136,7 +138,7 @@ export function determineOwnership(live: KubeObject | undefined, owner: Owner, e
   }
   if (uid === owner.uid && labels?.[LABEL_OWNER_NAME] === owner.name) return { kind: "ours" };
   const named = labels?.[LABEL_OWNER_KIND] === CLUSTER_EXTENSION ? labels[LABEL_OWNER_NAME] : undefined;
-  if (named === undefined) return foreign(live, owner, determineClaim(live));
+  if (named === undefined) return foreign(live, owner, determineClaim(live, owner));
   if (named === owner.name || !extensionExists(named, uid)) {
     const claim = { text: `it was left behind by ${CLUSTER_EXTENSION} "${named}", which no longer exists` };
     return { kind: "orphan", owner: named, ...formatRefusal(live, owner, claim) };

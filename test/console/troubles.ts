@@ -118,7 +118,7 @@ const TROUBLES: Readonly<Record<Exclude<SeededState, "healthy">, Trouble>> = {
       "CustomResourceDefinition queues.queues.example.com is kept (custom resources exist)",
       "only the conversion webhook of this extension can convert its custom resources",
     ],
-    next: "Delete the custom resources, set spec.uninstall.crdPolicy to Delete",
+    next: "Keep the custom resources without conversion",
     tabs: {
       Overview: ["ConversionNeeded", "shop-queues/orders", "Show what is uninstalled"],
       Uninstall: ["The uninstall would stop", "drop-conversion=true", "1 custom resource", "Kept"],

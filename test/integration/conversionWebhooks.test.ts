@@ -174,8 +174,8 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     expect(Progressing).toBe(message);
     expect(problems).toBe(
       `Error ConversionNeeded: ${message}; next: ` +
-        "delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their CRD, or keep them without conversion, which can hide fields that only one version has: " +
-        "kubectl annotate clusterextension held olm.operatorframework.io/drop-conversion=true",
+        "keep the custom resources without conversion, which can hide fields that only one version has: " +
+        "kubectl annotate clusterextension held olm.operatorframework.io/drop-conversion=true; or delete the custom resources that you no longer need",
     );
     await world.expectProblem("held", "ConversionNeeded", {
       next: "olm.operatorframework.io/drop-conversion=true",

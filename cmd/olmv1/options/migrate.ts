@@ -21,10 +21,10 @@ import type {
 
 const CHECK_HELP = `
 Reports each Subscription as Eligible, Ineligible (with all reasons), Conflict (with an extension or
-another Subscription) or AlreadyMigrated. Without --catalog-dir, the command pulls the images of the
-ClusterCatalogs.
+another Subscription) or AlreadyMigrated. Plans each conversion like olmv1 migrate convert, without
+writing: the command pulls the bundles and, without --catalog-dir, the images of the ClusterCatalogs.
 Required permissions: list Subscriptions, ClusterServiceVersions, OperatorGroups, CatalogSources,
-ClusterExtensions and ClusterCatalogs; get InstallPlans and OperatorConditions.
+ClusterExtensions, ClusterCatalogs and InstallPlans; get OperatorConditions; dry-run the bundle objects.
 
 Examples:
   olmv1 migrate check                        # every Subscription on the cluster
@@ -107,7 +107,7 @@ function addCheck(migrate: Command, terminal: Terminal): void {
     .option("-n, --namespace <name>", "only Subscriptions in this namespace")
     .option("-A, --all-namespaces", "Subscriptions in all namespaces; this is the default")
     .option("--all", "all Subscriptions; this is the default");
-  addCatalogDir(addRegistryOptions(addClusterOptions(command)));
+  addPlanOptions(command);
   addOutputOption(command, ["text", "json", "yaml", "name"])
     .addHelpText("after", CHECK_HELP)
     .action(async (names: string[], options: MigrateCheckOptions) => {
@@ -150,11 +150,7 @@ function addConvert(migrate: Command, terminal: Terminal): void {
       "afterwards remove spec.source.catalog.version, which the conversion sets to the installed version; not for Subscriptions with manual approval",
     );
   addAll(addConfirmation(addTimeout(command)));
-  addCatalogDir(addRegistryOptions(addProxyOptions(addReleaseOptions(command)))).addOption(
-    new Option("--webhook-cert-provider <name>", "value of the operator-controller flag --webhook-cert-provider")
-      .choices(WEBHOOK_CERT_PROVIDERS)
-      .default("auto"),
-  );
+  addPlanOptions(command);
   addOutputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CONVERT_HELP)
     .action(async (name: string | undefined, options: MigrateConvertOptions) => {
@@ -210,6 +206,15 @@ function addAll(command: Command): Command {
 
 function addTimeout(command: Command): Command {
   return addOptionGroup(command, "migration", [createDurationOption("--timeout", "maximum time to wait for each controller", "5m")]);
+}
+
+/** Adds the options for planning conversions. */
+function addPlanOptions(command: Command): Command {
+  return addCatalogDir(addRegistryOptions(addProxyOptions(addReleaseOptions(command)))).addOption(
+    new Option("--webhook-cert-provider <name>", "value of the operator-controller flag --webhook-cert-provider")
+      .choices(WEBHOOK_CERT_PROVIDERS)
+      .default("auto"),
+  );
 }
 
 function addCatalogDir(command: Command): Command {

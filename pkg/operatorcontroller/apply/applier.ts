@@ -14,7 +14,7 @@ import {
   KindNotServed,
 } from "../../kube/errors.ts";
 import type { ApplyOptions } from "../../kube/request.ts";
-import { describeObject, getObjectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey, isCrd } from "../../release/identity.ts";
 import { differsOnlyInBundleLabels } from "../../release/labels.ts";
 import { getControllerUid } from "../../release/ownership.ts";
 import { findRenumberedPorts } from "../../release/renumberedPorts.ts";
@@ -158,6 +158,7 @@ export function throwFailures(doing: string, failures: readonly ObjectFailure[])
 function getAdvice(item: KubeObject | ObjectRef, err: unknown): string | undefined {
   if (isNamespaceMissing(err)) return "create the namespace, or remove it from the extension's configuration";
   if (!isImmutableField(err)) return undefined;
+  if (isCrd(item)) return "choose a version of the bundle that keeps the field: deleting the CRD would delete its custom resources";
   const why = isRecreatable(item) ? "the object is not marked as owned by this extension" : "data could be lost";
   return `delete the ${item.kind} to have it recreated; the controller does not delete it itself because ${why}`;
 }

@@ -128,7 +128,7 @@ export class ApplyContext {
 /** The services that apply releases, shared by all reconciles of the controller. */
 export interface ApplyServices {
   /** The controller's own identity, for discovery only: objects are read and written as the extension's ServiceAccount. */
-  discovery: Pick<Client, "resourceFor">;
+  discovery: Pick<Client, "resourceFor" | "list">;
   releases: JournalOptions["store"];
   events: EventSink;
   /** Milliseconds since the epoch. */

@@ -94,6 +94,7 @@ function newKeeper(objects: FakeObjects, { replaced = [], uid = "u" }: { replace
       owner: { ...OWNER, uid },
       installNamespace: "ns",
       extensionExists: () => true,
+      abandoned: { contains: () => Promise.resolve(false) },
       replaced: new Set(replaced),
       trustedSince,
       record: (reason) => events.push(reason),

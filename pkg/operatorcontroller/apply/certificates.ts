@@ -33,6 +33,7 @@ import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import type { WithClient } from "../state/phases.ts";
+import { AbandonedObjects } from "./abandonedObjects.ts";
 import type { ApplyServices } from "./applyContext.ts";
 
 /** Reasons of Events about certificates. */
@@ -49,6 +50,8 @@ export interface KeeperOptions {
   owner: ObjectOwner;
   installNamespace: string;
   extensionExists: ExtensionExists;
+  /** Finds Secrets that OLM v0 left. */
+  abandoned: Pick<AbandonedObjects, "contains">;
   /** Keys of Secrets that another certificate provider wrote for a release of this extension. The keeper may take over these Secrets. */
   replaced: ReadonlySet<string>;
   /** Time of the last change of the CAs that the targets trust, in milliseconds since the epoch, by key of the Secret. Kept between reconciles. */
@@ -109,10 +112,11 @@ export class CertificateKeeper {
 
   /** Reads the Secret. @throws RetryableError if it has another owner. */
   async #ownSecret(ref: ObjectRef): Promise<KubeObject | undefined> {
-    const { client, owner, installNamespace, extensionExists, replaced, signal } = this.#options;
+    const { client, owner, installNamespace, extensionExists, abandoned, replaced, signal } = this.#options;
     const secret = await client.get(ref, { signal });
     const ownership = determineOwnership(secret, { ...owner, installNamespace }, extensionExists);
-    if (ownership.kind === "foreign" && !replaced.has(getObjectKey(ref))) throw new RetryableError("Retrying", ownership.message);
+    if (ownership.kind !== "foreign" || replaced.has(getObjectKey(ref))) return secret;
+    if (!secret || !(await abandoned.contains(secret))) throw new RetryableError("Retrying", ownership.message);
     return secret;
   }
 }
@@ -213,7 +217,10 @@ class CertificateMaintenance {
 }
 
 /** The services that `ExtensionCertificates` needs. */
-type CertificateInputs = Pick<ApplyServices, "certificates" | "memory" | "events" | "now" | "driftIntervalMs" | "extensionExists">;
+type CertificateInputs = Pick<
+  ApplyServices,
+  "certificates" | "memory" | "events" | "now" | "driftIntervalMs" | "extensionExists" | "discovery"
+>;
 
 /** The certificates that operator-controller provides for the webhooks and API services of one extension, in one reconcile. */
 export class ExtensionCertificates {
@@ -277,6 +284,7 @@ export class ExtensionCertificates {
       owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid },
       installNamespace: getNamespace(extension),
       extensionExists,
+      abandoned: new AbandonedObjects(this.#deps.discovery, objects, this.#context.signal),
       replaced: listReplacedSecrets(findLastDeployed(releases.history.current)?.objects ?? []),
       trustedSince: known.trustedSince,
       record: (reason, message) => events.record(extension, "Normal", reason, message),

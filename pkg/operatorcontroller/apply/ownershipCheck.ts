@@ -15,6 +15,7 @@ import {
 import { sortForUninstall } from "../../release/plan.ts";
 import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
+import { AbandonedObjects } from "./abandonedObjects.ts";
 import { newFinding, type PreflightCheck, type PreflightFinding } from "./preflightRequest.ts";
 
 /** The desired and the live objects, and the owner of the desired ones. */
@@ -144,10 +145,11 @@ const GO_PREFIX = "failed to get release state using server-side dry-run: ";
  * Denies objects that belong to another owner, and kinds that are already defined. Objects that other extensions give up, because their next release
  * does not contain them, become `needs`. The controller retries when the object that an uninstall would remove last is free; each check sends one
  * request for its metadata. If no object is denied, the controller retries when the kinds are free.
+ * The release adopts objects that OLM v0 left on the cluster.
  */
 export const ownershipCheck: PreflightCheck = {
   name: "ownership",
-  async run({ desired, base, owner, extensionExists, handovers, willBeAdopted, client, signal }, checked) {
+  async run({ desired, base, owner, extensionExists, handovers, willBeAdopted, client, discovery, signal }, checked) {
     const { live, refused } = checked;
     const released = new Set(base?.objects.map(getObjectKey));
     const foreign = findForeignObjects({ desired, live, owner, extensionExists, released });
@@ -156,7 +158,13 @@ export const ownershipCheck: PreflightCheck = {
       const current = live.get(getObjectKey(object));
       return current !== undefined && (willBeAdopted?.(current) ?? false);
     };
-    const denied = foreign.filter((one) => !isGiven(one) && !isHandedOver(one));
+    const abandoned = new AbandonedObjects(discovery, desired, signal);
+    const denied: ForeignObject[] = [];
+    for (const one of foreign) {
+      const current = live.get(getObjectKey(one.object));
+      const isFree = isGiven(one) || isHandedOver(one) || (one.owner === undefined && current && (await abandoned.contains(current)));
+      if (!isFree) denied.push(one);
+    }
     const readable = { desired: desired.filter((object) => !refused.has(getObjectKey(object))), live, owner, extensionExists };
     const findings = [...denied.map(newOwnershipFinding), ...(await findKindConflicts(client, readable, signal))];
     checked.needs = foreign.flatMap((one) =>
@@ -168,7 +176,9 @@ export const ownershipCheck: PreflightCheck = {
     const isFree = (ref: ObjectRef): UnblockCheck => {
       return async (until) => {
         if (denied.every(isHandedOver)) return true;
-        return findOwnershipConflict(await client.get(ref, { metadataOnly: true, signal: until }), owner, extensionExists) === undefined;
+        const current = await client.get(ref, { metadataOnly: true, signal: until });
+        if (findOwnershipConflict(current, owner, extensionExists) === undefined) return true;
+        return current !== undefined && new AbandonedObjects(discovery, desired, until).contains(current);
       };
     };
     // The ServiceAccount may lack permission to read the CRD, but every client may read the served kinds.

@@ -94,8 +94,8 @@ export interface PreflightRequest {
   dryRun: DryRun;
   /** The identity that applies the release. */
   client: Pick<Client, "get" | "list" | "listPage" | "patch" | "raw">;
-  /** The controller's own identity, for discovery. */
-  discovery: Pick<Client, "resourceFor">;
+  /** The controller's own identity, for discovery and for owners of OLM v0. */
+  discovery: Pick<Client, "resourceFor" | "list">;
   /** Looks up the missing permissions of `client`. Absent if `client` is not the extension's identity, such as an administrator. */
   permissions?: (() => Promise<MissingPermissions | undefined>) | undefined;
   /** How to grant a permission that a check finds to be missing. */

@@ -78,8 +78,8 @@ export async function checkConversions(
   const { extension, refusal } = request;
   const message = `${refusal}: ${needed.map((one) => one.text).join("; ")}`;
   const next =
-    "delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their CRD, or keep them without conversion, " +
-    `which can hide fields that only one version has: kubectl annotate clusterextension ${extension} ${ANNOTATION_DROP_CONVERSION}=true`;
+    "keep the custom resources without conversion, which can hide fields that only one version has: " +
+    `kubectl annotate clusterextension ${extension} ${ANNOTATION_DROP_CONVERSION}=true; or delete the custom resources that you no longer need`;
   const details = needed.map(({ crd, text }) => ({ name: crd.metadata.name, message: text }));
   const problem = newProblem("ConversionNeeded", { message, next, details });
   const isOver = async (until: AbortSignal): Promise<boolean> => (await checkCrdUse(client, first.crd, until)).kind !== "in use";

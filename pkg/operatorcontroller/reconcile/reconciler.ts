@@ -51,6 +51,7 @@ export class Reconciler {
       clusterVersion: this.#options.clusterVersion(),
       clusterProxy: this.#options.clusterProxy(),
       conditionSupport: this.#options.operatorConditions.support,
+      foreignConditions: this.#options.operatorConditions.foreign,
     });
     const { hidden, report } = started;
     const context = { log: createHidingLog(log, hidden), signal };

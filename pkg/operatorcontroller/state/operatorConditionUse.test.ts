@@ -26,12 +26,15 @@ interface Given {
   deployed?: readonly KubeObject[];
   isUpgrade?: boolean;
   isMigrated?: boolean;
+  /** Whether an OperatorCondition of the bundle exists that no extension created. */
+  isLeft?: boolean;
 }
 
-function phaseOf(support: ConditionSupport, { deployed, isUpgrade = false, isMigrated = false }: Given): Resolved {
+function phaseOf(support: ConditionSupport, { deployed, isUpgrade = false, isMigrated = false, isLeft = false }: Given): Resolved {
   const extension = createExtension("x", { packageName: "p" });
   if (isMigrated) extension.metadata.annotations = { [ANNOTATION_MIGRATED_FROM]: "ns/x" };
-  if (!deployed) return buildResolved(extension, BUNDLE, { conditionSupport: support });
+  const foreignConditions = new Set(isLeft ? ["x-system/p.v1"] : []);
+  if (!deployed) return buildResolved(extension, BUNDLE, { conditionSupport: support, foreignConditions });
   const installed = isUpgrade ? OLDER : BUNDLE;
   const labels = { "olm.operatorframework.io/bundle-name": installed.name };
   const history = { ...newReleaseHistory(), current: [releaseRecord(1, "deployed", { inputDigest: "d", labels, objects: deployed })] };
@@ -44,6 +47,7 @@ const NONE = [buildDeployment()];
 const CASES: [why: string, given: Given, served: OperatorConditionUse, notServed: OperatorConditionUse, unknown: OperatorConditionUse][] = [
   ["nothing is installed", {}, "All", "None", "None"],
   ["the extension was converted and has no release", { isMigrated: true }, "None", "None", "None"],
+  ["OLM v0 left the OperatorCondition of the bundle", { isLeft: true }, "None", "None", "None"],
   ["a converted extension is upgraded", { isMigrated: true, deployed: NONE, isUpgrade: true }, "All", "None", "None"],
   ["a bundle without is installed", { deployed: NONE }, "None", "None", "None"],
   ["a bundle without is upgraded", { deployed: NONE, isUpgrade: true }, "All", "None", "None"],

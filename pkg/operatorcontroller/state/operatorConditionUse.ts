@@ -1,3 +1,4 @@
+import { getNamespace } from "../../api/clusterExtension.ts";
 import { LABEL_BUNDLE_NAME } from "../../api/constants.ts";
 import { getGroup, type KubeObject } from "../../api/k8s.ts";
 import { isMigrated } from "../../api/migration.ts";
@@ -8,13 +9,14 @@ import type { OperatorConditionUse } from "../../render/operatorCondition.ts";
 import { isInstalled, type WithBundle } from "./phases.ts";
 
 /** Inputs for the use of the OperatorCondition of an extension. */
-export type OperatorConditionInputs = Pick<WithBundle, "extension" | "conditionSupport" | "releases" | "bundle">;
+export type OperatorConditionInputs = Pick<WithBundle, "extension" | "conditionSupport" | "foreignConditions" | "releases" | "bundle">;
 
 /**
  * Returns what the bundle of an extension gets for its OperatorCondition:
  *
  * | deployed release                                      | the cluster serves the kind | use      |
  * | none, of an extension that was converted from OLM v0   | any                         | None     |
+ * | none, and OLM v0 left the OperatorCondition           | any                         | None     |
  * | none, or another bundle                               | yes                         | All      |
  * | none, or another bundle                               | no                          | None     |
  * | the same bundle, with all                             | yes, or unknown             | All      |
@@ -24,13 +26,13 @@ export type OperatorConditionInputs = Pick<WithBundle, "extension" | "conditionS
  * | the same bundle, without                              | any                         | None     |
  * | another bundle, with all                              | unknown                     | All      |
  *
- * An installed bundle does not get the variable before its next upgrade, and does not lose it, because that would replace its Pods. The first release of
- * a converted extension leaves the OperatorCondition of OLM v0 as it is.
+ * An installed bundle does not get the variable before its next upgrade, and does not lose it, because that would replace its Pods. The first release
+ * leaves the OperatorCondition of OLM v0 as it is, because its Role has another controller.
  */
 export function chooseOperatorCondition(inputs: OperatorConditionInputs): OperatorConditionUse {
-  const { conditionSupport: support, extension, releases } = inputs;
+  const { conditionSupport: support, extension, releases, bundle, foreignConditions } = inputs;
   const base = findLastDeployed(releases.history.current);
-  if (!base && isMigrated(extension)) return "None";
+  if (!base && (isMigrated(extension) || foreignConditions.has(`${getNamespace(extension)}/${bundle.name}`))) return "None";
   const before = base ? readUse(base) : "None";
   if (!base || !isInstalled(inputs)) return support === "Served" || (support === "Unknown" && before === "All") ? "All" : "None";
   if (before === "None" || support === "Unknown") return before;

@@ -23,6 +23,8 @@ export interface ClusterFacts {
   readonly clusterProxy: ClusterProxy;
   /** Whether the cluster served OperatorConditions at the start of the reconcile. */
   readonly conditionSupport: ConditionSupport;
+  /** OperatorConditions that no extension created, as "namespace/name". */
+  readonly foreignConditions: ReadonlySet<string>;
 }
 
 /** Data of a reconcile from its start. */
@@ -144,11 +146,15 @@ export type ActingPhase = Extract<Phase, WithClient>;
 export type ReconcileStep<In extends Phase, Out extends Phase = In> = Step<In, Out, Phase>;
 
 /** Returns the phase before the first step. */
-export function newStarted(
-  extension: Readonly<ClusterExtension>,
-  { clusterVersion = { kind: "none" }, clusterProxy = { kind: "none" }, conditionSupport = "NotServed" }: Partial<ClusterFacts> = {},
-): Started {
-  const facts = { clusterVersion, clusterProxy, conditionSupport };
+export function newStarted(extension: Readonly<ClusterExtension>, given: Partial<ClusterFacts> = {}): Started {
+  const none = { kind: "none" } as const;
+  const facts: ClusterFacts = {
+    clusterVersion: none,
+    clusterProxy: none,
+    conditionSupport: "NotServed",
+    foreignConditions: new Set(),
+    ...given,
+  };
   return { phase: "started", extension, ...facts, hidden: new HiddenTexts(), report: newReport() };
 }
 

@@ -52,6 +52,11 @@ export class OperatorConditions {
     return this.#support;
   }
 
+  /** OperatorConditions that no extension created, as "namespace/name". */
+  get foreign(): ReadonlySet<string> {
+    return new Set([...this.#known].flatMap(([key, { object }]) => (toChanged(object).extension === undefined ? [key] : [])));
+  }
+
   /** Returns what an OperatorCondition reports about upgrades; undefined if it does not exist, or reports nothing. */
   find(namespace: string, name: string): UpgradeableReport | undefined {
     const found = this.#known.get(`${namespace}/${name}`);

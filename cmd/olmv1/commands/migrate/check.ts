@@ -1,5 +1,6 @@
 import type { MigrationReason, MigrationState } from "../../../../pkg/migrate/eligibility.ts";
 import { type SurveyedSubscription, survey } from "../../../../pkg/migrate/survey.ts";
+import { verifyEligible } from "../../../../pkg/migrate/verifyEligible.ts";
 import type { Mood } from "../../../../pkg/rollout/mood.ts";
 import { withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { toOneLine } from "../../../../pkg/text/escape.ts";
@@ -10,6 +11,7 @@ import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { formatStyled, formatTable } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
+import { getConversionSettings } from "./conversionSettings.ts";
 import type { MigrateCheckOptions } from "./migrateOptions.ts";
 
 const HEAD = ["NAMESPACE", "SUBSCRIPTION", "PACKAGE", "VERSION", "STATE"];
@@ -82,11 +84,13 @@ function detail(
 export async function showCheck(terminal: Terminal, names: readonly string[], options: MigrateCheckOptions): Promise<void> {
   const { namespace, catalogDir, output } = options;
   const { signal } = terminal;
-  const { found } = await withProgress(terminal, "reading Subscriptions", (progress) =>
+  const found = await withProgress(terminal, "reading Subscriptions", (progress) =>
     withReader(options, (reader) =>
-      withCluster(options, (client) =>
-        survey({ client, reader, names, namespace, catalogDir, signal, report: (what) => progress.now(what) }),
-      ),
+      withCluster(options, async (client) => {
+        const report = (what: string): void => progress.now(what);
+        const { found: surveyed, offers } = await survey({ client, reader, names, namespace, catalogDir, signal, report });
+        return verifyEligible(surveyed, getConversionSettings({ terminal, options, client, reader }, offers, true), report);
+      }),
     ),
   );
   await print(terminal, output, {

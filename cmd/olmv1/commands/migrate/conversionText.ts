@@ -52,7 +52,7 @@ export function buildConversionData({ source, installerManifests, objects, findi
   };
 }
 
-function stepLines({ source, installerManifests, objects }: Conversion): string[] {
+function stepLines({ source, installerManifests, objects, grants }: Conversion): string[] {
   const { extension, subscription, csv, group } = source;
   const { metadata, spec } = extension;
   const namespace = getNamespace(extension);
@@ -63,10 +63,12 @@ function stepLines({ source, installerManifests, objects }: Conversion): string[
       ? `create ServiceAccount ${namespace}/${spec.serviceAccount?.name ?? ""} and ${installerManifests.length - 1} roles and bindings`
       : `use ServiceAccount ${namespace}/${spec.serviceAccount?.name ?? ""}`,
     `create ${CLUSTER_EXTENSION} ${metadata.name}, suspended, with ${describeObject(subscription)}${group ? ` and ${describeObject(group)}` : ""} in its annotations`,
+    ...(grants.length > 0 ? [`create ${grants.length} roles and bindings of the bundle, in addition to those of OLM v0`] : []),
     `back up ${describeObject(csv)} to ${describeObject(getBackupRef(metadata.name, namespace))}`,
+    `delete ${describeObject(csv)}, but none of its objects; a finalizer keeps it terminating, so that OLM v0 ignores it`,
     `delete ${describeObject(subscription)}, but none of its objects`,
     `transfer ${marked} objects to the extension${left > 0 ? `, and mark ${left} as leftovers` : ""}; remove labels of OLM v0 and references to the ClusterServiceVersion`,
-    `delete ${describeObject(csv)}, but none of its objects`,
+    "remove the finalizer from the ClusterServiceVersion",
     "resume the extension, and wait until it is ready",
   ];
 }

@@ -8,13 +8,7 @@ import { formatBackupFile } from "../../../../pkg/migrate/backup.ts";
 import { CatalogOffers } from "../../../../pkg/migrate/catalogOffers.ts";
 import { findMigrated, type MigratedExtension } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { CSV, readOrNone } from "../../../../pkg/migrate/olmV0Cluster.ts";
-import {
-  type Conversion,
-  type ConversionSettings,
-  type ConversionSource,
-  getMarkIdentity,
-  planConversion,
-} from "../../../../pkg/migrate/planConversion.ts";
+import { type Conversion, type ConversionSource, getMarkIdentity, planConversion } from "../../../../pkg/migrate/planConversion.ts";
 import { WaitTimeoutError } from "../../../../pkg/migrate/poll.ts";
 import { runConversion } from "../../../../pkg/migrate/runConversion.ts";
 import { parseSubscription } from "../../../../pkg/migrate/subscription.ts";
@@ -25,10 +19,10 @@ import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
 import { type Progress, withProgress } from "../../cli/progress.ts";
-import { parseProxySettings } from "../../cli/proxySettings.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type BatchLine, requireOneOrAll, runBatch, showBatch } from "./batch.ts";
 import { formatCheck } from "./check.ts";
+import { getConversionSettings } from "./conversionSettings.ts";
 import { buildConversionData, formatConversion } from "./conversionText.ts";
 import type { MigrateConvertOptions } from "./migrateOptions.ts";
 
@@ -78,26 +72,6 @@ function hasAccount({ serviceAccount, createServiceAccount }: MigrateConvertOpti
 const NO_ACCOUNT =
   "no ServiceAccount: use --create-service-account to create one with the permissions that the bundle needs, or --service-account NAME";
 
-/** Returns the settings for planning a conversion. */
-function getSettings(
-  { terminal, options, client, reader }: Pick<Session, "terminal" | "options" | "client" | "reader">,
-  offers: CatalogOffers,
-  createsServiceAccount: boolean,
-): ConversionSettings {
-  const { systemNamespace, webhookCertProvider } = options;
-  return {
-    terminal,
-    client,
-    reader,
-    offers,
-    systemNamespace,
-    webhookCertProvider,
-    createsServiceAccount,
-    signal: terminal.signal,
-    proxy: parseProxySettings(options),
-  };
-}
-
 /** A Subscription and, if it is eligible, its planned conversion. */
 interface PlannedConversion {
   readonly surveyed: SurveyedSubscription;
@@ -130,7 +104,7 @@ async function planNewConversion(
   const surveyed = requireOne(found, name);
   if (!surveyed.eligible) return { surveyed };
   progress.now(`comparing the bundle with the installed objects of ${surveyed.namespace}/${name}`);
-  const settings = getSettings({ terminal, options, client, reader }, offers, serviceAccount === undefined);
+  const settings = getConversionSettings({ terminal, options, client, reader }, offers, serviceAccount === undefined);
   return { surveyed, conversion: await planConversion(surveyed.eligible, settings) };
 }
 
@@ -149,7 +123,16 @@ async function planResumedConversion(session: Session, begun: MigratedExtension)
   const source = await readSource(client, begun);
   const { backup } = begun;
   if (backup)
-    return { source, csv: getMarkIdentity(source), installerManifests: [], objects: [], findings: [], notes: [], marks: backup.marks };
+    return {
+      source,
+      csv: getMarkIdentity(source),
+      installerManifests: [],
+      objects: [],
+      grants: [],
+      findings: [],
+      notes: [],
+      marks: backup.marks,
+    };
   const { packageName } = parseSubscription(source.subscription);
   const offers = await CatalogOffers.read(client, {
     given: options.catalogDir,
@@ -160,7 +143,7 @@ async function planResumedConversion(session: Session, begun: MigratedExtension)
   });
   const [offer] = offers.of(packageName, source.csv.metadata.name).bundles;
   if (!offer) throw new Error(`no ClusterCatalog contains bundle "${source.csv.metadata.name}" of package "${packageName}"`);
-  return planConversion({ ...source, offer }, getSettings(session, offers, await ownsAccount(client, begun)));
+  return planConversion({ ...source, offer }, getConversionSettings(session, offers, await ownsAccount(client, begun)));
 }
 
 async function readSource(client: Client, { extension, subscription, group, backup }: MigratedExtension): Promise<ConversionSource> {
@@ -184,8 +167,8 @@ async function ownsAccount(client: Client, { extension }: MigratedExtension): Pr
 type Line = Omit<BatchLine, "namespace" | "name">;
 
 /**
- * Runs `olmv1 migrate convert --all`, sorted by namespace and name. Any order is possible, because Subscriptions with dependencies or dependents are
- * not eligible. Checks each Subscription again before its conversion, because earlier conversions may affect it.
+ * Runs `olmv1 migrate convert --all`, sorted by namespace and name, but converts operators before their dependencies: OLM v0 would reinstall a
+ * missing dependency. Checks each Subscription again before its conversion, because earlier conversions may affect it.
  */
 async function convertAll(session: Session): Promise<void> {
   const { terminal, options, client, reader, progress } = session;
@@ -206,7 +189,11 @@ async function convertAll(session: Session): Promise<void> {
     report: (step) => progress.now(step),
   });
   const backup = new BackupFlag();
-  const batch = await runBatch(found, { keepGoing: keepGoing || !yes, signal }, (one) => convertOne(session, one, offers, backup));
+  const batch = await runBatch(
+    found.toSorted((a, b) => Number(isRequired(a)) - Number(isRequired(b))),
+    { keepGoing: keepGoing || !yes, signal },
+    (one) => convertOne(session, one, offers, backup),
+  );
   const isReady = batch.lines.some(({ kind }) => kind === "ready");
   const account = options.serviceAccount === undefined ? "--create-service-account" : `--service-account ${options.serviceAccount}`;
   const next = isReady
@@ -215,6 +202,11 @@ async function convertAll(session: Session): Promise<void> {
       ? "Reasons and next steps: olmv1 migrate check\n"
       : "";
   await showBatch(terminal, options.output, batch, next);
+}
+
+/** Returns whether an operator that OLM v0 still runs depends on this one. */
+function isRequired({ verdict }: SurveyedSubscription): boolean {
+  return verdict.reasons.some(({ code }) => code === "RequiredByOthers");
 }
 
 /** Flags for opening the backup file: the first backup creates the file, which must not exist; later backups append to it. */

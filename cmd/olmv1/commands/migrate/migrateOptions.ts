@@ -15,13 +15,14 @@ interface MigrateRegistryOptions {
 }
 
 /** Options of `olmv1 migrate check`. */
-export interface MigrateCheckOptions extends MigrateOptions, MigrateRegistryOptions {
+export interface MigrateCheckOptions extends MigrateOptions, MigrateRegistryOptions, ReleaseOptions, ProxyOptions {
   all?: boolean;
   catalogDir: string[];
+  webhookCertProvider: WebhookCertProvider;
 }
 
 /** Options of `olmv1 migrate convert`. */
-export interface MigrateConvertOptions extends MigrateCheckOptions, ReleaseOptions, ProxyOptions {
+export interface MigrateConvertOptions extends MigrateCheckOptions {
   keepGoing?: boolean;
   name?: string;
   serviceAccount?: string;
@@ -32,7 +33,6 @@ export interface MigrateConvertOptions extends MigrateCheckOptions, ReleaseOptio
   unpin?: boolean;
   /** Milliseconds. */
   timeout: number;
-  webhookCertProvider: WebhookCertProvider;
 }
 
 /** Options of `olmv1 migrate catalogs`. */

@@ -66,7 +66,7 @@ function survey(name: string, parts: { spec?: object; csv?: object; around?: Par
     extensionName: name,
     ...parts.around,
   });
-  const extension = buildExtension({ name, subscription: read, group, offer, serviceAccount: `${name}-installer` });
+  const extension = buildExtension({ name, subscription: read, group, offer, needsOlmV0: false, serviceAccount: `${name}-installer` });
   const eligible = verdict.offer ? { eligible: { subscription, csv, group: GROUP, offer, extension } } : {};
   return { namespace: NAMESPACE, name, packageName: read.packageName, version: "1.2.0", approval: read.approval, verdict, ...eligible };
 }
@@ -116,6 +116,7 @@ test("formatConversion prints steps, objects, changed fields and manifests", asy
       describeConvertedObject({ ...role, name: "argocd-operator.v1.2.0-1a2b3c" }, [], undefined),
       describeLeftover(role),
     ],
+    grants: [],
     findings: [],
     notes: ["the API server warns about Deployment operators/argocd-operator: would violate PodSecurity"],
   };

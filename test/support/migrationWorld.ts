@@ -1,0 +1,151 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
+import { runCommandLine } from "../../cmd/olmv1/program.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
+import { readBundleFiles } from "../../pkg/operatorcontroller/bundles/bundleFiles.ts";
+import { contentFrom } from "./catalogFixture.ts";
+import type { ClassicRecording, RecordedPackage } from "./classicRecording.ts";
+import type { TestCluster } from "./cluster.ts";
+import { OperatorWorld } from "./operatorWorld.ts";
+import { insecureRegistry } from "./pulling.ts";
+import type { Ended } from "./runCli.ts";
+
+const CATALOG = "c";
+
+/** A control plane on which OLM v0 has installed operators of the recording, with operator-controller, and a catalog with their bundles. */
+export class MigrationWorld implements AsyncDisposable {
+  readonly world: OperatorWorld;
+  readonly #cluster: TestCluster;
+  readonly #dir: string;
+
+  private constructor(cluster: TestCluster, world: OperatorWorld, dir: string) {
+    this.#cluster = cluster;
+    this.world = world;
+    this.#dir = dir;
+  }
+
+  /** @param folder the folder of real data. */
+  static async start(
+    cluster: TestCluster,
+    { folder, recording, packages }: { folder: string; recording: ClassicRecording; packages: readonly string[] },
+  ): Promise<MigrationWorld> {
+    await recording.serve(cluster.client);
+    await recording.replay(cluster.client, packages);
+    const world = await OperatorWorld.start(cluster);
+    const dir = await mkdtemp(join(tmpdir(), "olmv1-migrate-"));
+    const metas: unknown[] = [];
+    for (const packageName of packages) metas.push(...(await publish(cluster, world, folder, recording.get(packageName))));
+    await writeFile(join(dir, "catalog.json"), metas.map((meta) => JSON.stringify(meta)).join("\n"));
+    await writeFile(join(dir, "registries.conf"), insecureRegistry(cluster.registry.host, "registry.example"));
+    return new MigrationWorld(cluster, world, dir);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.world[Symbol.asyncDispose]();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  /** Returns the path of a file in a temporary folder. */
+  path(name: string): string {
+    return join(this.#dir, name);
+  }
+
+  /** Runs `olmv1 migrate`; `onLine` receives each line when it is printed. */
+  async migrate(
+    [verb = "", ...rest]: readonly string[],
+    onLine: (text: string, stop: AbortController) => void = () => undefined,
+  ): Promise<Ended> {
+    const ended = { out: "", err: "" };
+    const stop = new AbortController();
+    const terminal = new CommandTerminal({
+      out: (text) => {
+        ended.out += text;
+        onLine(text, stop);
+      },
+      err: (text) => void (ended.err += text),
+      signal: stop.signal,
+      width: 200,
+    });
+    const registries = ["--registries-conf", this.path("registries.conf")];
+    const reading = [...registries, "--catalog-dir", `${CATALOG}=${this.path("catalog.json")}`];
+    const extra = verb === "check" || verb === "convert" ? reading : verb === "catalogs" ? registries : [];
+    const all = ["migrate", verb, ...rest, "--kubeconfig", this.#cluster.kubeconfig, ...extra];
+    return { code: await runCommandLine(all, terminal), ...ended };
+  }
+}
+
+/** Pushes the bundle of a recorded package, and adds it to the catalog. @returns the catalog's objects of the package */
+async function publish(
+  cluster: TestCluster,
+  world: OperatorWorld,
+  folder: string,
+  { packageName, version, csv, channel }: RecordedPackage,
+): Promise<unknown[]> {
+  const files = withRecordedDependency(packageName, await readBundleFiles(join(folder, "bundles", packageName, version)));
+  const tag = `v${version.replaceAll("+", "_")}`;
+  const image = `registry.example/${packageName}:${tag}`;
+  const { digest } = await pushImage(cluster.registry, packageName, tag, { files: new Map(files) });
+  world.bundle(`${packageName}:${tag}`, Object.fromEntries(files), digest);
+  await world.servePackage(
+    contentFrom({ channels: { [channel]: [csv] }, bundles: [{ name: csv, version, image }] }, packageName),
+    packageName,
+    CATALOG,
+  );
+  return [
+    { schema: "olm.package", name: packageName, defaultChannel: channel },
+    { schema: "olm.channel", package: packageName, name: channel, entries: [{ name: csv }] },
+    {
+      schema: "olm.bundle",
+      package: packageName,
+      name: csv,
+      image,
+      properties: [{ type: "olm.package", value: { packageName, version } }],
+    },
+  ];
+}
+
+/** The recording installed ndmspc-operator with a dependency on limitador-operator in place of its own. */
+function withRecordedDependency(packageName: string, files: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, Uint8Array> {
+  const path = "metadata/dependencies.yaml";
+  if (packageName !== "ndmspc-operator" || !files.has(path)) return files;
+  const value = { packageName: "limitador-operator", version: ">=0.7.0" };
+  return new Map([...files, [path, Buffer.from(JSON.stringify({ dependencies: [{ type: "olm.package", value }] }))]]);
+}
+
+/** Records every state of the Pod templates of Deployments, from a watch. */
+export class TemplateWatch implements AsyncDisposable {
+  /** Distinct templates by namespace and name, in order. */
+  readonly templates = new Map<string, string[]>();
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(cluster: TestCluster) {
+    this.#running = this.#run(cluster);
+  }
+
+  async #run({ client }: TestCluster): Promise<void> {
+    const gvk = { apiVersion: "apps/v1", kind: "Deployment" };
+    const { items, resourceVersion } = await client.list(gvk);
+    for (const deployment of items) this.#add(deployment);
+    try {
+      for await (const { object } of client.watch(gvk, { resourceVersion, signal: this.#stop.signal })) this.#add(object);
+    } catch (err) {
+      if (!this.#stop.signal.aborted) throw err;
+    }
+  }
+
+  #add({ metadata, ...object }: KubeObject): void {
+    const { template } = (object as unknown as { spec?: { template?: unknown } }).spec ?? {};
+    const [key, text] = [`${metadata.namespace}/${metadata.name}`, JSON.stringify(template)];
+    const known = this.templates.get(key) ?? [];
+    if (known.at(-1) !== text) this.templates.set(key, [...known, text]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+}
