@@ -222,6 +222,19 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       const mine = { apiVersion: "keda.sh/v1alpha1", kind: "TriggerAuthentication", namespace: "op-keda", name: "mine" };
       expect(await exists(mine)).toEqual([true]);
     });
+
+    test("spec.install.userRoles Aggregate adopts the roles for users that OLM v0 created", async () => {
+      const role: ObjectRef = {
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "ClusterRole",
+        name: "scaledobjects.keda.sh-v1alpha1-admin",
+      };
+      expect((await cluster.client.get(role))?.metadata.labels).toMatchObject({ "olm.managed": "true" });
+      await cluster.client.patch(extension("keda"), { spec: { install: { userRoles: "Aggregate" } } }, { type: "merge" });
+      await eventually(async () =>
+        expect((await cluster.client.get(role))?.metadata.labels).toMatchObject({ "olm.operatorframework.io/owner-name": "keda" }),
+      );
+    });
   });
 });
 
