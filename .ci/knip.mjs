@@ -5,6 +5,7 @@ const STARTED_BY_PATH = [
   "pkg/render/generate/schemas.ts!",
   "test/bench/http/loadClient.ts",
   "test/support/abortedWrites.ts",
+  "test/support/conditionProgram.ts",
   "test/support/streamClients.ts",
 ];
 

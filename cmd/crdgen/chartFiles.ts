@@ -61,6 +61,8 @@ const COPIES: readonly FileCopy[] = [
   { from: "samples/service-accounts.yaml", to: "admission/service-accounts.yaml", when: ".Values.admissionPolicies.serviceAccounts" },
   { from: "prometheus/rules.yaml", to: "prometheus/rules.yaml", when: ".Values.prometheus.enabled" },
 ];
+/** The definition of OperatorConditions, which a cluster with OLM v0 already has. */
+const CONDITIONS = "config/operator-conditions/operators.coreos.com_operatorconditions.yaml";
 const DASHBOARD = "config/prometheus/dashboard.json";
 
 /**
@@ -86,7 +88,14 @@ export function buildChartFiles(crds: ReadonlyMap<string, string>, read: (path: 
     const edited = own.map(({ text, when }) => ({ text: addPullSecrets(replaceNamespace(text)), when: allOf(getPart(text), when) }));
     return [`${CHART}/templates/${copy.to}`, template(`config/${copy.from}`, edited)];
   });
-  return new Map([...definitions, ...copies, [`${CHART}/files/dashboard.json`, read(DASHBOARD)]]);
+  const conditions = { text: keepOnUninstall(read(CONDITIONS)), when: allOf(".Values.crds.operatorConditions", OPERATOR_CONTROLLER) };
+  const conditionFile = `${CHART}/templates/crd/${CONDITIONS.slice(CONDITIONS.lastIndexOf("/") + 1)}`;
+  return new Map([
+    ...definitions,
+    [conditionFile, template(CONDITIONS, [conditions])],
+    ...copies,
+    [`${CHART}/files/dashboard.json`, read(DASHBOARD)],
+  ]);
 }
 
 /** Returns the condition for the part of the chart that a manifest belongs to. */

@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { generateFiles } from "./generatedFiles.ts";
 
 const USAGE = `Writes generated files: config/crd/*.yaml, docs/reference/{api,bundle-rules,catalog-rules,catalogd-api,cli,events,metrics,problems,risk-classes}.md,
-config/argocd/argocd-cm.yaml, and the files of the Helm chart in config/helm that are generated from config/.
+config/argocd/argocd-cm.yaml, config/operator-conditions/*.yaml, and the files of the Helm chart in config/helm that are generated from config/.
 
   --root DIR   folder to write to (default: the root of the repository)
   --check      print outdated files and exit with 1, without writing files`;

@@ -162,6 +162,7 @@ export const Reason = {
   AwaitingApproval: "AwaitingApproval",
   RequirementsNotMet: "RequirementsNotMet",
   RequiredByOthers: "RequiredByOthers",
+  NotUpgradeable: "NotUpgradeable",
   ConversionNeeded: "ConversionNeeded",
   InvalidConfiguration: "InvalidConfiguration",
   UnsatisfiedDependencies: "UnsatisfiedDependencies",

@@ -159,6 +159,11 @@ export const EVENTS = {
     on: EXTENSION,
     when: "The cluster lacks a Kubernetes version, CustomResourceDefinition or API that the bundle requires. The installation waits only with `spec.install.requirements: Enforce`.",
   },
+  NotUpgradeable: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "Upgrade held, because condition Upgradeable of the OperatorCondition is False. The message contains the reason of the operator.",
+  },
   AwaitingApproval: {
     type: "Warning",
     on: EXTENSION,

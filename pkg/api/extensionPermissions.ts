@@ -16,12 +16,13 @@ const requestedBundle = z.object({
   name: name("name is the name of the bundle in the catalog."),
   version: name("version is the version of the bundle."),
   image: z.string().min(1).max(1_000).describe("image is the image of the bundle, by digest."),
+  operatorCondition: z.boolean().optional().describe("operatorCondition is true if the bundle gets an OperatorCondition."),
 });
 export type RequestedBundle = z.input<typeof requestedBundle>;
 
-/** Reports whether both are the same bundle from the same catalog. */
+/** Reports whether both are the same bundle from the same catalog, with the same additions. */
 export function isSameBundle(a: RequestedBundle | undefined, b: RequestedBundle | undefined): boolean {
-  const members = ["catalog", "packageName", "name", "version", "image"] as const;
+  const members = ["catalog", "packageName", "name", "version", "image", "operatorCondition"] as const;
   return a !== undefined && b !== undefined && members.every((member) => a[member] === b[member]);
 }
 

@@ -225,6 +225,12 @@ export const PROBLEM_TYPES = {
     cause: "A namespace does not exist.",
     remedy: "Create it.",
   },
+  NotUpgradeable: {
+    on: EXTENSION,
+    severity: "Warning",
+    cause: "The installed operator, or an administrator, sets condition Upgradeable to False in its OperatorCondition.",
+    remedy: "Fix what the operator reports, or override the condition in `spec.overrides` of the OperatorCondition.",
+  },
   ObjectConflict: {
     on: EXTENSION,
     severity: "Error",

@@ -247,7 +247,9 @@ export function listServedNames(objects: readonly KubeObject[]): CertificateName
  */
 function isMarked(objects: readonly KubeObject[], provider: CertificateProvider, names: CertificateNames): boolean {
   const hints = Object.entries(provider.annotations("Service", names));
-  const service = objects.find(({ kind, metadata }) => kind === "Service" && metadata.name === names.serviceName);
+  const service = objects.find(
+    ({ apiVersion, kind, metadata }) => apiVersion === "v1" && kind === "Service" && metadata.name === names.serviceName,
+  );
   const others = provider.additionalObjects(names);
   return (
     hints.length + others.length > 0 &&

@@ -35,6 +35,8 @@ export interface BundleOptions {
   /** With auto, the permissions suffice for every provider that operator-controller may select. */
   webhookCertProvider: WebhookCertProvider;
   aggregateUserRoles?: boolean;
+  /** Whether the cluster serves OperatorConditions, so that the bundle gets one. Default: false. */
+  operatorCondition?: boolean;
   /** The sources in spec.config.valuesFrom. */
   valuesFrom?: readonly SourceName[];
 }
@@ -104,11 +106,12 @@ export function removeDuplicateObjects(objects: readonly KubeObject[]): KubeObje
 function computePermissions(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundlePermissions {
   const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted, valuesFrom = [] } = options;
   const installNamespace = installer.namespace;
+  const operatorCondition = options.operatorCondition ? "All" : "None";
   const config = options.config ?? configFor(watched, options.trustedCaConfigMap ?? []);
   const needsCertificates = listServingDeployments(bundle.csv).size > 0;
   const providers =
     needsCertificates && wanted !== "none" ? CERTIFICATE_PROVIDERS.filter(({ name }) => wanted === "auto" || name === wanted) : [undefined];
-  const renderings = providers.map((certProvider) => renderBundle(bundle, { installNamespace, config, certProvider }));
+  const renderings = providers.map((certProvider) => renderBundle(bundle, { installNamespace, config, certProvider, operatorCondition }));
   const [rendered = []] = renderings;
   const forUsers = buildUserRoles(rendered);
   const needed = renderings.map((objects) =>

@@ -6,6 +6,7 @@ import { readSuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import { getProblems } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
+import { servesOperatorConditions } from "../operatorcontroller/apply/preparedObjects.ts";
 import { getGrantName } from "../permissions/grantObjects.ts";
 import { answerResolution, type ResolutionAnswer } from "../preview/resolutionAnswers.ts";
 import { readResolutionSubject } from "../preview/resolutionSubject.ts";
@@ -149,11 +150,12 @@ export async function prepareInstall(
     serviceAccount: findServiceAccount(name, request, existing),
   };
   const spec = { ...buildDesiredExtension(name, options, existing?.spec).spec, namespace: options.namespace };
+  const operatorCondition = await servesOperatorConditions(client);
   const [permissions] = await computeInstallerPermissions(
     [image],
     options.serviceAccount
-      ? { ...spec, serviceAccount: options.serviceAccount }
-      : { ...spec, serviceAccount: getGrantName(name), strategy: "union" },
+      ? { ...spec, serviceAccount: options.serviceAccount, operatorCondition }
+      : { ...spec, serviceAccount: getGrantName(name), strategy: "union", operatorCondition },
     read,
   );
   if (!permissions) throw new Error(`cannot read bundle image ${goQuote(image)}`);

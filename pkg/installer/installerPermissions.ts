@@ -2,6 +2,7 @@ import { type ClusterExtension, type ClusterExtensionSpec, getNamespace } from "
 import { LABEL_BUNDLE_REFERENCE, LABEL_CREATED_FOR } from "../api/constants.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
+import { servesOperatorConditions } from "../operatorcontroller/apply/preparedObjects.ts";
 import { formatRbacCommand, type MissingPermissions } from "../operatorcontroller/permissions/permissions.ts";
 import { ReleaseStore, requireReadable } from "../operatorcontroller/releases/releaseStore.ts";
 import type { RoleStrategy } from "../rbac/escalation.ts";
@@ -17,6 +18,8 @@ export interface InstallerPermissionsRequest extends Pick<ClusterExtensionSpec, 
   readonly serviceAccount: string;
   /** How the ServiceAccount may write roles. Default: escalate. */
   readonly strategy?: RoleStrategy;
+  /** Whether the cluster serves OperatorConditions. */
+  readonly operatorCondition: boolean;
 }
 
 /** Reads bundle images and returns their permissions, in order. It throws an Error that names the image. */
@@ -25,7 +28,7 @@ export type PermissionsReader = (images: readonly string[], options: BundleOptio
 /** Returns the permissions of bundles for an extension with these fields, in order. @throws Error that names the image */
 export function computeInstallerPermissions(
   images: readonly string[],
-  { namespace, serviceAccount, config, install, uninstall, strategy = "escalate" }: InstallerPermissionsRequest,
+  { namespace, serviceAccount, config, install, uninstall, strategy = "escalate", operatorCondition }: InstallerPermissionsRequest,
   read: PermissionsReader,
 ): Promise<BundlePermissions[]> {
   return read(images, {
@@ -36,6 +39,7 @@ export function computeInstallerPermissions(
     crdPolicy: uninstall?.crdPolicy ?? "DeleteIfUnused",
     webhookCertProvider: "auto",
     aggregateUserRoles: install?.userRoles === "Aggregate",
+    operatorCondition,
     valuesFrom: config?.valuesFrom ?? [],
   });
 }
@@ -73,7 +77,7 @@ export async function computeNewPermissions(
   requireReadable(history, "cannot upgrade: ");
   const installed = findLastDeployed(history.current)?.labels[LABEL_BUNDLE_REFERENCE];
   const namespace = getNamespace(extension);
-  const request = { ...spec, namespace, serviceAccount: name };
+  const request = { ...spec, namespace, serviceAccount: name, operatorCondition: await servesOperatorConditions(client) };
   const to = await computeInstallerPermissions([image], request, read);
   let from: BundlePermissions[] = [];
   let unread: string | undefined;
@@ -87,7 +91,7 @@ export async function computeNewPermissions(
     isOurs: await isInstallerOurs(client, extension),
     rules: mergeRules([...from, ...to]),
     diff: diffPermissions(from, to),
-    command: formatRbacCommand(extension, [...(installed === undefined ? [] : [installed]), image]),
+    command: formatRbacCommand(extension, [...(installed === undefined ? [] : [installed]), image], { objects: to[0]?.objects }),
     ...(unread === undefined ? {} : { unread }),
   };
 }

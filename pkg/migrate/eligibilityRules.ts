@@ -293,8 +293,8 @@ export const REMARKS = {
   ReportsConditions: (_, { reportsConditions }) =>
     reportsConditions
       ? {
-          text: "the operator reports conditions in an OperatorCondition, which operator-controller does not read",
-          next: "if upgrades must wait for the operator, consider spec.approval of the ClusterExtension",
+          text: "the operator reports conditions in an OperatorCondition, which operator-controller reads; the first upgrade replaces it",
+          next: "to upgrade although the operator does not allow it, set spec.overrides of its OperatorCondition",
         }
       : undefined,
   UsesClassicApis: (_, { csv }) =>

@@ -40,7 +40,7 @@ const ONLY_OURS = /^\{("olm\.operatorframework\.io\/[^"]+":"[^"]*",?)+\}$/;
 export function describeConvertedObject(ref: ObjectRef, fields: readonly FieldChange[], pods: PodChange | undefined): ConvertedObject {
   if (pods === undefined) return { ref, action: "create", changes: [], restarts: false };
   const changes = fields.filter((change) => !isMark(change));
-  const restarts = WORKLOADS.has(ref.kind) && pods !== "none";
+  const restarts = getGroup(ref.apiVersion) === "apps" && WORKLOADS.has(ref.kind) && pods !== "none";
   return { ref, action: changes.length > 0 || restarts ? "change" : "keep", changes, restarts };
 }
 

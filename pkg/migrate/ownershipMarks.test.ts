@@ -8,7 +8,9 @@ import {
   buildConversionPatch,
   buildMarkingPatch,
   buildRestoringPatch,
+  buildSecretPatch,
   isDetached,
+  isManifestOfCsv,
   type RemovedMarks,
   readMarks,
 } from "./ownershipMarks.ts";
@@ -111,4 +113,55 @@ test("buildConversionPatch restores a conversion that OLM v0 disabled, but not i
   expect(buildConversionPatch(crd({ conversion }), marks)).toBeUndefined();
   expect(buildConversionPatch(crd({ conversion: { strategy: "None" } }, "another"), marks)).toBeUndefined();
   expect(readMarks(crd({ conversion: { strategy: "None" } }), CSV, true)).not.toHaveProperty("conversion");
+});
+
+const MANAGED = { labels: { "olm.managed": "true" } };
+const newAccount = (metadata: Partial<KubeObject["metadata"]>): KubeObject => ({
+  apiVersion: "v1",
+  kind: "ServiceAccount",
+  metadata: { name: "a", namespace: "ns", ...metadata },
+});
+
+test.for<[name: string, metadata: Partial<KubeObject["metadata"]>, planned: string[], others: string[], want: [boolean, boolean]]>([
+  ["an InstallPlan created it", MANAGED, ["/ServiceAccount//a"], [], [true, true]],
+  ["InstallPlans no longer exist", MANAGED, [], [], [false, true]],
+  ["only a field manager of OLM v0 is known", { managedFields: [{ manager: "catalog" }] }, [], [], [false, true]],
+  ["another operator installed it too", MANAGED, ["/ServiceAccount//a"], ["/ServiceAccount//a"], [false, false]],
+  ["it is in another namespace", { ...MANAGED, namespace: "other" }, ["/ServiceAccount//a"], [], [false, false]],
+  ["a user created it", {}, ["/ServiceAccount//a"], [], [false, false]],
+  [
+    "an extension owns it",
+    { labels: { ...MANAGED.labels, "olm.operatorframework.io/owner-name": "x" } },
+    ["/ServiceAccount//a"],
+    [],
+    [false, false],
+  ],
+  [
+    "it has the component label of another package",
+    { labels: { ...MANAGED.labels, "operators.coreos.com/q.ns": "" } },
+    [],
+    [],
+    [false, false],
+  ],
+])("isManifestOfCsv attributes a ServiceAccount without an owner when %s", ([, metadata, planned, others, want]) => {
+  const csv = { ...CSV, planned: { own: new Set(planned), others: new Map(others.map((key) => [key, "q.v1"])) } };
+  const live = newAccount(metadata);
+  expect([belongsToCsv(live, csv), isManifestOfCsv(live, csv)]).toEqual(want);
+});
+
+test("buildSecretPatch restores the certificates of OLM v0 when the Secret is the same", () => {
+  const ref = { apiVersion: "v1", kind: "Secret" };
+  const before: KubeObject = {
+    ...ref,
+    metadata: { name: "a", uid: "1", annotations: { olmcahash: "h" } },
+    data: { "tls.crt": "b", olmCAKey: "k" },
+  };
+  const { secret, uid } = readMarks(before, CSV, true);
+  const live: KubeObject = { ...ref, metadata: { name: "a", uid: "1" }, data: { "tls.crt": "c", "ca.crt": "d" } };
+  const restored = patched(live, buildSecretPatch(live, { uid, ...(secret ? { secret } : {}) }) ?? {});
+  expect(restored["data"]).toEqual(before["data"]);
+  expect(restored.metadata.annotations).toEqual({ olmcahash: "h" });
+  expect(buildSecretPatch({ ...live, metadata: { name: "a", uid: "2" } }, { uid, ...(secret ? { secret } : {}) })).toBeUndefined();
+  const custom = { ...before, apiVersion: "ecr.example.com/v1" };
+  expect(readMarks(custom, CSV, true).secret).toBeUndefined();
 });

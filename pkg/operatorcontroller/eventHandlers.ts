@@ -14,6 +14,7 @@ import type { ClusterUpgradeGate } from "./openshift/clusterUpgradeGate.ts";
 import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
 import type { ExtensionCache } from "./state/extensionCache.ts";
 import type { ObjectWatches } from "./watches/objectWatches.ts";
+import type { ChangedCondition, OperatorConditions } from "./watches/operatorConditions.ts";
 
 /** Returns the fields of a catalog, other than its content, that affect a resolution, as one string. */
 function describeSettings({ spec, status, metadata }: ClusterCatalog): string {
@@ -71,6 +72,7 @@ export function needsReconcile(after: ClusterExtension, before: ClusterExtension
 /** The sources of events, and the functions that handle them. */
 export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clusterVersion"> {
   clusterProxy: OperatorControllerOptions["clusterProxy"] | undefined;
+  operatorConditions: Pick<OperatorConditions, "onChange">;
   extensions: Informer<ClusterExtension>;
   catalogs: Informer<ClusterCatalog>;
   contents: CatalogPackages;
@@ -94,6 +96,8 @@ export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clus
  * | a catalog's labels, priority or address | the extensions that select the catalog                                           |
  * | a catalog's content                     | those of them whose package changes, and those that wait for dependencies        |
  * | the cluster's version or proxy          | all extensions                                                                   |
+ * | the report in an OperatorCondition      | the extension of the operator                                                    |
+ * | whether OperatorConditions are served   | all extensions                                                                   |
  */
 export function enqueueOnChanges(parts: EventHandlerParts): void {
   const { extensions, catalogs, watches, memory, certificateTimers, clusterVersion, clusterProxy, enqueue } = parts;
@@ -111,6 +115,16 @@ export function enqueueOnChanges(parts: EventHandlerParts): void {
   };
   clusterVersion.onChange(enqueueAll);
   clusterProxy?.onChange(enqueueAll);
+  parts.operatorConditions.onChange((changed) => {
+    if (!changed) enqueueAll();
+    else for (const extension of extensions.list()) if (hasOperatorCondition(extension, changed)) enqueue(extension.metadata.name);
+  });
+}
+
+/** Reports whether an OperatorCondition belongs to the operator of an extension: by its label, or by its name if OLM v0 created it. */
+function hasOperatorCondition(extension: ClusterExtension, { namespace, name, extension: owner }: ChangedCondition): boolean {
+  if (owner !== undefined) return owner === extension.metadata.name;
+  return extension.status?.install?.bundle.name === name && extension.status.install.namespace === namespace;
 }
 
 function handleCatalogEvent(

@@ -47,6 +47,7 @@ import { ExtensionCache } from "./state/extensionCache.ts";
 import { ExtensionMetrics } from "./state/extensionMetrics.ts";
 import { createHidingEvents } from "./state/hiddenValues.ts";
 import { ObjectWatches } from "./watches/objectWatches.ts";
+import { OperatorConditions } from "./watches/operatorConditions.ts";
 import { SourceWatches } from "./watches/sourceWatches.ts";
 import { registerWatchMetrics } from "./watches/streamPool.ts";
 
@@ -85,6 +86,7 @@ export class OperatorController {
   readonly #rechecks: ConditionPoller;
   readonly #reconciler: Reconciler;
   readonly #objectSets: ObjectSets;
+  readonly #operatorConditions: OperatorConditions;
   readonly #installedReleases: InstalledReleases;
   readonly #installed: InstalledBundles;
   readonly #apis: ClusterApis;
@@ -126,6 +128,7 @@ export class OperatorController {
     registerWatchMetrics(metrics, () => [this.#watches.states, this.#sources.states]);
     this.#apis = new ClusterApis({ client, extensions: this.#extensions, log });
     this.#objectSets = new ObjectSets({ client, log });
+    this.#operatorConditions = new OperatorConditions({ client, log });
     this.#installedReleases = new InstalledReleases({
       client,
       objectSets: this.#objectSets,
@@ -178,6 +181,7 @@ export class OperatorController {
     enqueueOnChanges({
       clusterVersion: options.clusterVersion,
       clusterProxy: options.clusterProxy,
+      operatorConditions: this.#operatorConditions,
       extensions: this.#extensions,
       catalogs: this.#catalogs,
       contents: this.#contents,
@@ -224,7 +228,8 @@ export class OperatorController {
     const informers = [this.#extensions, this.#catalogs];
     const work = async (): Promise<void> => {
       const { clusterVersion, clusterProxy } = this.#options;
-      await Promise.all([...informers.map((informer) => informer.synced), clusterVersion.synced, clusterProxy?.synced]);
+      const settings = [clusterVersion.synced, clusterProxy?.synced, this.#operatorConditions.synced];
+      await Promise.all([...informers.map((informer) => informer.synced), ...settings]);
       await this.#controller.run(signal);
       this.#rechecks.endAll();
       await this.#images.close();
@@ -233,6 +238,7 @@ export class OperatorController {
       ...informers,
       ...(this.#permissions ? [this.#permissions] : []),
       this.#objectSets,
+      this.#operatorConditions,
       this.#installedReleases,
       this.#apis,
       this.#gate,
@@ -340,6 +346,7 @@ export class OperatorController {
       watches: this.#watches,
       sources: this.#sources,
       apis: this.#apis,
+      operatorConditions: this.#operatorConditions,
       choice: this.#dependencies.choice,
       created: this.#dependencies.created,
       plans: this.#dependencies.plans,

@@ -87,7 +87,8 @@ export async function deriveBundleRules(
   const extension = { ...given, spec: { ...given.spec, namespace: namespace.name } };
   // operator-controller keeps the provider of an installed bundle.
   const provider = content.needsCertificates ? await providers.chooseAfter(before?.certificateProvider) : undefined;
-  const place = { client, systemNamespace: services.systemNamespace, provider };
+  const { operatorCondition } = requested;
+  const place = { client, systemNamespace: services.systemNamespace, provider, operatorCondition };
   return { ...(await deriveContentRules(place, extension, content)), catalog, certificateProvider: provider?.name, namespace };
 }
 
@@ -103,7 +104,7 @@ async function verifyRequest(
   verified: RequestedBundle | undefined,
   signal: AbortSignal,
 ): Promise<ClusterCatalog | undefined> {
-  const isVerified = isSameBundle(requested, verified);
+  const isVerified = verified !== undefined && isSameBundle({ ...requested, operatorCondition: verified.operatorCondition }, verified);
   if (isVerified && !services.catalogs.list().some(({ metadata }) => metadata.name === requested.catalog)) return undefined;
   const catalog = selectCatalog(services, extension, requested);
   if (!isVerified) await verifyBundle(services, catalog, requested, signal);

@@ -27,6 +27,8 @@ export interface RuleContext {
   readonly systemNamespace: string;
   /** Provides the certificates for webhooks and API services. */
   readonly provider: CertificateProvider | undefined;
+  /** Whether the bundle gets an OperatorCondition. Default: false. */
+  readonly operatorCondition?: boolean | undefined;
 }
 
 /**
@@ -35,12 +37,12 @@ export interface RuleContext {
  * @throws TerminalError for a bundle or configuration that cannot be rendered
  */
 export async function deriveContentRules(
-  { client, systemNamespace, provider }: RuleContext,
+  { client, systemNamespace, provider, operatorCondition = false }: RuleContext,
   extension: Readonly<ClusterExtension>,
   content: Pick<RenderableBundle, "render">,
 ): Promise<ContentRules> {
   const { namespace: installNamespace = "", config } = extension.spec;
-  const rendered = await renderExtension({ extension }, content, provider, undefined);
+  const rendered = await renderExtension({ extension }, content, provider, { operatorCondition: operatorCondition ? "All" : "None" });
   const { objects, kinds } = await prepareExtension(client, extension, rendered);
   const resourceOf: ResourceOf = (gvk) => kinds.resourceOf(gvk);
   const options: RuleOptions = {

@@ -7,6 +7,7 @@ import type { RegistryV1Bundle } from "../bundle/types.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed } from "../kube/errors.ts";
 import type { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
+import { servesOperatorConditions } from "../operatorcontroller/apply/preparedObjects.ts";
 import { toRenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
 import { deriveContentRules } from "../permissionmanager/contentRules.ts";
 import { getGrantName } from "../permissions/grantObjects.ts";
@@ -53,7 +54,8 @@ export async function previewPermissions(request: PreviewRequest): Promise<Permi
     (getNamespace(given) || permissions?.status?.namespace) ?? readSuggestedNamespace(bundle.packageName, content.annotations).name;
   const extension = { ...given, spec: { ...given.spec, namespace } };
   const policy = await readPermissionPolicy(client, getPolicyName(given));
-  const place = { client, systemNamespace, provider: await providers.chooseAfter(permissions?.status?.certificateProvider) };
+  const provider = await providers.chooseAfter(permissions?.status?.certificateProvider);
+  const place = { client, systemNamespace, provider, operatorCondition: await servesOperatorConditions(client) };
   const { rules, subject } = await deriveContentRules(place, extension, content);
   const decision = decidePermissions({
     policy: policy.spec,

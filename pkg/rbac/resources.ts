@@ -1,4 +1,5 @@
 import { type GroupVersionKind, getGroup, type KubeObject } from "../api/k8s.ts";
+import { OPERATOR_CONDITION, OPERATOR_CONDITIONS } from "../api/operatorCondition.ts";
 
 /** The API resource of a kind. */
 export interface Resource {
@@ -42,6 +43,7 @@ const NAMESPACED: Readonly<Record<string, readonly [kind: string, resource: stri
     ["Ingress", "ingresses"],
     ["NetworkPolicy", "networkpolicies"],
   ],
+  [OPERATOR_CONDITIONS.group]: [[OPERATOR_CONDITION.kind, OPERATOR_CONDITIONS.resource]],
   policy: [["PodDisruptionBudget", "poddisruptionbudgets"]],
   "rbac.authorization.k8s.io": [
     ["Role", "roles"],

@@ -23,3 +23,17 @@ test("determineOwnership assumes that the owner in the labels exists unless the 
   expect(determineOwnership(live, OWNER)).toMatchObject({ kind: "foreign", owner: "other" });
   expect(determineOwnership(live, OWNER, () => false)).toMatchObject({ kind: "orphan", owner: "other" });
 });
+
+test("determineOwnership never advises to delete a CustomResourceDefinition when its owner is unknown", () => {
+  const live: KubeObject = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "things.example.com" },
+  };
+  const found = determineOwnership(live, OWNER);
+  expect(found).toMatchObject({ kind: "foreign" });
+  const { remedy = "" } = "claim" in found ? found.claim : {};
+  expect(remedy).not.toContain("delete");
+  const labels = Object.fromEntries([...remedy.matchAll(/(\S+)=(\S+)/g)].map(([, key = "", value = ""]) => [key, value]));
+  expect(determineOwnership({ ...live, metadata: { ...live.metadata, labels } }, OWNER).kind).toBe("orphan");
+});

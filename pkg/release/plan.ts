@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { getGroup, type KubeObject } from "../api/k8s.ts";
+import { OPERATOR_CONDITION } from "../api/operatorCondition.ts";
 import { compareText } from "../text/compare.ts";
 import { getObjectKey, isCrd } from "./identity.ts";
 
@@ -43,6 +44,7 @@ const INSTALL_ORDER: readonly string[] = [
 ];
 
 const RANKS: ReadonlyMap<string, number> = new Map(INSTALL_ORDER.map((kind, rank) => [kind, rank]));
+const BEFORE_WORKLOADS = INSTALL_ORDER.indexOf("Service");
 
 /** Returns `objects` in the order in which they are applied: by kind in Helm's order, then by namespace and name. */
 export function sortForInstall<T extends KubeObject>(objects: readonly T[]): T[] {
@@ -66,6 +68,8 @@ function compare(a: KubeObject, b: KubeObject): number {
 
 function getRank({ apiVersion, kind }: KubeObject): number {
   const group = getGroup(apiVersion);
+  // Operators read their OperatorCondition when they start.
+  if (kind === OPERATOR_CONDITION.kind && group === getGroup(OPERATOR_CONDITION.apiVersion)) return BEFORE_WORKLOADS;
   const isBuiltIn = !group.includes(".") || group.endsWith(".k8s.io");
   return (isBuiltIn ? RANKS.get(kind) : undefined) ?? INSTALL_ORDER.length;
 }

@@ -21,6 +21,7 @@ import { buildCertificateNames, type CertificateProvider, withCertificateVolumes
 import { RetryableError } from "../errors/errors.ts";
 import type { DeploymentConfig } from "./config.ts";
 import { chooseConfigs, withDeploymentConfig, withImagePullSecrets, withProxy } from "./deploymentConfig.ts";
+import { type OperatorConditionUse, withConditionName } from "./operatorCondition.ts";
 
 /** Options of all generators. */
 export interface GeneratorOptions {
@@ -33,6 +34,8 @@ export interface GeneratorOptions {
   readonly proxy: ProxyVariables | undefined;
   /** `spec.install.imagePullSecrets` of the extension. */
   readonly imagePullSecrets: readonly NamedItem[];
+  /** Default: None. */
+  readonly operatorCondition?: OperatorConditionUse | undefined;
 }
 
 /** Generates one group of objects of a bundle in a stable order. Does not change the bundle or the options. */
@@ -115,7 +118,7 @@ function createBundleError(text: string): RetryableError {
 /**
  * Returns the Deployments of the install strategy. Adds the annotations of the CSV to Pod templates unless they have the same annotation, and
  * annotations with the watched namespaces. Mounts the certificate in Deployments that serve webhooks or APIs. Then applies the user's configuration,
- * the cluster proxy and the user's pull secrets.
+ * the cluster proxy, the name of the OperatorCondition and the user's pull secrets.
  */
 export function generateDeployments({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const withWebhooks = new Set((csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "" }) => deploymentName));
@@ -139,7 +142,7 @@ function generateDeployment(
   mount: typeof withCertificateVolumes | undefined,
   options: GeneratorOptions,
 ): KubeObject {
-  const { installNamespace, certProvider, deploymentConfigs, proxy, imagePullSecrets } = options;
+  const { installNamespace, certProvider, deploymentConfigs, proxy, imagePullSecrets, operatorCondition } = options;
   let content = { annotations: {} as Record<string, string>, spec: withAnnotations(spec, csv, options) };
   if (certProvider && mount) {
     const secret = certProvider.secret(buildCertificateNames(name, installNamespace));
@@ -147,6 +150,7 @@ function generateDeployment(
   }
   for (const config of deploymentConfigs) content = withDeploymentConfig(content, config);
   content = withProxy(content, deploymentConfigs, proxy);
+  content = withConditionName(content, csv, operatorCondition);
   content = withImagePullSecrets(content, imagePullSecrets);
   return {
     kind: "Deployment",

@@ -19,6 +19,7 @@ import {
   generateRoles,
   generateServiceAccounts,
 } from "./generators.ts";
+import { generateOperatorCondition, type OperatorConditionUse } from "./operatorCondition.ts";
 import { buildTrustedCaConfigMaps } from "./trustedCa.ts";
 import { chooseTargetNamespaces, findTargetFault } from "./watchScope.ts";
 import {
@@ -99,12 +100,15 @@ export interface RenderOptions {
   imagePullSecrets?: readonly NamedItem[] | undefined;
   /** Whether to render bundles that own API services. Default true. */
   ownedApiServices?: boolean;
+  /** What the bundle gets for its OperatorCondition. Default None, as the Go implementation. */
+  operatorCondition?: OperatorConditionUse | undefined;
 }
 
 const GENERATORS: readonly Generator[] = [
   generateServiceAccounts,
   generateRoles,
   generateClusterRoles,
+  generateOperatorCondition,
   generateCrds,
   generateAdditionalResources,
   buildTrustedCaConfigMaps,
@@ -126,7 +130,7 @@ const GENERATORS: readonly Generator[] = [
  * @see operator-controller df2c201d internal/operator-controller/applier/provider.go
  */
 export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): KubeObject[] {
-  const { installNamespace, certProvider, proxy, imagePullSecrets = [] } = options;
+  const { installNamespace, certProvider, proxy, imagePullSecrets = [], operatorCondition } = options;
   checkSupported(bundle.csv, options);
   const { watchNamespaces, deploymentConfigs } = readConfig(bundle.csv, options);
   const faults = validateBundle(bundle);
@@ -134,7 +138,8 @@ export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): 
   const targets = chooseTargetNamespaces(bundle.csv, watchNamespaces);
   const fault = findTargetFault(bundle.csv, installNamespace, targets);
   if (fault !== undefined) throw createBundleError(`invalid option(s): invalid target namespaces [${targets.join(" ")}]: ${fault}`);
-  const generatorOptions = { installNamespace, targetNamespaces: targets, certProvider, deploymentConfigs, proxy, imagePullSecrets };
+  const place = { installNamespace, targetNamespaces: targets };
+  const generatorOptions = { ...place, certProvider, deploymentConfigs, proxy, imagePullSecrets, operatorCondition };
   checkRoles(bundle.csv, targets);
   const objects = GENERATORS.flatMap((generator) => generator(bundle, generatorOptions));
   checkRendered(objects);

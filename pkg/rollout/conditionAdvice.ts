@@ -69,6 +69,10 @@ export const REASON_WORDS = {
   ),
   [Reason.AwaitingApproval]: byName("A change awaits your approval. The controller keeps the installed bundle.", "olmv1 approve {name}"),
   [Reason.RequirementsNotMet]: byName("The cluster does not meet the requirements of the bundle.", "olmv1 resolve {name} --explain"),
+  [Reason.NotUpgradeable]: byName(
+    "The installed operator does not allow its upgrade. The controller keeps the installed bundle.",
+    "olmv1 describe {name}   # shows the reason of the operator",
+  ),
   [Reason.RequiredByOthers]: byName(
     "Other extensions depend on this extension. Uninstall them first.",
     "kubectl annotate clusterextension {name} olm.operatorframework.io/force-uninstall=true   # uninstall anyway",

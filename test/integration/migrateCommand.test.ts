@@ -8,7 +8,9 @@ import { getObjectAt } from "../../pkg/golang/members.ts";
 import { ClassicOperator } from "../support/classicOperator.ts";
 import { ClassicRecording } from "../support/classicRecording.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { EVERYTHING } from "../support/loneExtension.ts";
 import { MigrationWorld, TemplateWatch } from "../support/migrationWorld.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
 import { describeWithData } from "../support/sharedData.ts";
 
 /**
@@ -221,6 +223,20 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       expect(crd?.metadata.labels).toMatchObject({ "olm.operatorframework.io/owner-name": "keda" });
       const mine = { apiVersion: "keda.sh/v1alpha1", kind: "TriggerAuthentication", namespace: "op-keda", name: "mine" };
       expect(await exists(mine)).toEqual([true]);
+    });
+
+    test("spec.install.userRoles Aggregate adopts the roles for users that OLM v0 created", async () => {
+      const role: ObjectRef = {
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "ClusterRole",
+        name: "scaledobjects.keda.sh-v1alpha1-admin",
+      };
+      expect((await cluster.client.get(role))?.metadata.labels).toMatchObject({ "olm.managed": "true" });
+      await serviceAccount(cluster.client, "op-keda", "keda-installer", [EVERYTHING]); // may write roles for users
+      await cluster.client.patch(extension("keda"), { spec: { install: { userRoles: "Aggregate" } } }, { type: "merge" });
+      await eventually(async () =>
+        expect((await cluster.client.get(role))?.metadata.labels).toMatchObject({ "olm.operatorframework.io/owner-name": "keda" }),
+      );
     });
   });
 });

@@ -13,6 +13,7 @@ const TABS: Readonly<Partial<Record<string, ExtensionTabName>>> = {
   Deprecated: "why",
   DriftDetected: "history",
   MissingPermissions: "permissions",
+  NotUpgradeable: "why",
   PermissionsDenied: "permissions",
   PermissionsPending: "permissions",
   ProgressDeadlineExceeded: "objects",

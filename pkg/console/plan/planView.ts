@@ -36,6 +36,7 @@ const FINDINGS: Readonly<Record<Finding["kind"], string>> = {
   conversion: "Conversion of custom resources",
   ownership: "Objects of another owner",
   requirements: "Requirements of the bundle",
+  veto: "Held by the installed operator",
   dependencies: "Dependencies",
   namespace: "Namespace",
   kindNotServed: "Missing API",

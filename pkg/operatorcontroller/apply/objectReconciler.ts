@@ -2,7 +2,6 @@ import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, Reason } from "../../api/constant
 import type { GroupVersionKind } from "../../api/k8s.ts";
 import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../api/migration.ts";
 import { newProblem } from "../../api/problems.ts";
-import { findProvider } from "../../certificates/providers.ts";
 import type { StepContext } from "../../controller/stepSequence.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -296,7 +295,7 @@ export class ObjectReconciler {
       client,
       discovery: this.#deps.discovery,
       permissions: () => this.#permissions.find({ desired, images, kinds }),
-      advice: `print the exact roles: ${formatRbacCommand(extension, images, findProvider(desired)?.name, getConfiguration(this.#phase))}`,
+      advice: `print the exact roles: ${formatRbacCommand(extension, images, { objects: desired, config: getConfiguration(this.#phase) })}`,
       pruning: this.#context.pruneRequest(desired),
       objects: this.#deps.objectChecker,
       signal: step.signal,

@@ -1,7 +1,7 @@
 import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { GroupVersionKind, KubeObject } from "../../api/k8s.ts";
-import type { ProxyVariables } from "../../api/proxy.ts";
+import { OPERATOR_CONDITION } from "../../api/operatorCondition.ts";
 import type { CertificateProvider } from "../../certificates/providers.ts";
 import type { Client } from "../../kube/client.ts";
 import type { ApiResource } from "../../kube/discovery.ts";
@@ -11,6 +11,7 @@ import { requireIdentities } from "../../release/identity.ts";
 import type { ObjectBundle } from "../../release/labels.ts";
 import { sortForInstall } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
+import type { RenderOptions } from "../../render/render.ts";
 import type { RenderableBundle } from "../bundles/bundleCache.ts";
 import { type ConfigInputs, getConfiguration } from "../state/extensionSpec.ts";
 
@@ -51,6 +52,11 @@ export async function findResource(client: Pick<Client, "resourceFor">, gvk: Gro
   }
 }
 
+/** Reports whether the cluster serves OperatorConditions, so that new releases contain one. */
+export async function servesOperatorConditions(client: Pick<Client, "resourceFor">): Promise<boolean> {
+  return (await findResource(client, OPERATOR_CONDITION)) !== undefined;
+}
+
 /** Returns a key for an API version and kind. */
 export function getKindKey({ apiVersion, kind }: GroupVersionKind): string {
   return `${apiVersion}/${kind}`;
@@ -63,16 +69,20 @@ export interface PreparedObjects {
   kinds: ServedKinds;
 }
 
+/** The cluster's proxy variables for the Deployments, and what the bundle gets for its OperatorCondition. */
+export type RenderChoices = Pick<RenderOptions, "proxy" | "operatorCondition">;
+
 /**
  * Renders a bundle for an extension: its objects, and the roles for users if spec.install.userRoles is Aggregate.
- * @param certProvider provides the certificates for the webhooks. @param proxy the cluster's proxy variables.
+ * @param certProvider provides the certificates for the webhooks.
+ * @param choices what the controller adds to the bundle.
  * @throws TerminalError for a bundle or configuration that cannot be rendered.
  */
 export async function renderExtension(
   inputs: ConfigInputs,
   bundle: Pick<RenderableBundle, "render">,
   certProvider: CertificateProvider | undefined,
-  proxy: ProxyVariables | undefined,
+  { proxy, operatorCondition }: RenderChoices,
 ): Promise<readonly KubeObject[]> {
   const { spec } = inputs.extension;
   const rendered = await bundle.render({
@@ -80,6 +90,7 @@ export async function renderExtension(
     config: getConfiguration(inputs),
     certProvider,
     proxy,
+    operatorCondition,
     imagePullSecrets: spec.install?.imagePullSecrets,
   });
   return spec.install?.userRoles === "Aggregate" ? [...rendered, ...buildUserRoles(rendered)] : rendered;

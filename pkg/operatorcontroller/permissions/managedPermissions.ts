@@ -106,7 +106,8 @@ export class ManagedPermissions {
     signal: AbortSignal,
   ): Promise<WaitingError | undefined> {
     const known = this.#find(extension) ?? (await this.#create(extension, bundle, signal));
-    if (bundle && !isSameBundle(known?.spec?.bundle, bundle)) await this.#patch(extension, { bundle }, signal);
+    if (bundle && !isSameBundle(known?.spec?.bundle, bundle))
+      await this.#patch(extension, { bundle: { operatorCondition: null, ...bundle } }, signal);
     const isDecided = (now: ExtensionPermissions | undefined): boolean => isDecidedFor(now, extension, bundle);
     const subject = bundle ? `bundle ${goQuote(bundle.name)}` : "reading spec.config.valuesFrom";
     const waiting = `waiting for permission-manager to grant the permissions for ${subject}`;

@@ -17,6 +17,7 @@ import { getCrdPolicy } from "../../release/plan.ts";
 import { listCreatedTrustedCas } from "../../render/trustedCa.ts";
 import { quoteShellWord } from "../../text/shell.ts";
 import type { UnblockCheck } from "../state/conditionPoller.ts";
+import { findOperatorCondition } from "../state/operatorConditionUse.ts";
 import { hashRules, isAllowed, listOwnRules, listScopeRules, type OwnRules } from "./ownRules.ts";
 
 /**
@@ -25,17 +26,23 @@ import { hashRules, isAllowed, listOwnRules, listScopeRules, type OwnRules } fro
  */
 const MAX_OPTIONS = 100;
 
+/** What the permissions depend on, in addition to the spec. */
+interface RbacCommandOptions {
+  /** The objects of the new bundle. They determine the provider of certificates, and whether there is an OperatorCondition. */
+  readonly objects?: readonly KubeObject[] | undefined;
+  /** Configuration of the bundles; default: `spec.config.inline`. */
+  readonly config?: JsonObject | undefined;
+}
+
 /**
  * Formats the command that prints the ServiceAccount and roles for an extension with the bundles of these images.
- * @param certProvider provider of the certificates of their webhooks; undefined without webhooks.
- * @param config configuration of the bundles; default: `spec.config.inline`.
  */
 export function formatRbacCommand(
   extension: Pick<ClusterExtension, "spec" | "status">,
   images: readonly string[],
-  certProvider?: string,
-  config = extension.spec.config?.inline,
+  { objects = [], config = extension.spec.config?.inline }: RbacCommandOptions = {},
 ): string {
+  const certProvider = findProvider(objects)?.name;
   const { spec } = extension;
   const sources = new Set(spec.config?.valuesFrom?.map(({ kind, name }) => `${kind}/${name}`));
   const words = [
@@ -53,6 +60,7 @@ export function formatRbacCommand(
     ...(spec.uninstall?.crdPolicy && spec.uninstall.crdPolicy !== "DeleteIfUnused" ? ["--crd-policy", spec.uninstall.crdPolicy] : []),
     ...(certProvider === undefined ? [] : ["--webhook-cert-provider", certProvider]),
     ...(spec.install?.userRoles === "Aggregate" ? ["--aggregate-user-roles"] : []),
+    ...(findOperatorCondition(objects) ? ["--operator-condition"] : []),
   ];
   return ["olmv1 rbac", ...words.map(quoteShellWord)].join(" ");
 }
@@ -163,7 +171,7 @@ function newPermissionProblem(missing: RequiredRules, { extension, images, desir
   const account = `ServiceAccount ${getNamespace(extension)}/${getAccountName(extension)}`;
   return newProblem("MissingPermissions", {
     message: `${account} lacks permissions that the bundle needs`,
-    next: `${formatRbacCommand(extension, images, findProvider(desired)?.name, config)} | kubectl apply -f -`,
+    next: `${formatRbacCommand(extension, images, { objects: desired, config })} | kubectl apply -f -`,
     details: toRuleDetails(missing),
   });
 }

@@ -1,12 +1,19 @@
 import { expect, test } from "vitest";
 import { createExtension } from "../../../test/support/extensions.ts";
+import { webhookBundle } from "../../../test/support/webhookBundle.ts";
 import type { ClusterExtensionSpec } from "../../api/clusterExtension.ts";
+import { loadBundle } from "../../bundle/load.ts";
+import { certManager } from "../../certificates/providers.ts";
+import { renderBundle } from "../../render/render.ts";
 import { formatRbacCommand } from "./permissions.ts";
 
-test("formatRbacCommand includes the certificate provider of webhooks, because it changes the rules", () => {
+test("formatRbacCommand includes the certificate provider of webhooks and the OperatorCondition, because they change the rules", () => {
   const { spec } = createExtension("x", { packageName: "p" });
-  const command = "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --webhook-cert-provider cert-manager";
-  expect(formatRbacCommand({ spec }, ["quay.io/p:v1"], "cert-manager")).toBe(command);
+  const bundle = loadBundle(new Map(Object.entries(webhookBundle("1.0.0")).map(([path, text]) => [path, Buffer.from(text)])));
+  const objects = renderBundle(bundle, { installNamespace: "ns", certProvider: certManager, operatorCondition: "All" });
+  const command =
+    "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --webhook-cert-provider cert-manager --operator-condition";
+  expect(formatRbacCommand({ spec }, ["quay.io/p:v1"], { objects })).toBe(command);
 });
 
 test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], command: string]>([
@@ -84,9 +91,8 @@ test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], co
 test("formatRbacCommand includes at most 100 namespaces and 100 ConfigMaps of a configuration", () => {
   const { spec } = createExtension("x", { packageName: "p" });
   const deploymentConfigs = Array.from({ length: 1_000 }, (_, i) => ({ trustedCA: { configMapName: `c${i}`, create: true } }));
-  const command = formatRbacCommand({ spec }, [], undefined, {
-    watchNamespaces: deploymentConfigs.map((_, i) => `n${i}`),
-    deploymentConfigs,
+  const command = formatRbacCommand({ spec }, [], {
+    config: { watchNamespaces: deploymentConfigs.map((_, i) => `n${i}`), deploymentConfigs },
   });
   expect(command.match(/--watch-namespace/g)).toHaveLength(100);
   expect(command.match(/--trusted-ca-config-map/g)).toHaveLength(100);

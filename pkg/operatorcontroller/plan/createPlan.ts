@@ -9,9 +9,9 @@ import {
   SYSTEM_NAMESPACE,
 } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import { OPERATOR_CONDITION, type OperatorConditionObject } from "../../api/operatorCondition.ts";
 import { newProblem } from "../../api/problems.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
-import { findProvider } from "../../certificates/providers.ts";
 import { StepSequence } from "../../controller/stepSequence.ts";
 import { getErrorMessage, wrapError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
@@ -27,6 +27,7 @@ import type { ExtensionExists } from "../../release/ownership.ts";
 import { getCrdPolicy } from "../../release/plan.ts";
 import { findLastDeployed } from "../../release/record.ts";
 import { determineState } from "../../release/state.ts";
+import { isVeto, readUpgradeable } from "../../release/upgradeVeto.ts";
 import { listConfigNotes } from "../../render/configNotes.ts";
 import { describeConstraint } from "../../resolve/constraint/evaluate.ts";
 import { declaresDependency, formatError, parseConstraints } from "../../resolve/constraint/parse.ts";
@@ -39,7 +40,7 @@ import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import { DryRun } from "../apply/dryRun.ts";
 import { preflight } from "../apply/preflight.ts";
 import { type Checked, formatPreflightFinding, type PreflightFinding } from "../apply/preflightRequest.ts";
-import { type PreparedObjects, prepareExtension, renderExtension } from "../apply/preparedObjects.ts";
+import { type PreparedObjects, prepareExtension, renderExtension, servesOperatorConditions } from "../apply/preparedObjects.ts";
 import { listLeavingObjects, listRemovals, type PruneRequest } from "../apply/prune.ts";
 import { toRenderableBundle } from "../bundles/bundleCache.ts";
 import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
@@ -53,11 +54,13 @@ import { readConfiguration } from "../reconcile/configuration.ts";
 import { pinInstalledImage } from "../reconcile/pinInstalledImage.ts";
 import { resolveBundle } from "../reconcile/resolve.ts";
 import { computeInputDigest, getPullReference } from "../reconcile/unpack.ts";
+import { describeVeto, findVetoSource } from "../reconcile/upgradeVeto.ts";
 import { ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
 import { createUnknownReleases } from "../state/clusterChanges.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { getConfiguration } from "../state/extensionSpec.ts";
 import { hideInError, hideSourced, revealNamespaces } from "../state/hiddenValues.ts";
+import { chooseOperatorCondition } from "../state/operatorConditionUse.ts";
 import {
   type Authenticated,
   newStarted,
@@ -119,7 +122,7 @@ async function compare(
       client: scoped,
       discovery: client,
       permissions: isServiceAccount ? () => findMissing(scoped) : undefined,
-      advice: `print the exact roles: ${formatRbacCommand(extension, images, findProvider(desired)?.name, getConfiguration(phase))}`,
+      advice: `print the exact roles: ${formatRbacCommand(extension, images, { objects: desired, config: getConfiguration(phase) })}`,
       pruning,
       onlyTries: true,
       signal,
@@ -225,7 +228,9 @@ async function observe(
 async function start({ desired: wanted, client, clusterProxy }: PlanRequest): Promise<Started> {
   const { metadata, spec } = wanted.extension;
   const { uid = NO_UID } = metadata;
-  return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, await tryReadClusterVersion(client), clusterProxy);
+  const clusterVersion = await tryReadClusterVersion(client);
+  const conditionSupport = (await servesOperatorConditions(client)) ? "Served" : "NotServed";
+  return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, { clusterVersion, clusterProxy, conditionSupport });
 }
 
 /** Reports the dependencies of the bundle that were not checked. */
@@ -285,9 +290,10 @@ async function buildPlan(request: PlanRequest, resolved: Resolved, unsatisfied: 
   const content = toRenderableBundle(loaded);
   const phase: Unpacked = { ...resolved, phase: "unpacked", content };
   await reportProxy.run(phase, request);
-  const unmet = await findUnmetRequirements(request, phase);
+  const unmet = [...(await findUnmetRequirements(request, phase)), ...(await findVeto(request, phase))];
   const base = findLastDeployed(history.current);
-  const rendered = await renderExtension(phase, content, await providers.choose(base?.objects ?? []), chooseProxyVariables(phase));
+  const choices = { proxy: chooseProxyVariables(phase), operatorCondition: chooseOperatorCondition(phase) };
+  const rendered = await renderExtension(phase, content, await providers.choose(base?.objects ?? []), choices);
   revealNamespaces(hidden, rendered);
   const prepared = await prepareExtension(client, extension, rendered, bundle);
   const inputs = { inputDigest: computeInputDigest(phase), rendered, base: base?.version ?? 0 };
@@ -345,6 +351,22 @@ async function findUnmetRequirements({ client, dependencies, log, signal }: Plan
   } catch (err) {
     signal.throwIfAborted();
     return [{ kind: "requirements", text: getErrorMessage(err) }];
+  }
+}
+
+/** Finds the veto of the installed operator. A user who cannot read its OperatorCondition gets a note instead. */
+async function findVeto({ client, signal }: PlanRequest, phase: Unpacked): Promise<PlanFinding[]> {
+  const ref = phase.conditionSupport === "Served" ? findVetoSource(phase) : undefined;
+  if (!ref) return [];
+  try {
+    const found = await client.get<OperatorConditionObject>({ ...OPERATOR_CONDITION, ...ref }, { signal });
+    const report = found && readUpgradeable(found);
+    return report && isVeto(report) ? [{ kind: "veto", text: describeVeto(phase.bundle.name, ref, report) }] : [];
+  } catch (err) {
+    signal.throwIfAborted();
+    const message = `cannot read whether the installed operator allows its upgrade: ${getErrorMessage(err)}`;
+    phase.report.problems.push(newProblem("NotUpgradeable", { message }));
+    return [];
   }
 }
 

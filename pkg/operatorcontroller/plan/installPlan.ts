@@ -17,6 +17,7 @@ export interface PlanFinding {
     | "crdUpgrade"
     | "conversion"
     | "requirements"
+    | "veto"
     | "dependencies"
     | "permissions"
     | "dryRun"

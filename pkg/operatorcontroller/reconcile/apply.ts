@@ -18,6 +18,7 @@ import type { RenderableBundle } from "../bundles/bundleCache.ts";
 import { getConfiguration } from "../state/extensionSpec.ts";
 import { revealNamespaces } from "../state/hiddenValues.ts";
 import { selectChanges, summarizeActions } from "../state/objectActions.ts";
+import { chooseOperatorCondition } from "../state/operatorConditionUse.ts";
 import { type Applied, type Authenticated, hasClient, type Phase, type ReconcileStep, type Unpacked } from "../state/phases.ts";
 import { chooseProxyVariables } from "../state/proxyVariables.ts";
 import { requireCurrentCrds } from "./check.ts";
@@ -99,7 +100,7 @@ export function applyBundle(deps: RollbackServices): ReconcileStep<Unpacked, App
 async function applyContent(deps: RollbackServices, phase: Unpacked, content: RenderableBundle, context: StepContext): Promise<void> {
   const { bundle, certProvider, inputDigest, flaws, hidden, releases } = phase;
   const proxy = chooseProxyVariables(phase);
-  const objects = await renderExtension(phase, content, certProvider, proxy);
+  const objects = await renderExtension(phase, content, certProvider, { proxy, operatorCondition: chooseOperatorCondition(phase) });
   revealNamespaces(hidden, objects);
   warnOfConfig(phase, objects);
   requireCurrentCrds(bundle.name, content);

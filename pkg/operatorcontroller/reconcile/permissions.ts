@@ -2,8 +2,10 @@ import { getNamespace } from "../../api/clusterExtension.ts";
 import { isDigestReference } from "../../api/imageReference.ts";
 import { readSuggestedNamespace } from "../../bundle/suggestedNamespace.ts";
 import { type Ended, stopWithoutStatus } from "../../controller/stepSequence.ts";
+import { findLastDeployed } from "../../release/record.ts";
 import { renderExtension } from "../apply/preparedObjects.ts";
 import type { WaitingError } from "../state/conditionPoller.ts";
+import { chooseOperatorCondition, findOperatorCondition } from "../state/operatorConditionUse.ts";
 import type { Phase, ReconcileStep, Resolved, Unpacked } from "../state/phases.ts";
 import { chooseProxyVariables } from "../state/proxyVariables.ts";
 import { requireCurrentCrds } from "./check.ts";
@@ -49,13 +51,20 @@ export function requestPermissions(services: PermissionSteps): ReconcileStep<Unp
       if (catalog === undefined || !isDigestReference(image)) return phase;
       await requireRenderable(phase);
       const packageName = extension.spec.source.catalog?.packageName ?? "";
+      const extras = needsOperatorCondition(phase) ? { operatorCondition: true } : {};
       const remembered = services.memory.of(extension);
       delete remembered.requestedImage;
-      const undecided = await managed.request(extension, { catalog, packageName, name, version, image }, signal);
+      const undecided = await managed.request(extension, { catalog, packageName, name, version, image, ...extras }, signal);
       if (undecided) remembered.requestedImage = { ref: getPullReference(bundle), canonical: image };
       return continueOrWait(services, phase, undecided);
     },
   };
+}
+
+/** Reports whether the bundle needs the permissions for an OperatorCondition: it gets one, or the installed objects have one. */
+function needsOperatorCondition(phase: Unpacked): boolean {
+  const base = findLastDeployed(phase.releases.history.current);
+  return chooseOperatorCondition(phase) === "All" || findOperatorCondition(base?.objects ?? []) !== undefined;
 }
 
 /**
@@ -67,7 +76,8 @@ async function requireRenderable(phase: Unpacked): Promise<void> {
   if (!content) return;
   const namespace = getNamespace(extension) || readSuggestedNamespace(bundle.packageName, content.annotations).name;
   const placed = { ...extension, spec: { ...extension.spec, namespace } };
-  await renderExtension({ ...phase, extension: placed }, content, certProvider, chooseProxyVariables(phase));
+  const choices = { proxy: chooseProxyVariables(phase), operatorCondition: chooseOperatorCondition(phase) };
+  await renderExtension({ ...phase, extension: placed }, content, certProvider, choices);
   requireCurrentCrds(bundle.name, content);
 }
 

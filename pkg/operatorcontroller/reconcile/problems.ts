@@ -11,6 +11,7 @@ const REASON_TYPES: Readonly<Partial<Record<string, ProblemType>>> = {
   [Reason.AwaitingApproval]: "AwaitingApproval",
   [Reason.ConversionNeeded]: "ConversionNeeded",
   [Reason.InvalidConfiguration]: "InvalidConfiguration",
+  [Reason.NotUpgradeable]: "NotUpgradeable",
   [Reason.RequiredByOthers]: "RequiredByOthers",
   [Reason.RequirementsNotMet]: "RequirementsNotMet",
   [Reason.UnsatisfiedDependencies]: "UnsatisfiedDependencies",

@@ -13,6 +13,7 @@ import { retrieveReleases } from "./retrieveReleases.ts";
 import { pinRevision, skipRolledBackBundle } from "./rollback.ts";
 import type { Services } from "./services.ts";
 import { unpackBundle } from "./unpack.ts";
+import { holdVetoedUpgrade } from "./upgradeVeto.ts";
 
 /** Returns the steps that reconcile an extension, in order. */
 export function reconcileSteps(services: Services): StepSequence<Started, Applied, Phase> {
@@ -37,6 +38,7 @@ export function reconcileSteps(services: Services): StepSequence<Started, Applie
     .step(reportProxy)
     .step(checkClusterVersion)
     .step(checkRequirements(services))
+    .step(holdVetoedUpgrade(services))
     .step(installDependencies(services))
     .step(checkDependencies(services))
     .step(requestPermissions(services))

@@ -14,7 +14,7 @@ import { getSupportDelay } from "./supportStatus.ts";
 
 /** Dependencies of the reconciler. */
 export interface ReconcilerOptions
-  extends Pick<Services, "statuses" | "clusterVersion" | "clusterProxy" | "now" | "resyncMs">,
+  extends Pick<Services, "statuses" | "clusterVersion" | "clusterProxy" | "operatorConditions" | "now" | "resyncMs">,
     Partial<Pick<Services, "metrics">> {
   steps: StepSequence<Started, Phase, Phase>;
   /** Called after a failed step, to maintain the installed objects. */
@@ -47,7 +47,12 @@ export class Reconciler {
   /** @throws the error of the steps, after it was written to the conditions. */
   async reconcile(extension: Readonly<ClusterExtension>, log: Logger, signal: AbortSignal): Promise<ReconcileResult> {
     const { steps, metrics } = this.#options;
-    const started = newStarted(extension, this.#options.clusterVersion(), this.#options.clusterProxy());
+    const started = newStarted(extension, {
+      clusterVersion: this.#options.clusterVersion(),
+      clusterProxy: this.#options.clusterProxy(),
+      conditionSupport: this.#options.operatorConditions.support,
+      foreignConditions: this.#options.operatorConditions.foreign,
+    });
     const { hidden, report } = started;
     const context = { log: createHidingLog(log, hidden), signal };
     const outcome = await steps.run(started, context, (step, seconds, hasFailed) => metrics?.recordStep(step, seconds, hasFailed));

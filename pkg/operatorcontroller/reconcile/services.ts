@@ -18,6 +18,7 @@ import type { Identities } from "../permissions/identity.ts";
 import type { ManagedPermissions } from "../permissions/managedPermissions.ts";
 import type { ReleaseStore } from "../releases/releaseStore.ts";
 import type { ExtensionMetrics } from "../state/extensionMetrics.ts";
+import type { OperatorConditions } from "../watches/operatorConditions.ts";
 import type { SourceWatches } from "../watches/sourceWatches.ts";
 
 /**
@@ -65,6 +66,8 @@ export interface Services extends ApplyServices {
   clusterVersion: () => ClusterVersion;
   /** Returns the last known proxy for installed operators. */
   clusterProxy: () => ClusterProxy;
+  /** Knows the OperatorConditions of the cluster. */
+  operatorConditions: Pick<OperatorConditions, "support" | "foreign" | "find">;
   /** Returns the delay in milliseconds until an extension is reconciled if there is no event. */
   resyncMs: (extension: Readonly<ClusterExtension>) => number;
   /** Length of a minute in `spec.progressDeadlineMinutes`, in milliseconds: 60,000 except in tests. */

@@ -125,7 +125,12 @@ function readKnownUpdates({ status }: Readonly<ClusterExtension>, { name, versio
  * Reasons of errors that end when something outside of the extension changes. Progressing is False although the error
  * is retryable.
  */
-const EXTERNAL_REASONS: ReadonlySet<string> = new Set([Reason.RequirementsNotMet, Reason.RequiredByOthers, Reason.ConversionNeeded]);
+const EXTERNAL_REASONS: ReadonlySet<string> = new Set([
+  Reason.RequirementsNotMet,
+  Reason.RequiredByOthers,
+  Reason.ConversionNeeded,
+  Reason.NotUpgradeable,
+]);
 /** Reasons why an extension waits for a user or another extension, so that it neither progresses nor fails. */
 const WAITING_REASONS: ReadonlySet<string> = new Set([
   ...EXTERNAL_REASONS,

@@ -9,6 +9,7 @@ import { findLastDeployed, isOfAnotherWriter } from "../../release/record.ts";
 import { readBundleFiles } from "../bundles/bundleFiles.ts";
 import type { ObtainedImage } from "../bundles/bundleImages.ts";
 import { getConfiguration } from "../state/extensionSpec.ts";
+import { chooseOperatorCondition, type OperatorConditionInputs } from "../state/operatorConditionUse.ts";
 import {
   isInstalled,
   keepsEarlierRelease,
@@ -118,12 +119,13 @@ export function getPullReference({ image, pullFrom }: ResolvedBundle): string {
 
 /**
  * Returns the SHA-256 of everything that determines the applied objects, in hexadecimal: bundle, namespace,
- * configuration, pull secrets, proxy if there is one, and the extension that owns them. The digest includes the extension's uid,
+ * configuration, pull secrets, proxy if there is one, OperatorCondition if it gets one, and the extension that owns them. The digest includes the extension's uid,
  * because an extension that was recreated with the same name must take over the objects.
  */
-export function computeInputDigest(inputs: ProxyInputs): string {
+export function computeInputDigest(inputs: ProxyInputs & OperatorConditionInputs): string {
   const { extension, bundle, sourcedConfig } = inputs;
   const proxy = chooseProxyVariables(inputs);
+  const operatorCondition = chooseOperatorCondition(inputs);
   const { install } = extension.spec;
   const input = {
     rendering: RENDERING,
@@ -139,6 +141,7 @@ export function computeInputDigest(inputs: ProxyInputs): string {
     ...(install?.userRoles === "Aggregate" ? { userRoles: install.userRoles } : {}),
     ...(install?.imagePullSecrets?.length ? { imagePullSecrets: install.imagePullSecrets } : {}),
     ...(proxy === undefined ? {} : { proxy }),
+    ...(operatorCondition === "None" ? {} : { operatorCondition }),
   };
   return createHash("sha256").update(encodeCanonicalJson(input)).digest("hex");
 }

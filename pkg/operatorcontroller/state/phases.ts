@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { JsonObject } from "../../api/k8s.ts";
+import type { ConditionSupport } from "../../api/operatorCondition.ts";
 import type { CertificateProvider } from "../../certificates/providers.ts";
 import type { Step } from "../../controller/stepSequence.ts";
 import type { VersionSupport } from "../../fbc/versionSupport.ts";
@@ -14,13 +15,21 @@ import { type BundleHold, type ClusterChanges, createUnknownReleases, type Known
 import type { KnownPlan } from "./knownPlan.ts";
 import { newReport, type Report } from "./report.ts";
 
-/** Data of a reconcile from its start. */
-export interface WithExtension {
-  readonly extension: Readonly<ClusterExtension>;
+/** What a reconcile knows about the cluster. */
+export interface ClusterFacts {
   /** Version of the OpenShift cluster at the start of the reconcile. */
   readonly clusterVersion: ClusterVersion;
   /** Proxy for installed operators at the start of the reconcile. */
   readonly clusterProxy: ClusterProxy;
+  /** Whether the cluster served OperatorConditions at the start of the reconcile. */
+  readonly conditionSupport: ConditionSupport;
+  /** OperatorConditions that no extension created, as "namespace/name". */
+  readonly foreignConditions: ReadonlySet<string>;
+}
+
+/** Data of a reconcile from its start. */
+export interface WithExtension extends ClusterFacts {
+  readonly extension: Readonly<ClusterExtension>;
   /**
    * Values that logs, Events and status must not contain: values from objects in `spec.config.valuesFrom`, now or for a
    * current release.
@@ -137,12 +146,16 @@ export type ActingPhase = Extract<Phase, WithClient>;
 export type ReconcileStep<In extends Phase, Out extends Phase = In> = Step<In, Out, Phase>;
 
 /** Returns the phase before the first step. */
-export function newStarted(
-  extension: Readonly<ClusterExtension>,
-  clusterVersion: ClusterVersion = { kind: "none" },
-  clusterProxy: ClusterProxy = { kind: "none" },
-): Started {
-  return { phase: "started", extension, clusterVersion, clusterProxy, hidden: new HiddenTexts(), report: newReport() };
+export function newStarted(extension: Readonly<ClusterExtension>, given: Partial<ClusterFacts> = {}): Started {
+  const none = { kind: "none" } as const;
+  const facts: ClusterFacts = {
+    clusterVersion: none,
+    clusterProxy: none,
+    conditionSupport: "NotServed",
+    foreignConditions: new Set(),
+    ...given,
+  };
+  return { phase: "started", extension, ...facts, hidden: new HiddenTexts(), report: newReport() };
 }
 
 /** Returns the known releases in a phase; no releases before they are read. */

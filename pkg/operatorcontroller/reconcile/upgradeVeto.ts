@@ -1,0 +1,72 @@
+import { getNamespace } from "../../api/clusterExtension.ts";
+import { Reason } from "../../api/constants.ts";
+import { newProblem } from "../../api/problems.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { findLastDeployed } from "../../release/record.ts";
+import { isVeto, type UpgradeableReport } from "../../release/upgradeVeto.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
+import { findOperatorCondition } from "../state/operatorConditionUse.ts";
+import { isInstalled, keepsEarlierRelease, type ReconcileStep, type Unpacked, type WithBundle } from "../state/phases.ts";
+import type { Services } from "./services.ts";
+
+/** The namespace and name of an OperatorCondition. */
+interface ConditionName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/**
+ * Returns the OperatorCondition that may hold the next step of an extension; undefined if nothing holds it:
+ *
+ * | the next step                              | OperatorCondition                        |
+ * | first install, or the installed bundle     | undefined                                |
+ * | rollback, or the earlier release is kept   | undefined                                |
+ * | an upgrade that has begun                  | undefined: it must be completed          |
+ * | an upgrade, approved or not                | of the installed operator                |
+ *
+ * Without one in the release, it is the OperatorCondition that OLM v0 created for the same bundle.
+ */
+export function findVetoSource(
+  phase: Pick<WithBundle, "extension" | "releases" | "bundle" | "pinned" | "held">,
+): ConditionName | undefined {
+  const { extension, releases } = phase;
+  const [latest] = releases.history.current;
+  const base = findLastDeployed(releases.history.current);
+  if (!base || base !== latest || isInstalled(phase) || keepsEarlierRelease(phase)) return undefined;
+  const found = findOperatorCondition(base.objects)?.metadata;
+  const name = found?.name ?? releases.installed?.name;
+  return name === undefined ? undefined : { namespace: found?.namespace ?? getNamespace(extension), name };
+}
+
+/** Describes why an upgrade is held. */
+export function describeVeto(bundle: string, { namespace, name }: ConditionName, { by, reason, message }: UpgradeableReport): string {
+  const who = by === "override" ? "an administrator overrides" : "the installed operator sets";
+  const why = [reason, message].filter((text) => text !== "").join(": ");
+  const head = `bundle ${goQuote(bundle)} is not installed: ${who} condition Upgradeable in OperatorCondition ${goQuote(`${namespace}/${name}`)}`;
+  return why === "" ? head : `${head}: ${why}`;
+}
+
+/**
+ * Holds an upgrade while the installed operator does not allow it in its OperatorCondition. The change of the OperatorCondition causes the next
+ * reconcile. Drift of the installed objects is still corrected.
+ * @throws WaitingError NotUpgradeable with the reason and message of the operator
+ */
+export function holdVetoedUpgrade({ operatorConditions }: Pick<Services, "operatorConditions">): ReconcileStep<Unpacked> {
+  return {
+    name: "HoldVetoedUpgrade",
+    run(phase) {
+      const ref = findVetoSource(phase);
+      const report = ref && operatorConditions.find(ref.namespace, ref.name);
+      if (!report || !isVeto(report)) return Promise.resolve(phase);
+      const message = describeVeto(phase.bundle.name, ref, report);
+      const next = `kubectl describe operatorconditions.operators.coreos.com ${ref.name} --namespace ${ref.namespace}`;
+      const isOver = (): Promise<boolean> => {
+        const now = operatorConditions.find(ref.namespace, ref.name);
+        return Promise.resolve(!now || !isVeto(now));
+      };
+      return Promise.reject(
+        new WaitingError(Reason.NotUpgradeable, message, { isOver, problems: [newProblem("NotUpgradeable", { message, next })] }),
+      );
+    },
+  };
+}
