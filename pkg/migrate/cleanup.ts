@@ -57,8 +57,10 @@ export async function findLeftovers(migrated: MigratedExtension, { client, opera
   const operator = await readOrNone(client, { apiVersion: `${CLASSIC_GROUP}/v1`, kind: "Operator", name: `${packageName}.${namespace}` });
   const readers = await findAuthReaders(client, backup.csv);
   const groups = operatorGroup && group ? await requireUnneeded(client, group, signal) : [];
+  // Until the next upgrade, the Pods have the variable with its name: operators fail without the object.
+  const isUsed = extension.status?.install?.bundle.name === csv;
   const found = [
-    ...marked,
+    ...marked.filter(({ kind }) => !isUsed || kind !== "OperatorCondition"),
     ...copies.filter((copy) => copy.metadata.name === csv),
     ...readers,
     ...plans,

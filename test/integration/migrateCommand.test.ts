@@ -182,7 +182,7 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       expectNoRestart();
     });
 
-    test("olmv1 migrate cleanup leaves nothing of OLM v0", async () => {
+    test("olmv1 migrate cleanup leaves only the OperatorCondition, which the Pods use", async () => {
       await run("convert", "rabbitmq-cluster-operator", ...ACCOUNT);
       await run("cleanup", "rabbitmq-cluster-operator", "--operator-group", "--yes");
       const operator: ObjectRef = { apiVersion: `${CLASSIC}/v1`, kind: "Operator", name: "rabbitmq-cluster-operator.op-single" };
@@ -199,6 +199,13 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
           expect(items).toEqual([]);
         }
       });
+      const condition: ObjectRef = {
+        apiVersion: `${CLASSIC}/v2`,
+        kind: "OperatorCondition",
+        namespace: "op-single",
+        name: recording.get("rabbitmq-cluster-operator").csv,
+      };
+      expect(await exists(condition)).toEqual([true]); // the Pods still use it
       expectNoRestart();
       const refused = await world.migrate(["rollback", "rabbitmq-cluster-operator", "--yes"]);
       expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("cannot be rolled back: it has no backup of Subscription")]);
