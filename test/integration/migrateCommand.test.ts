@@ -80,6 +80,49 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       expect((await cluster.client.list(DEPLOYMENT)).items).toEqual(before.items);
     });
 
+    test("olmv1 migrate convert --all prints one table of all Subscriptions and their ClusterExtensions, and changes nothing", async () => {
+      const { code, out, err } = await world.migrate(["convert", "--all"]);
+      expect([code, err]).toEqual([1, expect.stringMatching(PROGRESS)]);
+      for (const packageName of CONVERTED)
+        expect(out).toMatch(new RegExp(`${packageName} +Eligible +becomes ClusterExtension ${packageName}: .*no Pod restarts`));
+      expect(out).toContain("4 Eligible, 1 Refused\n");
+      expect((await world.migrate(["convert", "--all", "-n", "default"])).out).toBe("no Subscriptions found\n");
+      expect(await exists(...PACKAGES.map(extension))).toEqual(PACKAGES.map(() => false));
+    });
+
+    test("olmv1 migrate catalogs converts a CatalogSource with an image, and reports installed bundles that the image lacks", async () => {
+      const metas = (await readFile(world.path("catalog.json"), "utf8")).split("\n").map((line) => JSON.parse(line) as { name: string });
+      const full = await world.pushCatalog("full", metas);
+      const lacking = metas.filter(({ name }) => name !== "keda.v2.3.0");
+      const older = await world.pushCatalog(
+        "older",
+        lacking.map((meta) => ({ ...meta, ...("entries" in meta && "package" in meta && meta.package === "keda" ? { entries: [] } : {}) })),
+      );
+      const source: ObjectRef = { apiVersion: `${CLASSIC}/v1alpha1`, kind: "CatalogSource", namespace: "olm", name: "lab" };
+      const recorded = await cluster.client.get(source);
+      const poll = { updateStrategy: { registryPoll: { interval: "10m" } } };
+      const setImage = (image: string): Promise<KubeObject> =>
+        cluster.client.patch(source, { spec: { address: null, image, priority: -5, secrets: ["pull"], ...poll } }, { type: "merge" });
+      await setImage(full);
+      const named = ["catalogs", "lab", "--name", "from-classic"];
+      const { code, out } = await world.migrate(named);
+      expect([code, out]).toEqual([0, expect.stringContaining(`ref: ${full}\n      pollIntervalMinutes: 10\n  priority: -5\n`)]);
+      expect(out).toContain("note: pull secrets are not migrated: olm/pull.");
+      expect(out).not.toContain("the image does not contain");
+      await setImage(older);
+      expect((await world.migrate(named)).out).toContain(
+        'the image does not contain "keda.v2.3.0", version 2.3.0, which Subscription op-keda/keda installed',
+      );
+      const catalog = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "from-classic" };
+      expect(await exists(catalog)).toEqual([false]);
+      const created = await world.migrate([...named, "--yes", "--timeout", "1s"]);
+      expect([created.code, created.out]).toEqual([1, expect.stringContaining("created but not served")]); // no catalogd runs here
+      expect((await cluster.client.get(catalog))?.["spec"]).toMatchObject({ priority: -5, source: { image: { pollIntervalMinutes: 10 } } });
+      expect((await world.migrate(["catalogs", "lab"])).out).toContain('ClusterCatalog "from-classic" already has the same image');
+      await cluster.client.delete(catalog);
+      await cluster.client.patch(source, [{ op: "replace", path: "/spec", value: recorded?.["spec"] }], { type: "json" });
+    });
+
     test("olmv1 migrate convert prints objects that OLM v0 did not mark as adopted", async () => {
       const out = await run("convert", "keda");
       expect(out).toContain("no Pod restarts");
@@ -230,6 +273,24 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       expect(crd?.metadata.labels).toMatchObject({ "olm.operatorframework.io/owner-name": "keda" });
       const mine = { apiVersion: "keda.sh/v1alpha1", kind: "TriggerAuthentication", namespace: "op-keda", name: "mine" };
       expect(await exists(mine)).toEqual([true]);
+    });
+
+    test("the first upgrade after a migration removes the annotations of OLM v0 from the Pods, and names the new OperatorCondition", async () => {
+      const recorded = recording.get("skupper-operator");
+      const readTemplate = async (): Promise<unknown> => {
+        const { items } = await cluster.client.list(DEPLOYMENT, { namespace: recorded.namespace });
+        return getObjectAt(items[0], "spec")["template"];
+      };
+      const named = (value: string): object => ({
+        spec: { containers: [{ env: expect.arrayContaining([{ name: "OPERATOR_CONDITION_NAME", value }]) as unknown }] },
+      });
+      expect(await readTemplate()).toMatchObject({ metadata: { annotations: { "olm.operatorGroup": "og" } }, ...named(recorded.csv) });
+      await serviceAccount(cluster.client, recorded.namespace, "skupper-operator-installer", [EVERYTHING]); // roles of another version have other names
+      const next = await world.publishUpgrade(recorded, "1.9.7");
+      await world.world.until("skupper-operator", ({ status }) => expect(status?.install?.bundle).toMatchObject({ name: next }));
+      const template = await readTemplate();
+      expect(template).toMatchObject(named(next));
+      expect(template).not.toMatchObject({ metadata: { annotations: { "olm.operatorGroup": expect.anything() as unknown } } });
     });
 
     test("spec.install.userRoles Aggregate adopts the roles for users that OLM v0 created", async () => {

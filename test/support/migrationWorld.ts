@@ -20,11 +20,14 @@ export class MigrationWorld implements AsyncDisposable {
   readonly world: OperatorWorld;
   readonly #cluster: TestCluster;
   readonly #dir: string;
+  /** The folder of real data. */
+  readonly #folder: string;
 
-  private constructor(cluster: TestCluster, world: OperatorWorld, dir: string) {
+  private constructor(cluster: TestCluster, world: OperatorWorld, { dir, folder }: { dir: string; folder: string }) {
     this.#cluster = cluster;
     this.world = world;
     this.#dir = dir;
+    this.#folder = folder;
   }
 
   /** @param folder the folder of real data. */
@@ -40,7 +43,7 @@ export class MigrationWorld implements AsyncDisposable {
     for (const packageName of packages) metas.push(...(await publish(cluster, world, folder, recording.get(packageName))));
     await writeFile(join(dir, "catalog.json"), metas.map((meta) => JSON.stringify(meta)).join("\n"));
     await writeFile(join(dir, "registries.conf"), insecureRegistry(cluster.registry.host, "registry.example"));
-    return new MigrationWorld(cluster, world, dir);
+    return new MigrationWorld(cluster, world, { dir, folder });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -51,6 +54,35 @@ export class MigrationWorld implements AsyncDisposable {
   /** Returns the path of a file in a temporary folder. */
   path(name: string): string {
     return join(this.#dir, name);
+  }
+
+  /** Pushes an image with these catalog objects, for a CatalogSource. @returns its reference */
+  async pushCatalog(tag: string, metas: readonly object[]): Promise<string> {
+    const labels = { "operators.operatorframework.io.index.configs.v1": "/configs" };
+    const content = Buffer.from(metas.map((meta) => JSON.stringify(meta)).join("\n"));
+    await pushImage(this.#cluster.registry, "catalog", tag, { labels, files: new Map([["configs/catalog.json", content]]) });
+    return `registry.example/catalog:${tag}`;
+  }
+
+  /** Adds a version to the catalog of operator-controller: the recorded bundle with another version. @returns the name of its bundle */
+  async publishUpgrade(recorded: RecordedPackage, version: string): Promise<string> {
+    const { packageName, csv, channel } = recorded;
+    const files = await readBundleFiles(join(this.#folder, "bundles", packageName, recorded.version));
+    const isCsv = (path: string): boolean => path.endsWith(".clusterserviceversion.yaml");
+    const rename = (content: Uint8Array): Uint8Array =>
+      Buffer.from(Buffer.from(content).toString("utf8").replaceAll(recorded.version, version));
+    const renamed = new Map([...files].map(([path, content]) => [path, isCsv(path) ? rename(content) : content]));
+    const name = csv.replace(recorded.version, version);
+    const { digest } = await pushImage(this.#cluster.registry, packageName, `v${version}`, { files: renamed });
+    this.world.bundle(`${packageName}:v${version}`, Object.fromEntries(renamed), digest);
+    const image = (of: string): string => `registry.example/${packageName}:v${of}`;
+    const bundles = [
+      { name: csv, version: recorded.version, image: image(recorded.version) },
+      { name, version, image: image(version) },
+    ];
+    const content = contentFrom({ channels: { [channel]: [csv, { name, replaces: csv }] }, bundles }, packageName);
+    await this.world.servePackage(content, packageName, CATALOG);
+    return name;
   }
 
   /** Runs `olmv1 migrate`; `onLine` receives each line when it is printed. */
