@@ -6,9 +6,9 @@ const OLM_GROUP = "operators.coreos.com";
 export const OPERATOR_CONDITION = { apiVersion: `${OLM_GROUP}/v2`, kind: "OperatorCondition" } as const;
 /** The resource of OperatorConditions. */
 export const OPERATOR_CONDITIONS = { group: OLM_GROUP, resource: "operatorconditions" } as const;
-/** The variable from which an operator reads the name of its OperatorCondition. */
+/** The environment variable that contains the name of the OperatorCondition of an operator. */
 export const OPERATOR_CONDITION_VARIABLE = "OPERATOR_CONDITION_NAME";
-/** The type of the condition with which an operator prevents its upgrade. */
+/** The type of the condition that prevents the upgrade of an operator. */
 export const UPGRADEABLE = "Upgradeable";
 
 /** Whether the cluster serves OperatorConditions. */
@@ -80,7 +80,7 @@ function buildSchema(version: "v1" | "v2"): object {
     serviceAccounts: { description: "serviceAccounts are the names of the ServiceAccounts that may write the object.", ...TEXTS },
   };
   return {
-    description: "OperatorCondition is the object with which an operator and its lifecycle manager inform each other.",
+    description: "OperatorCondition lets an operator and its lifecycle manager inform each other.",
     type: "object",
     required: ["metadata"],
     properties: {

@@ -19,7 +19,7 @@ export interface DevEndpoints {
 }
 
 /**
- * Returns this machine's signature policy, extended to accept all images from a registry; undefined if there is no policy, because then all images
+ * Returns this machine's signature policy, extended to accept all images from a registry; undefined without a policy, because then all images
  * are accepted.
  * @throws Error for an invalid policy
  */

@@ -117,7 +117,7 @@ async function detach(client: Client, ref: ObjectRef, { owner, helm, dryRun, sig
   }
 }
 
-/** Removes the labels with which permission-manager and `olmv1 uninstall` find and delete the namespace. */
+/** Removes the labels that let permission-manager and `olmv1 uninstall` find and delete the namespace. */
 async function detachNamespace(client: Client, extension: string, name: string, signal: AbortSignal): Promise<void> {
   const ref = { apiVersion: "v1", kind: "Namespace", name };
   const found = await client.get(ref, { metadataOnly: true, signal });

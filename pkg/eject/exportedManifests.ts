@@ -32,7 +32,7 @@ export function buildKustomization(objects: readonly KubeObject[]): ExportedFile
   return new Map([["kustomization.yaml", toYaml(kustomization)], ...files]);
 }
 
-/** Annotation with which `helm uninstall` keeps an object. */
+/** Annotation that makes `helm uninstall` keep an object. */
 const KEEP = { "helm.sh/resource-policy": "keep" };
 const CHART_NAME = /^[a-z0-9]([a-z0-9-]{0,51}[a-z0-9])?$/;
 

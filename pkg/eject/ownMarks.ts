@@ -33,7 +33,7 @@ function omitOwn(map: Readonly<Record<string, string>> | undefined): Record<stri
  * Returns the merge patch that removes all marks of this project from a live object: the owner reference, labels, annotations, and field managers. It
  * changes only metadata, so no controller replaces Pods. The resourceVersion makes the API server reject it if the object changed.
  * @param ownerUid uid of the extension
- * @param helm the release that owns the object afterwards; adds the label and annotations with which Helm adopts it
+ * @param helm the release that owns the object afterwards; adds the label and annotations that let Helm adopt it
  * @see https://helm.sh/docs/helm/helm_upgrade/ and pkg/action/validate.go of helm/helm v3.18.4
  */
 export function buildDetachPatch({ metadata }: KubeObject, ownerUid: string, helm: HelmRelease | undefined): { metadata: JsonObject } {

@@ -107,7 +107,7 @@ function formatDependents({ extension, dependents }: EjectPreview): string {
 function formatPreview({ extension, bundle, marked, created, dependencies, warnings }: EjectPreview): string {
   const { name } = extension.metadata;
   return [
-    `ClusterExtension ${name} will be deleted. Bundle ${bundle.name} stays as it is: ${formatCount(marked.length, "object")} lose their marks, and no Pod restarts.`,
+    `ClusterExtension ${name} will be deleted. Bundle ${bundle.name} does not change: ${formatCount(marked.length, "object")} lose their marks, and no Pod restarts.`,
     "Nothing upgrades the operator, corrects drift, or reports its health afterwards. Its releases and permissions will be deleted.",
     ...created.map((object) => `  including ${describeObject(object)}, which olmv1 install created`),
     ...dependencies.map((one) => `ClusterExtension ${one.metadata.name}, a dependency, stays as an extension of its own.`),

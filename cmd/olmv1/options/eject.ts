@@ -7,7 +7,7 @@ import type { EjectCommandOptions } from "../commands/eject.ts";
 const EJECT_HELP = `
 Writes the manifests of the installed bundle, removes the marks of olmv1 from its objects, and deletes
 the ClusterExtension with its releases and permissions. Only metadata of the objects changes, so no Pod
-restarts. With --format helm, the objects get the label and annotations with which Helm adopts them.
+restarts. With --format helm, the objects get a label and annotations, so that Helm adopts them.
 
 Webhook certificates that operator-controller issued are not part of the manifests, and nothing renews
 them. The command lists them.

@@ -27,7 +27,7 @@ export type OperatorConditionInputs = Pick<WithBundle, "extension" | "conditionS
  * | another bundle, with all                              | unknown                     | All      |
  *
  * An installed bundle does not get the variable before its next upgrade, and does not lose it, because that would replace its Pods. The first release
- * leaves the OperatorCondition of OLM v0 as it is, because its Role has another controller.
+ * leaves the OperatorCondition of OLM v0 unchanged, because its Role has another controller.
  */
 export function chooseOperatorCondition(inputs: OperatorConditionInputs): OperatorConditionUse {
   const { conditionSupport: support, extension, releases, bundle, foreignConditions } = inputs;
