@@ -2,11 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Reason } from "../../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
-import { readCrdKind, readCrdStoredVersions, readCrdVersions } from "../../crdsafety/crdParts.ts";
+import { readCrdStoredVersions, readCrdVersions } from "../../crdsafety/crdParts.ts";
 import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isConflict, isExpired, isNotFound } from "../../kube/errors.ts";
+import { type CustomResourceKind, getServedKind } from "./crdUse.ts";
 import { parseList } from "./objectChecks.ts";
 
 /** What a storage migration of a CRD has to do. */
@@ -16,7 +17,7 @@ export interface StorageMigrationPlan {
   /** Stored versions other than `storage`; empty if nothing has to be done. */
   readonly obsolete: readonly string[];
   /** The kind to read and write. */
-  readonly gvk: { readonly apiVersion: string; readonly kind: string };
+  readonly gvk: CustomResourceKind;
 }
 
 /** The progress and the result of a storage migration. */
@@ -54,14 +55,10 @@ const ERRORS_NAMED = 10;
  * @throws TerminalError Blocked if the CRD serves no version, so that its custom resources cannot be written
  */
 export function planStorageMigration(crd: KubeObject): StorageMigrationPlan {
-  const versions = readCrdVersions(crd);
-  const storage = versions.find((version) => version.storage)?.name ?? "";
-  const served = versions.filter((version) => version.served).map(({ name }) => name);
-  const version = served.includes(storage) ? storage : served[0];
-  if (version === undefined) throw new TerminalError(Reason.Blocked, `CRD ${goQuote(crd.metadata.name)} serves no version`);
-  const { group, kind } = readCrdKind(crd);
-  const obsolete = readCrdStoredVersions(crd).filter((name) => name !== storage);
-  return { storage, obsolete, gvk: { apiVersion: `${group}/${version}`, kind } };
+  const gvk = getServedKind(crd);
+  if (!gvk) throw new TerminalError(Reason.Blocked, `CRD ${goQuote(crd.metadata.name)} serves no version`);
+  const storage = readCrdVersions(crd).find((version) => version.storage)?.name ?? "";
+  return { storage, obsolete: readCrdStoredVersions(crd).filter((name) => name !== storage), gvk };
 }
 
 /**
@@ -97,11 +94,7 @@ export async function migrateStorage(
 }
 
 /** Yields the metadata of all objects, page by page. Restarts if the list expired, so that an object can be yielded again. */
-async function* listMetadata(
-  client: Pick<Client, "listPage">,
-  gvk: StorageMigrationPlan["gvk"],
-  signal: AbortSignal,
-): AsyncGenerator<KubeObject[]> {
+async function* listMetadata(client: Pick<Client, "listPage">, gvk: CustomResourceKind, signal: AbortSignal): AsyncGenerator<KubeObject[]> {
   let position: string | undefined;
   for (let restarts = 0; ; ) {
     let page: Uint8Array | undefined;
