@@ -2,6 +2,7 @@ import { Command, CommanderError, Help, Option } from "commander";
 import { PROGRAM_VERSION } from "../internal/program.ts";
 import { EXIT, formatCommandError, parseErrorFormat } from "./cli/errors.ts";
 import type { CommandTerminal, Terminal } from "./cli/terminal.ts";
+import { addBackup } from "./options/backup.ts";
 import { addBundle, addRbac } from "./options/bundle.ts";
 import { addCatalog } from "./options/catalog.ts";
 import { addCrd } from "./options/crd.ts";
@@ -90,6 +91,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   addClusterUpgradeCheck(program, terminal);
   addMigrate(program, terminal);
   addCrd(program, terminal);
+  addBackup(program, terminal);
 
   program.commandsGroup(GROUPS.catalogs);
   addSearch(program, terminal);

@@ -9,6 +9,7 @@ export const LAYERS = [
     "pkg/migrate",
     "pkg/trial",
     "pkg/eject",
+    "pkg/backup",
     "pkg/browse",
     "pkg/preview",
     "pkg/authoring/references",

@@ -18,7 +18,7 @@ async function words(line: string, ...more: string[]): Promise<string[]> {
 }
 
 test.for<[what: string, line: string, want: string[]]>([
-  ["commands with a prefix", "res", ["resolve", NO_FILES]],
+  ["commands with a prefix", "res", ["resolve", "restore", NO_FILES]],
   ["no hidden commands", "__c", [NO_FILES]],
   ["subcommands", "bundle ", ["validate", "render", "config-schema", "build", "push", "try", "rbac", NO_FILES]],
   ["options", "tree x --k", ["--kubeconfig", NO_FILES]],

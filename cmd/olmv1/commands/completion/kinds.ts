@@ -19,6 +19,7 @@ export type NameKind =
 /** Kinds of the arguments of each command; the last one also applies to further arguments. A test requires an entry for each command. */
 export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   approve: ["extension"],
+  backup: ["extension"],
   "bundle build": ["folder"],
   "bundle config-schema": ["folder"],
   "bundle push": ["folder", "free"],
@@ -72,6 +73,7 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   plan: ["extension"],
   rbac: ["folder"],
   resolve: ["extension"],
+  restore: ["file"],
   rollback: ["extension", "free"],
   search: ["free"],
   show: ["package"],

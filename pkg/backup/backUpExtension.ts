@@ -1,0 +1,83 @@
+import { LABEL_OWNER_NAME } from "../api/constants.ts";
+import { type KubeObject, toObjectRef } from "../api/k8s.ts";
+import { parseExactJson } from "../golang/json.ts";
+import { goQuote } from "../golang/quote.ts";
+import type { Client } from "../kube/client.ts";
+import { type CustomResourceKind, getServedKind } from "../operatorcontroller/crds/crdUse.ts";
+import { CRD_KIND } from "../release/identity.ts";
+import { type BackupEnd, writeBackupFile } from "./backupFile.ts";
+
+const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: CRD_KIND } as const;
+/** Number of custom resources in the first request. A page that is too large is read again with fewer. */
+const PAGE = 100;
+const PAGE_BYTES = 32 * 1024 * 1024;
+
+/** What to back up, and where to. */
+export interface BackupRequest {
+  /** Name of the ClusterExtension. It may be uninstalled already, if its CRDs were kept. */
+  readonly extension: string;
+  readonly path: string;
+  readonly signal: AbortSignal;
+  /** Receives the number of custom resources after each page. */
+  readonly report?: (objects: number) => void;
+}
+
+/**
+ * Writes the CRDs of an extension and all their custom resources to a file. Each list is consistent at one point in time; the lists of different CRDs
+ * are not.
+ * @throws Error if the extension has no CRDs, a CRD serves no version, or the file exists; KubeError, also if a list takes longer than the API server
+ * keeps its position
+ */
+export async function backUpExtension(
+  client: Pick<Client, "list" | "listPage">,
+  { extension, path, signal, report = () => undefined }: BackupRequest,
+): Promise<BackupEnd> {
+  const { items } = await client.list(CRD, { labelSelector: `${LABEL_OWNER_NAME}=${extension}`, signal });
+  if (items.length === 0)
+    throw new Error(`cannot back up ClusterExtension ${goQuote(extension)}: no CustomResourceDefinition belongs to it`);
+  const crds = items.map((crd) => ({ crd: withoutManagers({ ...crd, ...CRD }), kind: requireServedKind(crd) }));
+  async function* all(): AsyncGenerator<KubeObject> {
+    for (const { crd } of crds) yield crd;
+    let objects = 0;
+    for (const { kind } of crds) {
+      for await (const page of listPages(client, kind, signal)) {
+        yield* page.map((object) => withoutManagers({ ...object, ...kind }));
+        objects += page.length;
+        report(objects);
+      }
+    }
+  }
+  return writeBackupFile(path, { extension, createdAt: new Date().toISOString() }, all());
+}
+
+function requireServedKind(crd: KubeObject): CustomResourceKind {
+  const kind = getServedKind(crd);
+  if (!kind) throw new Error(`cannot back up CRD ${goQuote(toObjectRef(crd).name)}: it serves no version`);
+  return kind;
+}
+
+async function* listPages(client: Pick<Client, "listPage">, kind: CustomResourceKind, signal: AbortSignal): AsyncGenerator<KubeObject[]> {
+  let limit = PAGE;
+  let position: string | undefined;
+  for (;;) {
+    const bytes = await client.listPage(kind, { limit, continue: position, maxBytes: PAGE_BYTES, signal });
+    if (bytes === undefined) {
+      if (limit === 1) throw new Error(`a custom resource of kind ${kind.kind} is larger than ${PAGE_BYTES} bytes`);
+      limit = Math.ceil(limit / 4);
+      continue;
+    }
+    const { items, metadata } = parseExactJson(new TextDecoder().decode(bytes)) as {
+      items?: KubeObject[] | null;
+      metadata?: { continue?: string };
+    };
+    yield items ?? [];
+    position = metadata?.continue;
+    if (!position) return;
+  }
+}
+
+/** managedFields are not restored, and would double the size of many objects. */
+function withoutManagers(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}

@@ -1,0 +1,217 @@
+import { CLI_MANAGER } from "../api/constants.ts";
+import { type GroupVersionKind, type KubeObject, type ObjectMeta, type OwnerReference, toObjectRef } from "../api/k8s.ts";
+import { mapInParallel } from "../async/concurrency.ts";
+import { getErrorMessage } from "../errors/errors.ts";
+import { goQuote } from "../golang/quote.ts";
+import type { Client } from "../kube/client.ts";
+import { isAlreadyExists } from "../kube/errors.ts";
+import { listServedKinds } from "../operatorcontroller/crds/crdUse.ts";
+import { describeObject, isCrd } from "../release/identity.ts";
+import { type BackupEnd, type BackupHead, readBackupFile, verifyBackup } from "./backupFile.ts";
+import { computeLevels } from "./ownerLevels.ts";
+
+/** Options of a restore. */
+export interface RestoreOptions {
+  readonly path: string;
+  /** Sends all requests as a dry run. References to restored owners then cannot be checked. */
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal;
+  /** Receives the count after each batch. */
+  readonly report?: (count: RestoreCount) => void;
+}
+
+/** The progress and the result of a restore. */
+export interface RestoreCount {
+  readonly created: number;
+  /** Custom resources that exist; they are unchanged. */
+  readonly existing: number;
+  readonly failed: number;
+  /** References to owners that are neither in the backup nor on the cluster. */
+  readonly removedOwners: number;
+  /** The first errors, each with its object. */
+  readonly errors: readonly string[];
+}
+
+type Restored = Partial<Record<"created" | "existing" | "failed" | "removedOwners", number>> & { readonly error?: string };
+type RestoreClient = Pick<Client, "create" | "get" | "patch">;
+
+const BATCH = 100;
+const PARALLEL = 4;
+const ERRORS_NAMED = 10;
+
+/**
+ * Creates the custom resources of a backup: owners first, each with its status, and with references to the new uids of its owners. Does not change
+ * custom resources that exist. Reads the file once to verify it, and once for each level of owners, so that memory holds one batch of objects.
+ * @throws TerminalError as `readBackupFile`, before anything is created; Error if a CRD does not exist or does not serve the version of the backup
+ */
+export async function restoreBackup(
+  client: RestoreClient,
+  { path, dryRun, signal, report = () => undefined }: RestoreOptions,
+): Promise<{ readonly backup: BackupHead & BackupEnd; readonly count: RestoreCount }> {
+  const owners = new Map<string, readonly string[]>();
+  const crds: KubeObject[] = [];
+  const kinds = new Set<string>();
+  const backup = await verifyBackup(path, (object) => {
+    if (isCrd(object)) return void crds.push(object);
+    owners.set(
+      object.metadata.uid ?? "",
+      (object.metadata.ownerReferences ?? []).map(({ uid }) => uid),
+    );
+    return void kinds.add(getKindKey(object));
+  });
+  const subresources = await readStatusKinds(client, crds, kinds, signal);
+  const levels = computeLevels(owners);
+  const uids = new Map<string, string>();
+  let count: RestoreCount = { created: 0, existing: 0, failed: 0, removedOwners: 0, errors: [] };
+  const restore = (object: KubeObject): Promise<Restored> =>
+    restoreObject(client, object, { uids, hasStatus: subresources.has(getKindKey(object)), dryRun, signal });
+  for (let level = 0; level <= Math.max(0, ...levels.values()); level++) {
+    for await (const batch of readBatches(path, (object) => levels.get(object.metadata.uid ?? "") === level)) {
+      count = addUp(count, await mapInParallel(batch, PARALLEL, restore));
+      report(count);
+    }
+  }
+  return { backup, count };
+}
+
+/** Returns the kinds with a status subresource. @throws Error if the cluster does not serve a kind of the backup */
+async function readStatusKinds(
+  client: Pick<Client, "get">,
+  crds: readonly KubeObject[],
+  kinds: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (const crd of crds) {
+    const { name } = crd.metadata;
+    const live = await client.get(toObjectRef(crd), { signal });
+    if (!live) throw new Error(`cannot restore: CRD ${goQuote(name)} does not exist. Install the extension first`);
+    const served = new Set(listServedKinds(live).map(getKindKey));
+    for (const kind of listServedKinds(crd).map(getKindKey)) {
+      if (!kinds.has(kind)) continue;
+      if (!served.has(kind))
+        throw new Error(
+          `cannot restore: CRD ${goQuote(name)} does not serve ${kind}, which the backup contains. Install the version of the backup`,
+        );
+      if (hasStatusSubresource(live, kind)) found.add(kind);
+    }
+  }
+  return found;
+}
+
+/** Returns a kind such as `example.com/v1/Greeting`. */
+function getKindKey({ apiVersion, kind }: GroupVersionKind): string {
+  return `${apiVersion}/${kind}`;
+}
+
+function hasStatusSubresource(crd: KubeObject, kind: string): boolean {
+  const { group, names, versions } = crd["spec"] as {
+    group: string;
+    names: { kind: string };
+    versions: { name: string; subresources?: { status?: object } }[];
+  };
+  return versions.some(({ name, subresources }) => subresources?.status !== undefined && `${group}/${name}/${names.kind}` === kind);
+}
+
+async function* readBatches(path: string, isChosen: (object: KubeObject) => boolean): AsyncGenerator<KubeObject[]> {
+  let batch: KubeObject[] = [];
+  for await (const object of readBackupFile(path)) {
+    if (isCrd(object) || !isChosen(object)) continue;
+    batch.push(object);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+interface ObjectRestore {
+  /** New uids by those of the backup; gets that of the object. */
+  readonly uids: Map<string, string>;
+  readonly hasStatus: boolean;
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal;
+}
+
+async function restoreObject(
+  client: RestoreClient,
+  object: KubeObject,
+  { uids, hasStatus, dryRun, signal }: ObjectRestore,
+): Promise<Restored> {
+  const options = { fieldManager: CLI_MANAGER, dryRun, signal };
+  const { status, ...rest } = object;
+  const { references, removed } = await linkOwners(client, object, uids, signal);
+  const create = { ...(hasStatus ? rest : object), metadata: toNewMetadata(object.metadata, references) } as KubeObject;
+  try {
+    const created = await client.create(create, options);
+    if (created.metadata.uid !== undefined) uids.set(object.metadata.uid ?? "", created.metadata.uid);
+    if (hasStatus && status !== undefined && !dryRun)
+      await client.patch(toObjectRef(object), { status }, { ...options, type: "merge", subresource: "status" });
+    return { created: 1, removedOwners: removed };
+  } catch (err) {
+    signal.throwIfAborted();
+    if (isAlreadyExists(err)) return findExisting(client, object, uids, signal);
+    return { failed: 1, error: `${describeObject(object)}: ${getErrorMessage(err)}` };
+  }
+}
+
+/** Remembers the uid of an object that exists, for the references of its dependents. */
+async function findExisting(
+  client: Pick<Client, "get">,
+  object: KubeObject,
+  uids: Map<string, string>,
+  signal: AbortSignal,
+): Promise<Restored> {
+  const live = await client.get(toObjectRef(object), { metadataOnly: true, signal });
+  if (live?.metadata.uid !== undefined) uids.set(object.metadata.uid ?? "", live.metadata.uid);
+  return { existing: 1 };
+}
+
+/** Returns the references to owners that exist. The garbage collector would delete an object whose owners do not exist. */
+async function linkOwners(
+  client: Pick<Client, "get">,
+  { metadata: { namespace, ownerReferences = [] } }: KubeObject,
+  uids: ReadonlyMap<string, string>,
+  signal: AbortSignal,
+): Promise<{ references: OwnerReference[]; removed: number }> {
+  const references: OwnerReference[] = [];
+  for (const reference of ownerReferences) {
+    const { apiVersion, kind, name, uid } = reference;
+    const restored = uids.get(uid);
+    const found = restored ?? (await readUid(client, { apiVersion, kind, name, ...(namespace ? { namespace } : {}) }, signal));
+    if (found !== undefined) references.push({ ...reference, uid: found });
+  }
+  return { references, removed: ownerReferences.length - references.length };
+}
+
+async function readUid(client: Pick<Client, "get">, ref: Parameters<Client["get"]>[0], signal: AbortSignal): Promise<string | undefined> {
+  try {
+    return (await client.get(ref, { metadataOnly: true, signal }))?.metadata.uid;
+  } catch {
+    signal.throwIfAborted();
+    return undefined; // not readable or not served, so that it is unknown whether it exists
+  }
+}
+
+function toNewMetadata({ name, namespace, labels, annotations, finalizers }: ObjectMeta, ownerReferences: OwnerReference[]): ObjectMeta {
+  return {
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(labels ? { labels } : {}),
+    ...(annotations ? { annotations } : {}),
+    ...(finalizers ? { finalizers } : {}),
+    ...(ownerReferences.length > 0 ? { ownerReferences } : {}),
+  };
+}
+
+function addUp(before: RestoreCount, restored: readonly Restored[]): RestoreCount {
+  const sum = (key: "created" | "existing" | "failed" | "removedOwners"): number =>
+    restored.reduce((total, one) => total + (one[key] ?? 0), before[key]);
+  return {
+    created: sum("created"),
+    existing: sum("existing"),
+    failed: sum("failed"),
+    removedOwners: sum("removedOwners"),
+    errors: [...before.errors, ...restored.flatMap(({ error }) => error ?? [])].slice(0, ERRORS_NAMED),
+  };
+}
