@@ -13,6 +13,12 @@ test.each([
   expect(Object.fromEntries(computeLevels(new Map(Object.entries(owners))))).toEqual(levels);
 });
 
+test("computeLevels returns at most 32 levels for a chain of any length", () => {
+  const chain = Array.from({ length: 10_000 }, (_, at): [string, string[]] => [`${at}`, at === 0 ? [] : [`${at - 1}`]]);
+  const levels = computeLevels(new Map(chain));
+  expect([levels.size, Math.max(...levels.values())]).toEqual([10_000, 31]);
+});
+
 test("computeLevels returns each owner before its dependents for all references without cycles", () => {
   const references = fc.array(fc.array(fc.nat(20), { maxLength: 3 }), { maxLength: 20 });
   fc.assert(

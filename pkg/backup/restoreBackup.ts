@@ -65,7 +65,9 @@ export async function restoreBackup(
   let count: RestoreCount = { created: 0, existing: 0, failed: 0, removedOwners: 0, errors: [] };
   const restore = (object: KubeObject): Promise<Restored> =>
     restoreObject(client, object, { uids, hasStatus: subresources.has(getKindKey(object)), dryRun, signal });
-  for (let level = 0; level <= Math.max(0, ...levels.values()); level++) {
+  let last = 0;
+  for (const level of levels.values()) last = Math.max(last, level);
+  for (let level = 0; level <= last; level++) {
     for await (const batch of readBatches(path, (object) => levels.get(object.metadata.uid ?? "") === level)) {
       count = addUp(count, await mapInParallel(batch, PARALLEL, restore));
       report(count);
