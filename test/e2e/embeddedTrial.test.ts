@@ -14,7 +14,8 @@ describe.skipIf(!clusterAvailable())("olmv1 bundle try --embedded", () => {
     const bundle = folder.write("bundle", tinyBundle("1.0.0", { modes: ["OwnNamespace"] }));
     const check = 'kubectl get deployments --namespace "$OLMV1_NAMESPACE" --output name';
     const { code, out, err } = await runCli(["bundle", "try", bundle, "--embedded", "--check", check], {
-      env: { PATH: process.env["PATH"] ?? "" },
+      // Without HOME, kubectl writes its cache to the current folder.
+      env: { PATH: process.env["PATH"] ?? "", HOME: folder.write("home", {}) },
     });
     expect([code, out], err).toEqual([0, "p.v1.0.0: passed\n"]);
     expect(err).toMatch(/^deployment\.apps\/tiny\npassed {2}check: .*\npassed {2}uninstall \(/m);
