@@ -40,6 +40,7 @@ const FOLDERS = [
   "config/admission",
   "config/console",
   "config/openshift",
+  "config/operator-conditions",
   "config/overlays/drop-in",
   "config/overlays/shared-watch",
   "config/overlays/air-gapped",
@@ -351,7 +352,7 @@ describeWithCluster("config", (cluster) => {
         ![ACCESS_CONTROL, SERVICE_ACCOUNTS].includes(file) &&
         !/^(argocd|helm|samples\/(gitops|helm|policies))\//.test(file), // applied by other tools
     );
-    const isOverlay = (file: string): boolean => /^(admission|console|openshift|overlays|prometheus)\//.test(file);
+    const isOverlay = (file: string): boolean => /^(admission|console|openshift|operator-conditions|overlays|prometheus)\//.test(file);
     expect(listNames(objects)).toEqual(listNames(readFiles(...files.filter((file) => !isOverlay(file)))));
     const own = [
       "admission/catalog-label.yaml",
@@ -367,6 +368,7 @@ describeWithCluster("config", (cluster) => {
       "openshift/tls-profile.yaml",
       "openshift/trusted-ca.yaml",
       UPGRADE_CHECKER,
+      "operator-conditions/operators.coreos.com_operatorconditions.yaml",
       "overlays/shared-watch/shared-watch.yaml",
     ];
     expect(files.filter((file) => isOverlay(file) && !file.startsWith("prometheus/")).sort()).toEqual(own);
