@@ -39,6 +39,8 @@ export class OperatorConditions {
   #support: ConditionSupport = "Unknown";
   /** By namespace and name. */
   #known = new Map<string, { readonly object: KubeObject; readonly text: string }>();
+  /** Computed once for each change, because each reconcile reads it. */
+  #foreign: ReadonlySet<string> = new Set();
 
   constructor({ client, log, clock = systemClock }: OperatorConditionsOptions) {
     this.#clock = clock;
@@ -54,7 +56,7 @@ export class OperatorConditions {
 
   /** OperatorConditions that no extension created, as "namespace/name". */
   get foreign(): ReadonlySet<string> {
-    return new Set([...this.#known].flatMap(([key, { object }]) => (toChanged(object).extension === undefined ? [key] : [])));
+    return this.#foreign;
   }
 
   /** Returns what an OperatorCondition reports about upgrades; undefined if it does not exist, or reports nothing. */
@@ -82,6 +84,7 @@ export class OperatorConditions {
     const support = state.kind === "served" ? "Served" : state.kind === "notServed" ? "NotServed" : "Unknown";
     // An interruption does not discard the reports.
     if (support !== "Unknown") this.#known = indexObjects(state.kind === "served" ? state.objects : []);
+    this.#foreign = new Set([...this.#known].flatMap(([key, { object }]) => (toChanged(object).extension === undefined ? [key] : [])));
     const isOtherSupport = support !== this.#support;
     this.#support = support;
     if (state.kind !== "unknown") this.#sync.resolve();
