@@ -23,7 +23,7 @@ test("computeLevels returns each owner before its dependents for all references 
   const references = fc.array(fc.array(fc.nat(20), { maxLength: 3 }), { maxLength: 20 });
   fc.assert(
     fc.property(references, (lists) => {
-      // An object refers only to earlier ones, so there is no cycle.
+      // An object refers only to earlier ones, so references have no cycle.
       const owners = new Map(lists.map((list, at) => [`${at}`, list.filter((owner) => owner < at).map(String)]));
       const levels = computeLevels(owners);
       expect(levels.size).toBe(owners.size);

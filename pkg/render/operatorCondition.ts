@@ -25,7 +25,7 @@ function getConditionName({ metadata: { name = "" } }: Csv): string | undefined 
 }
 
 /**
- * Returns the OperatorCondition of a bundle, and the Role and RoleBinding with which the ServiceAccounts of the operator read and write it. As in OLM
+ * Returns the OperatorCondition of a bundle, and the Role and RoleBinding that let the ServiceAccounts of the operator read and write it. As in OLM
  * v0, all have the name of the ClusterServiceVersion. In addition to OLM v0, binds the ServiceAccounts of the Deployments, which can be manifests.
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/operatorcondition_controller.go, operatorconditiongenerator_controller.go
  */

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
-/** Debian's names of the browser. The first has no toolbar, for which the second starts a process with each page. */
+/** Debian's names of the browser. The second starts a process for its toolbar with each page; the first does not. */
 const PROGRAMS = ["chromium-headless-shell", "chromium"];
 
-/** Finds the browser: $OLMV1_CHROMIUM, or one of Debian's names on the PATH; undefined if there is none. */
+/** Finds the browser: $OLMV1_CHROMIUM, or one of Debian's names on the PATH; undefined if it is not installed. */
 export function findChromium(): string | undefined {
   const named = process.env["OLMV1_CHROMIUM"];
   if (named) return named;
