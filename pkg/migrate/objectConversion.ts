@@ -1,5 +1,6 @@
 import { getGroup, type ObjectRef } from "../api/k8s.ts";
 import type { FieldChange } from "../release/diff.ts";
+import { isSecret } from "../release/identity.ts";
 import type { PodChange } from "../release/liveOrder.ts";
 
 /** The effect of a conversion on one object. */
@@ -82,8 +83,7 @@ export function keepPodAnnotations(
  * serving certificates and the new certificate provider may write Secrets with the same names.
  */
 export function describeLeftover(ref: ObjectRef): ConvertedObject {
-  const isSecret = ref.kind === "Secret" && getGroup(ref.apiVersion) === "";
-  return { ref, action: isSecret ? "keep" : "leave", changes: [], restarts: false };
+  return { ref, action: isSecret(ref) ? "keep" : "leave", changes: [], restarts: false };
 }
 
 function isMark({ path, before, after = "" }: FieldChange): boolean {

@@ -2,7 +2,7 @@ import { ANNOTATION_OWNER_UID, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api
 import { getGroup, type JsonObject, type KubeObject, type ObjectRef, type OwnerReference, toObjectRef } from "../api/k8s.ts";
 import { CLASSIC_GROUP, getComponentLabel, LABEL_LEFTOVER } from "../api/migration.ts";
 import { getObjectAt } from "../golang/members.ts";
-import { getObjectKey, isCrd } from "../release/identity.ts";
+import { getObjectKey, isCrd, isSecret } from "../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../release/labels.ts";
 import type { InstalledCsv } from "./clusterServiceVersion.ts";
 
@@ -193,10 +193,6 @@ export function buildSecretPatch(live: KubeObject, { uid, secret }: Pick<Removed
   if (!secret || !isSecret(live) || live.metadata.uid !== uid) return undefined;
   const data = { ...Object.fromEntries(Object.keys(getObjectAt(live, "data")).map((key) => [key, null])), ...secret.data };
   return { metadata: { resourceVersion: live.metadata.resourceVersion, annotations: secret.annotations }, data };
-}
-
-function isSecret({ apiVersion, kind }: KubeObject): boolean {
-  return kind === "Secret" && getGroup(apiVersion) === "";
 }
 
 /** Returns the merge patch that restores the conversion webhook of a live CRD; undefined if the webhook is enabled, or if the CRD never had one. */

@@ -27,6 +27,11 @@ export function isCrd(object: { apiVersion: string; kind: string }): boolean {
   return object.kind === CRD_KIND && getGroup(object.apiVersion) === "apiextensions.k8s.io";
 }
 
+/** Reports whether an object is a Secret of the core group. */
+export function isSecret({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean {
+  return kind === "Secret" && getGroup(apiVersion) === "";
+}
+
 /**
  * Checks that all objects have an identity. Real bundles contain manifests without an apiVersion, which no API server accepts; call this before code
  * that uses kinds.

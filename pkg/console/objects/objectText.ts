@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import { getGroup } from "../../api/k8s.ts";
 import { isObject } from "../../golang/members.ts";
 import { toYaml } from "../../golang/yaml.ts";
+import { isSecret } from "../../release/identity.ts";
 
 /** Maximum length of the text of an object, in characters. Objects in etcd are smaller; the API server may add fields. */
 const MAX_TEXT = 1024 * 1024;
@@ -48,10 +48,6 @@ function formatYaml(object: KubeObject, json: string): string {
     if (err instanceof RangeError) return json;
     throw err;
   }
-}
-
-function isSecret({ apiVersion, kind }: KubeObject): boolean {
-  return getGroup(apiVersion) === "" && kind === "Secret";
 }
 
 /** Keeps only the known members of a Secret, and of its data and annotations only the keys: annotations may contain copies of the data. */

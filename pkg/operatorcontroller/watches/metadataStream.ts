@@ -1,12 +1,12 @@
 import { LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../../api/constants.ts";
-import { getGroup, type KubeObject, type ObjectRef } from "../../api/k8s.ts";
+import { type KubeObject, type ObjectRef } from "../../api/k8s.ts";
 import { Backoff, type Repeats } from "../../async/backoff.ts";
 import { type Clock, sleep } from "../../async/clock.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { getRetryAfterMs, isExpired, isForbidden } from "../../kube/errors.ts";
 import type { ListSelection } from "../../kube/request.ts";
-import { getObjectKey } from "../../release/identity.ts";
+import { getObjectKey, isSecret } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
 /**
@@ -70,10 +70,6 @@ function specByName({ apiVersion, kind, namespace, name }: ObjectRef): StreamSpe
 function specByLabel({ apiVersion, kind, namespace }: ObjectRef, { extension, isShared, isController }: PlanContext): StreamSpec {
   const labelSelector = isShared || isController ? `${LABEL_OWNER_KIND}=ClusterExtension` : `${LABEL_OWNER_NAME}=${extension}`;
   return { apiVersion, kind, namespace: isController ? undefined : namespace, labelSelector };
-}
-
-function isSecret({ apiVersion, kind }: ObjectRef): boolean {
-  return kind === "Secret" && getGroup(apiVersion) === "";
 }
 
 /** Client methods that a stream needs. */
