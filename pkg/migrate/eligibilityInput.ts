@@ -24,6 +24,8 @@ export interface EligibilityInput {
   /** All ClusterServiceVersions of the cluster, without copies. */
   readonly csvs: readonly InstalledCsv[];
   readonly extensions: readonly KnownExtension[];
+  /** "namespace/name" of the ClusterServiceVersions that are converted together; their dependencies on each other are kept. */
+  readonly together?: ReadonlySet<string>;
   readonly offers: PackageOffers;
   /** Whether the operator reports conditions in its OperatorCondition. */
   readonly reportsConditions?: boolean;

@@ -1,5 +1,6 @@
 import { EXTENSION_NAME_MAX } from "../api/constants.ts";
-import type { InstalledCsv } from "./clusterServiceVersion.ts";
+import { getCsvKey, type InstalledCsv } from "./clusterServiceVersion.ts";
+import { listProvided } from "./conversionGroups.ts";
 import { type EligibilityInput, findSameBundles } from "./eligibilityInput.ts";
 import { getSubscriptionKey, type Subscription } from "./subscription.ts";
 
@@ -69,16 +70,20 @@ export type CatalogBlock = keyof typeof CATALOG_BLOCKS;
 
 /** Checks whether the operator can be converted. All findings are reported. */
 export const OPERATOR_BLOCKS = {
-  RequiredByOthers: ({ packageName }, { csv, csvs }) => {
+  RequiredByOthers: ({ packageName }, { csv, csvs, together }) => {
     if (!csv) return undefined;
-    const provided = new Set([`package:${packageName}`, ...csv.provides]);
+    const provided = new Set(listProvided({ packageName, csv }));
     const others = csvs.filter(
-      (other) => other.namespace === csv.namespace && other.name !== csv.name && other.requires.some((key) => provided.has(key)),
+      (other) =>
+        other.namespace === csv.namespace &&
+        other.name !== csv.name &&
+        !together?.has(getCsvKey(other)) &&
+        other.requires.some((key) => provided.has(key)),
     );
     return others.length > 0
       ? {
           text: `operators that OLM v0 still runs in the namespace depend on this operator: ${others.map(({ name }) => name).join(", ")}`,
-          next: "convert these operators first (convert --all does), because OLM v0 would reinstall the dependency for them",
+          next: "convert them together: olmv1 migrate convert --all, or convert with all their names. OLM v0 would reinstall the dependency for them",
         }
       : undefined;
   },
@@ -249,6 +254,20 @@ function isSuccession(a: InstalledCsv, b: InstalledCsv): boolean {
   return a.namespace === b.namespace && (a.replaces === b.name || b.replaces === a.name);
 }
 
+/** Reports whether the operator has a dependency that no operator of the same conversion provides. */
+export function needsOlmV0({ csv, csvs, subscriptions, together }: EligibilityInput): boolean {
+  if (!csv || csv.dependencies.length === 0) return false;
+  const provided = new Set(
+    csvs
+      .filter((other) => other.namespace === csv.namespace && together?.has(getCsvKey(other)))
+      .flatMap((other) => {
+        const isOf = (one: Subscription): boolean => one.namespace === other.namespace && one.installedCsv === other.name;
+        return listProvided({ packageName: subscriptions.find(isOf)?.packageName ?? "", csv: other });
+      }),
+  );
+  return csv.requires.length === 0 || csv.requires.some((key) => !provided.has(key));
+}
+
 /** Remarks that do not prevent a conversion. */
 export const REMARKS = {
   GeneratedAsDependency: ({ generatedBy }) =>
@@ -258,11 +277,11 @@ export const REMARKS = {
           text: `OLM v0 created this Subscription as a dependency of another operator (annotation olm.generated-by: ${generatedBy})`,
           next: "delete the ClusterExtension yourself when no operator needs it any more",
         },
-  HasDependencies: (_, { csv }) =>
-    !csv || csv.dependencies.length === 0
+  HasDependencies: (_, around) =>
+    !around.csv || !needsOlmV0(around)
       ? undefined
       : {
-          text: `the operator depends on ${csv.dependencies.join(", ")}`,
+          text: `the operator depends on ${around.csv.dependencies.join(", ")}`,
           next: "convert the dependencies afterwards, then remove spec.dependencies of the ClusterExtension: until then it does not check dependencies that OLM v0 provides",
         },
   WatchScopeKept: (_, { groups }) => {

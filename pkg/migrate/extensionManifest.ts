@@ -6,6 +6,15 @@ import type { BundleOffer } from "./eligibilityInput.ts";
 import type { OperatorGroup } from "./operatorGroup.ts";
 import { getSubscriptionKey, type Subscription } from "./subscription.ts";
 
+/**
+ * The identity that installs a converted extension: the ServiceAccount that permission-manager creates, one that the conversion creates (by default
+ * named like the extension, with suffix -installer), or an existing one.
+ */
+export type TargetAccount =
+  | { readonly kind: "Managed" }
+  | { readonly kind: "Created"; readonly name?: string }
+  | { readonly kind: "Existing"; readonly name: string };
+
 /** The input for a ClusterExtension. */
 export interface ExtensionParts {
   readonly name: string;
@@ -14,8 +23,8 @@ export interface ExtensionParts {
   readonly offer: BundleOffer;
   /** Whether OLM v0 still provides a dependency of the operator, which no extension does. */
   readonly needsOlmV0: boolean;
-  /** In the Subscription's namespace. */
-  readonly serviceAccount: string;
+  /** Name of the ServiceAccount, in the Subscription's namespace; undefined for managed permissions. */
+  readonly serviceAccount: string | undefined;
 }
 
 /**
@@ -31,7 +40,7 @@ export function buildExtension({ name, subscription, group, offer, needsOlmV0, s
     metadata: { name, annotations: { [ANNOTATION_MIGRATED_FROM]: getSubscriptionKey(subscription) } },
     spec: {
       namespace,
-      serviceAccount: { name: serviceAccount },
+      ...(serviceAccount === undefined ? {} : { serviceAccount: { name: serviceAccount } }),
       source: {
         sourceType: "Catalog",
         catalog: {

@@ -1,7 +1,9 @@
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
+import { LABEL_METADATA_NAME } from "../api/constants.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
 import { getGroup, type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { LABEL_MIGRATION } from "../api/migration.ts";
+import { goQuote } from "../golang/quote.ts";
 import { computeBundlePermissions, mergeRules } from "../installer/bundlePermissions.ts";
 import type { Client } from "../kube/client.ts";
 import { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
@@ -9,16 +11,19 @@ import { type OperatorProxySettings, readClusterProxy } from "../operatorcontrol
 import { createPlan, type PlanRequest } from "../operatorcontroller/plan/createPlan.ts";
 import type { InstallPlan, PlanFinding } from "../operatorcontroller/plan/installPlan.ts";
 import { previewExtension } from "../operatorcontroller/plan/previewExtension.ts";
+import { previewPermissions } from "../preview/permissionPreview.ts";
 import { buildInstallerManifests, getControllerSubject } from "../rbac/installerManifests.ts";
 import { describeObject, getObjectKey } from "../release/identity.ts";
 import { comparePods, type PodChange } from "../release/liveOrder.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { createCatalogReader } from "../sources/clusterCatalogs.ts";
 import { createLogger } from "../telemetry/log.ts";
+import { formatCount } from "../text/lists.ts";
 import { findBackupFaults } from "./backup.ts";
 import type { CatalogOffers } from "./catalogOffers.ts";
 import { parseInstalledCsv } from "./clusterServiceVersion.ts";
 import type { BundleOffer } from "./eligibilityInput.ts";
+import type { TargetAccount } from "./extensionManifest.ts";
 import {
   type ConvertedObject,
   describeConvertedObject,
@@ -50,8 +55,7 @@ export interface ConversionSettings {
   readonly offers: CatalogOffers;
   readonly systemNamespace: string;
   readonly webhookCertProvider: WebhookCertProvider;
-  /** Whether to create the ServiceAccount and its rules. */
-  readonly createsServiceAccount: boolean;
+  readonly account: TargetAccount["kind"];
   readonly signal: AbortSignal;
 }
 
@@ -87,7 +91,7 @@ export async function planConversion(source: ConversionSource, settings: Convers
   const { client, signal } = settings;
   const identity = getMarkIdentity(source);
   const csv = { ...identity, planned: await readPlannedObjects(client, identity, signal) };
-  const installerManifests = settings.createsServiceAccount ? await computePermissions(source, settings) : [];
+  const installerManifests = settings.account === "Created" ? await computePermissions(source, settings) : [];
   const pods = new Map<string, PodChange>();
   const grants: KubeObject[] = [];
   const plan = await installPlan(source, csv, settings, ({ live, after }) => {
@@ -109,12 +113,14 @@ export async function planConversion(source: ConversionSource, settings: Convers
   const classic = await listOlmV0Objects(client, csv, plan.objects, signal);
   const left = classic.filter((object) => !held.has(getObjectKey(object))).map((object) => describeLeftover(toObjectRef(object)));
   const warnings = plan.warnings.map(({ text, objects: about }) => `the API server warns about ${about.join(", ")}: ${text}`);
+  const managed = settings.account === "Managed" ? await previewGrant(source, settings) : { findings: [], notes: [] };
   const findings = [
     ...plan.findings,
     ...(await checkAccount(installerManifests, source, settings)),
+    ...managed.findings,
     ...findBackupFaults(source).map((text) => ({ kind: "backup" as const, text })),
   ];
-  const notes = [...plan.notes, ...warnings, ...kept.map(formatKept)];
+  const notes = [...plan.notes, ...warnings, ...kept.map(formatKept), ...managed.notes];
   return { source: keeping(source, kept), csv, installerManifests, objects: [...objects, ...left], grants, findings, notes };
 }
 
@@ -192,15 +198,40 @@ async function computePermissions(
   }));
 }
 
+/** Previews what permission-manager will decide, so that no conversion begins that waits for permissions that the policy denies. */
+async function previewGrant(
+  { extension, offer }: ConversionSource,
+  { client, reader, offers, systemNamespace, webhookCertProvider }: ConversionSettings,
+): Promise<{ findings: PlanFinding[]; notes: string[] }> {
+  const catalogName = extension.spec.source.catalog?.selector?.matchLabels?.[LABEL_METADATA_NAME];
+  const preview = await previewPermissions({
+    client,
+    extension,
+    bundle: await reader.bundle(offer.image),
+    catalog: offers.catalogs.find(({ metadata }) => metadata.name === catalogName),
+    providers: new CertificateProviders(client, webhookCertProvider),
+    systemNamespace,
+  });
+  const refuse = (text: string) => ({ findings: [{ kind: "permissions" as const, text }], notes: [] });
+  if (!preview) return refuse("the cluster has no permission-manager: use --create-service-account or --service-account");
+  const { policy, account, state, problem = "it denies permissions that the bundle needs", pending } = preview;
+  const by = `permission-manager creates ServiceAccount ${account.namespace}/${account.name} with the permissions that PermissionPolicy ${goQuote(policy.name)} allows`;
+  if (state === "Denied")
+    return refuse(`PermissionPolicy ${goQuote(policy.name)}: ${problem}. Change the policy, or use --create-service-account`);
+  const waits = `${by}. ${formatCount(pending.length, "permission")} of the bundle wait for your approval during the conversion: olmv1 permissions approve ${extension.metadata.name}`;
+  return { findings: [], notes: [pending.length > 0 ? waits : by] };
+}
+
 /** Returns findings if a required ServiceAccount does not exist, or if objects to create already exist and do not belong to this conversion. */
 async function checkAccount(
   installerManifests: readonly KubeObject[],
   { extension }: ConversionSource,
-  { client, createsServiceAccount, signal }: ConversionSettings,
+  { client, account: kind, signal }: ConversionSettings,
 ): Promise<PlanFinding[]> {
+  if (kind === "Managed") return [];
   const { namespace, serviceAccount } = extension.spec;
   const account = { apiVersion: "v1", kind: "ServiceAccount", namespace, name: serviceAccount?.name ?? "" };
-  if (!createsServiceAccount) {
+  if (kind === "Existing") {
     if (await client.get(account, { metadataOnly: true, signal })) return [];
     const text = `${describeObject(account)} does not exist: --create-service-account creates one with the permissions that the bundle needs`;
     return [{ kind: "permissions", text }];

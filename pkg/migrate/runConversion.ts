@@ -213,14 +213,37 @@ export interface ConversionOptions {
  *
  * @throws Error with the failed step, and how to continue or roll back
  */
-export async function runConversion(conversion: Conversion, options: ConversionOptions): Promise<ClusterExtension> {
-  const run = new ConversionRun(conversion, options);
-  const { name } = conversion.source.extension.metadata;
+export function runConversion(conversion: Conversion, options: ConversionOptions): Promise<ClusterExtension> {
+  return carryOut(new ConversionRun(conversion, options));
+}
+
+/** The last step after which OLM v0 ignores the objects of an operator. */
+const RELEASED: ConversionStep = "Unsubscribed";
+
+/**
+ * Runs conversions of operators that depend on each other. First OLM v0 releases all of them, dependents first, because it would reinstall a missing
+ * dependency. Then the extensions adopt them, dependencies first, because an extension waits for its dependencies.
+ * @param conversions sorted, dependents before their dependencies
+ * @returns the extensions in the same order
+ * @throws Error as `runConversion`, at the first failure
+ */
+export async function runConversions(
+  conversions: readonly { readonly conversion: Conversion; readonly options: ConversionOptions }[],
+): Promise<ClusterExtension[]> {
+  const runs = conversions.map(({ conversion, options }) => new ConversionRun(conversion, options));
+  for (const run of runs) await carryOut(run, RELEASED);
+  const extensions: ClusterExtension[] = [];
+  for (const run of runs.toReversed()) extensions.unshift(await carryOut(run));
+  return extensions;
+}
+
+/** @param until the last step to run @throws Error with the failed step, and how to continue or roll back */
+async function carryOut(run: ConversionRun, until?: ConversionStep): Promise<ClusterExtension> {
   try {
-    return await run.carryOut();
+    return await run.carryOut(until);
   } catch (err) {
-    if (options.signal.aborted || !(err instanceof Error)) throw err;
-    err.message += `. To continue, run olmv1 migrate convert again. To roll back, run olmv1 migrate rollback ${name} --yes`;
+    if (run.signal.aborted || !(err instanceof Error)) throw err;
+    err.message += `. To continue, run olmv1 migrate convert again. To roll back, run olmv1 migrate rollback ${run.name} --yes`;
     throw err;
   }
 }
@@ -238,7 +261,16 @@ class ConversionRun {
     this.#extension = conversion.source.extension;
   }
 
-  async carryOut(): Promise<ClusterExtension> {
+  get signal(): AbortSignal {
+    return this.#options.signal;
+  }
+
+  get name(): string {
+    return this.#conversion.source.extension.metadata.name;
+  }
+
+  /** Runs the steps that are left. @param until the last step to run; default: all steps */
+  async carryOut(until?: ConversionStep): Promise<ClusterExtension> {
     const { report, done, signal } = this.#options;
     const steps: Readonly<Record<ConversionStep, { what: string; run: () => Promise<void> }>> = {
       Prepared: { what: "preparing the extension", run: () => this.#prepare() },
@@ -254,14 +286,15 @@ class ConversionRun {
     if (existing) this.#extension = existing;
     const last = parseConversionStep(existing?.metadata.annotations?.[ANNOTATION_STEP]);
     const first = last === undefined ? 0 : CONVERSION_STEPS.indexOf(last) + 1;
-    for (const step of CONVERSION_STEPS.slice(first)) {
+    const end = until === undefined ? CONVERSION_STEPS.length : CONVERSION_STEPS.indexOf(until) + 1;
+    for (const step of CONVERSION_STEPS.slice(first, end)) {
       signal.throwIfAborted();
       report(steps[step].what);
       await steps[step].run();
       await this.#annotate({ [ANNOTATION_STEP]: step });
       done(step);
     }
-    if (this.#options.unpin) await this.#unpin();
+    if (until === undefined && this.#options.unpin) await this.#unpin();
     return this.#extension;
   }
 
@@ -288,7 +321,7 @@ class ConversionRun {
     const { client, signal } = this.#options;
     const marks = await findMarksToRemove(client, objects, csv, signal);
     this.#marks = marks;
-    await this.#annotate({ [ANNOTATION_BACKUP_DIGEST]: await keepBackup(client, this.#name, this.#namespace, { csv: source.csv, marks }) });
+    await this.#annotate({ [ANNOTATION_BACKUP_DIGEST]: await keepBackup(client, this.name, this.#namespace, { csv: source.csv, marks }) });
   }
 
   async #grant(): Promise<void> {
@@ -345,21 +378,17 @@ class ConversionRun {
     return this.#options.client.get<ClusterExtension>(this.#ref);
   }
 
-  get #name(): string {
-    return this.#conversion.source.extension.metadata.name;
-  }
-
   get #namespace(): string {
     return getNamespace(this.#conversion.source.extension);
   }
 
   get #ref(): ObjectRef {
-    return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: this.#name };
+    return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: this.name };
   }
 
   get #owner(): ObjectOwner {
     const { uid } = this.#extension.metadata;
-    if (uid === undefined) throw new Error(`${CLUSTER_EXTENSION} "${this.#name}" has no uid`);
-    return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: this.#name, uid };
+    if (uid === undefined) throw new Error(`${CLUSTER_EXTENSION} "${this.name}" has no uid`);
+    return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: this.name, uid };
   }
 }

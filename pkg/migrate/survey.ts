@@ -8,10 +8,11 @@ import { readBundleConfig } from "../render/config.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { compareText } from "../text/compare.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
-import { type InstalledCsv, parseInstalledCsv } from "./clusterServiceVersion.ts";
+import { getCsvKey, type InstalledCsv, parseInstalledCsv } from "./clusterServiceVersion.ts";
 import { checkMigrated, decideEligibility, type EligibilityVerdict, rejectUnreadable } from "./eligibility.ts";
-import type { BundleOffer } from "./eligibilityInput.ts";
-import { buildConfiguration, buildExtension } from "./extensionManifest.ts";
+import type { BundleOffer, EligibilityInput } from "./eligibilityInput.ts";
+import { needsOlmV0 } from "./eligibilityRules.ts";
+import { buildConfiguration, buildExtension, type TargetAccount } from "./extensionManifest.ts";
 import { hasConditions, type OlmV0Cluster, readOlmV0Cluster, readPlanPhase, toKnownExtension } from "./olmV0Cluster.ts";
 import { parseOperatorGroup } from "./operatorGroup.ts";
 import { getSubscriptionKey, parseSubscription, type Subscription } from "./subscription.ts";
@@ -48,8 +49,12 @@ export interface SurveyRequest {
   readonly offers?: CatalogOffers | undefined;
   /** Name of the extension. Default: the name of the Subscription. */
   readonly extensionName?: string | undefined;
-  /** Default: the name of the extension with suffix -installer. */
-  readonly serviceAccount?: string | undefined;
+  readonly account: TargetAccount;
+  /**
+   * The ClusterServiceVersions that are converted together, as "namespace/name"; "All" for those of all Subscriptions that can be converted. Default:
+   * each Subscription is converted alone.
+   */
+  readonly together?: "All" | ReadonlySet<string> | undefined;
   readonly signal: AbortSignal;
   readonly report: (what: string) => void;
 }
@@ -99,11 +104,14 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   const offers = request.offers ?? (await CatalogOffers.read(client, { given: catalogDir, packages, reader, signal, report }));
   const csvs = cluster.csvs.map(parseInstalledCsv);
   const judged: SurveyedSubscription[] = [];
+  const candidates: Candidate[] = [];
   for (const { object, subscription, fault = "" } of meant) {
     const { name, namespace: where = "" } = object.metadata;
-    if (subscription) judged.push(await surveyed(request, { object, subscription, known, csvs, cluster, offers }));
+    if (subscription) candidates.push(await readCandidate(request, { object, subscription, known, csvs, cluster, offers }));
     else judged.push({ namespace: where, name, packageName: "", version: "", approval: undefined, verdict: rejectUnreadable(fault) });
   }
+  const together = request.together === "All" ? findConvertible(candidates) : request.together;
+  judged.push(...candidates.map((candidate) => judgeCandidate(request, candidate, together)));
   return { found: [...judged, ...migrated].sort((a, b) => compareText(getSubscriptionKey(a), getSubscriptionKey(b))), cluster, offers };
 }
 
@@ -142,18 +150,26 @@ interface SurveyInput {
   readonly offers: CatalogOffers;
 }
 
-async function surveyed(
+/** A Subscription with everything that its verdict depends on. */
+interface Candidate {
+  readonly object: KubeObject;
+  readonly subscription: Subscription;
+  readonly csv: KubeObject | undefined;
+  readonly group: KubeObject | undefined;
+  readonly around: EligibilityInput;
+}
+
+async function readCandidate(
   request: SurveyRequest,
   { object, subscription, known, csvs, cluster, offers }: SurveyInput,
-): Promise<SurveyedSubscription> {
-  const { namespace, name, packageName, approval, installedCsv, source, sourceNamespace } = subscription;
+): Promise<Candidate> {
+  const { namespace, name, packageName, installedCsv, source, sourceNamespace } = subscription;
   const at = csvs.findIndex((csv) => csv.namespace === namespace && csv.name === installedCsv);
   const [csv, csvObject] = [csvs[at], cluster.csvs[at]];
   const groups = cluster.groups.filter(({ metadata }) => metadata.namespace === namespace);
   const read = groups.map(parseOperatorGroup);
-  const extensionName = request.extensionName ?? name;
   const from = cluster.sources.find(({ metadata }) => metadata.name === source && metadata.namespace === sourceNamespace);
-  const verdict = decideEligibility(subscription, {
+  const around: EligibilityInput = {
     csv,
     groups: read,
     subscriptions: known,
@@ -161,26 +177,50 @@ async function surveyed(
     extensions: cluster.extensions.map(toKnownExtension),
     offers: offers.of(packageName, installedCsv),
     reportsConditions: csv ? await hasConditions(request.client, csv) : false,
-    extensionName,
+    extensionName: request.extensionName ?? name,
     planPhase: await readPlanPhase(request.client, subscription),
     configFault: csvObject && findConfigError(csvObject, buildConfiguration(subscription, read[0]), namespace),
     sourceImage: from && getNonEmptyText(from["spec"], "image"),
-  });
-  const found = { namespace, name, packageName, version: csv?.version ?? "", approval, verdict };
-  if (!csvObject || !verdict.offer) return found;
-  const needsOlmV0 = (csv?.dependencies.length ?? 0) > 0;
-  const parts = { subscription: object, csv: csvObject, group: groups[0], offer: verdict.offer, needsOlmV0 };
-  return { ...found, eligible: planEligible(parts, extensionName, request.serviceAccount) };
+  };
+  return { object, subscription, csv: csvObject, group: groups[0], around };
 }
 
-function planEligible(
-  { needsOlmV0, ...parts }: Omit<Eligible, "extension"> & { needsOlmV0: boolean },
-  name: string,
-  serviceAccount = `${name}-installer`,
-): Eligible {
-  const subscription = parseSubscription(parts.subscription);
-  const group = parts.group && parseOperatorGroup(parts.group);
-  return { ...parts, extension: buildExtension({ name, subscription, group, offer: parts.offer, needsOlmV0, serviceAccount }) };
+/** Finds the ClusterServiceVersions that can be converted if all of them are converted together. */
+function findConvertible(candidates: readonly Candidate[]): ReadonlySet<string> {
+  let left = candidates;
+  for (;;) {
+    const together = new Set(left.flatMap(({ around: { csv } }) => (csv ? [getCsvKey(csv)] : [])));
+    const next = left.filter(({ subscription, around }) => isConvertible(decideEligibility(subscription, { ...around, together })));
+    if (next.length === left.length) return together;
+    left = next;
+  }
+}
+
+/** Also true for a conversion that has begun. */
+function isConvertible({ state, reasons }: EligibilityVerdict): boolean {
+  return state === "Eligible" || reasons.some(({ code }) => code === "ConversionUnfinished");
+}
+
+function judgeCandidate(request: SurveyRequest, candidate: Candidate, together: ReadonlySet<string> | undefined): SurveyedSubscription {
+  const { subscription, csv, group } = candidate;
+  const { namespace, name, packageName, approval } = subscription;
+  const around = together ? { ...candidate.around, together } : candidate.around;
+  const verdict = decideEligibility(subscription, around);
+  const found = { namespace, name, packageName, version: around.csv?.version ?? "", approval, verdict };
+  if (!csv || !verdict.offer) return found;
+  const extension = buildExtension({
+    name: around.extensionName,
+    subscription,
+    group: group && parseOperatorGroup(group),
+    offer: verdict.offer,
+    needsOlmV0: needsOlmV0(around),
+    serviceAccount: chooseAccountName(request.account, around.extensionName),
+  });
+  return { ...found, eligible: { subscription: candidate.object, csv, group, offer: verdict.offer, extension } };
+}
+
+function chooseAccountName(account: TargetAccount, extension: string): string | undefined {
+  return account.kind === "Managed" ? undefined : (account.name ?? `${extension}-installer`);
 }
 
 function requireAll(names: readonly string[], namespace: string | undefined, found: readonly { name: string }[]): void {

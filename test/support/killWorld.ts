@@ -103,14 +103,14 @@ export class KillWorld implements AsyncDisposable {
   }
 }
 
-/** A kubeconfig entry for the proxy, for clients with a token. */
-export function buildProxyKubeconfig({ url, ca }: FaultProxy): string {
+/** Builds a kubeconfig for the proxy. @param user how clients authenticate; default: clients add a token themselves */
+export function buildProxyKubeconfig({ url, ca }: FaultProxy, user: { token?: string } = {}): string {
   return toYaml({
     apiVersion: "v1",
     kind: "Config",
     "current-context": "proxy",
     contexts: [{ name: "proxy", context: { cluster: "proxy", user: "nobody" } }],
     clusters: [{ name: "proxy", cluster: { server: url, "certificate-authority-data": Buffer.from(ca).toString("base64") } }],
-    users: [{ name: "nobody", user: {} }],
+    users: [{ name: "nobody", user }],
   });
 }

@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
 import { runCommandLine } from "../../cmd/olmv1/program.ts";
+import { SERVER_LEASES, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { LEASE } from "../../pkg/controller/lease.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { readBundleFiles } from "../../pkg/operatorcontroller/bundles/bundleFiles.ts";
 import { contentFrom } from "./catalogFixture.ts";
@@ -14,6 +16,15 @@ import { insecureRegistry } from "./pulling.ts";
 import type { Ended } from "./runCli.ts";
 
 const CATALOG = "c";
+
+interface MigrationWorldOptions {
+  /** The folder of real data. */
+  readonly folder: string;
+  readonly recording: ClassicRecording;
+  readonly packages: readonly string[];
+  /** Whether permission-manager runs. */
+  readonly isManaged?: boolean;
+}
 
 /** A control plane on which OLM v0 has installed operators of the recording, with operator-controller, and a catalog with their bundles. */
 export class MigrationWorld implements AsyncDisposable {
@@ -30,14 +41,14 @@ export class MigrationWorld implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** @param folder the folder of real data. */
   static async start(
     cluster: TestCluster,
-    { folder, recording, packages }: { folder: string; recording: ClassicRecording; packages: readonly string[] },
+    { folder, recording, packages, isManaged = false }: MigrationWorldOptions,
   ): Promise<MigrationWorld> {
     await recording.serve(cluster.client);
     await recording.replay(cluster.client, packages);
-    const world = await OperatorWorld.start(cluster);
+    const world = await OperatorWorld.start(cluster, isManaged ? { permissionManager: cluster.client } : {});
+    if (isManaged) await cluster.client.create(buildLease());
     const dir = await mkdtemp(join(tmpdir(), "olmv1-migrate-"));
     const metas: unknown[] = [];
     for (const packageName of packages) metas.push(...(await publish(cluster, world, folder, recording.get(packageName))));
@@ -85,13 +96,13 @@ export class MigrationWorld implements AsyncDisposable {
     return name;
   }
 
-  /** Runs `olmv1 migrate`; `onLine` receives each line when it is printed. */
+  /** Runs `olmv1 migrate`; `onLine` receives each line when it is printed. @param run.kubeconfig default: that of the administrator */
   async migrate(
     [verb = "", ...rest]: readonly string[],
     onLine: (text: string, stop: AbortController) => void = () => undefined,
+    { kubeconfig = this.#cluster.kubeconfig, stop = new AbortController() }: { kubeconfig?: string; stop?: AbortController } = {},
   ): Promise<Ended> {
     const ended = { out: "", err: "" };
-    const stop = new AbortController();
     const terminal = new CommandTerminal({
       out: (text) => {
         ended.out += text;
@@ -104,9 +115,16 @@ export class MigrationWorld implements AsyncDisposable {
     const registries = ["--registries-conf", this.path("registries.conf")];
     const reading = [...registries, "--catalog-dir", `${CATALOG}=${this.path("catalog.json")}`];
     const extra = verb === "check" || verb === "convert" ? reading : verb === "catalogs" ? registries : [];
-    const all = ["migrate", verb, ...rest, "--kubeconfig", this.#cluster.kubeconfig, ...extra];
+    const all = ["migrate", verb, ...rest, "--kubeconfig", kubeconfig, ...extra];
     return { code: await runCommandLine(all, terminal), ...ended };
   }
+}
+
+/** Builds the Lease that permission-manager as a process would renew. */
+function buildLease(): KubeObject {
+  const metadata = { namespace: SYSTEM_NAMESPACE, name: SERVER_LEASES["permission-manager"] };
+  const renewTime = new Date().toISOString().replace("Z", "000Z");
+  return { ...LEASE, metadata, spec: { holderIdentity: "test", leaseDurationSeconds: 86_400, renewTime } };
 }
 
 /** Pushes the bundle of a recorded package, and adds it to the catalog. @returns the catalog's objects of the package */

@@ -40,13 +40,14 @@ Exit codes:
 const CONVERT_HELP = `
 Prints the steps, or runs them with --yes. The operator keeps running, and the extension adopts its
 objects. After an interruption, run the command again to continue, or olmv1 migrate rollback to revert.
---all converts all Subscriptions that are eligible or partly converted.
+--all converts all Subscriptions that are eligible or partly converted. Operators that depend on each
+other are converted together. By default, permission-manager grants the permissions.
 
 Examples:
   olmv1 migrate convert argocd -n operators                                    # print the steps
-  olmv1 migrate convert argocd -n operators --create-service-account --yes
-  olmv1 migrate convert argocd -n operators --service-account installer --backup argocd.yaml --yes
-  olmv1 migrate convert --all -n operators --create-service-account --backup operators.yaml --yes
+  olmv1 migrate convert argocd -n operators --yes
+  olmv1 migrate convert argocd -n operators --create-service-account --backup argocd.yaml --yes
+  olmv1 migrate convert --all -n operators --backup operators.yaml --yes
 
 Exit codes:
   0  success
@@ -136,7 +137,7 @@ function addConvert(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("convert")
     .description("Convert a Subscription to a ClusterExtension without reinstalling it")
-    .argument("[subscription]", "name of the Subscription")
+    .argument("[subscriptions...]", "names of Subscriptions; several are converted together")
     .option("-n, --namespace <name>", "namespace of the Subscription, required if its name is not unique; with --all, only this namespace")
     .option("--name <name>", "name of the ClusterExtension (default: name of the Subscription)")
     .option("--service-account <name>", "existing ServiceAccount to install the extension with, in the same namespace")
@@ -153,9 +154,9 @@ function addConvert(migrate: Command, terminal: Terminal): void {
   addPlanOptions(command);
   addOutputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CONVERT_HELP)
-    .action(async (name: string | undefined, options: MigrateConvertOptions) => {
+    .action(async (names: string[], options: MigrateConvertOptions) => {
       const { showConvert } = await import("../commands/migrate/convert.ts");
-      await showConvert(terminal, name, options);
+      await showConvert(terminal, names, options);
     });
 }
 

@@ -17,6 +17,9 @@ export interface BatchLine {
   readonly kind: "done" | "ready" | "passed" | "left" | "failed";
 }
 
+/** The result of an item without its name. */
+type ItemResult = Omit<BatchLine, "namespace" | "name">;
+
 /** The results of a batch, and the reason if it was interrupted. */
 export interface Batch {
   readonly lines: readonly BatchLine[];
@@ -27,6 +30,8 @@ export interface Batch {
 export interface BatchItem {
   readonly namespace: string;
   readonly name: string;
+  /** Names of an item that consists of several objects. Each gets a line. */
+  readonly names?: readonly string[];
 }
 
 const MOODS: Readonly<Record<BatchLine["kind"], Mood>> = { done: "good", ready: "good", passed: "faint", left: "warning", failed: "bad" };
@@ -34,29 +39,33 @@ const HEAD = ["NAMESPACE", "SUBSCRIPTION", "RESULT", "DETAIL"];
 
 /**
  * Runs `work` for one item after another. Stops at an interruption and, unless `keepGoing` is set, at the first failure.
- * @param work returns the result of an item.
+ * @param work returns the result of an item, or one for each of its names.
  */
 export async function runBatch<Item extends BatchItem>(
   items: readonly Item[],
   { keepGoing, signal }: { keepGoing: boolean; signal: AbortSignal },
-  work: (item: Item, at: number) => Promise<Omit<BatchLine, "namespace" | "name">>,
+  work: (item: Item, at: number) => Promise<ItemResult | readonly ItemResult[]>,
 ): Promise<Batch> {
   const lines: BatchLine[] = [];
   let isOver = false;
   let interrupted: unknown;
   for (const [at, item] of items.entries()) {
-    const { namespace, name } = item;
+    const { namespace, name, names = [name] } = item;
+    const add = (results: readonly ItemResult[]): void =>
+      void lines.push(
+        ...names.map((one, i) => ({ namespace, name: one, ...(results[i] ?? { ...results[0]!, detail: `with ${names[0]}` }) })),
+      );
     if (isOver) {
-      lines.push({ namespace, name, result: "NotTried", detail: "", kind: "left" });
+      add(names.map(() => ({ result: "NotTried", detail: "", kind: "left" })));
       continue;
     }
     try {
       signal.throwIfAborted();
-      lines.push({ namespace, name, ...(await work(item, at)) });
+      add([await work(item, at)].flat());
     } catch (err) {
       if (signal.aborted) interrupted = err;
       const failed = { result: "Failed", detail: getErrorMessage(err), kind: "failed" } as const;
-      lines.push({ namespace, name, ...(signal.aborted ? ({ result: "Interrupted", detail: "", kind: "left" } as const) : failed) });
+      add([signal.aborted ? { result: "Interrupted", detail: "", kind: "left" } : failed]);
     }
     isOver = interrupted !== undefined || (lines.at(-1)?.kind === "failed" && !keepGoing);
   }

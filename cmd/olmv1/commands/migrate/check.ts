@@ -11,6 +11,7 @@ import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { formatStyled, formatTable } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
+import { chooseAccount } from "./conversionSession.ts";
 import { getConversionSettings } from "./conversionSettings.ts";
 import type { MigrateCheckOptions } from "./migrateOptions.ts";
 
@@ -84,12 +85,25 @@ function detail(
 export async function showCheck(terminal: Terminal, names: readonly string[], options: MigrateCheckOptions): Promise<void> {
   const { namespace, catalogDir, output } = options;
   const { signal } = terminal;
+  // Operators that depend on each other are eligible if olmv1 migrate convert can convert them together.
+  const together = names.length === 1 ? undefined : "All";
   const found = await withProgress(terminal, "reading Subscriptions", (progress) =>
     withReader(options, (reader) =>
       withCluster(options, async (client) => {
         const report = (what: string): void => progress.now(what);
-        const { found: surveyed, offers } = await survey({ client, reader, names, namespace, catalogDir, signal, report });
-        return verifyEligible(surveyed, getConversionSettings({ terminal, options, client, reader }, offers, true), report);
+        const account = await chooseAccount(client, { systemNamespace: options.systemNamespace }, signal);
+        const { found: surveyed, offers } = await survey({
+          client,
+          reader,
+          names,
+          namespace,
+          catalogDir,
+          account,
+          together,
+          signal,
+          report,
+        });
+        return verifyEligible(surveyed, getConversionSettings({ terminal, options, client, reader }, offers, account.kind), report);
       }),
     ),
   );

@@ -10,7 +10,7 @@ import type { MigrateCheckOptions } from "./migrateOptions.ts";
 export function getConversionSettings(
   { terminal, options, client, reader }: { terminal: Terminal; options: MigrateCheckOptions; client: Client; reader: BundleReader },
   offers: CatalogOffers,
-  createsServiceAccount: boolean,
+  account: ConversionSettings["account"],
 ): ConversionSettings {
   const { systemNamespace, webhookCertProvider } = options;
   return {
@@ -20,7 +20,7 @@ export function getConversionSettings(
     offers,
     systemNamespace,
     webhookCertProvider,
-    createsServiceAccount,
+    account,
     signal: terminal.signal,
     proxy: parseProxySettings(options),
   };

@@ -59,9 +59,11 @@ function stepLines({ source, installerManifests, objects, grants }: Conversion):
   const marked = objects.filter(({ action }) => action === "keep" || action === "change").length;
   const left = objects.filter(({ action }) => action === "leave").length;
   return [
-    installerManifests.length > 0
-      ? `create ServiceAccount ${namespace}/${spec.serviceAccount?.name ?? ""} and ${installerManifests.length - 1} roles and bindings`
-      : `use ServiceAccount ${namespace}/${spec.serviceAccount?.name ?? ""}`,
+    spec.serviceAccount === undefined
+      ? "let permission-manager grant the permissions when the extension is resumed"
+      : installerManifests.length > 0
+        ? `create ServiceAccount ${namespace}/${spec.serviceAccount?.name ?? ""} and ${installerManifests.length - 1} roles and bindings`
+        : `use ServiceAccount ${namespace}/${spec.serviceAccount?.name ?? ""}`,
     `create ${CLUSTER_EXTENSION} ${metadata.name}, suspended, with ${describeObject(subscription)}${group ? ` and ${describeObject(group)}` : ""} in its annotations`,
     ...(grants.length > 0 ? [`create ${grants.length} roles and bindings of the bundle, in addition to those of OLM v0`] : []),
     `back up ${describeObject(csv)} to ${describeObject(getBackupRef(metadata.name, namespace))}`,

@@ -1,0 +1,170 @@
+import { writeFile } from "node:fs/promises";
+import type { ClusterExtension } from "../../../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION, SERVER_LEASES } from "../../../../pkg/api/constants.ts";
+import { LABEL_MIGRATION } from "../../../../pkg/api/migration.ts";
+import { findLeader, LEASE, type Lease } from "../../../../pkg/controller/lease.ts";
+import type { Client } from "../../../../pkg/kube/client.ts";
+import { readServerInfo } from "../../../../pkg/kube/servedResources.ts";
+import { formatBackupFile } from "../../../../pkg/migrate/backup.ts";
+import { CatalogOffers } from "../../../../pkg/migrate/catalogOffers.ts";
+import type { TargetAccount } from "../../../../pkg/migrate/extensionManifest.ts";
+import type { MigratedExtension } from "../../../../pkg/migrate/migratedExtensions.ts";
+import { CSV, readOrNone } from "../../../../pkg/migrate/olmV0Cluster.ts";
+import { type Conversion, type ConversionSource, getMarkIdentity, planConversion } from "../../../../pkg/migrate/planConversion.ts";
+import type { ConversionOptions } from "../../../../pkg/migrate/runConversion.ts";
+import { parseSubscription } from "../../../../pkg/migrate/subscription.ts";
+import { type SurveyedSubscription, survey } from "../../../../pkg/migrate/survey.ts";
+import { describeObject } from "../../../../pkg/release/identity.ts";
+import type { BundleReader } from "../../../../pkg/sources/bundleReader.ts";
+import type { Progress } from "../../cli/progress.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { getConversionSettings } from "./conversionSettings.ts";
+import type { MigrateConvertOptions } from "./migrateOptions.ts";
+
+/** Context of conversions. */
+export interface Session {
+  readonly terminal: Terminal;
+  readonly options: MigrateConvertOptions;
+  readonly client: Client;
+  readonly reader: BundleReader;
+  readonly progress: Progress;
+  readonly account: TargetAccount;
+}
+
+/**
+ * Returns the identity that the options choose. Default: managed permissions if permission-manager runs, else a ServiceAccount that the conversion
+ * creates.
+ * @throws Error if both options are set
+ */
+export async function chooseAccount(
+  client: Pick<Client, "get" | "request">,
+  { serviceAccount, createServiceAccount: created, systemNamespace }: AccountOptions,
+  signal: AbortSignal,
+): Promise<TargetAccount> {
+  if (serviceAccount !== undefined && created !== undefined) throw new Error("use either --service-account or --create-service-account");
+  if (serviceAccount !== undefined) return { kind: "Existing", name: serviceAccount };
+  if (created !== undefined) return { kind: "Created", ...(created === true ? {} : { name: created }) };
+  const lease = await client.get<Lease>({ ...LEASE, namespace: systemNamespace, name: SERVER_LEASES["permission-manager"] }, { signal });
+  return { kind: findLeader(lease, (await readServerInfo(client, signal)).now) ? "Managed" : "Created" };
+}
+
+type AccountOptions = Pick<MigrateConvertOptions, "serviceAccount" | "createServiceAccount" | "systemNamespace">;
+
+/** @throws Error if a conversion would create a ServiceAccount that the user did not request */
+export function requireAccount({ account, options: { yes, createServiceAccount } }: Session): void {
+  if (yes && account.kind === "Created" && createServiceAccount === undefined)
+    throw new Error(
+      "no ServiceAccount, and permission-manager does not run: use --create-service-account to create one with the permissions that the bundle needs, or --service-account NAME",
+    );
+}
+
+/** Formats the option that chooses an identity again; empty for managed permissions. */
+export function formatAccountOption(account: TargetAccount): string {
+  if (account.kind === "Managed") return "";
+  const name = account.name === undefined ? "" : ` ${account.name}`;
+  return `${account.kind === "Created" ? "--create-service-account" : "--service-account"}${name} `;
+}
+
+/** Returns the options of one conversion. @param done called after each step */
+export function getConversionOptions({ terminal, options, client, progress }: Session, done: ConversionOptions["done"]): ConversionOptions {
+  const { unpin = false, timeout } = options;
+  return { client, unpin, timeoutMs: timeout, signal: terminal.signal, report: (step) => progress.now(step), done };
+}
+
+/** Writes the objects of OLM v0 to the backup file, if requested. @param flag wx for a new file, a to append. */
+export async function writeBackup(path: string | undefined, { source }: Conversion, flag: "wx" | "a"): Promise<void> {
+  const { subscription, csv, group } = source;
+  if (path !== undefined) await writeFile(path, formatBackupFile([group, csv, subscription]), { flag, mode: 0o600 });
+}
+
+/** A Subscription and, if it is eligible, its planned conversion. */
+interface PlannedConversion {
+  readonly surveyed: SurveyedSubscription;
+  readonly conversion?: Conversion;
+}
+
+/**
+ * Plans a conversion that has not started.
+ * @param options.offers content of catalogs; if absent, the catalogs are read. `together`: see `SurveyRequest`.
+ * @throws Error unless exactly one Subscription has the name.
+ */
+export async function planNewConversion(
+  { terminal, options, client, reader, progress, account }: Session,
+  { name, namespace }: { name: string; namespace: string | undefined },
+  { offers: known, together }: { offers?: CatalogOffers; together?: ReadonlySet<string> } = {},
+): Promise<PlannedConversion> {
+  const { catalogDir, name: extensionName } = options;
+  const { found, offers } = await survey({
+    client,
+    reader,
+    names: [name],
+    namespace,
+    catalogDir,
+    offers: known,
+    extensionName,
+    account,
+    together,
+    signal: terminal.signal,
+    report: (step) => progress.now(step),
+  });
+  const surveyed = requireOne(found, name);
+  if (!surveyed.eligible) return { surveyed };
+  progress.now(`comparing the bundle with the installed objects of ${surveyed.namespace}/${name}`);
+  const settings = getConversionSettings({ terminal, options, client, reader }, offers, account.kind);
+  return { surveyed, conversion: await planConversion(surveyed.eligible, settings) };
+}
+
+function requireOne(found: readonly SurveyedSubscription[], name: string): SurveyedSubscription {
+  const [one, ...others] = found;
+  if (one && others.length === 0) return one;
+  throw new Error(`several namespaces have a Subscription "${name}": select one with --namespace`);
+}
+
+/**
+ * Plans the remaining steps of a conversion that has started. The settings come from the backup, not from the command line.
+ * @throws Error if the Subscription or ClusterServiceVersion is missing and has no backup, or no ClusterCatalog contains the bundle.
+ */
+export async function planResumedConversion(session: Session, begun: MigratedExtension): Promise<Conversion> {
+  const { terminal, options, client, reader, progress } = session;
+  const source = await readSource(client, begun);
+  const { backup } = begun;
+  if (backup)
+    return {
+      source,
+      csv: getMarkIdentity(source),
+      installerManifests: [],
+      objects: [],
+      grants: [],
+      findings: [],
+      notes: [],
+      marks: backup.marks,
+    };
+  const { packageName } = parseSubscription(source.subscription);
+  const offers = await CatalogOffers.read(client, {
+    given: options.catalogDir,
+    packages: new Set([packageName]),
+    reader,
+    signal: terminal.signal,
+    report: (step) => progress.now(step),
+  });
+  const [offer] = offers.of(packageName, source.csv.metadata.name).bundles;
+  if (!offer) throw new Error(`no ClusterCatalog contains bundle "${source.csv.metadata.name}" of package "${packageName}"`);
+  return planConversion({ ...source, offer }, getConversionSettings(session, offers, await findAccountKind(client, begun)));
+}
+
+export async function readSource(client: Client, { extension, subscription, group, backup }: MigratedExtension): Promise<ConversionSource> {
+  if (!subscription) throw new Error(`ClusterExtension "${extension.metadata.name}" has no backup of its Subscription`);
+  const { namespace, installedCsv = "" } = parseSubscription(subscription);
+  const csv = backup?.csv ?? (await readOrNone(client, { ...CSV, namespace, name: installedCsv }));
+  if (!csv) throw new Error(`${describeObject({ ...CSV, namespace, name: installedCsv })} does not exist, and has no backup`);
+  return { subscription, csv, group, extension: { ...extension, apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, offer: { image: "" } };
+}
+
+/** Finds out which identity a conversion that has begun uses. */
+async function findAccountKind(client: Client, { extension }: MigratedExtension): Promise<TargetAccount["kind"]> {
+  const { namespace, serviceAccount } = extension.spec;
+  if (serviceAccount === undefined) return "Managed";
+  const ref = { apiVersion: "v1", kind: "ServiceAccount", namespace, name: serviceAccount.name ?? "" };
+  const found = await client.get(ref, { metadataOnly: true });
+  return !found || found.metadata.labels?.[LABEL_MIGRATION] === extension.metadata.name ? "Created" : "Existing";
+}

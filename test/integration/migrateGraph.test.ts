@@ -1,0 +1,142 @@
+import { writeFile } from "node:fs/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { API_VERSION, CLUSTER_EXTENSION, PERMISSION_POLICY } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import { createBackup } from "../../pkg/migrate/objectBackup.ts";
+import { ClassicOperator } from "../support/classicOperator.ts";
+import { ClassicRecording, type RecordedPackage } from "../support/classicRecording.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { FaultProxy } from "../support/faultProxy.ts";
+import { KillPoint } from "../support/killPoint.ts";
+import { buildProxyKubeconfig } from "../support/killWorld.ts";
+import { EVERYTHING } from "../support/loneExtension.ts";
+import { MigrationWorld, TemplateWatch } from "../support/migrationWorld.ts";
+import { serviceAccount } from "../support/serviceAccounts.ts";
+import { describeWithData } from "../support/sharedData.ts";
+
+/** In the recording, the first depends on the second in namespace op-dep. */
+const PACKAGES = ["ndmspc-operator", "limitador-operator"] as const;
+const NAMESPACE = "op-dep";
+const CLASSIC = "operators.coreos.com/v1alpha1";
+const SEED = Number(process.env["OLMV1_TEST_SEED"] ?? 1);
+const ALL = process.env["OLMV1_TEST_ALL_KILLS"] === "1";
+/** Only some of the points between two writes are tested by default, because each takes seconds. */
+const STRIDE = 40;
+/** The only lines on standard error: progress of slow steps. */
+const PROGRESS = /^(olmv1: .* \(\d+ s\)\n)*$/;
+
+describeWithData("a graph of operators that OLM v0 installed on a real cluster", (folder) => {
+  describeWithPrivateCluster("olmv1 migrate with managed permissions", (cluster) => {
+    const recording = ClassicRecording.read(folder);
+    const [dependent, dependency] = PACKAGES.map((name) => recording.get(name)) as [RecordedPackage, RecordedPackage];
+    let world: MigrationWorld;
+    let templates: TemplateWatch;
+    let olm: ClassicOperator;
+
+    const read = (packageName: string): Promise<KubeObject | undefined> =>
+      cluster.client.get({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: recording.get(packageName).subscription });
+    /** Returns the names of the Subscriptions and ClusterServiceVersions in the namespace. */
+    const listClassic = async (): Promise<string[]> => {
+      const kinds = ["Subscription", "ClusterServiceVersion"].map((kind) => ({ apiVersion: CLASSIC, kind }));
+      const found = await Promise.all(
+        kinds.map((kind) => cluster.client.list(kind, { namespace: NAMESPACE, labelSelector: "!olm.copiedFrom" })),
+      );
+      return found.flatMap(({ items }) => items.map(({ metadata }) => metadata.name)).sort();
+    };
+    /** Returns the objects of OLM v0 without the fields that the API server sets. */
+    const readClassic = async (): Promise<unknown[]> => {
+      const kinds = ["Subscription", "ClusterServiceVersion"].map((kind) => ({ apiVersion: CLASSIC, kind }));
+      const groups = { apiVersion: "operators.coreos.com/v1", kind: "OperatorGroup" };
+      const found = await Promise.all([...kinds, groups].map((kind) => cluster.client.list(kind, { namespace: NAMESPACE })));
+      return found.flatMap(({ items }) => items.map(createBackup)).map(({ metadata, ...rest }) => [metadata, rest]);
+    };
+    const expectNoRestart = (): void => {
+      expect([...templates.templates].filter(([, states]) => states.length > 1)).toEqual([]);
+      expect(olm.errors).toEqual([]);
+    };
+    const migrate = async (...args: string[]): Promise<string> => {
+      const { code, out, err } = await world.migrate([...args, "-n", NAMESPACE]);
+      expect([args, code, err], out).toEqual([args, 0, expect.stringMatching(PROGRESS)]);
+      return out;
+    };
+
+    beforeAll(async () => {
+      world = await MigrationWorld.start(cluster, { folder, recording, packages: PACKAGES, isManaged: true });
+      await cluster.client.create({ ...PERMISSION_POLICY, metadata: { name: "default" }, spec: { grant: "Automatic" } });
+      templates = new TemplateWatch(cluster);
+      olm = new ClassicOperator(cluster.client);
+      await eventually(() => expect(olm.written.size).toBe(PACKAGES.length));
+    }, 300_000);
+    afterAll(async () => {
+      await olm[Symbol.asyncDispose]();
+      await templates[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    });
+
+    test("olmv1 migrate check reports operators that depend on each other as eligible, and a dependency alone as ineligible", async () => {
+      const out = await migrate("check");
+      for (const { subscription } of [dependent, dependency]) expect(out).toMatch(new RegExp(`/${subscription}: Eligible$`, "m"));
+      const alone = await world.migrate(["convert", dependency.subscription, "-n", NAMESPACE]);
+      expect([alone.code, alone.out]).toEqual([1, expect.stringContaining("convert them together: olmv1 migrate convert --all")]);
+    });
+
+    test("olmv1 migrate convert --all plans operators that depend on each other as one change, and writes nothing", async () => {
+      const before = await listClassic();
+      const out = await migrate("convert", "--all");
+      expect(out).toMatch(new RegExp(`${dependent.subscription} .*no Pod restarts; together with limitador-operator`));
+      expect(out).toContain(`olmv1 migrate convert --all -n ${NAMESPACE} --yes\n`);
+      expect(await listClassic()).toEqual(before);
+      expect(await Promise.all(PACKAGES.map(read))).toEqual([undefined, undefined]);
+    });
+
+    test("olmv1 migrate convert converts a graph without a restart, and each extension checks its dependencies", async () => {
+      const before = await listClassic();
+      await migrate("convert", dependent.subscription, dependency.subscription, "--yes");
+      expect(await listClassic()).toEqual([]);
+      for (const packageName of PACKAGES) {
+        const spec = (await read(packageName))?.["spec"] as Record<string, unknown>;
+        expect([spec["serviceAccount"], spec["dependencies"]]).toEqual([undefined, undefined]);
+      }
+      expectNoRestart();
+      await migrate("rollback", "--all", "--yes");
+      await eventually(async () => expect(await listClassic()).toEqual(before));
+      expect(await Promise.all(PACKAGES.map(read))).toEqual([undefined, undefined]);
+      expectNoRestart();
+    });
+
+    test(
+      "olmv1 migrate continues a graph, or rolls it back, after it was killed between any two writes",
+      async () => {
+        const before = await readClassic();
+        await using proxy = await FaultProxy.start(cluster.server);
+        await serviceAccount(cluster.client, NAMESPACE, "administrator", [EVERYTHING, { nonResourceURLs: ["*"], verbs: ["*"] }]);
+        const kubeconfig = world.path("killed");
+        const token = await new ServiceAccountTokens(cluster.client).tokenFor(NAMESPACE, "administrator")();
+        await writeFile(kubeconfig, buildProxyKubeconfig(proxy, { token }));
+        let [kills, isOver] = [0, false];
+        for (let writes = ALL ? 0 : (SEED * 13) % STRIDE; !isOver; writes += ALL ? 1 : STRIDE) {
+          const point = new KillPoint(proxy, writes, ({ dryRun }) => !dryRun);
+          const stop = new AbortController();
+          const running = world.migrate(["convert", "--all", "-n", NAMESPACE, "--yes"], undefined, { kubeconfig, stop });
+          isOver = (await Promise.race([running.then(() => "over"), point.settled.then(() => "killed")])) === "over";
+          stop.abort();
+          point.drop();
+          await running;
+          if (!isOver) kills++;
+          if (kills % 2 === 1) {
+            await migrate("convert", "--all", "--yes");
+            expect(await listClassic()).toEqual([]);
+          }
+          await migrate("rollback", "--all", "--yes");
+          expect([writes, await Promise.all(PACKAGES.map(read))]).toEqual([writes, [undefined, undefined]]);
+          await eventually(async () => expect([writes, await readClassic()]).toEqual([writes, before]));
+          expectNoRestart();
+        }
+        process.stdout.write(`killed after ${kills} of the writes${ALL ? "" : `, every ${STRIDE}th (all: OLMV1_TEST_ALL_KILLS=1)`}\n`);
+        expect(kills).toBeGreaterThan(1);
+      },
+      ALL ? 7_200_000 : 600_000,
+    );
+  });
+});
