@@ -18,6 +18,23 @@ test.for<[string, boolean, string[]]>([
   expect(interrupted).toBeUndefined();
 });
 
+test("runBatch returns a line for each name of an item, and names the first if all fail for one reason", async () => {
+  const items = [
+    { namespace: "ns", name: "a", names: ["a", "b"] },
+    { namespace: "ns", name: "c", names: ["c", "d"] },
+  ];
+  const { lines } = await runBatch(items, { keepGoing: true, signal: idle }, async ({ name }) => {
+    if (name === "c") throw new Error("it is broken");
+    return ["one", "two"].map((detail) => ({ result: "Converted", detail, kind: "done" as const }));
+  });
+  expect(lines.map(({ name, result, detail }) => [name, result, detail].join(" "))).toEqual([
+    "a Converted one",
+    "b Converted two",
+    "c Failed it is broken",
+    "d Failed with c",
+  ]);
+});
+
 test("runBatch stops at an interruption, even with keepGoing", async () => {
   const stop = new AbortController();
   const batch = await runBatch(ITEMS, { keepGoing: true, signal: stop.signal }, async ({ name }) => {

@@ -22,7 +22,7 @@ import { getConversionSettings } from "./conversionSettings.ts";
 import type { MigrateConvertOptions } from "./migrateOptions.ts";
 
 /** Context of conversions. */
-export interface Session {
+export interface ConversionSession {
   readonly terminal: Terminal;
   readonly options: MigrateConvertOptions;
   readonly client: Client;
@@ -51,7 +51,7 @@ export async function chooseAccount(
 type AccountOptions = Pick<MigrateConvertOptions, "serviceAccount" | "createServiceAccount" | "systemNamespace">;
 
 /** @throws Error if a conversion would create a ServiceAccount that the user did not request */
-export function requireAccount({ account, options: { yes, createServiceAccount } }: Session): void {
+export function requireAccount({ account, options: { yes, createServiceAccount } }: ConversionSession): void {
   if (yes && account.kind === "Created" && createServiceAccount === undefined)
     throw new Error(
       "no ServiceAccount, and permission-manager does not run: use --create-service-account to create one with the permissions that the bundle needs, or --service-account NAME",
@@ -66,7 +66,10 @@ export function formatAccountOption(account: TargetAccount): string {
 }
 
 /** Returns the options of one conversion. @param done called after each step */
-export function getConversionOptions({ terminal, options, client, progress }: Session, done: ConversionOptions["done"]): ConversionOptions {
+export function getConversionOptions(
+  { terminal, options, client, progress }: ConversionSession,
+  done: ConversionOptions["done"],
+): ConversionOptions {
   const { unpin = false, timeout } = options;
   return { client, unpin, timeoutMs: timeout, signal: terminal.signal, report: (step) => progress.now(step), done };
 }
@@ -89,7 +92,7 @@ interface PlannedConversion {
  * @throws Error unless exactly one Subscription has the name.
  */
 export async function planNewConversion(
-  { terminal, options, client, reader, progress, account }: Session,
+  { terminal, options, client, reader, progress, account }: ConversionSession,
   { name, namespace }: { name: string; namespace: string | undefined },
   { offers: known, together }: { offers?: CatalogOffers; together?: ReadonlySet<string> } = {},
 ): Promise<PlannedConversion> {
@@ -124,7 +127,7 @@ function requireOne(found: readonly SurveyedSubscription[], name: string): Surve
  * Plans the remaining steps of a conversion that has started. The settings come from the backup, not from the command line.
  * @throws Error if the Subscription or ClusterServiceVersion is missing and has no backup, or no ClusterCatalog contains the bundle.
  */
-export async function planResumedConversion(session: Session, begun: MigratedExtension): Promise<Conversion> {
+export async function planResumedConversion(session: ConversionSession, begun: MigratedExtension): Promise<Conversion> {
   const { terminal, options, client, reader, progress } = session;
   const source = await readSource(client, begun);
   const { backup } = begun;

@@ -14,13 +14,13 @@ import type { Terminal } from "../../cli/terminal.ts";
 import { requireOneOrAll } from "./batch.ts";
 import { formatCheck } from "./check.ts";
 import {
+  type ConversionSession,
   chooseAccount,
   formatAccountOption,
   getConversionOptions,
   planNewConversion,
   planResumedConversion,
   requireAccount,
-  type Session,
   writeBackup,
 } from "./conversionSession.ts";
 import { buildConversionData, formatConversion } from "./conversionText.ts";
@@ -41,7 +41,7 @@ export async function showConvert(terminal: Terminal, names: readonly string[], 
   );
 }
 
-async function run(session: Session, name: string): Promise<void> {
+async function run(session: ConversionSession, name: string): Promise<void> {
   const { terminal, options, client } = session;
   const begun = await findMigrated(client, name, options.namespace, terminal.signal);
   if (begun?.subscription) return resume(session, begun);
@@ -65,7 +65,7 @@ async function run(session: Session, name: string): Promise<void> {
 }
 
 /** Continues a conversion that has started or, without --yes, prints the command to continue. */
-async function resume(session: Session, begun: MigratedExtension): Promise<void> {
+async function resume(session: ConversionSession, begun: MigratedExtension): Promise<void> {
   const { terminal, options } = session;
   const { extension, step, from } = begun;
   const { name } = extension.metadata;
@@ -85,7 +85,7 @@ async function resume(session: Session, begun: MigratedExtension): Promise<void>
   return terminal.exit(EXIT.no);
 }
 
-async function runConversionSteps(session: Session, conversion: Conversion): Promise<void> {
+async function runConversionSteps(session: ConversionSession, conversion: Conversion): Promise<void> {
   const { terminal, options } = session;
   const { name } = conversion.source.extension.metadata;
   const done: string[] = [];
@@ -112,7 +112,7 @@ async function runConversionSteps(session: Session, conversion: Conversion): Pro
   }
 }
 
-function formatNextStep({ account }: Session, name: string, { source, findings }: Conversion): string {
+function formatNextStep({ account }: ConversionSession, name: string, { source, findings }: Conversion): string {
   if (findings.length > 0) return "";
   const { namespace } = source.subscription.metadata;
   return `\nNo changes were made. To convert: olmv1 migrate convert ${name} -n ${namespace ?? ""} ${formatAccountOption(account)}--yes\n`;

@@ -8,13 +8,13 @@ import { runConversions } from "../../../../pkg/migrate/runConversion.ts";
 import { type SurveyedSubscription, survey } from "../../../../pkg/migrate/survey.ts";
 import { type BatchLine, runBatch, showBatch } from "./batch.ts";
 import {
+  type ConversionSession,
   formatAccountOption,
   getConversionOptions,
   planNewConversion,
   planResumedConversion,
   readSource,
   requireAccount,
-  type Session,
   writeBackup,
 } from "./conversionSession.ts";
 
@@ -43,7 +43,7 @@ interface Group {
  * converted together. Each group is planned just before its conversion, because earlier conversions may affect it.
  * @param names empty for all Subscriptions
  */
-export async function convertAll(session: Session, names: readonly string[]): Promise<void> {
+export async function convertAll(session: ConversionSession, names: readonly string[]): Promise<void> {
   const { terminal, options, client, reader, progress, account } = session;
   const { namespace, catalogDir, yes = false, keepGoing = false, name, createServiceAccount } = options;
   if (name !== undefined || typeof createServiceAccount === "string")
@@ -79,7 +79,7 @@ class BackupFlag {
   }
 }
 
-async function groupRows({ client, terminal }: Session, rows: readonly SurveyedSubscription[]): Promise<Group[]> {
+async function groupRows({ client, terminal }: ConversionSession, rows: readonly SurveyedSubscription[]): Promise<Group[]> {
   const members: Member[] = [];
   for (const row of rows) {
     const { packageName } = row;
@@ -110,7 +110,7 @@ function reportLeft({ verdict: { state, reasons } }: SurveyedSubscription): Line
 }
 
 /** Returns a line for each member, in order. */
-async function convertGroup(session: Session, group: Group, offers: CatalogOffers, backup: BackupFlag): Promise<readonly Line[]> {
+async function convertGroup(session: ConversionSession, group: Group, offers: CatalogOffers, backup: BackupFlag): Promise<readonly Line[]> {
   if (group.line) return [group.line];
   const { options, progress } = session;
   const together = new Set(group.members.map(({ csv }) => getCsvKey(csv)));
@@ -141,7 +141,7 @@ async function convertGroup(session: Session, group: Group, offers: CatalogOffer
 }
 
 async function planMember(
-  session: Session,
+  session: ConversionSession,
   { namespace, name }: SurveyedSubscription,
   known: { offers: CatalogOffers; together: ReadonlySet<string> },
 ): Promise<Line | Conversion> {
