@@ -46,6 +46,11 @@ export const EVENTS = {
     on: EXTENSION,
     when: "Another bundle or catalog selected. The message explains the choice.",
   },
+  OperatorConditionSkipped: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "A bundle was applied without OperatorCondition, because the ServiceAccount may not create one.",
+  },
   Installed: { type: "Normal", on: EXTENSION, when: "First bundle applied." },
   Upgraded: {
     type: "Normal",

@@ -11,8 +11,8 @@ export const OPERATOR_CONDITION_VARIABLE = "OPERATOR_CONDITION_NAME";
 /** The type of the condition that prevents the upgrade of an operator. */
 export const UPGRADEABLE = "Upgradeable";
 
-/** Whether the cluster serves OperatorConditions. */
-export type ConditionSupport = "Served" | "NotServed" | "Unknown";
+/** Whether the cluster serves OperatorConditions, and the identity that installs a bundle may create them. */
+export type ConditionSupport = "Served" | "NotServed" | "NotPermitted" | "Unknown";
 
 /** A condition in an OperatorCondition. Any client with access can write it. */
 export interface ReportedCondition {

@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { getNamespace } from "../../pkg/api/clusterExtension.ts";
@@ -6,12 +8,15 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
+import { parseYaml } from "../../pkg/golang/yaml.ts";
+import type { Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { TEARDOWN_FINALIZER } from "../../pkg/release/objectSet.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { releaseStates } from "../support/audit.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { waitForDefinition } from "../support/definitions.ts";
 import { createExtension } from "../support/extensions.ts";
 import { createObjectSet, installObjectSets } from "../support/goOlm/objectSet.ts";
 import { applyServingSecrets } from "../support/manifests.ts";
@@ -21,6 +26,7 @@ import { grantInstaller } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 
+const CONFIG = join(import.meta.dirname, "../../config");
 const SERVERS = ["operator-controller", "catalogd"] as const;
 /**
  * Used after a rejected status, to check whether the catalog was recreated meanwhile; pkg/controller/statusWriter.ts.
@@ -28,6 +34,8 @@ const SERVERS = ["operator-controller", "catalogd"] as const;
 const ONLY_IN_A_RACE = ["catalogd-controller-manager: get clustercatalogs.olm.operatorframework.io"];
 const PACKAGES = ["engine", "car"];
 const EXTENSION = { apiVersion: API_VERSION, kind: "ClusterExtension" };
+/** An object in bundle car that OLM v0 left on the cluster: operator-controller then checks whether OLM v0 still has an owner for it. */
+const LEFT_OVER: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "settings", labels: { "olm.managed": "true" } } };
 const NEEDS_ENGINE: Property = { type: "olm.package.required", value: { packageName: "engine", versionRange: ">=1.0.0" } };
 
 // Causes every request that can occur on a cluster: the programs must use all permissions in config/rbac and config/openshift and need no others.
@@ -46,6 +54,7 @@ describeWithPrivateCluster("the permissions of both programs", (cluster) => {
     await installObjectSets(cluster.client);
     await openShift.grantRegistries();
     await openShift.setImage({ additionalTrustedCA: { name: "registry-authorities" } });
+    await installClassicDefinitions(cluster.client);
     await applyServingSecrets(cluster.client);
     const [content, ...others] = await findFreePorts(1 + SERVERS.length);
     ports = others;
@@ -146,6 +155,7 @@ describeWithPrivateCluster("the permissions of both programs", (cluster) => {
     const car = createExtension("car", { packageName: "car" });
     const objects = PACKAGES.flatMap((name) => renderBundle(loadBundle(buildFiles(name)), { installNamespace: getNamespace(car) }));
     await grantInstaller(cluster.client, car, objects);
+    await cluster.client.create({ ...LEFT_OVER, metadata: { ...LEFT_OVER.metadata, namespace: getNamespace(car) } });
     await world.apply({ ...car, spec: { ...car.spec, dependencies: { policy: "Install" } } });
     await world.installed("car", "1.0.0");
     await repeatEvents();
@@ -159,5 +169,36 @@ describeWithPrivateCluster("the permissions of both programs", (cluster) => {
 });
 
 function buildFiles(name: string): Map<string, Uint8Array> {
-  return new Map(Object.entries(tinyBundle("1.0.0", { name })).map(([path, text]) => [path, Buffer.from(text)]));
+  const objects = name === "car" ? [{ ...LEFT_OVER, metadata: { name: LEFT_OVER.metadata.name } }] : [];
+  return new Map(Object.entries(tinyBundle("1.0.0", { name, objects })).map(([path, text]) => [path, Buffer.from(text)]));
+}
+
+/** Makes the cluster serve OperatorConditions, and the kinds of OLM v0 in which operator-controller looks for owners. */
+async function installClassicDefinitions(admin: Client): Promise<void> {
+  const conditions = parseYaml(
+    await readFile(join(CONFIG, "operator-conditions/operators.coreos.com_operatorconditions.yaml"), "utf8"),
+  ) as KubeObject;
+  const kinds = { clusterserviceversion: "ClusterServiceVersion", subscription: "Subscription" };
+  const others = Object.entries(kinds).map(([singular, kind]) => ({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${singular}s.operators.coreos.com` },
+    spec: {
+      group: "operators.coreos.com",
+      scope: "Namespaced",
+      names: { plural: `${singular}s`, singular, kind, listKind: `${kind}List` },
+      versions: [
+        {
+          name: "v1alpha1",
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+        },
+      ],
+    },
+  }));
+  for (const crd of [conditions, ...others]) {
+    await admin.create(crd);
+    await waitForDefinition(admin, crd);
+  }
 }

@@ -17,7 +17,9 @@ import { loadBundle } from "../../pkg/bundle/load.ts";
 import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
+import type { OperatorConditionUse } from "../../pkg/render/operatorCondition.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
+import { eventTexts } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { waitForDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
@@ -39,14 +41,17 @@ function buildFiles(version: string): Record<string, string> {
   });
 }
 
-/** Returns exactly the permissions for all versions with their OperatorConditions. */
-function computeRules(namespace: string) {
+/** Returns exactly the permissions for all versions. */
+function computeOlderRules(namespace: string, operatorCondition: OperatorConditionUse = "None") {
   const objects = VERSIONS.flatMap((version) => {
     const files = new Map(Object.entries(buildFiles(version)).map(([path, text]) => [path, Buffer.from(text)]));
-    return renderBundle(loadBundle(files), { installNamespace: namespace, operatorCondition: "All" });
+    return renderBundle(loadBundle(files), { installNamespace: namespace, operatorCondition });
   });
   return computeRequiredRules(objects, { installNamespace: namespace });
 }
+
+/** Returns exactly the permissions for all versions with their OperatorConditions. */
+const computeRules = (namespace: string) => computeOlderRules(namespace, "All");
 
 // Source: D-35; operator-lifecycle-manager 992bb0977 pkg/controller/operators/olm/operatorconditions.go, operator-lib v0.19.0 conditions.
 describeWithPrivateCluster("OperatorConditions", (cluster) => {
@@ -192,6 +197,16 @@ describeWithPrivateCluster("OperatorConditions", (cluster) => {
     await forbidUpgrade("back");
     await world.remove("back");
     expect(await find("back", "1.0.0")).toBeUndefined();
+  });
+
+  test("a ServiceAccount without permission for OperatorConditions installs the bundle without one, and an Event reports it", async () => {
+    await world.extension("older", { computeRules: computeOlderRules, catalog: { version: "1.0.0" } });
+    await world.conditions("older", DONE);
+    expect((await readDeployment("older")).env).toEqual([]);
+    expect(await find("older", "1.0.0")).toBeUndefined();
+    const skipped =
+      /^OperatorConditionSkipped: ServiceAccount older-system\/\S+ may not create OperatorConditions, so bundle "p\.v1\.0\.0" gets none\./;
+    await eventually(async () => expect(await eventTexts(cluster.client, "older")).toContainEqual(expect.stringMatching(skipped)));
   });
 
   test("permission-manager grants an extension the permissions for its OperatorCondition", async () => {

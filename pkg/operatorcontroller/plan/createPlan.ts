@@ -48,6 +48,7 @@ import { ClusterApis } from "../dependencies/clusterApis.ts";
 import { loadCelRules } from "../dependencies/constraintCache.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
 import { tryReadClusterVersion } from "../openshift/clusterVersion.ts";
+import { formatConditionLimit, limitOperatorCondition } from "../permissions/conditionPermission.ts";
 import { findMissingPermissions, formatRbacCommand, type MissingPermissions } from "../permissions/permissions.ts";
 import { checkRequirements, reportProxy } from "../reconcile/check.ts";
 import { readConfiguration } from "../reconcile/configuration.ts";
@@ -288,7 +289,9 @@ async function buildPlan(request: PlanRequest, resolved: Resolved, unsatisfied: 
     throw wrapError(`bundle ${goQuote(bundle.name)}: `, err);
   });
   const content = toRenderableBundle(loaded);
-  const phase: Unpacked = { ...resolved, phase: "unpacked", content };
+  const installer = request.account?.client ?? (request.isServiceAccount ? resolved.client : undefined);
+  const limited = installer ? await limitOperatorCondition(resolved, installer, request.signal) : resolved;
+  const phase: Unpacked = { ...limited, phase: "unpacked", content };
   await reportProxy.run(phase, request);
   const unmet = [...(await findUnmetRequirements(request, phase)), ...(await findVeto(request, phase))];
   const base = findLastDeployed(history.current);
@@ -308,6 +311,7 @@ async function buildPlan(request: PlanRequest, resolved: Resolved, unsatisfied: 
   const unused = listConfigNotes(getConfiguration(phase), rendered);
   const remarks = [
     ...wanted.notes,
+    ...(phase.conditionSupport === "NotPermitted" ? [formatConditionLimit(phase)] : []),
     ...listRemarks(phase, isDeployed),
     ...report.problems.map(({ message }) => message),
     ...unused,

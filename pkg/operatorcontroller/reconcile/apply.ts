@@ -15,6 +15,7 @@ import { filterOwned, removeCrds } from "../apply/keptCrds.ts";
 import { ObjectReconciler } from "../apply/objectReconciler.ts";
 import { renderExtension } from "../apply/preparedObjects.ts";
 import type { RenderableBundle } from "../bundles/bundleCache.ts";
+import { formatConditionLimit } from "../permissions/conditionPermission.ts";
 import { getConfiguration } from "../state/extensionSpec.ts";
 import { revealNamespaces } from "../state/hiddenValues.ts";
 import { selectChanges, summarizeActions } from "../state/objectActions.ts";
@@ -108,6 +109,8 @@ async function applyContent(deps: RollbackServices, phase: Unpacked, content: Re
     const { annotations, requirements } = content;
     await new ObjectReconciler(deps, phase, context).release({ bundle, objects, annotations, requirements, flaws, inputDigest, proxy });
     releases.installed = bundle;
+    if (phase.conditionSupport === "NotPermitted")
+      deps.events.record(phase.extension, "Warning", "OperatorConditionSkipped", formatConditionLimit(phase));
   } catch (err) {
     await removeAfterQuotaExceeded(deps, phase, context, err);
     failPlan(deps, phase, err);

@@ -118,6 +118,7 @@ async function pass(given: Given): Promise<StepOutcome<Unpacked> & { pulled: str
   const memory = new ExtensionCache();
   if (given.requested) memory.of(X).requestedImage = given.requested;
   const step = unpackBundle({
+    managed: { covers: () => false },
     memory,
     images: new BundleImages(images, () => requeued.resolve()),
     bundles: new BundleCache(systemClock),
@@ -206,6 +207,7 @@ test("unpackBundle throws the abort reason instead of the pull error when the si
     obtain: () => (stopping.abort(new Error("stopped")), Promise.reject(new Error("aborted"))),
   } as unknown as BundleImages;
   const step = unpackBundle({
+    managed: { covers: () => false },
     images,
     bundles: new BundleCache(systemClock),
     providers: new CertificateProviders(NO_KINDS, "auto"),

@@ -8,6 +8,7 @@ import { listFailedLocations } from "../../oci/imageErrors.ts";
 import { findLastDeployed, isOfAnotherWriter } from "../../release/record.ts";
 import { readBundleFiles } from "../bundles/bundleFiles.ts";
 import type { ObtainedImage } from "../bundles/bundleImages.ts";
+import { limitOperatorCondition } from "../permissions/conditionPermission.ts";
 import { getConfiguration } from "../state/extensionSpec.ts";
 import { chooseOperatorCondition, type OperatorConditionInputs } from "../state/operatorConditionUse.ts";
 import {
@@ -28,7 +29,7 @@ import type { Services } from "./services.ts";
  */
 const RENDERING = "1";
 
-type UnpackServices = Pick<Services, "images" | "bundles" | "providers" | "memory">;
+type UnpackServices = Pick<Services, "images" | "bundles" | "providers" | "memory"> & { managed: Pick<Services["managed"], "covers"> };
 
 /**
  * Pulls and loads the bundle, unless the deployed release has the same input. Chooses the provider of certificates for
@@ -36,7 +37,7 @@ type UnpackServices = Pick<Services, "images" | "bundles" | "providers" | "memor
  * next one.
  */
 export function unpackBundle(services: UnpackServices): ReconcileStep<Resolved, Unpacked> {
-  const { images, providers } = services;
+  const { images, providers, managed } = services;
   return {
     name: "UnpackBundle",
     async run(resolved, { signal, log }) {
@@ -45,7 +46,9 @@ export function unpackBundle(services: UnpackServices): ReconcileStep<Resolved, 
         return { ...phase, phase: "unpacked" };
       };
       if (keepsEarlierRelease(resolved)) return keep(resolved);
-      const phase: Resolved = { ...resolved, inputDigest: computeInputDigest(resolved) };
+      const isManaged = managed.covers(resolved.extension);
+      const limited = isManaged ? resolved : await limitOperatorCondition(resolved, resolved.client, signal);
+      const phase: Resolved = { ...limited, inputDigest: computeInputDigest(limited) };
       const [latest] = phase.releases.history.current;
       const isSame = latest?.status === "deployed" && latest.inputDigest === phase.inputDigest;
       if (isSame && !providers.isOutdated(latest.objects)) return keep(phase);
@@ -63,7 +66,7 @@ export function unpackBundle(services: UnpackServices): ReconcileStep<Resolved, 
  * installed objects and reports a problem.
  */
 async function pullBundle(
-  { images, bundles, memory }: Omit<UnpackServices, "providers">,
+  { images, bundles, memory }: Omit<UnpackServices, "providers" | "managed">,
   resolved: Resolved,
   { signal, log }: StepContext,
 ): Promise<Unpacked | Ended<Phase>> {

@@ -26,7 +26,7 @@ export type OperatorConditionInputs = Pick<WithBundle, "extension" | "conditionS
  * | the same bundle, without                              | any                         | None     |
  * | another bundle, with all                              | unknown                     | All      |
  *
- * An installed bundle does not get the variable before its next upgrade, and does not lose it, because that would replace its Pods. The first release
+ * A missing permission counts as unknown. An installed bundle does not get the variable before its next upgrade, and does not lose it, because that would replace its Pods. The first release
  * leaves the OperatorCondition of OLM v0 unchanged, because its Role has another controller.
  */
 export function chooseOperatorCondition(inputs: OperatorConditionInputs): OperatorConditionUse {
@@ -34,8 +34,9 @@ export function chooseOperatorCondition(inputs: OperatorConditionInputs): Operat
   const base = findLastDeployed(releases.history.current);
   if (!base && (isMigrated(extension) || foreignConditions.has(`${getNamespace(extension)}/${bundle.name}`))) return "None";
   const before = base ? readUse(base) : "None";
-  if (!base || !isInstalled(inputs)) return support === "Served" || (support === "Unknown" && before === "All") ? "All" : "None";
-  if (before === "None" || support === "Unknown") return before;
+  const isUnclear = support === "Unknown" || support === "NotPermitted";
+  if (!base || !isInstalled(inputs)) return support === "Served" || (isUnclear && before === "All") ? "All" : "None";
+  if (before === "None" || isUnclear) return before;
   return support === "Served" ? "All" : "Variable";
 }
 
