@@ -40,7 +40,7 @@ export interface ObjectDataRef {
 }
 
 /** One object of an object set: its manifest, or where to find it. `place` describes the position, such as `object 3 of phase "deploy"`. */
-export type ObjectSetEntry = { readonly place: string } & ({ readonly object: KubeObject } | { readonly ref: ObjectDataRef });
+type ObjectSetEntry = { readonly place: string } & ({ readonly object: KubeObject } | { readonly ref: ObjectDataRef });
 
 /** One release of the Go operator-controller with feature gate BoxcutterRuntime. */
 export interface ObjectSet {
@@ -90,8 +90,8 @@ export function isObjectSetReference({ apiVersion, kind }: { readonly apiVersion
 /**
  * Parses an object set. Accepts the two forms of its objects: inline, and as references to Secrets.
  * @throws ObjectSetUnreadable with the place of the mistake, or if the set has more objects than a bundle may have.
- * @see operator-controller 08bf9ea4 api/v1/clusterobjectset_types.go, and for `status.completedAt` 0df77e07
- * internal/operator-controller/controllers/boxcutter_reconcile_steps.go
+ * @see operator-controller 08bf9ea4 api/v1/clusterobjectset_types.go
+ * @see operator-controller 0df77e07 internal/operator-controller/controllers/boxcutter_reconcile_steps.go, for `status.completedAt`
  */
 export function parseObjectSet(set: KubeObject): ObjectSet {
   const { kind, metadata } = set;
