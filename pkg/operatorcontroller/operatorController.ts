@@ -28,6 +28,7 @@ import { FULL_EVERY } from "./apply/drift.ts";
 import { Handovers } from "./apply/handovers.ts";
 import { BundleImages } from "./bundles/bundleImages.ts";
 import { CatalogPackages } from "./catalogs/catalogPackages.ts";
+import { StorageMigrator } from "./crds/storageMigrator.ts";
 import { ClusterApis } from "./dependencies/clusterApis.ts";
 import { Dependencies } from "./dependencies/dependencies.ts";
 import { describeRemedy, replayResolution } from "./dryResolution.ts";
@@ -93,6 +94,7 @@ export class OperatorController {
   readonly #dependencies: Dependencies;
   readonly #gate: ClusterUpgradeGate;
   readonly #images: BundleImages;
+  readonly #storageMigrator = new StorageMigrator();
 
   constructor(options: OperatorControllerOptions) {
     this.#options = options;
@@ -231,6 +233,7 @@ export class OperatorController {
       const settings = [clusterVersion.synced, clusterProxy?.synced, this.#operatorConditions.synced];
       await Promise.all([...informers.map((informer) => informer.synced), ...settings]);
       await this.#controller.run(signal);
+      await this.#storageMigrator.end();
       this.#rechecks.endAll();
       await this.#images.close();
     };
@@ -345,6 +348,7 @@ export class OperatorController {
       releases: this.#releases,
       watches: this.#watches,
       sources: this.#sources,
+      storageMigrator: this.#storageMigrator,
       apis: this.#apis,
       operatorConditions: this.#operatorConditions,
       choice: this.#dependencies.choice,

@@ -2,10 +2,11 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { countSeparators } from "../../bundle/limits.ts";
 import { type CrdFinding, findCrdChanges } from "../../crdsafety/crdFindings.ts";
 import {
-  listDroppedStoredVersions,
   listObjectChecks,
   listRemovedServedVersions,
+  listStoredVersionChanges,
   type ObjectCheck,
+  type StoredVersionChanges,
 } from "../../crdsafety/existingObjects.ts";
 import { findObjectFaults } from "../../crdsafety/objectFaults.ts";
 import { isObject } from "../../golang/members.ts";
@@ -146,7 +147,7 @@ export interface CrdComparison {
   readonly findings: CrdFinding[];
   readonly checks: ObjectCheck[];
   readonly removed: string[];
-  readonly stored: { versions: string[]; writtenNow: string[] };
+  readonly stored: StoredVersionChanges;
 }
 
 /**
@@ -161,6 +162,6 @@ export function compareCrds({ before: oldJson, after: newJson, ignored }: CrdCom
     findings: findCrdChanges(before, after, leftOut),
     checks: leftOut.has("existingObjects") ? [] : listObjectChecks(before, after),
     removed: leftOut.has("servedVersionRemoval") ? [] : listRemovedServedVersions(before, after),
-    stored: listDroppedStoredVersions(before, after),
+    stored: listStoredVersionChanges(before, after),
   };
 }
