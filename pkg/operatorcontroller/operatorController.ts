@@ -40,6 +40,7 @@ import { getControllerWatchIdentity, Identities } from "./permissions/identity.t
 import { ManagedPermissions } from "./permissions/managedPermissions.ts";
 import type { Reconciler } from "./reconcile/reconciler.ts";
 import { InstalledBundles, InstalledReleases } from "./releases/installedReleases.ts";
+import { ObjectSetImport } from "./releases/objectSetImport.ts";
 import { ObjectSets } from "./releases/objectSets.ts";
 import { InstalledSummaryCache } from "./releases/releaseReader.ts";
 import { ReleaseStore, StreamingCodec } from "./releases/releaseStore.ts";
@@ -230,7 +231,7 @@ export class OperatorController {
     const informers = [this.#extensions, this.#catalogs];
     const work = async (): Promise<void> => {
       const { clusterVersion, clusterProxy } = this.#options;
-      const settings = [clusterVersion.synced, clusterProxy?.synced, this.#operatorConditions.synced];
+      const settings = [clusterVersion.synced, clusterProxy?.synced, this.#operatorConditions.synced, this.#objectSets.synced];
       await Promise.all([...informers.map((informer) => informer.synced), ...settings]);
       await this.#controller.run(signal);
       await this.#storageMigrator.end();
@@ -346,6 +347,13 @@ export class OperatorController {
       handovers: this.#handovers,
       metrics: this.#metrics,
       releases: this.#releases,
+      objectSets: new ObjectSetImport({
+        client: this.#options.client,
+        sets: this.#objectSets,
+        store: this.#releases,
+        events: this.#events,
+        systemNamespace: this.#options.systemNamespace,
+      }),
       watches: this.#watches,
       sources: this.#sources,
       storageMigrator: this.#storageMigrator,
