@@ -49,7 +49,7 @@ describeWithPrivateCluster("programs killed after a write", (cluster) => {
         uninstall: 11,
       },
     ],
-  ])("%s after being killed at writes", { timeout: TIMEOUT_MS }, async ([, kill, minWrites]) => {
+  ])("%s after being killed at any write", { timeout: TIMEOUT_MS }, async ([, kill, minWrites]) => {
     const before = world.kills;
     const counts = Map.groupBy(await kill(world, SAMPLE), ({ operation }) => operation.name);
     const texts = [...counts].map(([name, stopped]) => `${name} ${stopped.length} times`);
