@@ -67,6 +67,11 @@ export function listObjectChecks(before: unknown, after: unknown): ObjectCheck[]
   return newest === undefined || !storage || hasWebhook(before) || hasWebhook(after) ? [] : check(newest, storage.name, storage.schema);
 }
 
+/** Reports whether a schema contains CEL rules, which `findObjectFaults` does not evaluate. */
+export function hasValidationRules(schema: unknown): boolean {
+  return encodeGoJson(schema ?? null).includes('"x-kubernetes-validations":');
+}
+
 function isSameSchema(a: unknown, b: unknown): boolean {
   return !findSizeFault(a) && !findSizeFault(b) && encodeGoJson(a ?? null) === encodeGoJson(b ?? null);
 }

@@ -238,6 +238,16 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     expect(note).toContain(`cannot list resource "widgets" in API group "${it.ns}.example.com"`);
   });
 
+  test("a CRD upgrade with ignored changes of CEL rules reports that the rules were not evaluated", async () => {
+    const it = await start();
+    await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
+    await it.widget("w", "v1", { size: "1234" });
+    const ruled = { ...STRING, "x-kubernetes-validations": [{ rule: "self.size.size() < 3" }] };
+    expect(await it.apply("2", [widgets(it.ns, { v1: { spec: ruled } })], { enforcement: "Strict", ignore: ["unhandled"] })).toBe("");
+    const text = `existingObjects: the rules (x-kubernetes-validations) of CRD "widgets.${it.ns}.example.com" were not evaluated`;
+    expect(it.events.seen.join("\n")).toContain(text);
+  });
+
   test("an upgrade is rejected before CRDs are compared when the CRD has another owner", async () => {
     const it = await start();
     const theirs = widgets(it.ns, { v1: { spec: STRING } });
@@ -336,6 +346,8 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       await it.stores("v1");
       const { items } = await cluster.client.list({ apiVersion: `${it.ns}.example.com/v1`, kind: "Widget" });
       expect([items.length, items.every(({ spec }) => JSON.stringify(spec) === '{"size":"1"}')]).toEqual([count, true]);
+      const refused = await it.apply("4", [widgets(it.ns, { v1: { spec: SHORT } })]);
+      expect(refused).toContain(`${count} custom resources of CRD "widgets.${it.ns}.example.com" would still be valid`);
     });
 
     test("a stored version is removed from the CRD's status when no custom resource exists, if the ServiceAccount has permission", async () => {

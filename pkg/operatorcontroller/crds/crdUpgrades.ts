@@ -3,19 +3,23 @@ import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { systemClock } from "../../async/clock.ts";
 import { type CrdFinding, formatFindings } from "../../crdsafety/crdFindings.ts";
-import type { StoredVersionChanges } from "../../crdsafety/existingObjects.ts";
+import { hasValidationRules, type StoredVersionChanges } from "../../crdsafety/existingObjects.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { getObjectKey, isCrd } from "../../release/identity.ts";
 import { formatCount, formatList } from "../../text/lists.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import type { UpgradeRefusal } from "./crdRefusal.ts";
 import { getServedKind } from "./crdUse.ts";
-import { ObjectChecker, type ObjectsFound } from "./existingObjects.ts";
+import { ObjectChecker, type ObjectCheckRequest, type ObjectsFound, type RunningCheck } from "./existingObjects.ts";
 import { planStorageMigration } from "./storageMigration.ts";
 import type { StorageMigrator } from "./storageMigrator.ts";
 import { dropStoredVersions, formatStoredAdvice, formatUnservedAdvice, migrateBeforeUpgrade } from "./storedVersions.ts";
+
+/** Interval of the check whether all custom resources are checked, in milliseconds. */
+const CHECK_POLL_MS = 2_000;
 
 /** The result of checking CRD upgrades. */
 interface CheckedUpgrades {
@@ -39,7 +43,7 @@ export interface CrdUpgradeRequest {
   migrator?: StorageMigrator | undefined;
   /** uid of the extension. */
   owner: string;
-  /** Checks custom resources. All callers share one checker, which runs one check at a time. */
+  /** Checks custom resources, in the background if that takes long. Default: a new checker, which does not use the background. */
   objects?: ObjectChecker | undefined;
 }
 
@@ -55,6 +59,8 @@ interface CrdUpgrade {
   notes: string[];
   /** Versions to remove from status.storedVersions. Removing them resolves the only finding. */
   drop: string[];
+  /** Set while the check of custom resources continues in the background. */
+  running?: RunningCheck;
   /** Whether custom resources must be stored in another version first. */
   migrates: boolean;
 }
@@ -67,18 +73,25 @@ interface CrdUpgrade {
  */
 export async function checkCrdUpgrades(
   client: Pick<Client, "get" | "list" | "listPage" | "patch" | "raw">,
-  { desired, live, spec, advice, onlyTries, migrator, owner, objects = new ObjectChecker(systemClock) }: CrdUpgradeRequest,
+  { desired, live, spec, advice, onlyTries, migrator, owner, objects: shared }: CrdUpgradeRequest,
   signal: AbortSignal,
 ): Promise<CheckedUpgrades> {
   const { enforcement = "Strict", ignore = [] } = spec.install?.preflight?.crdUpgradeSafety ?? {};
   if (enforcement === "None") return { notes: [], tried: [] };
   const ignored = new Set<string>(ignore);
   const mode = spec.install?.storageMigration ?? "Manual";
+  const objects = shared ?? new ObjectChecker(systemClock);
   const upgrades: CrdUpgrade[] = [];
   for (const object of desired) {
     const before = isCrd(object) ? live.get(getObjectKey(object)) : undefined;
-    if (before) upgrades.push(await checkCrdUpgrade(client, { live: before, after: object, ignored, mode }, objects, signal));
+    if (!before) continue;
+    const check = (request: ObjectCheckRequest): Promise<ObjectsFound | RunningCheck> =>
+      shared && !onlyTries ? objects.follow(owner, before, client, request, signal) : objects.check(client, request, signal);
+    upgrades.push(await checkCrdUpgrade({ live: before, after: object, ignored, mode }, objects, check));
   }
+  const running = upgrades.find((upgrade) => upgrade.running);
+  if (running?.running) return { notes: [], tried: [], refusal: newRunningRefusal(running.name, running.running) };
+  objects.forget(owner);
   const findings = upgrades.flatMap(({ name, findings: found }) => (found.length > 0 ? [formatFindings(name, found)] : [])).join("\n");
   const refusals = upgrades.flatMap((upgrade) => upgrade.refusals);
   const notes = upgrades.flatMap((upgrade) => upgrade.notes);
@@ -110,20 +123,23 @@ export async function checkCrdUpgrades(
 }
 
 async function checkCrdUpgrade(
-  client: Pick<Client, "list" | "listPage">,
   { live, after, ignored, mode }: { live: KubeObject; after: KubeObject; ignored: ReadonlySet<string>; mode: StorageMigration },
-  checker: ObjectChecker,
-  signal: AbortSignal,
+  checker: Pick<ObjectChecker, "compare">,
+  check: (request: ObjectCheckRequest) => Promise<ObjectsFound | RunningCheck>,
 ): Promise<CrdUpgrade> {
   const { name } = live.metadata;
   const upgrade: CrdUpgrade = { name, live, findings: [], refusals: [], notes: [], drop: [], migrates: false };
   const { findings, checks, removed, stored } = await checker.compare(live, after, ignored);
   const isMigrationUseful = stored.versions.length > 0 || stored.unserved.length > 0;
   if (findings.length > 0 || checks.length > 0 || removed.length > 0 || isMigrationUseful) {
-    const objects = await checker.check(client, checks, getServedKind(live), signal);
+    const objects = await check({ checks, listAs: getServedKind(live) });
+    if (objects.kind === "running") return { ...upgrade, running: objects };
     if (checks.length > 0) reportInvalid(upgrade, objects, findings.length > 0);
+    // Otherwise every change of a rule is a finding.
+    if (ignored.has("unhandled") && checks.some(({ schema }) => hasValidationRules(schema)))
+      upgrade.notes.push(`existingObjects: the rules (x-kubernetes-validations) of CRD ${goQuote(name)} were not evaluated`);
     if (removed.length > 0) reportRemoved(upgrade, objects, removed);
-    const onlyStored = findings.every(({ check }) => check === "storedVersionRemoval");
+    const onlyStored = findings.every((finding) => finding.check === "storedVersionRemoval");
     if (onlyStored && stored.writtenNow.length === 0 && upgrade.refusals.length === 0 && isEmpty(objects)) {
       return { ...upgrade, drop: stored.versions };
     }
@@ -132,7 +148,7 @@ async function checkCrdUpgrade(
     if (stored.unserved.length > 0 && mode !== "Never" && !isEmpty(objects)) upgrade.notes.push(formatUnservedAdvice(name, stored));
   }
   upgrade.findings = findings;
-  if (findings.some(({ check }) => check === "storedVersionRemoval")) upgrade.refusals.push(formatStoredAdvice(name, stored, mode));
+  if (findings.some((finding) => finding.check === "storedVersionRemoval")) upgrade.refusals.push(formatStoredAdvice(name, stored, mode));
   return upgrade;
 }
 
@@ -141,6 +157,14 @@ function needsMigration(live: KubeObject, { versions, unserved }: StoredVersionC
   if (!getServedKind(live)) return false;
   const { obsolete } = planStorageMigration(live);
   return [...versions, ...unserved].some((version) => obsolete.includes(version));
+}
+
+/** Returns the refusal of an upgrade until all custom resources are checked. */
+function newRunningRefusal(name: string, { checked, total, isOver }: RunningCheck): UpgradeRefusal {
+  const done = total === undefined ? `${checked}` : `${checked} of ${total}`;
+  const message = `existingObjects: checking the custom resources of CRD ${goQuote(name)} against its new schema: ${done} checked`;
+  const error = new WaitingError(Reason.Retrying, message, { isOver: () => Promise.resolve(isOver()), everyMs: CHECK_POLL_MS });
+  return { crds: [{ name, findings: [], refusals: [message] }], message, more: [], error };
 }
 
 function isEmpty(objects: ObjectsFound): boolean {

@@ -43,8 +43,6 @@ export type PageFindings =
       readonly named: readonly string[];
       /** Some patterns could not be evaluated. */
       readonly someUnknown: boolean;
-      readonly steps: number;
-      readonly patternMs: number;
       /** Token of the next page. */
       readonly continue: string | undefined;
       /** Number of custom resources after this page, if the API server reports it. */
@@ -91,9 +89,9 @@ export function checkPage({ schema: schemaJson, version, page, maxValues, maxSte
     steps = 0; // The second round costs as much as the first one.
     found = checkObjects(objects.slice(0, found.count));
   }
-  const { someUnknown, tookMs } = patterns;
+  const { someUnknown } = patterns;
   const listed = objects.length;
-  return { kind: "checked", ...found, listed, someUnknown, steps, patternMs: tookMs, continue: next, remaining };
+  return { kind: "checked", ...found, listed, someUnknown, continue: next, remaining };
 }
 
 /** Parses a list from the API server. @throws Error for anything else, which must not count as an empty list. */
