@@ -134,18 +134,23 @@ describeWithPrivateCluster("the permissions of both programs", (cluster) => {
     }
   }
 
-  /** Uninstalls an extension whose releases are in object sets of both kinds. */
-  async function removeObjectSets(): Promise<void> {
-    const { metadata } = await cluster.client.create(createExtension("boxed", { packageName: "engine" }));
+  /** Creates object sets of both kinds for extension "boxed". */
+  async function createObjectSets(): Promise<void> {
     for (const [i, kind] of (["ClusterExtensionRevision", "ClusterObjectSet"] as const).entries()) {
-      const set = createObjectSet({ owner: "boxed", ownerUid: metadata.uid, bundle: "engine.v1.0.0", revision: i + 1, kind });
+      const set = createObjectSet({ owner: "boxed", bundle: "engine.v1.0.0", revision: i + 1, kind });
       await world.apply({ ...set, metadata: { ...set.metadata, finalizers: [TEARDOWN_FINALIZER] } });
     }
+  }
+
+  /** Imports and removes the object sets. */
+  async function removeObjectSets(): Promise<void> {
+    await world.apply(createExtension("boxed", { packageName: "engine" }));
     await eventually(async () => expect(await releaseStates(cluster.client, "boxed")).toEqual(["v1 failed", "v2 failed"]));
     await world.removed("ClusterExtension", "boxed");
   }
 
   test("config/rbac grants exactly the permissions that both servers use", async () => {
+    await createObjectSets();
     await namePullSecret();
     expect(await requestMetrics()).toEqual([403, 403]);
     await world.apply(createExtension("homeless", { packageName: "engine" }));
