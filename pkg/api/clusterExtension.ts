@@ -199,6 +199,11 @@ const crdUpgradeSafety = z
   })
   .describe("crdUpgradeSafety configures the comparison of the CustomResourceDefinitions of the bundle with existing ones.");
 
+/** Whether the controller stores custom resources in another version before an upgrade that needs this. */
+const STORAGE_MIGRATIONS = ["Automatic", "Manual", "Never"] as const;
+/** A value of `spec.install.storageMigration`. */
+export type StorageMigration = (typeof STORAGE_MIGRATIONS)[number];
+
 const install = withRules(
   z.object({
     preflight: withRules(z.object({ crdUpgradeSafety }), {
@@ -239,6 +244,12 @@ const install = withRules(
       .describe(
         "imagePullSecrets are Secrets with registry credentials for the images of the operator's Deployments, in addition to those in the bundle. The kubelet reads them. At most 16.",
       ),
+    storageMigration: z
+      .enum(STORAGE_MIGRATIONS)
+      .optional()
+      .describe(
+        "storageMigration controls upgrades that remove a version, or stop serving it, in which custom resources may be stored. With Manual (default), the controller rejects the removal and reports the command that stores the custom resources in another version. With Automatic, it first stores them as the ServiceAccount, which then needs list and patch on them. With Never, it rejects the removal.",
+      ),
     requirements: z
       .enum(["Enforce", "Warn"])
       .optional()
@@ -253,10 +264,10 @@ const install = withRules(
       ),
   }),
   {
-    rule: "has(self.preflight) || has(self.permissions) || has(self.onFailure) || has(self.userRoles) || has(self.requirements) || has(self.permissionPolicy) || has(self.imagePullSecrets)",
+    rule: "has(self.preflight) || has(self.permissions) || has(self.onFailure) || has(self.userRoles) || has(self.requirements) || has(self.permissionPolicy) || has(self.imagePullSecrets) || has(self.storageMigration)",
     message: "at least one of [preflight] are required when install is specified",
-    holds: ({ preflight, permissions, onFailure, userRoles, requirements, permissionPolicy, imagePullSecrets }) =>
-      [preflight, permissions, onFailure, userRoles, requirements, permissionPolicy, imagePullSecrets].some(
+    holds: ({ preflight, permissions, onFailure, userRoles, requirements, permissionPolicy, imagePullSecrets, storageMigration }) =>
+      [preflight, permissions, onFailure, userRoles, requirements, permissionPolicy, imagePullSecrets, storageMigration].some(
         (member) => member !== undefined,
       ),
   },

@@ -82,6 +82,11 @@ export const EVENTS = {
     on: EXTENSION,
     when: "Extension of the Go operator-controller adopted.",
   },
+  ReleaseSkipped: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "Archived ClusterObjectSet of the Go operator-controller that cannot be read. The extension cannot be rolled back to it.",
+  },
   RolledBack: {
     type: "Normal",
     on: EXTENSION,

@@ -339,6 +339,13 @@ export const PROBLEM_TYPES = {
     cause: "catalogd cannot write the content, for example to a full disk.",
     remedy: "Check the catalogd volume.",
   },
+  StorageMigrationRunning: {
+    on: EXTENSION,
+    severity: "Info",
+    details: "crds",
+    cause: "The controller stores custom resources in another version before an upgrade (`spec.install.storageMigration: Automatic`).",
+    remedy: "Wait. The upgrade continues when all custom resources are stored.",
+  },
   Suspended: {
     on: EXTENSION,
     severity: "Info",

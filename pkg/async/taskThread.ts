@@ -14,6 +14,15 @@ export function getWorkerFile(folder: string, name: string): string {
   return existsSync(bundled) ? bundled : join(folder, `${name}.ts`);
 }
 
+/**
+ * Returns the environment variables of a worker thread: only the compile cache of this process, if it has one. It halves the start time of a thread.
+ * Threads process untrusted content, so they get no other variable.
+ */
+export function buildWorkerEnv(): NodeJS.ProcessEnv {
+  const { NODE_COMPILE_CACHE } = process.env;
+  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+}
+
 /** Resource limits and idle time of a thread. */
 export interface TaskThreadLimits {
   /** Heap of the thread in MiB. */
@@ -154,7 +163,7 @@ export class TaskThread<Request, Response> {
 
   #start(): Worker {
     const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MIB, maxOldGenerationSizeMb: this.#limits.heapMib };
-    const worker = new Worker(this.#file, { resourceLimits, env: {} });
+    const worker = new Worker(this.#file, { resourceLimits, env: buildWorkerEnv() });
     worker.unref();
     const forget = (): void => {
       if (this.#worker === worker) this.#worker = undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { listDroppedStoredVersions, listObjectChecks, listRemovedServedVersions } from "./existingObjects.ts";
+import { listObjectChecks, listRemovedServedVersions, listStoredVersionChanges } from "./existingObjects.ts";
 
 interface Short {
   [version: string]: { served?: boolean; storage?: boolean; type: string };
@@ -54,8 +54,15 @@ test("listRemovedServedVersions returns served versions that were removed, but n
 });
 
 // Source: S0-048.
-test("listDroppedStoredVersions returns a dropped storage version separately from other dropped stored versions", () => {
+test("listStoredVersionChanges returns a dropped storage version separately from other dropped stored versions", () => {
   const before = crd({ v1: A, v2: { ...A, storage: true }, v3: A }, { stored: ["v1", "v2", "v3"] });
-  expect(listDroppedStoredVersions(before, crd({ v3: A }))).toEqual({ versions: ["v1"], writtenNow: ["v2"] });
-  expect(listDroppedStoredVersions(before, before)).toEqual({ versions: [], writtenNow: [] });
+  expect(listStoredVersionChanges(before, crd({ v3: A }))).toEqual({ versions: ["v1"], writtenNow: ["v2"], unserved: [] });
+  expect(listStoredVersionChanges(before, before)).toEqual({ versions: [], writtenNow: [], unserved: [] });
+});
+
+test("listStoredVersionChanges returns stored versions that the new CRD no longer serves, but not its storage version", () => {
+  const hidden = { ...A, served: false };
+  const before = crd({ v1: A, v2: hidden, v3: { ...A, storage: true }, v4: A }, { stored: ["v1", "v2", "v3"] });
+  const after = crd({ v1: hidden, v2: hidden, v3: { ...hidden, storage: true }, v4: hidden });
+  expect(listStoredVersionChanges(before, after)).toEqual({ versions: [], writtenNow: [], unserved: ["v1"] });
 });

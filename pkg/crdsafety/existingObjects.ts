@@ -19,15 +19,31 @@ export function listRemovedServedVersions(before: unknown, after: unknown): stri
     .map(({ name }) => name);
 }
 
-/**
- * Returns the stored versions that the new CRD does not contain. `versions` are no longer written, so they can be removed from `storedVersions` after
- * a migration. `writtenNow` is the current storage version, which another upgrade must change first.
- */
-export function listDroppedStoredVersions(before: unknown, after: unknown): { versions: string[]; writtenNow: string[] } {
-  const now = new Set(readCrdVersions(after).map(({ name }) => name));
-  const dropped = readCrdStoredVersions(before).filter((name) => !now.has(name));
-  const storage = readCrdVersions(before).find(({ storage: isStorage }) => isStorage)?.name;
-  return { versions: dropped.filter((name) => name !== storage), writtenNow: dropped.filter((name) => name === storage) };
+/** The stored versions of a CRD that an upgrade affects. */
+export interface StoredVersionChanges {
+  /** Removed versions that the API server no longer writes, so they can be removed from `storedVersions` after a migration. */
+  readonly versions: string[];
+  /** The current storage version, if it is removed. Another upgrade must change the storage version first. */
+  readonly writtenNow: string[];
+  /** Versions that are served now, and that the new CRD contains but neither serves nor stores. */
+  readonly unserved: string[];
+}
+
+/** Returns the stored versions that the new CRD does not contain or no longer serves. */
+export function listStoredVersionChanges(before: unknown, after: unknown): StoredVersionChanges {
+  const [old, now] = [readCrdVersions(before), readCrdVersions(after)];
+  const stored = readCrdStoredVersions(before);
+  const dropped = stored.filter((name) => !now.some((version) => version.name === name));
+  const storage = old.find(({ storage: isStorage }) => isStorage)?.name;
+  return {
+    versions: dropped.filter((name) => name !== storage),
+    writtenNow: dropped.filter((name) => name === storage),
+    unserved: stored.filter(
+      (name) =>
+        old.some((version) => version.name === name && version.served) &&
+        now.some((version) => version.name === name && !version.served && !version.storage),
+    ),
+  };
 }
 
 /**
@@ -49,6 +65,11 @@ export function listObjectChecks(before: unknown, after: unknown): ObjectCheck[]
   const [newest] = served.map(({ name }) => name).sort((a, b) => compareKubeVersions(b, a));
   const storage = now.find((version) => version.storage);
   return newest === undefined || !storage || hasWebhook(before) || hasWebhook(after) ? [] : check(newest, storage.name, storage.schema);
+}
+
+/** Reports whether a schema contains CEL rules, which `findObjectFaults` does not evaluate. */
+export function hasValidationRules(schema: unknown): boolean {
+  return encodeGoJson(schema ?? null).includes('"x-kubernetes-validations":');
 }
 
 function isSameSchema(a: unknown, b: unknown): boolean {

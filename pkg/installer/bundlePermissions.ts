@@ -37,6 +37,8 @@ export interface BundleOptions {
   aggregateUserRoles?: boolean;
   /** Whether the cluster serves OperatorConditions, so that the bundle gets one. Default: false. */
   operatorCondition?: boolean;
+  /** Whether spec.install.storageMigration is Automatic. Default: false. */
+  migrateStorage?: boolean;
   /** The sources in spec.config.valuesFrom. */
   valuesFrom?: readonly SourceName[];
 }
@@ -106,6 +108,7 @@ export function removeDuplicateObjects(objects: readonly KubeObject[]): KubeObje
 function computePermissions(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundlePermissions {
   const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted, valuesFrom = [] } = options;
   const installNamespace = installer.namespace;
+  const migratesStorage = options.migrateStorage ?? false;
   const operatorCondition = options.operatorCondition ? "All" : "None";
   const config = options.config ?? configFor(watched, options.trustedCaConfigMap ?? []);
   const needsCertificates = listServingDeployments(bundle.csv).size > 0;
@@ -115,7 +118,13 @@ function computePermissions(bundle: RegistryV1Bundle, options: BundleOptions, in
   const [rendered = []] = renderings;
   const forUsers = buildUserRoles(rendered);
   const needed = renderings.map((objects) =>
-    computeRequiredRules(aggregateUserRoles ? [...objects, ...forUsers] : objects, { installNamespace, strategy, crdPolicy, valuesFrom }),
+    computeRequiredRules(aggregateUserRoles ? [...objects, ...forUsers] : objects, {
+      installNamespace,
+      strategy,
+      crdPolicy,
+      migratesStorage,
+      valuesFrom,
+    }),
   );
   return {
     name: bundle.csv.metadata.name ?? "",

@@ -9,6 +9,7 @@ import type { RoleStrategy } from "../rbac/escalation.ts";
 import type { Installer } from "../rbac/installerManifests.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { isEmptyRules } from "../rbac/ruleSets.ts";
+import { migratesStorage } from "../release/plan.ts";
 import { findLastDeployed } from "../release/record.ts";
 import { type BundleOptions, type BundlePermissions, diffPermissions, mergeRules, type PermissionsDiff } from "./bundlePermissions.ts";
 
@@ -39,6 +40,7 @@ export function computeInstallerPermissions(
     crdPolicy: uninstall?.crdPolicy ?? "DeleteIfUnused",
     webhookCertProvider: "auto",
     aggregateUserRoles: install?.userRoles === "Aggregate",
+    migrateStorage: migratesStorage({ install }),
     operatorCondition,
     valuesFrom: config?.valuesFrom ?? [],
   });

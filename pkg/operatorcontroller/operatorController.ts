@@ -28,6 +28,7 @@ import { FULL_EVERY } from "./apply/drift.ts";
 import { Handovers } from "./apply/handovers.ts";
 import { BundleImages } from "./bundles/bundleImages.ts";
 import { CatalogPackages } from "./catalogs/catalogPackages.ts";
+import { StorageMigrator } from "./crds/storageMigrator.ts";
 import { ClusterApis } from "./dependencies/clusterApis.ts";
 import { Dependencies } from "./dependencies/dependencies.ts";
 import { describeRemedy, replayResolution } from "./dryResolution.ts";
@@ -39,6 +40,7 @@ import { getControllerWatchIdentity, Identities } from "./permissions/identity.t
 import { ManagedPermissions } from "./permissions/managedPermissions.ts";
 import type { Reconciler } from "./reconcile/reconciler.ts";
 import { InstalledBundles, InstalledReleases } from "./releases/installedReleases.ts";
+import { ObjectSetImport } from "./releases/objectSetImport.ts";
 import { ObjectSets } from "./releases/objectSets.ts";
 import { InstalledSummaryCache } from "./releases/releaseReader.ts";
 import { ReleaseStore, StreamingCodec } from "./releases/releaseStore.ts";
@@ -93,6 +95,7 @@ export class OperatorController {
   readonly #dependencies: Dependencies;
   readonly #gate: ClusterUpgradeGate;
   readonly #images: BundleImages;
+  readonly #storageMigrator = new StorageMigrator();
 
   constructor(options: OperatorControllerOptions) {
     this.#options = options;
@@ -228,9 +231,10 @@ export class OperatorController {
     const informers = [this.#extensions, this.#catalogs];
     const work = async (): Promise<void> => {
       const { clusterVersion, clusterProxy } = this.#options;
-      const settings = [clusterVersion.synced, clusterProxy?.synced, this.#operatorConditions.synced];
+      const settings = [clusterVersion.synced, clusterProxy?.synced, this.#operatorConditions.synced, this.#objectSets.synced];
       await Promise.all([...informers.map((informer) => informer.synced), ...settings]);
       await this.#controller.run(signal);
+      await this.#storageMigrator.end();
       this.#rechecks.endAll();
       await this.#images.close();
     };
@@ -343,8 +347,16 @@ export class OperatorController {
       handovers: this.#handovers,
       metrics: this.#metrics,
       releases: this.#releases,
+      objectSets: new ObjectSetImport({
+        client: this.#options.client,
+        sets: this.#objectSets,
+        store: this.#releases,
+        events: this.#events,
+        systemNamespace: this.#options.systemNamespace,
+      }),
       watches: this.#watches,
       sources: this.#sources,
+      storageMigrator: this.#storageMigrator,
       apis: this.#apis,
       operatorConditions: this.#operatorConditions,
       choice: this.#dependencies.choice,

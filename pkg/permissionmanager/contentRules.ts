@@ -9,7 +9,7 @@ import { buildStoredVersionRules, computeRequiredRules, type RequiredRules, type
 import { findKnownResource, type ResourceOf, readDefinedResource } from "../rbac/resources.ts";
 import { intersectRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
 import { isCrd } from "../release/identity.ts";
-import { getCrdPolicy } from "../release/plan.ts";
+import { getCrdPolicy, migratesStorage } from "../release/plan.ts";
 
 /** The rules that an extension needs for the content of a bundle, and what their risk depends on. */
 export interface ContentRules {
@@ -49,6 +49,7 @@ export async function deriveContentRules(
     installNamespace,
     resourceOf,
     crdPolicy: getCrdPolicy(extension.spec),
+    migratesStorage: migratesStorage(extension.spec),
     valuesFrom: config?.valuesFrom ?? [],
   };
   // An upgrade removes versions from the status of definitions if the installed bundle has more versions. Every bundle gets these permissions,

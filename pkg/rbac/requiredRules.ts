@@ -31,6 +31,8 @@ export interface RuleOptions {
   strategy?: RoleStrategy;
   /** The effect of an uninstall on CRDs, which determines permissions on them and on their custom resources. Default `DeleteIfUnused`. */
   crdPolicy?: CrdPolicy;
+  /** Whether spec.install.storageMigration is Automatic: the installer stores custom resources again before an upgrade. Default false. */
+  migratesStorage?: boolean;
   /** Objects of an earlier version that this one removes. */
   pruned?: readonly KubeObject[];
   /** Excludes optional permissions: watching the objects, and reading Pods, quotas and custom resources. Default false. */
@@ -80,6 +82,7 @@ export function computeRequiredRules(objects: readonly KubeObject[], options: Ru
     const found = place(object);
     if (!found) continue;
     const { namespace } = found;
+    if (options.migratesStorage) grants.push(...listMigrationGrants(object).map((grant) => ({ ...grant, namespace: "" })));
     grants.push(...grantsOn(object, found, [...APPLY_VERBS, ...(options.essentialOnly ? [] : WATCH_VERBS)], options));
     const roles = { strategy, objects, ...(options.isHeld ? { isHeld: options.isHeld } : {}) };
     grants.push(...computeEscalationGrants(object, namespace, roles).map((grant) => ({ ...grant, namespace })));
@@ -128,6 +131,14 @@ function grantsOn(
     verb,
   }));
   return [...onObject, ...onCustomResources];
+}
+
+/** Returns the permissions to store the custom resources of a CRD again, and to remove versions from its status; empty for other objects. */
+function listMigrationGrants(object: KubeObject): Grant[] {
+  const defined = readDefinedResource(object);
+  if (!defined) return [];
+  const { group, resource } = defined;
+  return [...["list", "patch"].map((verb) => ({ group, resource, verb })), getStoredVersionsGrant(object.metadata.name)];
 }
 
 function finderFrom(objects: readonly KubeObject[], resourceOf: ResourceOf | undefined): (gvk: GroupVersionKind) => Resource | undefined {

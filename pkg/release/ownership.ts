@@ -1,6 +1,7 @@
 import { ANNOTATION_OWNER_UID, CLUSTER_EXTENSION, GROUP, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api/constants.ts";
 import { getGroup, type JsonObject, type KubeObject, type OwnerReference } from "../api/k8s.ts";
 import { describeObject, isCrd } from "./identity.ts";
+import { isObjectSetReference } from "./objectSet.ts";
 
 /** Maximum number of listed field managers. */
 const MANAGERS = 3;
@@ -122,7 +123,7 @@ const WEBHOOK_CONFIGURATIONS: ReadonlySet<string> = new Set(["ValidatingWebhookC
 
 /**
  * Determines the ownership of `live`, with a message that contains the owner and a remedy. The uid in the controller reference decides, or the uid in
- * the annotation of a CRD. Labels without a uid refer to an owner that no longer exists.
+ * the annotation of a CRD. If an object set controls the object, its label decides. Labels without a uid refer to an owner that no longer exists.
  * @param live response of the API server; undefined if the object does not exist
  * @param extensionExists called for another extension in the labels if there is no controller reference. The default is true, so that objects of
  * another extension are not adopted.
@@ -134,6 +135,10 @@ export function determineOwnership(live: KubeObject | undefined, owner: Owner, e
   const uid = annotations?.[ANNOTATION_OWNER_UID];
   if (controller) {
     if (controller.uid === owner.uid) return { kind: "ours" };
+    // The Go operator-controller labels the objects of its object sets with their extension. The next apply replaces the reference.
+    const inSetOf = isObjectSetReference(controller) ? labels?.[LABEL_OWNER_NAME] : undefined;
+    if (inSetOf === owner.name) return { kind: "ours" };
+    if (inSetOf !== undefined) return foreign(live, owner, getExtensionClaim(inSetOf), inSetOf);
     return foreign(live, owner, getControllerClaim(controller, owner), isExtension(controller) ? controller.name : undefined);
   }
   if (uid === owner.uid && labels?.[LABEL_OWNER_NAME] === owner.name) return { kind: "ours" };

@@ -82,6 +82,11 @@ export function getCrdPolicy(spec: ClusterExtension["spec"]): CrdPolicy {
   return spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
 }
 
+/** Reports whether the controller stores custom resources in another version before an upgrade that needs this. */
+export function migratesStorage(spec: Pick<ClusterExtension["spec"], "install">): boolean {
+  return spec.install?.storageMigration === "Automatic";
+}
+
 /** The objects to apply and remove for a new release. */
 export interface ReleasePlan {
   /** All desired objects, in the order in which they are applied. */

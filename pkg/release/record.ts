@@ -83,6 +83,8 @@ export interface ReleaseRecord {
   changedBy?: string;
   /** Set on a release that took over the release of another operator-controller, until a newer bundle is installed. */
   takenOver?: true;
+  /** On a release that the Go operator-controller stored in an object set: the uid of the set. Our apply has not replaced its owner references yet. */
+  objectSet?: string;
 }
 
 /** The parts of a release that can be read without its payload. */

@@ -52,6 +52,15 @@ test.for<StateCase>([
     want: { kind: "NeedsInstall", reason: "release v1 was uninstalled" },
   },
   {
+    name: "determineState returns NeedsUpgrade when the deployed release was imported from an object set, even with the same objects",
+    history: [{ ...release(1, "deployed"), objectSet: "uid" }],
+    desired: same,
+    want: {
+      kind: "NeedsUpgrade",
+      reason: "release v1 was imported, and its objects still belong to the Go operator-controller",
+    },
+  },
+  {
     name: "determineState returns Unchanged when the deployed objects are the same",
     history: [release(2, "deployed"), release(1, "superseded")],
     desired: same,

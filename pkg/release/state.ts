@@ -42,6 +42,7 @@ export type ReleaseState =
  * | pending-*, uninstalling     |           |               | Interrupted  |
  * | failed                      |           |               | Failed       |
  * | deployed                    | same      | same          | Unchanged    |
+ * | deployed, from an object set | any      | any           | NeedsUpgrade |
  * | deployed                    | different | or different  | NeedsUpgrade |
  * | superseded, unknown         |           |               | NeedsUpgrade |
  *
@@ -69,6 +70,10 @@ export function determineState(history: readonly ReleaseRecord[], desired: Desir
   }
   if (release.status !== "deployed")
     return { kind: "NeedsUpgrade", reason: `${label} is ${release.status}, and no newer release replaced it`, release, base };
+  if (release.objectSet !== undefined) {
+    const reason = `${label} was imported, and its objects still belong to the Go operator-controller`;
+    return { kind: "NeedsUpgrade", reason, release, base };
+  }
   if (changes === "") return { kind: "Unchanged", reason: `${label} contains exactly the desired objects`, release };
   return { kind: "NeedsUpgrade", reason: `${label} differs: ${changes}`, release, base };
 }

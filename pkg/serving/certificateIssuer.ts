@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { getWorkerFile } from "../async/taskThread.ts";
+import { buildWorkerEnv, getWorkerFile } from "../async/taskThread.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 
 /** Issues certificates. */
@@ -24,7 +24,7 @@ export class ThreadIssuer implements CertificateIssuer {
 
 async function run(task: IssueTask, signal: AbortSignal): Promise<IssuedCertificate> {
   signal.throwIfAborted();
-  const worker = new Worker(getWorkerFile(import.meta.dirname, "issueWorker"), { workerData: task, env: {} });
+  const worker = new Worker(getWorkerFile(import.meta.dirname, "issueWorker"), { workerData: task, env: buildWorkerEnv() });
   const stop = (): void => void worker.terminate();
   signal.addEventListener("abort", stop, { once: true });
   try {

@@ -11,12 +11,14 @@ import type { Property } from "../../pkg/fbc/types.ts";
 import { parseYaml } from "../../pkg/golang/yaml.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import { TEARDOWN_FINALIZER } from "../../pkg/release/objectSet.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
+import { releaseStates } from "../support/audit.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { waitForDefinition } from "../support/definitions.ts";
 import { createExtension } from "../support/extensions.ts";
-import { installObjectSets } from "../support/goOlm/objectSet.ts";
+import { createObjectSet, installObjectSets } from "../support/goOlm/objectSet.ts";
 import { applyServingSecrets } from "../support/manifests.ts";
 import { OpenShift } from "../support/openShift.ts";
 import { listDeniedRequests, listUnusedPermissions, PROGRAM_ACCOUNTS } from "../support/programPermissions.ts";
@@ -132,12 +134,29 @@ describeWithPrivateCluster("the permissions of both programs", (cluster) => {
     }
   }
 
+  /** Creates object sets of both kinds for extension "boxed". */
+  async function createObjectSets(): Promise<void> {
+    for (const [i, kind] of (["ClusterExtensionRevision", "ClusterObjectSet"] as const).entries()) {
+      const set = createObjectSet({ owner: "boxed", bundle: "engine.v1.0.0", revision: i + 1, kind });
+      await world.apply({ ...set, metadata: { ...set.metadata, finalizers: [TEARDOWN_FINALIZER] } });
+    }
+  }
+
+  /** Imports and removes the object sets. */
+  async function removeObjectSets(): Promise<void> {
+    await world.apply(createExtension("boxed", { packageName: "engine" }));
+    await eventually(async () => expect(await releaseStates(cluster.client, "boxed")).toEqual(["v1 failed", "v2 failed"]));
+    await world.removed("ClusterExtension", "boxed");
+  }
+
   test("config/rbac grants exactly the permissions that both servers use", async () => {
+    await createObjectSets();
     await namePullSecret();
     expect(await requestMetrics()).toEqual([403, 403]);
     await world.apply(createExtension("homeless", { packageName: "engine" }));
     await world.problems("homeless", (problems) => problems.includes('namespace "homeless-system" does not exist'));
     await world.removed("ClusterExtension", "homeless");
+    await removeObjectSets();
     const car = createExtension("car", { packageName: "car" });
     const objects = PACKAGES.flatMap((name) => renderBundle(loadBundle(buildFiles(name)), { installNamespace: getNamespace(car) }));
     await grantInstaller(cluster.client, car, objects);

@@ -1,9 +1,12 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
+import type { Problem } from "../../pkg/api/problems.ts";
+import { mapInParallel } from "../../pkg/async/concurrency.ts";
 import { getProblems } from "../../pkg/errors/errors.ts";
 import { Handovers, ObjectLocks } from "../../pkg/operatorcontroller/apply/handovers.ts";
 import { ObjectReconciler } from "../../pkg/operatorcontroller/apply/objectReconciler.ts";
+import { StorageMigrator } from "../../pkg/operatorcontroller/crds/storageMigrator.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/reconcile/apply.ts";
 import type { RollbackServices } from "../../pkg/operatorcontroller/reconcile/rollback.ts";
 import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
@@ -16,7 +19,8 @@ import { buildAuthenticated } from "../support/phases.ts";
 import { configMap } from "../support/releases.ts";
 import { olmv1 } from "../support/runCli.ts";
 
-type Safety = NonNullable<NonNullable<ClusterExtension["spec"]["install"]>["preflight"]>["crdUpgradeSafety"];
+type Install = NonNullable<ClusterExtension["spec"]["install"]>;
+type Safety = NonNullable<Install["preflight"]>["crdUpgradeSafety"];
 
 interface Version {
   served?: boolean;
@@ -57,6 +61,10 @@ class Installing {
   readonly #lone: LoneExtension;
   readonly releases = new MemoryReleases();
   readonly events = new RecordedEvents();
+  storageMigration: Install["storageMigration"];
+  migrator: StorageMigrator | undefined;
+  /** The first problem of the last refusal. */
+  #problem: Problem | undefined;
 
   constructor(cluster: TestCluster, lone: LoneExtension) {
     this.#cluster = cluster;
@@ -74,7 +82,12 @@ class Installing {
   /** Applies a bundle of these objects. @returns the error's text, or "". */
   async apply(version: string, objects: readonly KubeObject[], safety?: Safety): Promise<string> {
     const { x, account } = this.#lone;
-    const extension = safety ? { ...x, spec: { ...x.spec, install: { preflight: { crdUpgradeSafety: safety } } } } : x;
+    const { storageMigration, migrator } = this;
+    const install: Install = {
+      ...(safety ? { preflight: { crdUpgradeSafety: safety } } : {}),
+      ...(storageMigration ? { storageMigration } : {}),
+    };
+    const extension = { ...x, spec: { ...x.spec, ...(Object.keys(install).length > 0 ? { install } : {}) } };
     const bundle: InstalledBundle = { packageName: "p", name: `p.v${version}`, version, image: "quay.io/p@sha256:1" };
     const installed = this.releases.now().current.length > 0 ? bundle : undefined;
     const phase = buildAuthenticated(extension, { releases: { history: this.releases.now(), installed }, client: account.client });
@@ -89,6 +102,7 @@ class Installing {
       locks: new ObjectLocks(),
       handovers: new Handovers(() => []),
       catalogContent: () => "",
+      ...(migrator ? { storageMigrator: migrator } : {}),
     };
     try {
       await new ObjectReconciler(deps, phase, stepContext()).release({
@@ -101,8 +115,16 @@ class Installing {
       await keepInstalled(deps, phase, stepContext());
       const [problem] = getProblems(err);
       const message = problem?.type === "CRDUpgradeUnsafe" ? problem.message : (err as Error).message;
+      this.#problem = problem;
       return [message, ...(problem?.next === undefined ? [] : [problem.next])].join("; ");
     }
+  }
+
+  /** Expects the problem of a refusal. @returns the error's text */
+  async expectProblem(applied: Promise<string>, type: string, more: Partial<Problem>): Promise<string> {
+    const text = await applied;
+    expect(this.#problem).toMatchObject({ type, ...more });
+    return text;
   }
 
   /** Creates a widget as soon as its kind is served. */
@@ -216,6 +238,16 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     expect(note).toContain(`cannot list resource "widgets" in API group "${it.ns}.example.com"`);
   });
 
+  test("a CRD upgrade with ignored changes of CEL rules reports that the rules were not evaluated", async () => {
+    const it = await start();
+    await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
+    await it.widget("w", "v1", { size: "1234" });
+    const ruled = { ...STRING, "x-kubernetes-validations": [{ rule: "self.size.size() < 3" }] };
+    expect(await it.apply("2", [widgets(it.ns, { v1: { spec: ruled } })], { enforcement: "Strict", ignore: ["unhandled"] })).toBe("");
+    const text = `existingObjects: the rules (x-kubernetes-validations) of CRD "widgets.${it.ns}.example.com" were not evaluated`;
+    expect(it.events.seen.join("\n")).toContain(text);
+  });
+
   test("an upgrade is rejected before CRDs are compared when the CRD has another owner", async () => {
     const it = await start();
     const theirs = widgets(it.ns, { v1: { spec: STRING } });
@@ -268,6 +300,11 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       await it.widget("w", "v1", { size: "1" });
       expect(await it.apply("2", [withMovedStorage(it.ns)])).toBe("");
       await it.stores("v1alpha1", "v1");
+      const advice = `objects of CRD "widgets.${it.ns}.example.com" may be stored in version v1alpha1, which the bundle no longer serves: after the upgrade, store them in the new version: olmv1 crd migrate`;
+      expect(it.events.seen.join("\n")).toContain(advice);
+      it.storageMigration = "Never";
+      expect(await it.apply("3", [without(it.ns)])).not.toContain("olmv1 crd migrate");
+      it.storageMigration = "Manual";
       const refused = await it.apply("3", [without(it.ns)]);
       const crd = `widgets.${it.ns}.example.com`;
       expect(refused).toContain(`validating upgrade for CRD "${crd}": storedVersionRemoval: stored versions removed : [v1alpha1]; `);
@@ -280,6 +317,37 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       // An object that is still stored in a removed version cannot be read.
       const read = await cluster.client.get({ apiVersion: `${it.ns}.example.com/v1`, kind: "Widget", namespace: it.ns, name: "w" });
       expect(read?.["spec"]).toEqual({ size: "1" });
+    });
+
+    test("with storageMigration Automatic, custom resources are stored in the new version before an upgrade, also after a restart", async () => {
+      const it = await start();
+      it.storageMigration = "Automatic";
+      await it.apply("1", [withOldVersion(it.ns)]);
+      const count = 510; // more than one page of the migration
+      await it.widget("w0", "v1alpha1", { size: "1" });
+      await mapInParallel(
+        Array.from({ length: count - 1 }, (_, i) => `w${i + 1}`),
+        16,
+        (name) => it.widget(name, "v1alpha1", { size: "1" }),
+      );
+      expect(await it.apply("2", [withMovedStorage(it.ns)])).toBe("");
+      await it.stores("v1alpha1", "v1");
+      const doing = `storing the custom resources of CRD "widgets.${it.ns}.example.com" in version v1 instead of v1alpha1 before the upgrade: `;
+      it.migrator = new StorageMigrator({ rate: 1 }); // waits after the first page
+      const text = `${doing}0 custom resources`;
+      const details = { crds: [{ name: `widgets.${it.ns}.example.com`, message: text }] };
+      expect(await it.expectProblem(it.apply("3", [without(it.ns)]), "StorageMigrationRunning", { details })).toBe(text);
+      await eventually(async () => expect(await it.apply("3", [without(it.ns)])).toBe(`${doing}500 of ${count} custom resources`));
+      await it.migrator.end();
+      await it.stores("v1alpha1", "v1");
+      expect(it.releases.state.at(-1)).toBe("v2 deployed");
+      it.migrator = new StorageMigrator({ rate: 10_000 });
+      await eventually(async () => expect(await it.apply("3", [without(it.ns)])).toBe(""));
+      await it.stores("v1");
+      const { items } = await cluster.client.list({ apiVersion: `${it.ns}.example.com/v1`, kind: "Widget" });
+      expect([items.length, items.every(({ spec }) => JSON.stringify(spec) === '{"size":"1"}')]).toEqual([count, true]);
+      const refused = await it.apply("4", [widgets(it.ns, { v1: { spec: SHORT } })]);
+      expect(refused).toContain(`${count} custom resources of CRD "widgets.${it.ns}.example.com" would still be valid`);
     });
 
     test("a stored version is removed from the CRD's status when no custom resource exists, if the ServiceAccount has permission", async () => {

@@ -41,6 +41,11 @@ export class TestCluster {
     return this.#available().programs;
   }
 
+  /** Data folder from which control planes start. */
+  get template(): string {
+    return this.#available().template;
+  }
+
   /** Path of the API server's audit log. */
   get auditLog(): string {
     return this.#available().auditLog;
@@ -142,11 +147,20 @@ export function describeWithPrivateCluster(
   };
   const cluster = new TestCluster(() => {
     const { server, kubeconfig, registry, auditLog, logs } = dev();
-    return { available: true, server, kubeconfig, registryHost: registry.host, auditLog, logs, programs: testCluster().programs };
+    return {
+      available: true,
+      server,
+      kubeconfig,
+      registryHost: registry.host,
+      auditLog,
+      logs,
+      template: testCluster().template,
+      programs: testCluster().programs,
+    };
   });
   describe.skipIf(!clusterAvailable())(name, () => {
     beforeAll(async () => {
-      running = await startDevCluster(options);
+      running = await startDevCluster({ template: testCluster().template, ...options });
     });
     afterAll(async () => {
       await cluster.close();

@@ -11,6 +11,8 @@ export type ClusterContext =
       readonly auditLog: string;
       /** Folder with one log file for each server. */
       readonly logs: string;
+      /** Data folder from which control planes start. */
+      readonly template: string;
       /** Folder of the built programs. */
       readonly programs: string;
     }

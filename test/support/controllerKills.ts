@@ -3,6 +3,7 @@ import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/
 import { getControllerSubject } from "../../pkg/rbac/installerManifests.ts";
 import { createExtension } from "./extensions.ts";
 import { expectGone, expectInstalled, type FaultVersion, faultBundle, faultObjects } from "./faultBundle.ts";
+import { isSampled, type KillSample } from "./killSample.ts";
 import type { KilledCase, KilledOperation, KillWorld } from "./killWorld.ts";
 import { grantInstaller } from "./serviceAccounts.ts";
 
@@ -15,8 +16,8 @@ const USERS = [getControllerSubject(SYSTEM_NAMESPACE).name, `:${getNamespace(EXT
 /** Upper bound of the writes of one operation. */
 const MAX_WRITES = 30;
 
-/** Kills operator-controller after each write of an install, an upgrade and an uninstall of the same extension. @returns the interrupted operations */
-export async function killController(world: KillWorld): Promise<KilledCase[]> {
+/** Kills operator-controller at the points of the sample, in an install, an upgrade and an uninstall of an extension. @returns the interrupted operations */
+export async function killController(world: KillWorld, sample: KillSample): Promise<KilledCase[]> {
   const { managed } = world;
   const { client } = managed;
   await managed.publish(PACKAGE, { [PACKAGE]: VERSIONS.map((version) => ({ version, files: faultBundle(version) })) });
@@ -42,6 +43,7 @@ export async function killController(world: KillWorld): Promise<KilledCase[]> {
   const includes: KilledCase["includes"] = ({ user }) => USERS.some((suffix) => user.endsWith(suffix));
   const stopped: KilledCase[] = [];
   for (let writes = 0, any = true; any && writes < MAX_WRITES; writes++) {
+    if (!isSampled(sample, writes)) continue;
     any = false;
     for (const operation of operations) {
       const found = await world.killDuring("operator-controller", [{ writes, operation, includes }]);

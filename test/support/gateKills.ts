@@ -10,6 +10,7 @@ import { eventually } from "./eventually.ts";
 import { FaultProxy, type SentRequest } from "./faultProxy.ts";
 import { GateWorld } from "./gateWorld.ts";
 import { KillPoint } from "./killPoint.ts";
+import { isSampled, type KillSample } from "./killSample.ts";
 import { buildProxyKubeconfig } from "./killWorld.ts";
 import { type Replica, Replicas, readyz } from "./replicas.ts";
 import type { SmallPackage } from "./smallPackage.ts";
@@ -85,10 +86,11 @@ export class GateKillWorld implements AsyncDisposable {
     this.#folder[Symbol.dispose]();
   }
 
-  /** Kills the leader before each write of an installation and of an uninstallation, until each is complete without a kill. */
-  async killAtEachWrite(): Promise<GateKills> {
+  /** Kills the leader at the points of the sample, in an installation and an uninstallation, until each is complete without a kill. */
+  async killAtWrites(sample: KillSample): Promise<GateKills> {
     const kills: GateKills = { install: 0, uninstall: 0 };
     for (let writes = 0, isKilled = true; isKilled && writes < MAX_WRITES; writes++) {
+      if (!isSampled(sample, writes)) continue;
       const isInstallKilled = await this.#killDuring(
         writes,
         () => this.#gate.ask(this.#held, "1.0.0"),

@@ -4,13 +4,20 @@ import { NoBinariesError } from "../../pkg/devcluster/binaries.ts";
 import { type DevCluster, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
 import { buildPrograms } from "./builtPrograms.ts";
 import type { ClusterContext } from "./clusterContext.ts";
+import { createClusterTemplate } from "./clusterTemplate.ts";
 
 /** The control plane of this vitest process. Each project loads this module separately, so it is stored on the process, not in the module. */
 interface Shared {
   users: number;
-  readonly cluster: Promise<DevCluster | NoBinariesError>;
+  readonly cluster: Promise<Started | NoBinariesError>;
   /** Folder of the built programs. */
   readonly programs: Promise<string>;
+}
+
+/** A control plane, and the data folder from which it and others start. */
+interface Started {
+  readonly cluster: DevCluster;
+  readonly template: string;
 }
 
 const KEY = Symbol.for("olmv1.test.cluster");
@@ -20,28 +27,33 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const holder = globalThis as { [KEY]?: Shared };
   const shared = (holder[KEY] ??= { users: 0, cluster: start(), programs: buildPrograms() });
   shared.users++;
-  const [cluster, programs] = await Promise.all([shared.cluster, shared.programs]);
-  project.provide("cluster", toContext(cluster, programs));
+  const [started, programs] = await Promise.all([shared.cluster, shared.programs]);
+  project.provide("cluster", toContext(started, programs));
   return async () => {
     if (--shared.users > 0) return;
     delete holder[KEY];
     await rm(programs, { recursive: true, force: true });
-    if (cluster instanceof NoBinariesError) console.warn(`\nNOT RUN: tests that need a control plane; ${cluster.message}\n`);
-    else await cluster.stop();
+    if (started instanceof NoBinariesError) {
+      console.warn(`\nNOT RUN: tests that need a control plane; ${started.message}\n`);
+      return;
+    }
+    await started.cluster.stop();
+    await rm(started.template, { recursive: true, force: true });
   };
 }
 
-async function start(): Promise<DevCluster | NoBinariesError> {
+async function start(): Promise<Started | NoBinariesError> {
   try {
-    return await startDevCluster();
+    const template = await createClusterTemplate();
+    return { cluster: await startDevCluster({ template }), template };
   } catch (err) {
     if (err instanceof NoBinariesError && process.env["CI"] !== "true") return err;
     throw err;
   }
 }
 
-function toContext(cluster: DevCluster | NoBinariesError, programs: string): ClusterContext {
-  if (cluster instanceof NoBinariesError) return { available: false, reason: cluster.message };
-  const { server, kubeconfig, registry, auditLog, logs } = cluster;
-  return { available: true, server, kubeconfig, registryHost: registry.host, auditLog, logs, programs };
+function toContext(started: Started | NoBinariesError, programs: string): ClusterContext {
+  if (started instanceof NoBinariesError) return { available: false, reason: started.message };
+  const { server, kubeconfig, registry, auditLog, logs } = started.cluster;
+  return { available: true, server, kubeconfig, registryHost: registry.host, auditLog, logs, template: started.template, programs };
 }

@@ -9,6 +9,7 @@ import { renderBundle } from "../../pkg/render/render.ts";
 import { eventually } from "./eventually.ts";
 import { readGrantedRoles } from "./extensionLife.ts";
 import type { SentRequest } from "./faultProxy.ts";
+import { isSampled, type KillSample } from "./killSample.ts";
 import type { KilledCase, KilledOperation, KillWorld } from "./killWorld.ts";
 import type { ManagedWorld, PublishedVersion } from "./managedWorld.ts";
 import { tinyBundle } from "./tinyBundle.ts";
@@ -22,23 +23,25 @@ const CLUSTER_RULES: Partial<Record<Version, object>> = {
   "1.0.0": { apiGroups: [""], resources: ["nodes"], verbs: ["get"] },
   "3.0.0": { apiGroups: [API_GROUP], resources: ["clusterroles"], verbs: ["escalate"] },
 };
-/** Extensions of each series. Extension `series-N` is stopped after N writes, so this is an upper bound of the writes of its operations. */
+/** Extensions of each series, if all points are sampled. Extension `series-N` is stopped after N writes, so this is an upper bound of the writes of its operations. */
 const SERIES = { steady: 14, hasty: 11, brief: 11 } as const;
 type Series = keyof typeof SERIES;
 
 /**
- * Kills permission-manager after each write for extensions without ServiceAccount and namespace. Each has a package of its own, and so a namespace of
+ * Kills permission-manager at the points of the sample, for extensions without ServiceAccount and namespace. Each has a package of its own, and so a namespace of
  * its own. All are interrupted at once, each after another number of writes.
  * @returns the interrupted operations
  */
-export async function killPermissionManager(world: KillWorld): Promise<KilledCase[]> {
+export async function killPermissionManager(world: KillWorld, sample: KillSample): Promise<KilledCase[]> {
   const { managed } = world;
   await managed.setPolicy({ namespaces: { deletion: "Delete" } });
   const lives = (Object.keys(SERIES) as Series[]).flatMap((series) =>
-    Array.from({ length: SERIES[series] }, (_, writes) => {
-      const name = `${series}-${writes}`;
-      return { name, writes, operations: OPERATIONS[series](new KilledExtension(managed, name)) };
-    }),
+    Array.from({ length: SERIES[series] }, (_, writes) => writes)
+      .filter((writes) => isSampled(sample, writes))
+      .map((writes) => {
+        const name = `${series}-${writes}`;
+        return { name, writes, operations: OPERATIONS[series](new KilledExtension(managed, name)) };
+      }),
   );
   const publish = (name: string): PublishedVersion[] => VERSIONS.map((version) => ({ version, files: buildFiles(name, version) }));
   await managed.publish("kills", Object.fromEntries(lives.map(({ name }) => [name, publish(name)])));

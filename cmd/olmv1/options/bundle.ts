@@ -192,6 +192,7 @@ export function addRbac(program: Command, terminal: Terminal): void {
         .default("auto"),
     )
     .option("--aggregate-user-roles", "assume spec.install.userRoles: Aggregate")
+    .option("--migrate-storage", "assume spec.install.storageMigration: Automatic")
     .option("--operator-condition", "assume that the cluster serves OperatorConditions")
     .option("--user-roles", "print only the admin, edit and view roles for users of the provided APIs")
     .option("--diff <from>", "print only the differences from this bundle or package version")

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { getWorkerFile } from "../../async/taskThread.ts";
+import { buildWorkerEnv, getWorkerFile } from "../../async/taskThread.ts";
 import type { CatalogContent } from "../store/content.ts";
 import type { DescribeRequest } from "./describePackage.ts";
 import { type GraphLines, GraphRefusedError, type GraphRequest } from "./drawGraph.ts";
@@ -58,7 +58,7 @@ class QueryThread {
 
   constructor(limits: ThreadLimits = THREAD_LIMITS) {
     this.#limits = limits;
-    this.#worker = new Worker(getWorkerFile(import.meta.dirname, "queryWorker"), { resourceLimits: HEAP, env: {} });
+    this.#worker = new Worker(getWorkerFile(import.meta.dirname, "queryWorker"), { resourceLimits: HEAP, env: buildWorkerEnv() });
     this.#worker.unref();
     this.#worker.on("error", (err: Error) => {
       this.#failure = err;

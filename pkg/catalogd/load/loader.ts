@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { FairQueue } from "../../async/fairQueue.ts";
-import { getWorkerFile } from "../../async/taskThread.ts";
+import { buildWorkerEnv, getWorkerFile } from "../../async/taskThread.ts";
 import { truncateExcerpt } from "../../text/truncate.ts";
 import type { ArtifactName, FindingsSummary } from "../store/content.ts";
 import type { IndexColumns } from "../store/contentIndex.ts";
@@ -110,7 +110,7 @@ async function run(task: Omit<LoadTask, "at">, { deadline, heapMib }: Bounds, si
   const worker = new Worker(getWorkerFile(import.meta.dirname, "loadWorker"), {
     workerData: { ...task, at: current.shared } satisfies LoadTask,
     resourceLimits,
-    env: {},
+    env: buildWorkerEnv(),
   });
   const stop = (): void => void worker.terminate();
   signal.addEventListener("abort", stop, { once: true });

@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { Worker } from "node:worker_threads";
 import { crc32, createZstdCompress } from "node:zlib";
-import { getWorkerFile } from "../../async/taskThread.ts";
+import { buildWorkerEnv, getWorkerFile } from "../../async/taskThread.ts";
 import type { ContentIndex } from "./contentIndex.ts";
 import { type Encoding, ZSTD_PARAMETERS } from "./encodings.ts";
 import { DamagedError } from "./storedFile.ts";
@@ -66,7 +66,7 @@ class SegmentThread {
   }
 
   #newWorker(): Worker {
-    const worker = new Worker(getWorkerFile(import.meta.dirname, "segmentWorker"), { resourceLimits: HEAP, env: {} });
+    const worker = new Worker(getWorkerFile(import.meta.dirname, "segmentWorker"), { resourceLimits: HEAP, env: buildWorkerEnv() });
     worker.on("error", () => undefined); // the waiting task gets the error; an idle thread that fails must not end the program
     worker.once("exit", () => {
       if (this.#worker === worker) this.#worker = undefined; // an ended thread would never respond

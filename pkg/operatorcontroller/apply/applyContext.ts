@@ -13,6 +13,7 @@ import { getCrdPolicy } from "../../release/plan.ts";
 import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { ObjectChecker } from "../crds/existingObjects.ts";
 import { type LostConversionRequest, newConversionRequest } from "../crds/lostConversions.ts";
+import type { StorageMigrator } from "../crds/storageMigrator.ts";
 import type { DependencyPlans } from "../dependencies/dependencyPlans.ts";
 import type { JournalOptions } from "../releases/releaseJournal.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
@@ -141,6 +142,8 @@ export interface ApplyServices {
   locks: ObjectLocks;
   /** Checks custom resources. Default: each check starts its own thread. */
   objectChecker?: ObjectChecker;
+  /** Stores custom resources in another version before an upgrade. Default: upgrades that need this fail. */
+  storageMigrator?: StorageMigrator;
   handovers: Handovers;
   /** The plans in progress. Default: none. */
   plans?: Pick<DependencyPlans, "fail" | "hasReached" | "isApproved" | "isProvidedByPartner" | "listPartners" | "reach">;

@@ -31,12 +31,26 @@ export async function requireApproval(
 ): Promise<void> {
   const { extension, hidden, report } = context.phase;
   if (extension.spec.approval !== "Manual" || context.deps.plans?.isApproved(extension)) return;
-  const digest = digestPlan({ inputDigest: content.inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
+  const digest = digestRelease(rendered, { base, content });
   if (isApproved(extension, digest)) return events.approved(bundle.name, digest);
   const leaving = await listLeavingObjects(context.applier, context.pruneRequest(desired));
   const plan = toPlanStatus(computeChangePlan({ digest, desired, live, after, leaving, widens: widensPermissions, hidden }), bundle);
   report.plan = plan;
   throw newApprovalError(extension, plan);
+}
+
+/** Reports whether the release is approved or requires no approval. */
+export function needsNoApproval(
+  { phase: { extension }, deps: { plans } }: ApplyContext,
+  rendered: Pick<RenderedBundle, "objects">,
+  next: Pick<NextRelease, "base" | "content" | "kind">,
+): boolean {
+  if (next.kind === "RolledBack" || extension.spec.approval !== "Manual" || plans?.isApproved(extension)) return true;
+  return isApproved(extension, digestRelease(rendered, next));
+}
+
+function digestRelease({ objects }: Pick<RenderedBundle, "objects">, { base, content }: Pick<NextRelease, "base" | "content">): string {
+  return digestPlan({ inputDigest: content.inputDigest, rendered: objects, base: base?.version ?? 0 });
 }
 
 /**

@@ -23,7 +23,7 @@ import { getConfiguration } from "../state/extensionSpec.ts";
 import { formatFirst, selectChanges, summarizeActions } from "../state/objectActions.ts";
 import type { ActingPhase } from "../state/phases.ts";
 import { ApplyContext, type ApplyServices } from "./applyContext.ts";
-import { requireApproval } from "./approval.ts";
+import { needsNoApproval, requireApproval } from "./approval.ts";
 import { ExtensionCertificates } from "./certificates.ts";
 import { followRelease, reconcileDrift } from "./drift.ts";
 import { HandoverPending, type Need, ObjectsLocked } from "./handovers.ts";
@@ -197,7 +197,7 @@ export class ObjectReconciler {
       await preflight(request, { mode: "stop", checks: PERMISSION_CHECKS, checked });
       this.#permissions.report(checked.tolerated);
       await this.#context.withLocks([...objects, ...listUndesired(this.#context.pruneRequest(objects))], async () => {
-        await preflight(request, { mode: "stop", checks: OBJECT_CHECKS, checked });
+        await preflight(this.#withMigrator(request, rendered, next), { mode: "stop", checks: OBJECT_CHECKS, checked });
         this.#events.preflight(bundle.name, next.content.inputDigest, checked.notes, this.#context.dryRun.warnings);
         if (next.kind !== "RolledBack") await requireApproval(this.#context, this.#events, rendered, next, checked);
         this.#requireHandovers(checked);
@@ -238,7 +238,7 @@ export class ObjectReconciler {
       await preflight(request, { mode: "stop", checks: [...KIND_CHECKS, ...PERMISSION_CHECKS], checked });
       const next = buildNextRelease(this.#phase, rendered, prepared);
       await this.#context.withLocks(served, async () => {
-        await preflight(request, { mode: "stop", checks: OBJECT_CHECKS, checked });
+        await preflight(this.#withMigrator(request, rendered, next), { mode: "stop", checks: OBJECT_CHECKS, checked });
         await requireApproval(this.#context, this.#events, rendered, next, checked);
         this.#awaitPartners(rendered, "checked", "are ready to be installed together with it");
         const definitions = next.objects.filter(isCrd);
@@ -300,6 +300,11 @@ export class ObjectReconciler {
       objects: this.#deps.objectChecker,
       signal: step.signal,
     };
+  }
+
+  /** Lets the preflight store custom resources in another version, but not before the release is approved. */
+  #withMigrator(request: PreflightRequest, rendered: RenderedBundle, next: NextRelease): PreflightRequest {
+    return needsNoApproval(this.#context, rendered, next) ? { ...request, migrator: this.#deps.storageMigrator } : request;
   }
 
   /** Stores that the release has begun. Afterwards, the reconcile must record how the release ended. */

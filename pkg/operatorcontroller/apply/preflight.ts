@@ -2,7 +2,8 @@ import { toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { getErrorMessage, getProblems, ReconcileError } from "../../errors/errors.ts";
 import { getObjectKey } from "../../release/identity.ts";
-import { type CrdRefusal, checkCrdUpgrades, type UpgradeRefusal } from "../crds/crdUpgrades.ts";
+import type { CrdRefusal, UpgradeRefusal } from "../crds/crdRefusal.ts";
+import { checkCrdUpgrades } from "../crds/crdUpgrades.ts";
 import { checkConversions, newConversionRequest } from "../crds/lostConversions.ts";
 import type { MissingPermissions } from "../permissions/permissions.ts";
 import { DeniedError, findWaitingError } from "../state/conditionPoller.ts";
@@ -60,8 +61,9 @@ const readCheck: PreflightCheck = {
 /** Denies CRDs that cannot replace the existing ones, and CRDs that cannot be checked. */
 const crdUpgradesCheck: PreflightCheck = {
   name: "crdUpgrade",
-  async run({ client, desired, extension, advice, objects, onlyTries = false, signal }, checked) {
-    const upgrade = { desired, live: checked.live, spec: extension.spec, advice, objects, onlyTries };
+  async run({ client, desired, extension, owner, advice, objects, migrator, onlyTries = false, signal }, checked) {
+    const { live } = checked;
+    const upgrade = { desired, live, spec: extension.spec, owner: owner.uid, advice, objects, migrator, onlyTries };
     try {
       const { notes, tried, refusal } = await checkCrdUpgrades(client, upgrade, signal);
       checked.notes.push(...notes);
@@ -75,9 +77,12 @@ const crdUpgradesCheck: PreflightCheck = {
   },
 };
 
-function newCrdUpgradeFinding({ message, more, next, crds }: UpgradeRefusal): PreflightFinding {
+function newCrdUpgradeFinding({ message, more, next, crds, type }: UpgradeRefusal): PreflightFinding {
   const details = crds.flatMap(toCrdDetails);
-  const finding = newFinding("crdUpgrade", newProblem("CRDUpgradeUnsafe", { message: [message, ...more].join("; "), next, details }));
+  const finding = newFinding(
+    "crdUpgrade",
+    newProblem(type ?? "CRDUpgradeUnsafe", { message: [message, ...more].join("; "), next, details }),
+  );
   return { ...finding, message, ...(more.length > 0 ? { next: more.join("; ") } : {}) };
 }
 

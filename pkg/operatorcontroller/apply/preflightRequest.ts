@@ -5,6 +5,7 @@ import type { Client } from "../../kube/client.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { ObjectChecker } from "../crds/existingObjects.ts";
+import type { StorageMigrator } from "../crds/storageMigrator.ts";
 import type { MissingPermissions } from "../permissions/permissions.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import type { Applier } from "./applier.ts";
@@ -104,6 +105,8 @@ export interface PreflightRequest {
   pruning: PruneRequest;
   /** Checks custom resources before their CRD is upgraded. Default: a new checker. */
   objects?: ObjectChecker | undefined;
+  /** Runs storage migrations. Default: a migration that the release needs is only reported. */
+  migrator?: StorageMigrator | undefined;
   /** Writes nothing. Also removes versions from status.storedVersions of a CRD, which precedes the dry run, only in a dry run. */
   onlyTries?: boolean;
   signal: AbortSignal;

@@ -1,88 +1,33 @@
-import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { ClusterExtension, StorageMigration } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { systemClock } from "../../async/clock.ts";
 import { type CrdFinding, formatFindings } from "../../crdsafety/crdFindings.ts";
-import { readCrdStoredVersions } from "../../crdsafety/crdParts.ts";
-import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
+import { hasValidationRules, type StoredVersionChanges } from "../../crdsafety/existingObjects.ts";
+import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
-import { isForbidden } from "../../kube/errors.ts";
-import { toRule } from "../../rbac/policyRule.ts";
-import { getStoredVersionsGrant } from "../../rbac/requiredRules.ts";
-import { formatRuleLines } from "../../rbac/ruleSets.ts";
 import { getObjectKey, isCrd } from "../../release/identity.ts";
 import { formatCount, formatList } from "../../text/lists.ts";
-import { isAllowed } from "../permissions/ownRules.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
+import type { UpgradeRefusal } from "./crdRefusal.ts";
 import { getServedKind } from "./crdUse.ts";
-import { ObjectChecker, type ObjectsFound } from "./existingObjects.ts";
-import { patchStoredVersions } from "./storageMigration.ts";
+import { ObjectChecker, type ObjectCheckRequest, type ObjectsFound, type RunningCheck } from "./existingObjects.ts";
+import { planStorageMigration } from "./storageMigration.ts";
+import type { StorageMigrator } from "./storageMigrator.ts";
+import { dropStoredVersions, formatStoredAdvice, formatUnservedAdvice, migrateBeforeUpgrade } from "./storedVersions.ts";
 
-/** The reasons why a CRD cannot replace the existing one. */
-export interface CrdRefusal {
-  /** Name of the CRD. */
-  readonly name: string;
-  readonly findings: readonly CrdFinding[];
-  /** Further reasons. */
-  readonly refusals: readonly string[];
-}
-
-/** The reasons why CRD upgrades are denied. */
-export interface UpgradeRefusal {
-  readonly crds: readonly CrdRefusal[];
-  /** The text of the condition: the findings of the Go implementation if there are any. */
-  readonly message: string;
-  /** Findings that the Go implementation does not have: about existing custom resources, and about failed checks. */
-  readonly more: readonly string[];
-  /** Suggested fix, if known. */
-  readonly next?: string;
-  /** The error with `message`. */
-  readonly error: RetryableError;
-}
+/** Interval of the check whether all custom resources are checked, in milliseconds. */
+const CHECK_POLL_MS = 2_000;
 
 /** The result of checking CRD upgrades. */
 interface CheckedUpgrades {
   /** Sentences about skipped checks and about changes. */
   readonly notes: readonly string[];
-  /** The CRDs whose status.storedVersions was only changed in a dry run; empty unless `onlyTries`. */
+  /** The CRDs whose status.storedVersions was not changed, or only in a dry run; empty unless `onlyTries`. */
   readonly tried: readonly KubeObject[];
   readonly refusal?: UpgradeRefusal;
-}
-
-/**
- * Removes versions from status.storedVersions of a CRD. The API server requires this before an upgrade can remove the versions. Call it only for a
- * CRD without custom resources, and for versions other than the storage version, because no object can be stored in such versions.
- * @returns a sentence about the change, or a refusal if the change fails. The refusal's error is WaitingError Retrying if the permission is missing,
- * and RetryableError Retrying if the CRD has changed since it was read or cannot be written now.
- */
-async function dropStoredVersions(
-  client: Pick<Client, "patch" | "raw">,
-  crd: KubeObject,
-  versions: readonly string[],
-  { advice, onlyTries }: Pick<CrdUpgradeRequest, "advice" | "onlyTries">,
-  signal: AbortSignal,
-): Promise<string | UpgradeRefusal> {
-  const { name } = crd.metadata;
-  const storedVersions = readCrdStoredVersions(crd).filter((version) => !versions.includes(version));
-  try {
-    await patchStoredVersions(client, crd, storedVersions, { signal, dryRun: onlyTries });
-  } catch (err) {
-    const removed = `stored versions removed : [${versions.join(" ")}]`;
-    const doing = `no objects are stored in these versions, but status.storedVersions of the CRD could not be updated: ${getErrorMessage(err)}`;
-    const crds = [{ name, findings: [{ check: "storedVersionRemoval", text: removed } as const], refusals: [doing] }];
-    const text = `validating upgrade for CRD ${goQuote(name)}: storedVersionRemoval: ${removed}; ${doing}`;
-    if (!isForbidden(err)) return { crds, message: text, more: [], error: new RetryableError(Reason.Retrying, text, { cause: err }) };
-    const grant = getStoredVersionsGrant(name);
-    const rules = { clusterRules: [toRule(grant)], namespaceRules: new Map<string, never>(), unknownKinds: [] };
-    const [line] = formatRuleLines(rules, Number.POSITIVE_INFINITY);
-    const isOver = (until: AbortSignal): Promise<boolean> => isAllowed(client, "", grant, until);
-    const message = `${text}; service account requires the following permission:\n  ${line}`;
-    const error = new WaitingError(Reason.Retrying, message, { cause: err, isOver });
-    return { crds, message, more: [], next: advice, error };
-  }
-  return `removed ${versions.join(", ")} from status.storedVersions of CRD ${goQuote(name)}: no custom resources exist`;
 }
 
 /** The CRDs to apply, and the live CRDs. */
@@ -94,7 +39,11 @@ export interface CrdUpgradeRequest {
   advice: string;
   /** Writes nothing: versions are removed from status.storedVersions only in a dry run. */
   onlyTries: boolean;
-  /** Checks custom resources. All callers share one checker, which runs one check at a time. */
+  /** Runs storage migrations. Default: a migration that the upgrade needs is only reported, as in a dry run. */
+  migrator?: StorageMigrator | undefined;
+  /** uid of the extension. */
+  owner: string;
+  /** Checks custom resources, in the background if that takes long. Default: a new checker, which does not use the background. */
   objects?: ObjectChecker | undefined;
 }
 
@@ -110,6 +59,10 @@ interface CrdUpgrade {
   notes: string[];
   /** Versions to remove from status.storedVersions. Removing them resolves the only finding. */
   drop: string[];
+  /** Set while the check of custom resources continues in the background. */
+  running?: RunningCheck;
+  /** Whether custom resources must be stored in another version first. */
+  migrates: boolean;
 }
 
 /**
@@ -119,18 +72,26 @@ interface CrdUpgrade {
  * operator-controller also has come first.
  */
 export async function checkCrdUpgrades(
-  client: Pick<Client, "list" | "listPage" | "patch" | "raw">,
-  { desired, live, spec, advice, onlyTries, objects = new ObjectChecker(systemClock) }: CrdUpgradeRequest,
+  client: Pick<Client, "get" | "list" | "listPage" | "patch" | "raw">,
+  { desired, live, spec, advice, onlyTries, migrator, owner, objects: shared }: CrdUpgradeRequest,
   signal: AbortSignal,
 ): Promise<CheckedUpgrades> {
   const { enforcement = "Strict", ignore = [] } = spec.install?.preflight?.crdUpgradeSafety ?? {};
   if (enforcement === "None") return { notes: [], tried: [] };
   const ignored = new Set<string>(ignore);
+  const mode = spec.install?.storageMigration ?? "Manual";
+  const objects = shared ?? new ObjectChecker(systemClock);
   const upgrades: CrdUpgrade[] = [];
   for (const object of desired) {
     const before = isCrd(object) ? live.get(getObjectKey(object)) : undefined;
-    if (before) upgrades.push(await checkCrdUpgrade(client, before, object, ignored, objects, signal));
+    if (!before) continue;
+    const check = (request: ObjectCheckRequest): Promise<ObjectsFound | RunningCheck> =>
+      shared && !onlyTries ? objects.follow(owner, before, client, request, signal) : objects.check(client, request, signal);
+    upgrades.push(await checkCrdUpgrade({ live: before, after: object, ignored, mode }, objects, check));
   }
+  const running = upgrades.find((upgrade) => upgrade.running);
+  if (running?.running) return { notes: [], tried: [], refusal: newRunningRefusal(running.name, running.running) };
+  objects.forget(owner);
   const findings = upgrades.flatMap(({ name, findings: found }) => (found.length > 0 ? [formatFindings(name, found)] : [])).join("\n");
   const refusals = upgrades.flatMap((upgrade) => upgrade.refusals);
   const notes = upgrades.flatMap((upgrade) => upgrade.notes);
@@ -142,6 +103,15 @@ export async function checkCrdUpgrades(
     return { notes: [], tried: [], refusal: { crds: denied, message, more, error: new RetryableError(Reason.Retrying, message) } };
   }
   const tried: KubeObject[] = [];
+  for (const { live: crd, migrates } of upgrades) {
+    if (!migrates) continue;
+    if (migrator && !onlyTries) return { notes, tried, refusal: migrateBeforeUpgrade(migrator, client, crd, { owner, advice }) };
+    const { storage, obsolete } = planStorageMigration(crd);
+    notes.push(
+      `dry run: before the upgrade, the controller stores the custom resources of CRD ${goQuote(crd.metadata.name)} in version ${storage} instead of ${obsolete.join(", ")}`,
+    );
+    tried.push(crd);
+  }
   for (const { live: crd, drop } of upgrades) {
     if (drop.length === 0) continue;
     const dropped = await dropStoredVersions(client, crd, drop, { advice, onlyTries }, signal);
@@ -153,28 +123,48 @@ export async function checkCrdUpgrades(
 }
 
 async function checkCrdUpgrade(
-  client: Pick<Client, "list" | "listPage">,
-  live: KubeObject,
-  after: KubeObject,
-  ignored: ReadonlySet<string>,
-  checker: ObjectChecker,
-  signal: AbortSignal,
+  { live, after, ignored, mode }: { live: KubeObject; after: KubeObject; ignored: ReadonlySet<string>; mode: StorageMigration },
+  checker: Pick<ObjectChecker, "compare">,
+  check: (request: ObjectCheckRequest) => Promise<ObjectsFound | RunningCheck>,
 ): Promise<CrdUpgrade> {
   const { name } = live.metadata;
-  const upgrade: CrdUpgrade = { name, live, findings: [], refusals: [], notes: [], drop: [] };
+  const upgrade: CrdUpgrade = { name, live, findings: [], refusals: [], notes: [], drop: [], migrates: false };
   const { findings, checks, removed, stored } = await checker.compare(live, after, ignored);
-  if (findings.length > 0 || checks.length > 0 || removed.length > 0 || stored.versions.length > 0) {
-    const objects = await checker.check(client, checks, getServedKind(live), signal);
+  const isMigrationUseful = stored.versions.length > 0 || stored.unserved.length > 0;
+  if (findings.length > 0 || checks.length > 0 || removed.length > 0 || isMigrationUseful) {
+    const objects = await check({ checks, listAs: getServedKind(live) });
+    if (objects.kind === "running") return { ...upgrade, running: objects };
     if (checks.length > 0) reportInvalid(upgrade, objects, findings.length > 0);
+    // Otherwise every change of a rule is a finding.
+    if (ignored.has("unhandled") && checks.some(({ schema }) => hasValidationRules(schema)))
+      upgrade.notes.push(`existingObjects: the rules (x-kubernetes-validations) of CRD ${goQuote(name)} were not evaluated`);
     if (removed.length > 0) reportRemoved(upgrade, objects, removed);
-    const onlyStored = findings.every(({ check }) => check === "storedVersionRemoval");
+    const onlyStored = findings.every((finding) => finding.check === "storedVersionRemoval");
     if (onlyStored && stored.writtenNow.length === 0 && upgrade.refusals.length === 0 && isEmpty(objects)) {
       return { ...upgrade, drop: stored.versions };
     }
+    const canMigrate = onlyStored && stored.writtenNow.length === 0 && upgrade.refusals.length === 0;
+    if (mode === "Automatic" && canMigrate && needsMigration(live, stored)) return { ...upgrade, migrates: true };
+    if (stored.unserved.length > 0 && mode !== "Never" && !isEmpty(objects)) upgrade.notes.push(formatUnservedAdvice(name, stored));
   }
   upgrade.findings = findings;
-  if (findings.some(({ check }) => check === "storedVersionRemoval")) upgrade.refusals.push(formatStoredAdvice(name, stored));
+  if (findings.some((finding) => finding.check === "storedVersionRemoval")) upgrade.refusals.push(formatStoredAdvice(name, stored, mode));
   return upgrade;
+}
+
+/** Reports whether custom resources may be stored in a version that the upgrade removes or stops serving, and that is not the storage version. */
+function needsMigration(live: KubeObject, { versions, unserved }: StoredVersionChanges): boolean {
+  if (!getServedKind(live)) return false;
+  const { obsolete } = planStorageMigration(live);
+  return [...versions, ...unserved].some((version) => obsolete.includes(version));
+}
+
+/** Returns the refusal of an upgrade until all custom resources are checked. */
+function newRunningRefusal(name: string, { checked, total, isOver }: RunningCheck): UpgradeRefusal {
+  const done = total === undefined ? `${checked}` : `${checked} of ${total}`;
+  const message = `existingObjects: checking the custom resources of CRD ${goQuote(name)} against its new schema: ${done} checked`;
+  const error = new WaitingError(Reason.Retrying, message, { isOver: () => Promise.resolve(isOver()), everyMs: CHECK_POLL_MS });
+  return { crds: [{ name, findings: [], refusals: [message] }], message, more: [], error };
 }
 
 function isEmpty(objects: ObjectsFound): boolean {
@@ -209,14 +199,4 @@ function reportRemoved({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFo
     const advice = "first upgrade to a bundle that no longer serves the version, and then to one that removes it";
     refusals.push(`servedVersionRemoval: ${versions} of CRD ${goQuote(name)} while custom resources exist: ${advice}`);
   }
-}
-
-function formatStoredAdvice(name: string, { versions, writtenNow }: { versions: string[]; writtenNow: string[] }): string {
-  if (writtenNow.length > 0) {
-    return `storedVersionRemoval: objects of CRD ${goQuote(name)} are stored in version ${writtenNow.join(", ")}: first upgrade to a bundle that stores them in another version`;
-  }
-  return (
-    `storedVersionRemoval: objects of CRD ${goQuote(name)} may be stored in version ${versions.join(", ")}: ` +
-    `store them in the new version, and remove the old one: olmv1 crd migrate ${name}`
-  );
 }

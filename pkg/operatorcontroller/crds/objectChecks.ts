@@ -2,10 +2,11 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { countSeparators } from "../../bundle/limits.ts";
 import { type CrdFinding, findCrdChanges } from "../../crdsafety/crdFindings.ts";
 import {
-  listDroppedStoredVersions,
   listObjectChecks,
   listRemovedServedVersions,
+  listStoredVersionChanges,
   type ObjectCheck,
+  type StoredVersionChanges,
 } from "../../crdsafety/existingObjects.ts";
 import { findObjectFaults } from "../../crdsafety/objectFaults.ts";
 import { isObject } from "../../golang/members.ts";
@@ -42,8 +43,6 @@ export type PageFindings =
       readonly named: readonly string[];
       /** Some patterns could not be evaluated. */
       readonly someUnknown: boolean;
-      readonly steps: number;
-      readonly patternMs: number;
       /** Token of the next page. */
       readonly continue: string | undefined;
       /** Number of custom resources after this page, if the API server reports it. */
@@ -90,9 +89,9 @@ export function checkPage({ schema: schemaJson, version, page, maxValues, maxSte
     steps = 0; // The second round costs as much as the first one.
     found = checkObjects(objects.slice(0, found.count));
   }
-  const { someUnknown, tookMs } = patterns;
+  const { someUnknown } = patterns;
   const listed = objects.length;
-  return { kind: "checked", ...found, listed, someUnknown, steps, patternMs: tookMs, continue: next, remaining };
+  return { kind: "checked", ...found, listed, someUnknown, continue: next, remaining };
 }
 
 /** Parses a list from the API server. @throws Error for anything else, which must not count as an empty list. */
@@ -146,7 +145,7 @@ export interface CrdComparison {
   readonly findings: CrdFinding[];
   readonly checks: ObjectCheck[];
   readonly removed: string[];
-  readonly stored: { versions: string[]; writtenNow: string[] };
+  readonly stored: StoredVersionChanges;
 }
 
 /**
@@ -161,6 +160,6 @@ export function compareCrds({ before: oldJson, after: newJson, ignored }: CrdCom
     findings: findCrdChanges(before, after, leftOut),
     checks: leftOut.has("existingObjects") ? [] : listObjectChecks(before, after),
     removed: leftOut.has("servedVersionRemoval") ? [] : listRemovedServedVersions(before, after),
-    stored: listDroppedStoredVersions(before, after),
+    stored: listStoredVersionChanges(before, after),
   };
 }

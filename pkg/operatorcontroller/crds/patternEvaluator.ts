@@ -31,7 +31,6 @@ export class PatternEvaluator {
   #unknown = false;
   #long = false;
   #characters = 0;
-  #tookMs = 0;
 
   constructor(timeoutMs: number = TIMEOUT_MS) {
     this.#timeoutMs = timeoutMs;
@@ -40,11 +39,6 @@ export class PatternEvaluator {
   /** Whether the first round recorded questions. */
   get hasQuestions(): boolean {
     return this.#questions.size > 0 || this.#long;
-  }
-
-  /** How long `evaluate` took, in milliseconds. */
-  get tookMs(): number {
-    return this.#tookMs;
   }
 
   /** Whether a match has no result because JavaScript does not support the pattern, the text is too long, or the time limit was reached. */
@@ -76,7 +70,6 @@ export class PatternEvaluator {
   /** Evaluates the recorded questions. */
   evaluate(): void {
     const answers: (boolean | undefined)[] = [];
-    const began = performance.now();
     const context = createContext({ questions: [...this.#questions.values()], answers });
     try {
       EVALUATE.runInContext(context, { timeout: Math.ceil(this.#timeoutMs) });
@@ -84,7 +77,6 @@ export class PatternEvaluator {
       // The results so far are valid. The remaining results are unknown.
       if ((err as { code?: string }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw err;
     }
-    this.#tookMs = performance.now() - began;
     this.#answers = new Map([...this.#questions.keys()].map((key, index) => [key, answers[index]]));
   }
 }

@@ -20,7 +20,7 @@ export interface StorageMigrationPlan {
   readonly gvk: CustomResourceKind;
 }
 
-/** The progress and the result of a storage migration. */
+/** The result of a storage migration. */
 export interface StorageMigrationCount {
   /** Custom resources that the API server stored again, or that another client wrote meanwhile. */
   readonly migrated: number;
@@ -30,13 +30,19 @@ export interface StorageMigrationCount {
   readonly errors: readonly string[];
 }
 
+/** The progress of a storage migration. */
+export interface StorageMigrationProgress extends StorageMigrationCount {
+  /** Number of custom resources, if the API server reports it. */
+  readonly total?: number;
+}
+
 /** Options of a storage migration. */
 export interface StorageMigrationOptions {
   /** Maximum number of custom resources per second. */
   readonly rate: number;
   readonly signal: AbortSignal;
-  /** Receives the count after each page. */
-  readonly report?: (count: StorageMigrationCount) => void;
+  /** Receives the progress after each page. */
+  readonly report?: (progress: StorageMigrationProgress) => void;
 }
 
 /** Number of objects that one request lists. Only their metadata is read. */
@@ -77,7 +83,7 @@ export async function migrateStorage(
   let count: StorageMigrationCount = { migrated: 0, failed: 0, errors: [] };
   if (plan.obsolete.length === 0) return count;
   const started = performance.now();
-  for await (const objects of listMetadata(client, plan.gvk, signal)) {
+  for await (const { objects, remaining } of listMetadata(client, plan.gvk, signal)) {
     const errors = await mapInParallel(objects, PARALLEL, (object) => storeAgain(client, { ...object, ...plan.gvk }, signal));
     const rejected = errors.filter((error) => error !== undefined);
     count = {
@@ -85,7 +91,7 @@ export async function migrateStorage(
       failed: count.failed + rejected.length,
       errors: [...count.errors, ...rejected].slice(0, ERRORS_NAMED),
     };
-    report?.(count);
+    report?.({ ...count, ...(remaining === undefined ? {} : { total: count.migrated + count.failed + remaining }) });
     const earliest = ((count.migrated + count.failed) / rate) * 1_000;
     await sleep(Math.max(0, earliest - (performance.now() - started)), undefined, { signal });
   }
@@ -93,8 +99,12 @@ export async function migrateStorage(
   return count;
 }
 
-/** Yields the metadata of all objects, page by page. Restarts if the list expired, so that an object can be yielded again. */
-async function* listMetadata(client: Pick<Client, "listPage">, gvk: CustomResourceKind, signal: AbortSignal): AsyncGenerator<KubeObject[]> {
+/** Yields the metadata of all objects, page by page, with the number of objects after the page if the API server reports it. Restarts if the list expired, so that an object can be yielded again. */
+async function* listMetadata(
+  client: Pick<Client, "listPage">,
+  gvk: CustomResourceKind,
+  signal: AbortSignal,
+): AsyncGenerator<{ objects: KubeObject[]; remaining: number | undefined }> {
   let position: string | undefined;
   for (let restarts = 0; ; ) {
     let page: Uint8Array | undefined;
@@ -107,8 +117,8 @@ async function* listMetadata(client: Pick<Client, "listPage">, gvk: CustomResour
       continue;
     }
     if (!page) throw new Error(`the metadata of ${PAGE} objects of kind ${gvk.kind} is larger than ${PAGE_BYTES} bytes`);
-    const { objects, next } = parseList(page);
-    yield objects;
+    const { objects, next, remaining } = parseList(page);
+    yield { objects, remaining: next === undefined ? 0 : remaining };
     if (next === undefined) return;
     position = next;
   }

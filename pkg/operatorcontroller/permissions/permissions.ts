@@ -13,7 +13,7 @@ import { computeRequiredRules, type RequiredRules, type RuleOptions } from "../.
 import type { ResourceOf } from "../../rbac/resources.ts";
 import { RuleIndex } from "../../rbac/ruleIndex.ts";
 import { findMissingRules, formatRuleLines, type GrantedRules, intersectRules, isEmptyRules } from "../../rbac/ruleSets.ts";
-import { getCrdPolicy } from "../../release/plan.ts";
+import { getCrdPolicy, migratesStorage } from "../../release/plan.ts";
 import { listCreatedTrustedCas } from "../../render/trustedCa.ts";
 import { quoteShellWord } from "../../text/shell.ts";
 import type { UnblockCheck } from "../state/conditionPoller.ts";
@@ -58,6 +58,7 @@ export function formatRbacCommand(
       .flatMap((name) => ["--trusted-ca-config-map", name]),
     ...(sources.size > 0 ? ["--values-from", ...sources] : []),
     ...(spec.uninstall?.crdPolicy && spec.uninstall.crdPolicy !== "DeleteIfUnused" ? ["--crd-policy", spec.uninstall.crdPolicy] : []),
+    ...(migratesStorage(spec) ? ["--migrate-storage"] : []),
     ...(certProvider === undefined ? [] : ["--webhook-cert-provider", certProvider]),
     ...(spec.install?.userRoles === "Aggregate" ? ["--aggregate-user-roles"] : []),
     ...(findOperatorCondition(objects) ? ["--operator-condition"] : []),
@@ -130,7 +131,14 @@ export async function findMissingPermissions(
   const { spec } = extension;
   const crdPolicy = getCrdPolicy(spec);
   const { valuesFrom = [] } = spec.config ?? {};
-  const options: RuleOptions = { installNamespace: getNamespace(extension), resourceOf, pruned, crdPolicy, valuesFrom };
+  const options: RuleOptions = {
+    installNamespace: getNamespace(extension),
+    resourceOf,
+    pruned,
+    crdPolicy,
+    migratesStorage: migratesStorage(spec),
+    valuesFrom,
+  };
   const all = computeRequiredRules(desired, options);
   const own = await listOwnRules(client, [...all.namespaceRules.keys()], signal).catch((err: unknown) => {
     if (isForbidden(err) || isNotFound(err)) return undefined;

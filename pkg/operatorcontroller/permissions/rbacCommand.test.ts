@@ -58,9 +58,9 @@ test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], co
   ],
   [
     "everything that changes the rules",
-    { uninstall: { crdPolicy: "Delete" }, install: { userRoles: "Aggregate" } },
+    { uninstall: { crdPolicy: "Delete" }, install: { userRoles: "Aggregate", storageMigration: "Automatic" } },
     ["quay.io/p@sha256:1"],
-    "olmv1 rbac quay.io/p@sha256:1 --namespace x-system --service-account x-installer --crd-policy Delete --aggregate-user-roles",
+    "olmv1 rbac quay.io/p@sha256:1 --namespace x-system --service-account x-installer --crd-policy Delete --migrate-storage --aggregate-user-roles",
   ],
   [
     "the sources of the configuration, each once",

@@ -236,7 +236,7 @@ function formatDependents(found: readonly Dependent[]): string {
 
 /** Dependencies of an uninstall. */
 export interface DeletionServices
-  extends Pick<Services, "client" | "identities" | "releases" | "events" | "memory" | "dependents" | "forget"> {
+  extends Pick<Services, "client" | "identities" | "releases" | "objectSets" | "events" | "memory" | "dependents" | "forget"> {
   created: Pick<Services["created"], "release">;
   managed: Pick<Services["managed"], "covers" | "hasAccount">;
 }
@@ -299,6 +299,7 @@ async function finishDeletion(deps: DeletionServices, phase: Deleting, context: 
         { ...phase, progress: `uninstalling: waiting for ${formatFirst(waitingFor)} to be deleted` },
         { requeueAfterMs: UNINSTALL_POLL_MS },
       );
+    await deps.objectSets?.remove(extension, undefined, signal);
     await removeReleases(deps, name, releases.history, signal);
     releases.installed = undefined;
     await deps.created.release(extension, signal);

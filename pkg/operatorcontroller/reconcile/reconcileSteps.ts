@@ -8,6 +8,7 @@ import { checkDependencies, installDependencies, removeUnneeded } from "./depend
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
 import { requestPermissions, requestSources } from "./permissions.ts";
 import { pinInstalledImage } from "./pinInstalledImage.ts";
+import { removeObjectSets } from "./removeObjectSets.ts";
 import { resolveBundle, trackUnavailableCatalogs } from "./resolve.ts";
 import { retrieveReleases } from "./retrieveReleases.ts";
 import { pinRevision, skipRolledBackBundle } from "./rollback.ts";
@@ -43,5 +44,6 @@ export function reconcileSteps(services: Services): StepSequence<Started, Applie
     .step(checkDependencies(services))
     .step(requestPermissions(services))
     .step(applyBundle(services))
+    .step(removeObjectSets(services))
     .step(removeUnneeded(services));
 }

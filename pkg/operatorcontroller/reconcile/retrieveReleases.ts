@@ -4,6 +4,7 @@ import { fail } from "../../controller/stepSequence.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { formatMissingRelease } from "../../openshift/upgradeable.ts";
 import { findInstalledBundle } from "../../release/installedBundle.ts";
+import { ObjectSetUnreadable } from "../../release/objectSet.ts";
 import { listActiveReleases } from "../../release/record.ts";
 import { formatUnreadable } from "../../release/storage/decode.ts";
 import { type ReleaseHistory, requireReadable } from "../releases/releaseStore.ts";
@@ -13,12 +14,12 @@ import type { Observed, ReconcileStep, Started, WithReleases } from "../state/ph
 import type { Services } from "./services.ts";
 
 /**
- * Reads the releases of an extension into `phase.releases`, and hides values in them that come from
+ * Reads the releases of an extension into `phase.releases`, imports those in object sets, and hides values in them that come from
  * `spec.config.valuesFrom`.
  * @throws KubeError or RetryableError if they cannot be read, after setting `unknownBecause` to the reason.
  */
 export async function readReleases(
-  { releases: store, memory }: Pick<Services, "releases" | "memory">,
+  { releases: store, memory, objectSets }: Pick<Services, "releases" | "memory" | "objectSets">,
   phase: WithReleases,
   signal: AbortSignal,
 ): Promise<void> {
@@ -26,9 +27,13 @@ export async function readReleases(
   const { name, uid = "" } = extension.metadata;
   try {
     // An uninstall cannot be undone, and forgets objects of a release that it does not see.
-    releases.history = await store.history({ name, uid }, { signal, isConsistent: extension.metadata.deletionTimestamp !== undefined });
+    const read = { signal, isConsistent: extension.metadata.deletionTimestamp !== undefined };
+    releases.history = await store.history({ name, uid }, read);
+    const isImported = releases.history.unreadable.length === 0 && (await objectSets?.store(extension, releases.history, signal));
+    if (isImported) releases.history = await store.history({ name, uid }, read);
   } catch (err) {
     releases.unknownBecause = getErrorMessage(err);
+    if (err instanceof ObjectSetUnreadable) report.problems.push(newProblem("ReleaseUnreadable", { message: err.message }));
     throw err;
   }
   hideSourced(phase);
@@ -44,7 +49,7 @@ export async function readReleases(
  * Determines the installed bundle: the bundle of the newest completely deployed release. Fails with RetryableError
  * Retrying if any release cannot be read, which ends the reconcile before anything is written.
  */
-export function retrieveReleases(services: Pick<Services, "releases" | "memory">): ReconcileStep<Started, Observed> {
+export function retrieveReleases(services: Pick<Services, "releases" | "memory" | "objectSets">): ReconcileStep<Started, Observed> {
   return {
     name: "RetrieveReleases",
     async run(started, { signal }) {
@@ -53,7 +58,8 @@ export function retrieveReleases(services: Pick<Services, "releases" | "memory">
       try {
         await readReleases(services, phase, signal);
       } catch (err) {
-        return fail(phase, new RetryableError(Reason.Retrying, "retrying to get installed bundle", { cause: err }));
+        const why = err instanceof ObjectSetUnreadable ? `; ${err.message}` : "";
+        return fail(phase, new RetryableError(Reason.Retrying, `retrying to get installed bundle${why}`, { cause: err }));
       }
       releases.active = listActiveReleases(releases.history.current);
       services.memory.record(extension, releases.history.current, { keep: releases.unreadable.length > 0 });

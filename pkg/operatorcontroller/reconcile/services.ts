@@ -16,6 +16,7 @@ import type { Dependents } from "../dependencies/installContext.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
 import type { Identities } from "../permissions/identity.ts";
 import type { ManagedPermissions } from "../permissions/managedPermissions.ts";
+import type { ObjectSetImport } from "../releases/objectSetImport.ts";
 import type { ReleaseStore } from "../releases/releaseStore.ts";
 import type { ExtensionMetrics } from "../state/extensionMetrics.ts";
 import type { OperatorConditions } from "../watches/operatorConditions.ts";
@@ -51,6 +52,8 @@ export interface Services extends ApplyServices {
   bundles: Pick<BundleCache, "load">;
   providers: Pick<CertificateProviders, "choose" | "isOutdated">;
   releases: Pick<ReleaseStore, "create" | "history" | "read" | "remove" | "update">;
+  /** Takes over releases of the Go operator-controller. Default: there are none. */
+  objectSets?: Pick<ObjectSetImport, "store" | "remove">;
   /** Watches the objects in `spec.config.valuesFrom`. */
   sources: Pick<SourceWatches, "follow" | "unwatched" | "forget">;
   /** Returns the digest of a catalog's content; empty if there is no catalog with this name. */

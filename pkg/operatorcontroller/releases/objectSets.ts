@@ -1,17 +1,16 @@
-import { API_VERSION, GROUP, LABEL_OWNER_NAME } from "../../api/constants.ts";
+import { GROUP, LABEL_OWNER_NAME } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import type { Clock } from "../../async/clock.ts";
+import { type Clock, systemClock } from "../../async/clock.ts";
 import { withoutBulk } from "../../controller/informer.ts";
 import { OptionalKind, type OptionalKindClient } from "../../controller/optionalKind.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { type ActiveRelease, toActiveRelease, type UnreadableReleases } from "../../openshift/upgradeable.ts";
+import { isArchivedSet, isObjectSetOf, OBJECT_SET_KINDS } from "../../release/objectSet.ts";
 import type { Logger } from "../../telemetry/log.ts";
+import type { ReleaseOwner } from "./releaseStore.ts";
 
-/** The kinds in which the Go operator-controller stores releases with feature gate BoxcutterRuntime. The second is the earlier name of the first. */
-export const OBJECT_SET_KINDS = [
-  { apiVersion: API_VERSION, kind: "ClusterObjectSet" },
-  { apiVersion: API_VERSION, kind: "ClusterExtensionRevision" },
-] as const;
+/** Maximum wait for a response of the API server, in milliseconds. */
+const ANSWER_MS = 10_000;
 const LABEL_MIGRATED = `${GROUP}/migrated-from-helm`;
 
 /** The releases of one extension in object sets; undefined while they are unknown. */
@@ -30,7 +29,7 @@ export function listObjectSetReleases(
 ): (ActiveRelease | UnreadableReleases)[] {
   return objects.flatMap((object): (ActiveRelease | UnreadableReleases)[] => {
     const { name, labels = {}, annotations = {} } = object.metadata;
-    if (labels[LABEL_OWNER_NAME] !== extension || isArchived(object)) return [];
+    if (labels[LABEL_OWNER_NAME] !== extension || isArchivedSet(object)) return [];
     // Object sets have the labels of release Secrets as annotations.
     const release = toActiveRelease(extension, { labels: annotations, annotations });
     if (release.properties !== undefined || labels[LABEL_MIGRATED] !== "true") return [release];
@@ -38,10 +37,6 @@ export function listObjectSetReleases(
     if (bundles.has(bundle)) return [];
     return [{ extension, reason: `${object.kind} ${goQuote(name)} does not contain the properties of bundle ${goQuote(bundle)}` }];
   });
-}
-
-function isArchived(object: KubeObject): boolean {
-  return ((object["spec"] ?? {}) as { lifecycleState?: unknown }).lifecycleState === "Archived";
 }
 
 /** Removes the objects in an object set, which can have megabytes. */
@@ -60,11 +55,19 @@ export interface ObjectSetsOptions {
 
 /** Follows the object sets of a cluster on which the Go implementation ran with feature gate BoxcutterRuntime. */
 export class ObjectSets {
+  /** Resolves when it is known whether the cluster has object sets, or after some seconds without a response. */
+  readonly synced: Promise<void>;
   readonly #kinds: readonly OptionalKind[];
+  readonly #clock: Clock;
+  readonly #sync = Promise.withResolvers<void>();
 
-  constructor({ client, log, clock }: ObjectSetsOptions) {
-    const options = { log, transform: withoutContent, ...(clock ? { clock } : {}) };
-    this.#kinds = OBJECT_SET_KINDS.map((gvk) => new OptionalKind(client, gvk, options));
+  constructor({ client, log, clock = systemClock }: ObjectSetsOptions) {
+    this.synced = this.#sync.promise;
+    this.#clock = clock;
+    this.#kinds = OBJECT_SET_KINDS.map((gvk) => new OptionalKind(client, gvk, { log, transform: withoutContent, clock }));
+    this.onChange(() => {
+      if (this.#kinds.every(({ state }) => state.kind !== "unknown")) this.#sync.resolve();
+    });
   }
 
   /** Calls `handler` when the result of `list` may have changed. */
@@ -74,7 +77,20 @@ export class ObjectSets {
 
   /** Watches the object sets until `signal` aborts; never throws. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
+    const stopWaiting = this.#clock.after(ANSWER_MS, () => this.#sync.resolve());
     await Promise.all(this.#kinds.map((objects) => objects.run(signal)));
+    stopWaiting();
+    this.#sync.resolve();
+  }
+
+  /**
+   * Returns the object sets of an extension, without their objects; undefined while they are unknown. Omits sets that the API server does not let the
+   * controller list.
+   */
+  find(owner: ReleaseOwner): KubeObject[] | undefined {
+    const states = this.#kinds.map(({ state }) => state);
+    if (states.some(({ kind }) => kind === "unknown")) return undefined;
+    return states.flatMap((state) => (state.kind === "served" ? state.objects.filter((object) => isObjectSetOf(object, owner)) : []));
   }
 
   /** Returns the releases of an extension. If they cannot be listed, reports that only if it has no other bundle. @param bundles as in `listObjectSetReleases` */

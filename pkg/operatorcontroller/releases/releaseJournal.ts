@@ -73,7 +73,7 @@ export class ReleaseJournal {
     requireReadable(history);
     for (const version of history.unfinished) await store.remove(owner.name, version, this.#calls);
     const isUpgrade = findLastDeployed(history.current) !== undefined;
-    const lastDeployedAt = new Date(now()).toISOString();
+    const lastDeployedAt = new Date(getStart(history, now())).toISOString();
     const begun = {
       name: owner.name,
       ...getInitialStatus(content, isUpgrade),
@@ -210,6 +210,12 @@ export class ReleaseJournal {
     return (version) =>
       current.some((release) => release.version === version && release.objects.some((object) => !named.has(getObjectKey(object))));
   }
+}
+
+/** Returns the time of a release that begins, in milliseconds: never before imported releases, because the times decide which ones it replaces. */
+function getStart({ current }: ReleaseHistory, now: number): number {
+  const imported = current.flatMap(({ objectSet, lastDeployed }) => (objectSet === undefined ? [] : [Date.parse(lastDeployed)]));
+  return Math.max(now, ...imported.filter((time) => !Number.isNaN(time)));
 }
 
 function getInitialStatus({ rolledBack, pinnedTo }: ReleaseContent, isUpgrade: boolean): Pick<ReleaseRecord, "status" | "description"> {

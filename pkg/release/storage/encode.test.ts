@@ -321,6 +321,7 @@ const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
     rolledBack: anyRolledBack,
     pinnedTo: fc.nat(),
     takenOver: fc.constant(true as const),
+    objectSet: text,
     sourced: fc.array(text, { maxLength: 3 }),
     generation: fc.nat(),
     changedBy: text,

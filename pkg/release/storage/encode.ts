@@ -60,8 +60,8 @@ const PIECE = 3 * 65_536;
 /**
  * Yields a release as Helm's JSON with a trailing newline, members in Go's order. The manifest contains one object per line; the chart contains each
  * rendered object with a template that prints it. `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`,
- * `rolledOutAt`, `rolledBack`, `pinnedTo`, `takenOver`, `sourced` and `left` are our own members, which Go ignores. Encoding a piece takes at most as
- * long as encoding one object. Pieces may be empty. Objects are serialized twice to save memory.
+ * `rolledOutAt`, `rolledBack`, `pinnedTo`, `takenOver`, `objectSet`, `sourced` and `left` are our own members, which Go ignores. Encoding a piece takes
+ * at most as long as encoding one object. Pieces may be empty. Objects are serialized twice to save memory.
  * @see helm.sh/helm/v3 v3.21.3 pkg/release/release.go
  */
 function* writePayload(record: ReleaseRecord): Generator<string> {
@@ -109,6 +109,7 @@ function* writePayload(record: ReleaseRecord): Generator<string> {
     ...(record.rolledBack === undefined ? {} : { rolledBack: record.rolledBack }),
     ...(record.pinnedTo === undefined ? {} : { pinnedTo: record.pinnedTo }),
     ...(record.takenOver === undefined ? {} : { takenOver: record.takenOver }),
+    ...(record.objectSet === undefined ? {} : { objectSet: record.objectSet }),
     ...(record.sourced === undefined ? {} : { sourced: record.sourced }),
     ...(record.left === undefined ? {} : { left: record.left }),
     ...(record.generation === undefined ? {} : { generation: record.generation }),

@@ -104,6 +104,7 @@ export const RELEASE_SHAPE = goStruct({
   rolledBack: "object",
   pinnedTo: "int",
   takenOver: "bool",
+  objectSet: "string",
   sourced: TEXTS,
   left: { itemsOf: "object" },
   generation: "int",
@@ -126,7 +127,7 @@ export function readReleaseHead(release: GoMembers, fallbackLabels: Readonly<Rec
   );
   const [cautions, flaws, sourced] = ["cautions", "flaws", "sourced"].map((name) => release.get(name));
   const [version, pinnedTo, generation] = ["version", "pinnedTo", "generation"].map((name) => release.get(name));
-  const changedBy = release.get("changedBy");
+  const [changedBy, objectSet] = ["changedBy", "objectSet"].map((name) => release.get(name));
   const left = release.get("left");
   const requirements = parseRequirements(release.get("requirements"));
   const proxy = readProxyVariables(release.get("proxy"));
@@ -153,6 +154,7 @@ export function readReleaseHead(release: GoMembers, fallbackLabels: Readonly<Rec
     ...(rolledBack ? { rolledBack } : {}),
     ...(typeof pinnedTo === "number" ? { pinnedTo } : {}),
     ...(release.get("takenOver") === true ? { takenOver: true } : {}),
+    ...(typeof objectSet === "string" ? { objectSet } : {}),
     ...(Array.isArray(left) ? { left: leftIn(left) } : {}),
     ...(typeof generation === "number" ? { generation } : {}),
     ...(typeof changedBy === "string" ? { changedBy } : {}),
