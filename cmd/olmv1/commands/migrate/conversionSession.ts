@@ -1,5 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import type { ClusterExtension } from "../../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION, SERVER_LEASES } from "../../../../pkg/api/constants.ts";
 import { LABEL_MIGRATION } from "../../../../pkg/api/migration.ts";
 import { findLeader, LEASE, type Lease } from "../../../../pkg/controller/lease.ts";
