@@ -6,6 +6,8 @@ export const CLASSIC_GROUP = "operators.coreos.com";
 
 /** On a converted ClusterExtension, permanently: "namespace/name" of its Subscription. */
 export const ANNOTATION_MIGRATED_FROM = `${GROUP}/migrated-from-subscription`;
+/** On a Subscription in a backup: it never existed, because its ClusterServiceVersion had none. */
+export const ANNOTATION_WITHOUT_SUBSCRIPTION = `${GROUP}/without-subscription`;
 /** On such an extension until `migrate cleanup`: the original Subscription and OperatorGroup as JSON. */
 export const ANNOTATION_SUBSCRIPTION_BACKUP = `${GROUP}/migration-subscription-backup`;
 export const ANNOTATION_OPERATOR_GROUP_BACKUP = `${GROUP}/migration-operatorgroup-backup`;

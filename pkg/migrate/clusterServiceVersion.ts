@@ -40,10 +40,14 @@ function apiName(api: unknown): string {
   return `${getNonEmptyText(api, "version") ?? ""}.${getNonEmptyText(api, "group") ?? getNonEmptyText(api, "name") ?? ""}`;
 }
 
-/** OLM v0 writes `{"properties": [...]}`, but bundles contain only the list. */
-function stated({ metadata: { annotations = {} } }: KubeObject): CsvDependency[] {
-  return PROPERTIES.flatMap((key) => readProperties(annotations[key])).flatMap(({ type, value }) => {
-    const content = parsed(value);
+/** Returns the properties in the annotations of a ClusterServiceVersion, parsed. Ignores invalid ones. */
+export function readStatedProperties({ metadata: { annotations = {} } }: KubeObject): { type: string; value: string; content: unknown }[] {
+  const all = PROPERTIES.flatMap((key) => readProperties(annotations[key]));
+  return all.map(({ type, value }) => ({ type, value, content: parsed(value) }));
+}
+
+function stated(object: KubeObject): CsvDependency[] {
+  return readStatedProperties(object).flatMap(({ type, value, content }) => {
     if (type === "olm.package.required")
       return [
         {
@@ -77,6 +81,7 @@ function apiKey(api: unknown, isShort = false): string {
   return (isShort ? parts.filter((part) => part !== undefined) : parts.map((part) => part ?? "")).join("/");
 }
 
+/** OLM v0 writes `{"properties": [...]}`, but bundles contain only the list. */
 function readProperties(text: string | undefined): { type: string; value: string }[] {
   if (text === undefined) return [];
   try {

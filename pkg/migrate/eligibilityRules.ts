@@ -270,6 +270,13 @@ export function needsOlmV0({ csv, csvs, subscriptions, together }: EligibilityIn
 
 /** Remarks that do not prevent a conversion. */
 export const REMARKS = {
+  WithoutSubscription: ({ isOrphan, installedCsv }) =>
+    isOrphan
+      ? {
+          text: `ClusterServiceVersion "${installedCsv ?? ""}" has no Subscription. Its package is known from its properties`,
+          next: "to follow a channel after the conversion, set spec.source.catalog.channels of the ClusterExtension",
+        }
+      : undefined,
   GeneratedAsDependency: ({ generatedBy }) =>
     generatedBy === undefined
       ? undefined

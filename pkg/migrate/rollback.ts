@@ -14,6 +14,7 @@ import { buildRestoringPatch, buildSecretPatch } from "./ownershipMarks.ts";
 import { getMarkIdentity } from "./planConversion.ts";
 import { waitFor } from "./poll.ts";
 import { releaseCsv } from "./runConversion.ts";
+import { isOrphan } from "./subscription.ts";
 
 /** Options for the rollback of a conversion. */
 export interface ConversionRollbackOptions {
@@ -43,7 +44,7 @@ export function listRollbackSteps({ extension, from, step, subscription, group, 
     `suspend ${CLUSTER_EXTENSION} ${name}${step === undefined ? "" : ` (converted up to step ${step}${pinned === undefined ? "" : `, version ${pinned}`})`}`,
     ...(group ? [`restore ${describeObject(group)} if it does not exist`] : []),
     ...(backup?.marks.some(({ secret }) => secret) ? ["restore the certificates that OLM v0 created"] : []),
-    `restore ${describeObject(subscription)} with its status, if it does not exist`,
+    ...(isOrphan(subscription) ? [] : [`restore ${describeObject(subscription)} with its status, if it does not exist`]),
     ...(backup
       ? [
           `restore ${describeObject(backup.csv)} with its status, if it does not exist`,
@@ -74,7 +75,8 @@ export async function rollBackConversion(
   if (group) await restore(client, group, done);
   for (const marks of backup?.marks ?? []) if (marks.secret) await patchLive(client, marks.ref, (live) => buildSecretPatch(live, marks));
   if (backup) await releaseCsv(client, toObjectRef(backup.csv), signal);
-  if (subscription) await restore(client, withManualApproval(subscription), done);
+  const restored = subscription && !isOrphan(subscription) ? subscription : undefined;
+  if (restored) await restore(client, withManualApproval(restored), done);
   if (backup && subscription) {
     const csv = await restore(client, backup.csv, done);
     const owner = { ...getMarkIdentity({ subscription, csv: backup.csv }), uid: csv.metadata.uid ?? "" };
@@ -85,7 +87,7 @@ export async function rollBackConversion(
     }
     done(`${backup.marks.length} objects belong to ${describeObject(csv)} again`);
   }
-  if (subscription) await restoreApproval(client, subscription);
+  if (restored) await restoreApproval(client, restored);
   report("deleting the extension");
   await client.delete(ref, { propagationPolicy: "Background", ...(uid === "" ? {} : { uid }) });
   await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${name}" to be deleted` }, async () => {

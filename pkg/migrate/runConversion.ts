@@ -34,7 +34,7 @@ import {
 } from "./ownershipMarks.ts";
 import type { Conversion } from "./planConversion.ts";
 import { WaitTimeoutError, waitFor } from "./poll.ts";
-import { parseSubscription } from "./subscription.ts";
+import { isOrphan, parseSubscription } from "./subscription.ts";
 
 /** Returns the current OLM v0 marks on the objects of a ClusterServiceVersion, without objects that do not exist yet. */
 async function findMarksToRemove(
@@ -341,7 +341,8 @@ class ConversionRun {
 
   async #unsubscribe(): Promise<void> {
     const { client, signal } = this.#options;
-    await deleteOrphaning(client, toObjectRef(this.#conversion.source.subscription), signal);
+    const { subscription } = this.#conversion.source;
+    if (!isOrphan(subscription)) await deleteOrphaning(client, toObjectRef(subscription), signal);
   }
 
   async #mark(): Promise<void> {

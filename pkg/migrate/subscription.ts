@@ -1,5 +1,5 @@
 import { getGroup, getVersion, type JsonObject, type KubeObject } from "../api/k8s.ts";
-import { CLASSIC_GROUP } from "../api/migration.ts";
+import { ANNOTATION_WITHOUT_SUBSCRIPTION, CLASSIC_GROUP } from "../api/migration.ts";
 import { getNonEmptyText, getObjectAt, getObjectsAt } from "../golang/members.ts";
 
 /** An OLM v0 Subscription with its state. */
@@ -27,6 +27,8 @@ export interface Subscription {
   readonly troubles: readonly string[];
   /** Deployment settings; empty if there are none. */
   readonly config: JsonObject;
+  /** Whether it only stands for a ClusterServiceVersion without Subscription. */
+  readonly isOrphan: boolean;
   /** The InstallPlan that created the Subscription as a dependency of another operator. */
   readonly generatedBy?: string | undefined;
 }
@@ -70,8 +72,14 @@ export function parseSubscription(object: KubeObject): Subscription {
     plan: getNonEmptyText(getObjectAt(status, "installPlanRef"), "name"),
     troubles: conditions.flatMap((condition) => findTrouble(condition) ?? []),
     config: getObjectAt(spec, "config"),
+    isOrphan: isOrphan(object),
     generatedBy: annotations?.["olm.generated-by"],
   };
+}
+
+/** Reports whether a Subscription only stands for a ClusterServiceVersion without one. */
+export function isOrphan({ metadata }: KubeObject): boolean {
+  return metadata.annotations?.[ANNOTATION_WITHOUT_SUBSCRIPTION] !== undefined;
 }
 
 /** Condition types for which status True is a problem. */

@@ -15,6 +15,7 @@ import { needsOlmV0 } from "./eligibilityRules.ts";
 import { buildConfiguration, buildExtension, type TargetAccount } from "./extensionManifest.ts";
 import { hasConditions, type OlmV0Cluster, readOlmV0Cluster, readPlanPhase, toKnownExtension } from "./olmV0Cluster.ts";
 import { parseOperatorGroup } from "./operatorGroup.ts";
+import { listOrphans } from "./orphans.ts";
 import { getSubscriptionKey, parseSubscription, type Subscription } from "./subscription.ts";
 
 const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configuration: )?/;
@@ -96,6 +97,8 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   const isMeant = (one: { namespace?: string; name: string }): boolean =>
     (namespace === undefined || one.namespace === namespace) && (names.length === 0 || names.includes(one.name));
   const readings = cluster.subscriptions.map(readSubscription);
+  const existing = readings.flatMap(({ subscription }) => subscription ?? []);
+  readings.push(...listOrphans(cluster, existing).map(readSubscription));
   const known = readings.flatMap(({ subscription }) => subscription ?? []);
   const meant = readings.filter(({ object }) => isMeant(object.metadata));
   const migrated = listMigratedWithoutSubscription(cluster, known).filter(isMeant);

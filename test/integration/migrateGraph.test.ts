@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, PERMISSION_POLICY } from "../../pkg/api/constants.ts";
-import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { createBackup } from "../../pkg/migrate/objectBackup.ts";
 import { ClassicOperator } from "../support/classicOperator.ts";
@@ -138,5 +138,20 @@ describeWithData("a graph of operators that OLM v0 installed on a real cluster",
       },
       ALL ? 7_200_000 : 600_000,
     );
+
+    test("olmv1 migrate converts operators whose Subscriptions were deleted, and does not create Subscriptions in a rollback", async () => {
+      const subscriptions = { apiVersion: CLASSIC, kind: "Subscription" };
+      const { items } = await cluster.client.list(subscriptions, { namespace: NAMESPACE });
+      for (const item of items) await cluster.client.delete(toObjectRef(item), { propagationPolicy: "Orphan" });
+      const before = [dependency.csv, dependent.csv].sort();
+      await eventually(async () => expect(await listClassic()).toEqual(before));
+      const out = await migrate("check");
+      for (const packageName of PACKAGES) expect(out).toMatch(new RegExp(`/${packageName}: Eligible\\n.* has no Subscription`, "m"));
+      await migrate("convert", "--all", "--yes");
+      expect(await listClassic()).toEqual([]);
+      await migrate("rollback", "--all", "--yes");
+      await eventually(async () => expect(await listClassic()).toEqual(before));
+      expectNoRestart();
+    });
   });
 });
