@@ -4,13 +4,24 @@ import { GROUP } from "./constants.ts";
 /** API group of OLM v0. */
 export const CLASSIC_GROUP = "operators.coreos.com";
 
-/** On a converted ClusterExtension, permanently: "namespace/name" of its Subscription. */
+/**
+ * On a converted ClusterExtension, permanently: "namespace/name" of its Subscription. The tools of upstream and OpenShift's console set it too, also on
+ * ClusterObjectSets.
+ * @see operator-framework/library-olm cdd97576c6d3 migration/pkg/migration/labels.go
+ */
 export const ANNOTATION_MIGRATED_FROM = `${GROUP}/migrated-from-subscription`;
 /** On a Subscription in a backup: it never existed, because its ClusterServiceVersion had none. */
 export const ANNOTATION_WITHOUT_SUBSCRIPTION = `${GROUP}/without-subscription`;
-/** On such an extension until `migrate cleanup`: the original Subscription and OperatorGroup as JSON. */
-export const ANNOTATION_SUBSCRIPTION_BACKUP = `${GROUP}/migration-subscription-backup`;
-export const ANNOTATION_OPERATOR_GROUP_BACKUP = `${GROUP}/migration-operatorgroup-backup`;
+/** On an extension that one of these other tools converted: the spec of the Subscription as JSON. */
+export const ANNOTATION_FOREIGN_BACKUP = `${GROUP}/migration-subscription-backup`;
+/** On a ClusterCatalog: "namespace/name" of the CatalogSource that it was created from. */
+export const ANNOTATION_MIGRATED_FROM_SOURCE = `${GROUP}/migrated-from-catalogsource`;
+/**
+ * On such an extension until `migrate cleanup`: the original Subscription and OperatorGroup as JSON. Other tools do not know these annotations and refuse
+ * a rollback, which would delete the objects.
+ */
+export const ANNOTATION_SUBSCRIPTION_BACKUP = `${GROUP}/olmv1-subscription-backup`;
+export const ANNOTATION_OPERATOR_GROUP_BACKUP = `${GROUP}/olmv1-operatorgroup-backup`;
 /** On such an extension until `migrate cleanup`: digest of the Secret with the rest of the backup, so that only this content is restored. */
 export const ANNOTATION_BACKUP_DIGEST = `${GROUP}/migration-backup-digest`;
 /** On such an extension until `migrate cleanup`: the last completed step of the conversion. */

@@ -2,6 +2,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import { isDigestReference } from "../api/imageReference.ts";
 import type { KubeObject } from "../api/k8s.ts";
+import { ANNOTATION_MIGRATED_FROM_SOURCE } from "../api/migration.ts";
 import { getNonEmptyText, getObjectAt, getTextsAt } from "../golang/members.ts";
 
 /** A CatalogSource, the OLM v0 kind for catalogs. */
@@ -116,7 +117,7 @@ export function toClusterCatalog(
   const catalog: ClusterCatalog = {
     apiVersion: API_VERSION,
     kind: CLUSTER_CATALOG,
-    metadata: { name },
+    metadata: { name, annotations: { [ANNOTATION_MIGRATED_FROM_SOURCE]: `${namespace}/${source.name}` } },
     spec: {
       source: { type: "Image", image: { ref: image, ...(minutes === undefined ? {} : { pollIntervalMinutes: minutes }) } },
       ...(priority === 0 ? {} : { priority }),

@@ -17,6 +17,7 @@ interface StateCase extends CaseHead {
     others?: JsonObject[];
     csvs?: JsonObject[];
     extensions?: KnownExtension[];
+    begunElsewhere?: string[];
     catalogs?: Record<string, Partial<BundleOffer>>;
     unread?: string[];
     reportsConditions?: boolean;
@@ -99,6 +100,7 @@ function surroundings({
     },
     extensionName: given.extensionName ?? "hello",
     reportsConditions: given.reportsConditions ?? false,
+    begunElsewhere: new Set(given.begunElsewhere),
     planPhase: given.planPhase,
     configFault: given.configFault,
     sourceImage: given.sourceImage,

@@ -54,8 +54,9 @@ export function checkMigrated(extension: KnownExtension, subscriptions: readonly
   const { migratedFrom, name, step } = extension;
   if (migratedFrom === undefined || subscriptions.some((one) => getSubscriptionKey(one) === migratedFrom)) return undefined;
   const isDone = step === undefined || step === "Installed";
+  const by = extension.isForeign ? " by another tool, which can also roll it back" : "";
   const text = isDone
-    ? `the Subscription was converted to ClusterExtension "${name}"`
+    ? `the Subscription was converted to ClusterExtension "${name}"${by}`
     : `the conversion to ClusterExtension "${name}" stopped after step ${step}`;
   const next = isDone
     ? step === undefined

@@ -11,6 +11,8 @@ export interface KnownExtension {
   readonly migratedFrom?: string | undefined;
   /** The last completed step of the conversion. */
   readonly step?: string | undefined;
+  /** Whether another tool converted the Subscription. */
+  readonly isForeign?: boolean;
 }
 
 /** The state of the cluster that determines whether a Subscription can be converted. */
@@ -24,6 +26,8 @@ export interface EligibilityInput {
   /** All ClusterServiceVersions of the cluster, without copies. */
   readonly csvs: readonly InstalledCsv[];
   readonly extensions: readonly KnownExtension[];
+  /** "namespace/name" of Subscriptions for which another tool has created ClusterObjectSets. */
+  readonly begunElsewhere?: ReadonlySet<string>;
   /** "namespace/name" of the ClusterServiceVersions that are converted together; their dependencies on each other are kept. */
   readonly together?: ReadonlySet<string>;
   readonly offers: PackageOffers;

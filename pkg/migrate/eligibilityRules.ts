@@ -192,6 +192,16 @@ function watched(targets: readonly string[]): string {
 
 /** Checks whether other objects prevent the conversion. Only the first finding is reported. */
 export const CONFLICTS = {
+  BegunByOtherTool: (subscription, { extensions, begunElsewhere }) => {
+    const key = getSubscriptionKey(subscription);
+    const found = extensions.find(({ migratedFrom, isForeign }) => isForeign && migratedFrom === key);
+    return found || begunElsewhere?.has(key)
+      ? {
+          text: `another tool, such as OpenShift's console, has begun to convert the Subscription${found ? ` to ClusterExtension "${found.name}"` : ""}`,
+          next: "complete the conversion or roll it back with that tool",
+        }
+      : undefined;
+  },
   ConversionUnfinished: (subscription, { extensions }) => {
     const found = extensions.find(({ migratedFrom }) => migratedFrom === getSubscriptionKey(subscription));
     if (!found) return undefined;

@@ -3,6 +3,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import {
   ANNOTATION_BACKUP_DIGEST,
+  ANNOTATION_FOREIGN_BACKUP,
   ANNOTATION_MIGRATED_FROM,
   ANNOTATION_OPERATOR_GROUP_BACKUP,
   ANNOTATION_STEP,
@@ -11,6 +12,7 @@ import {
   parseConversionStep,
 } from "../api/migration.ts";
 import { wrapError } from "../errors/errors.ts";
+import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { compareText } from "../text/compare.ts";
 import { type Backup, getBackupRef, readBackup } from "./backup.ts";
@@ -91,12 +93,16 @@ export async function requireMigrated(
   throw new Error(`no converted Subscription or ClusterExtension "${name}" found: to list all, run olmv1 migrate check -A`);
 }
 
-/** @throws Error if the backups are invalid or belong to another Subscription */
+/** @throws Error if the backups are invalid or belong to another Subscription, or if another tool converted the extension */
 async function migratedFrom(client: Client, extension: ClusterExtension): Promise<MigratedExtension> {
   const { name, annotations = {} } = extension.metadata;
   const namespace = getNamespace(extension);
   const { [ANNOTATION_MIGRATED_FROM]: from = "", [ANNOTATION_BACKUP_DIGEST]: digest } = annotations;
   const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
+  if (annotations[ANNOTATION_FOREIGN_BACKUP] !== undefined)
+    throw new Error(
+      `${CLUSTER_EXTENSION} ${goQuote(name)} was converted by another tool, such as OpenShift's console. Use that tool to complete the conversion or to roll it back`,
+    );
   try {
     const subscription = parseBackup(annotations[ANNOTATION_SUBSCRIPTION_BACKUP], {
       kind: "Subscription",

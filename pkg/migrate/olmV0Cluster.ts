@@ -1,11 +1,18 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { GroupVersionKind, KubeObject, ObjectRef } from "../api/k8s.ts";
-import { ANNOTATION_MIGRATED_FROM, ANNOTATION_STEP, CLASSIC_GROUP, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
+import {
+  ANNOTATION_FOREIGN_BACKUP,
+  ANNOTATION_MIGRATED_FROM,
+  ANNOTATION_STEP,
+  CLASSIC_GROUP,
+  MIGRATION_FIELD_MANAGER,
+} from "../api/migration.ts";
 import { getNonEmptyText, getObjectAt, getObjectsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound, KindNotServed } from "../kube/errors.ts";
 import { getObjectKey } from "../release/identity.ts";
+import { OBJECT_SET_KINDS } from "../release/objectSet.ts";
 import { isCopiedCsv } from "./clusterServiceVersion.ts";
 import type { KnownExtension } from "./eligibilityInput.ts";
 import { belongsToCsv, type MarkedBy } from "./ownershipMarks.ts";
@@ -19,6 +26,8 @@ export interface OlmV0Cluster {
   readonly groups: readonly KubeObject[];
   readonly sources: readonly KubeObject[];
   readonly extensions: readonly ClusterExtension[];
+  /** "namespace/name" of Subscriptions for which another tool has created ClusterObjectSets. */
+  readonly begunElsewhere: ReadonlySet<string>;
 }
 
 export const CSV = { apiVersion: `${CLASSIC_GROUP}/v1alpha1`, kind: "ClusterServiceVersion" } as const;
@@ -33,9 +42,28 @@ export async function readOlmV0Cluster(client: Client, signal: AbortSignal): Pro
   const groups = (await listAny(client, "OperatorGroup", GROUPS, signal)) ?? [];
   const sources = (await listAny(client, "CatalogSource", SUBSCRIPTION_VERSIONS, signal)) ?? [];
   const { items: extensions } = await client.list<ClusterExtension>(EXTENSION, { signal });
+  const begunElsewhere = await listBegunElsewhere(client, signal);
   if (subscriptions === undefined && extensions.every((one) => one.metadata.annotations?.[ANNOTATION_MIGRATED_FROM] === undefined))
     throw new Error(`this cluster does not have OLM v0: it does not serve Subscriptions of ${CLASSIC_GROUP}`);
-  return { subscriptions: subscriptions ?? [], csvs: (csvs ?? []).filter((csv) => !isCopiedCsv(csv)), groups, sources, extensions };
+  return {
+    subscriptions: subscriptions ?? [],
+    csvs: (csvs ?? []).filter((csv) => !isCopiedCsv(csv)),
+    groups,
+    sources,
+    extensions,
+    begunElsewhere,
+  };
+}
+
+/** Lists the Subscriptions in the annotations of ClusterObjectSets. Other tools create these before the ClusterExtension. */
+async function listBegunElsewhere(client: Client, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (const gvk of OBJECT_SET_KINDS)
+    for (const { metadata } of (await listOrNone(client, gvk, { metadataOnly: true, signal })) ?? []) {
+      const from = metadata.annotations?.[ANNOTATION_MIGRATED_FROM];
+      if (from !== undefined) found.add(from);
+    }
+  return found;
 }
 
 /** Returns the parts of a ClusterExtension that the checks use. */
@@ -45,6 +73,7 @@ export function toKnownExtension({ metadata, spec }: ClusterExtension): KnownExt
     packageName: spec.source.catalog?.packageName ?? "",
     migratedFrom: metadata.annotations?.[ANNOTATION_MIGRATED_FROM],
     step: metadata.annotations?.[ANNOTATION_STEP],
+    isForeign: metadata.annotations?.[ANNOTATION_FOREIGN_BACKUP] !== undefined,
   };
 }
 

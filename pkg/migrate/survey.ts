@@ -178,6 +178,7 @@ async function readCandidate(
     subscriptions: known,
     csvs,
     extensions: cluster.extensions.map(toKnownExtension),
+    begunElsewhere: cluster.begunElsewhere,
     offers: offers.of(packageName, installedCsv),
     reportsConditions: csv ? await hasConditions(request.client, csv) : false,
     extensionName: request.extensionName ?? name,

@@ -1,4 +1,5 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { ANNOTATION_MIGRATED_FROM_SOURCE } from "../api/migration.ts";
 import { validateSubdomain } from "../api/names.ts";
 import { parseDuration } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
@@ -87,6 +88,17 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
   const same = catalogs.find(({ spec }) => spec.source.image?.ref === image);
   if (same)
     return { source, state: "Present", text: `ClusterCatalog "${same.metadata.name}" already has the same image`, next: "", notes: [] };
+  const converted = catalogs.find(
+    ({ metadata }) => metadata.annotations?.[ANNOTATION_MIGRATED_FROM_SOURCE] === `${source.namespace}/${own}`,
+  );
+  if (converted)
+    return {
+      source,
+      state: "Present",
+      text: `ClusterCatalog "${converted.metadata.name}" was created from this CatalogSource, and now has image ${converted.spec.source.image?.ref ?? "(none)"}`,
+      next: "",
+      notes: [],
+    };
   const problems = validateSubdomain(name);
   if (problems.length > 0)
     return {
