@@ -16,14 +16,13 @@ import { World } from "../support/world.ts";
 const GROUP = "hostile.example.com";
 const [OLD, NEW] = [{ version: "1.0.0" }, { version: "2.0.0" }];
 const TENANT = "tenant";
-/** Together larger than the 64 MiB of custom resources that are checked for each CRD version. */
-const COUNT = 80;
+/** Together far larger than a page, and than the memory that a check may use. */
+const COUNT = 40;
 /** About 1 MB of JSON. */
 const VALUES = Array.from({ length: 60_000 }, (_, i) => `value-${i}`.padEnd(14, "x"));
 const RBAC = "rbac.authorization.k8s.io";
-/** The end of the finding; its first number is the count of valid custom resources. */
-const FINDING =
-  /; (\d+) custom resources of CRD "things\.hostile\.example\.com" would still be valid; existingObjects: checked only (\d+) of 80 custom resources of CRD "things\.hostile\.example\.com": reached the limit of 67108864 bytes$/;
+/** The end of the finding. */
+const FINDING = /; 40 custom resources of CRD "things\.hostile\.example\.com" would still be valid$/;
 
 /** Creates the definition of a version. The new one sets `maxLength` of `size`, so the controller checks the existing custom resources. */
 function definition(of: SmallVersion): KubeObject {
@@ -39,7 +38,7 @@ describeWithPrivateCluster("operator-controller and malicious custom resources",
   });
   afterAll(() => world?.stop());
 
-  test("operator-controller stays ready and installs another extension while it checks 80 MB of custom resources", async () => {
+  test("operator-controller stays ready and installs another extension while it checks 40 MB of custom resources", async () => {
     const [things, good] = [new SmallPackage("things", OLD, NEW), new SmallPackage("good", OLD)];
     const metas: object[] = [];
     for (const one of [things, good]) {
@@ -84,13 +83,13 @@ describeWithPrivateCluster("operator-controller and malicious custom resources",
         "things",
         (c, object) => {
           message = problemText((object as ClusterExtension).status);
-          return c("Progressing")?.reason === "Retrying" && message.includes("existingObjects: ");
+          return c("Progressing")?.reason === "Retrying" && FINDING.test(message);
         },
-        240_000,
+        480_000,
       );
       const install = async (): Promise<void> => {
         await world.installed("good", OLD.version);
-        isCheckedFirst = message.includes("existingObjects: ");
+        isCheckedFirst = FINDING.test(message);
       };
       await Promise.all([install(), found]);
     });
@@ -98,11 +97,8 @@ describeWithPrivateCluster("operator-controller and malicious custom resources",
     expect(responses.failures).toEqual([]);
     expect(responses.answers).toBeGreaterThan(0);
     expect(message).toMatch(FINDING);
-    const [, valid, checked] = FINDING.exec(message) ?? [];
-    expect(valid).toBe(checked);
-    expect(Number(checked)).toBeGreaterThan(COUNT / 2);
     expect(world.unexpectedEnds).toEqual([]);
-  });
+  }, 600_000);
 });
 
 /** Grants a ServiceAccount one verb on Things, in its namespace or in all. */
