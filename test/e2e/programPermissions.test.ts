@@ -146,6 +146,8 @@ describeWithPrivateCluster("the permissions of both programs", (cluster) => {
   async function removeObjectSets(): Promise<void> {
     await world.apply(createExtension("boxed", { packageName: "engine" }));
     await eventually(async () => expect(await releaseStates(cluster.client, "boxed")).toEqual(["v1 failed", "v2 failed"]));
+    // Without its finalizer, operator-controller would not see the deletion.
+    await eventually(async () => expect((await world.extension("boxed"))?.metadata.finalizers ?? []).not.toEqual([]));
     await world.removed("ClusterExtension", "boxed");
   }
 
