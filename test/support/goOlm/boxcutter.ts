@@ -43,10 +43,13 @@ export class Boxcutter {
       state: "Active",
       phases: [isPacked ? packed.phase : { name: "deploy", objects: plain.map((object) => ({ object })) }],
     });
-    const stored = await this.#client.apply(set, { fieldManager: FIELD_MANAGER, force: true });
+    // In one write: the garbage collector would delete a set of an earlier extension before its finalizer is added.
+    const finalizers = state === "archived" ? {} : { finalizers: ["olm.operatorframework.io/teardown"] };
+    const object = { ...set, metadata: { ...set.metadata, ...finalizers } };
+    const stored = await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true });
     if (secret) await this.#client.patch(toObjectRef(secret), { metadata: { ownerReferences: [getReference(stored)] } }, { type: "merge" });
     await this.#finish(stored, state);
-    if (state !== "archived") for (const object of plain) await this.#apply(object, stored, revision.revision);
+    if (state !== "archived") for (const one of plain) await this.#apply(one, stored, revision.revision);
     return stored;
   }
 
@@ -83,14 +86,13 @@ export class Boxcutter {
     return { ...rest, metadata: { ...metadata, labels, annotations } };
   }
 
-  /** Writes finalizers and status: @see operator-controller 11c80b81 internal/operator-controller/controllers/clusterobjectset_controller.go */
+  /** Writes the status: @see operator-controller 11c80b81 internal/operator-controller/controllers/clusterobjectset_controller.go */
   async #finish(set: KubeObject, state: Revision["state"]): Promise<void> {
     const ref = toObjectRef(set);
     const now = new Date().toISOString();
     const seen = { lastTransitionTime: now, observedGeneration: 1 };
     const condition = (type: string, status: string, reason: string): JsonObject => ({ type, status, reason, message: reason, ...seen });
     if (state === "archived") await this.#client.patch(ref, { spec: { lifecycleState: "Archived" } }, { type: "merge" });
-    else await this.#client.patch(ref, { metadata: { finalizers: ["olm.operatorframework.io/teardown"] } }, { type: "merge" });
     const isProgressing =
       state === "incomplete" ? ["True", "RollingOut"] : state === "archived" ? ["False", "Archived"] : ["True", "Succeeded"];
     const conditions = [
