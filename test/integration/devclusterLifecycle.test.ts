@@ -111,7 +111,7 @@ describeWithPrivateCluster(
         const status: { phase?: string } = found?.["status"] ?? {};
         return status.phase;
       };
-      await cluster.client.create(pod);
+      await eventually(() => cluster.client.create(pod)); // the ServiceAccount of a new namespace appears late after a restart
       expect(await phase()).toBe("Pending");
       dev().setPodReadiness(() => "Ready");
       await eventually(async () => expect(await phase()).toBe("Running"));
