@@ -37,11 +37,7 @@ function survey(bundle: RegistryV1Bundle): EligibilityVerdict & { readonly probl
   const installed = { state: "AtLatestKnown", installedCSV: name, currentCSV: name };
   const subscription = parseSubscription(object("Subscription", { spec: { name: packageName, channel: "stable" }, status: installed }));
   const annotations = { ...csv.metadata.annotations, "olm.targetNamespaces": targets.join(",") };
-  const live = object(
-    "ClusterServiceVersion",
-    { spec: csv.spec, status: { phase: "Succeeded" } },
-    { name, annotations },
-  );
+  const live = object("ClusterServiceVersion", { spec: csv.spec, status: { phase: "Succeeded" } }, { name, annotations });
   const offer = { catalog: "c", priority: 0, version: csv.spec.version, image: "i", channels: ["stable"] };
   const parsed = parseInstalledCsv(live);
   const verdict = decideEligibility(subscription, {
