@@ -9,6 +9,7 @@ import { ClassicRecording, type RecordedPackage } from "../support/classicRecord
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { FaultProxy } from "../support/faultProxy.ts";
 import { KillPoint } from "../support/killPoint.ts";
+import { chooseKillSample, formatKillSample, isSampled } from "../support/killSample.ts";
 import { buildProxyKubeconfig } from "../support/killWorld.ts";
 import { EVERYTHING } from "../support/loneExtension.ts";
 import { MigrationWorld, TemplateWatch } from "../support/migrationWorld.ts";
@@ -19,10 +20,8 @@ import { describeWithData } from "../support/sharedData.ts";
 const PACKAGES = ["ndmspc-operator", "limitador-operator"] as const;
 const NAMESPACE = "op-dep";
 const CLASSIC = "operators.coreos.com/v1alpha1";
-const SEED = Number(process.env["OLMV1_TEST_SEED"] ?? 1);
-const ALL = process.env["OLMV1_TEST_ALL_KILLS"] === "1";
-/** Only some of the points between two writes are tested by default, because each takes seconds. */
-const STRIDE = 40;
+/** Few of about 90 kill points are tested by default, because each takes about 20 seconds. */
+const SAMPLE = chooseKillSample(process.env, 40);
 /** The only lines on standard error: progress of slow steps. */
 const PROGRESS = /^(olmv1: .* \(\d+ s\)\n)*$/;
 
@@ -115,7 +114,8 @@ describeWithData("a graph of operators that OLM v0 installed on a real cluster",
         const token = await new ServiceAccountTokens(cluster.client).tokenFor(NAMESPACE, "administrator")();
         await writeFile(kubeconfig, buildProxyKubeconfig(proxy, { token }));
         let [kills, isOver] = [0, false];
-        for (let writes = ALL ? 0 : (SEED * 13) % STRIDE; !isOver; writes += ALL ? 1 : STRIDE) {
+        for (let writes = 0; !isOver; writes++) {
+          if (!isSampled(SAMPLE, writes)) continue;
           const point = new KillPoint(proxy, writes, ({ dryRun }) => !dryRun);
           const stop = new AbortController();
           const running = world.migrate(["convert", "--all", "-n", NAMESPACE, "--yes"], undefined, { kubeconfig, stop });
@@ -133,10 +133,10 @@ describeWithData("a graph of operators that OLM v0 installed on a real cluster",
           await eventually(async () => expect([writes, await readClassic()]).toEqual([writes, before]));
           expectNoRestart();
         }
-        process.stdout.write(`killed after ${kills} of the writes${ALL ? "" : `, every ${STRIDE}th (all: OLMV1_TEST_ALL_KILLS=1)`}\n`);
+        process.stdout.write(`${kills} kills (${formatKillSample(SAMPLE)})\n`);
         expect(kills).toBeGreaterThan(1);
       },
-      ALL ? 7_200_000 : 600_000,
+      SAMPLE.stride === 1 ? 7_200_000 : 600_000,
     );
 
     test("olmv1 migrate converts operators whose Subscriptions were deleted, and does not create Subscriptions in a rollback", async () => {

@@ -1,4 +1,4 @@
-/** One of this many kill points is tested in a run. */
+/** By default, one of this many kill points is tested in a run. */
 const STRIDE = 3;
 const DAY_MS = 86_400_000;
 
@@ -11,13 +11,13 @@ export interface KillSample {
 }
 
 /**
- * Selects the kill points of a run: the first, so that each operation is interrupted, and one of three others. The selection changes each day, or with
- * OLMV1_TEST_SEED. OLMV1_TEST_ALL_KILLS=1 selects all.
+ * Selects the kill points of a run: the first, so that each operation is interrupted, and one of `stride` others. The selection changes each day, or
+ * with OLMV1_TEST_SEED. OLMV1_TEST_ALL_KILLS=1 selects all.
  */
-export function chooseKillSample(env: NodeJS.ProcessEnv = process.env): KillSample {
+export function chooseKillSample(env: NodeJS.ProcessEnv = process.env, stride: number = STRIDE): KillSample {
   if (env["OLMV1_TEST_ALL_KILLS"] === "1") return { stride: 1, remainder: 0 };
   const seed = Number(env["OLMV1_TEST_SEED"] ?? Math.floor(Date.now() / DAY_MS));
-  return { stride: STRIDE, remainder: Math.abs(seed) % STRIDE };
+  return { stride, remainder: Math.abs(seed) % stride };
 }
 
 /** Returns whether a run tests the kill point after this number of writes. */
