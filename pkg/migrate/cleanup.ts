@@ -129,7 +129,8 @@ async function findAuthReaders(client: Client, csv: KubeObject): Promise<KubeObj
 }
 
 /**
- * Returns the InstallPlans of a ClusterServiceVersion or package that no other operator needs: no other ClusterServiceVersion that they name exists. As long as an InstallPlan has a component label, OLM v0 recreates the Operator object.
+ * Returns the InstallPlans of a ClusterServiceVersion or package that no other operator needs: no other ClusterServiceVersion that they name exists.
+ * As long as an InstallPlan has a component label, OLM v0 recreates the Operator object.
  */
 async function findInstallPlans(
   client: Client,

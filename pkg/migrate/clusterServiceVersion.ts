@@ -179,11 +179,6 @@ export function parseInstalledCsv(object: KubeObject): InstalledCsv {
   };
 }
 
-/** Returns "namespace/name" of a ClusterServiceVersion. */
-export function getCsvKey({ namespace, name }: Pick<InstalledCsv, "namespace" | "name">): string {
-  return `${namespace}/${name}`;
-}
-
 /** Reports whether a ClusterServiceVersion is a copy, by its label or the reason in its status. */
 export function isCopiedCsv(object: KubeObject): boolean {
   return object.metadata.labels?.["olm.copiedFrom"] !== undefined || getNonEmptyText(getObjectAt(object, "status"), "reason") === "Copied";

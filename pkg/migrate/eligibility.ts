@@ -14,7 +14,7 @@ import {
   SUBSCRIPTION_BLOCKS,
   type SubscriptionBlock,
 } from "./eligibilityRules.ts";
-import { getSubscriptionKey, type Subscription } from "./subscription.ts";
+import { getNamespacedName, type Subscription } from "./subscription.ts";
 
 /**
  * Prefers the catalog with the image of the CatalogSource, then the catalog with the name of the CatalogSource, then the highest priority, then the
@@ -52,7 +52,7 @@ export function decideEligibility(subscription: Subscription, around: Eligibilit
  */
 export function checkMigrated(extension: KnownExtension, subscriptions: readonly Subscription[]): EligibilityVerdict | undefined {
   const { migratedFrom, name, step } = extension;
-  if (migratedFrom === undefined || subscriptions.some((one) => getSubscriptionKey(one) === migratedFrom)) return undefined;
+  if (migratedFrom === undefined || subscriptions.some((one) => getNamespacedName(one) === migratedFrom)) return undefined;
   const isDone = step === undefined || step === "Installed";
   const by = extension.isForeign ? " by another tool, which can also roll it back" : "";
   const text = isDone

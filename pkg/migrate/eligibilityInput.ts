@@ -26,7 +26,7 @@ export interface EligibilityInput {
   /** All ClusterServiceVersions of the cluster, without copies. */
   readonly csvs: readonly InstalledCsv[];
   readonly extensions: readonly KnownExtension[];
-  /** "namespace/name" of Subscriptions for which another tool has created ClusterObjectSets. */
+  /** "namespace/name" of the Subscriptions that another tool has begun to convert: it has created ClusterObjectSets. */
   readonly begunElsewhere?: ReadonlySet<string>;
   /** "namespace/name" of the ClusterServiceVersions that are converted together; their dependencies on each other are kept. */
   readonly together?: ReadonlySet<string>;

@@ -1,8 +1,8 @@
 import { EXTENSION_NAME_MAX } from "../api/constants.ts";
-import { getCsvKey, type InstalledCsv } from "./clusterServiceVersion.ts";
+import { type InstalledCsv } from "./clusterServiceVersion.ts";
 import { listProvided } from "./conversionGroups.ts";
 import { type EligibilityInput, findSameBundles } from "./eligibilityInput.ts";
-import { getSubscriptionKey, type Subscription } from "./subscription.ts";
+import { getNamespacedName, type Subscription } from "./subscription.ts";
 
 /** A finding of a check, with a suggested action. */
 export interface EligibilityFinding {
@@ -77,7 +77,7 @@ export const OPERATOR_BLOCKS = {
       (other) =>
         other.namespace === csv.namespace &&
         other.name !== csv.name &&
-        !together?.has(getCsvKey(other)) &&
+        !together?.has(getNamespacedName(other)) &&
         other.requires.some((key) => provided.has(key)),
     );
     return others.length > 0
@@ -193,7 +193,7 @@ function watched(targets: readonly string[]): string {
 /** Checks whether other objects prevent the conversion. Only the first finding is reported. */
 export const CONFLICTS = {
   BegunByOtherTool: (subscription, { extensions, begunElsewhere }) => {
-    const key = getSubscriptionKey(subscription);
+    const key = getNamespacedName(subscription);
     const found = extensions.find(({ migratedFrom, isForeign }) => isForeign && migratedFrom === key);
     return found || begunElsewhere?.has(key)
       ? {
@@ -203,7 +203,7 @@ export const CONFLICTS = {
       : undefined;
   },
   ConversionUnfinished: (subscription, { extensions }) => {
-    const found = extensions.find(({ migratedFrom }) => migratedFrom === getSubscriptionKey(subscription));
+    const found = extensions.find(({ migratedFrom }) => migratedFrom === getNamespacedName(subscription));
     if (!found) return undefined;
     return {
       text: `the conversion to ClusterExtension "${found.name}" stopped after step ${found.step ?? "(unknown)"}, and the Subscription still exists`,
@@ -230,12 +230,12 @@ export const CONFLICTS = {
     const others = subscriptions.filter(
       (other) =>
         other.packageName === subscription.packageName &&
-        getSubscriptionKey(other) !== getSubscriptionKey(subscription) &&
+        getNamespacedName(other) !== getNamespacedName(subscription) &&
         other.installedCsv !== undefined,
     );
     return others.length > 0
       ? {
-          text: `other Subscriptions also install package "${subscription.packageName}": ${others.map(getSubscriptionKey).join(", ")}`,
+          text: `other Subscriptions also install package "${subscription.packageName}": ${others.map(getNamespacedName).join(", ")}`,
           next: "remove all but one of these Subscriptions and their ClusterServiceVersions: a package can be installed only once in a cluster",
         }
       : undefined;
@@ -269,7 +269,7 @@ export function needsOlmV0({ csv, csvs, subscriptions, together }: EligibilityIn
   if (!csv || csv.dependencies.length === 0) return false;
   const provided = new Set(
     csvs
-      .filter((other) => other.namespace === csv.namespace && together?.has(getCsvKey(other)))
+      .filter((other) => other.namespace === csv.namespace && together?.has(getNamespacedName(other)))
       .flatMap((other) => {
         const isOf = (one: Subscription): boolean => one.namespace === other.namespace && one.installedCsv === other.name;
         return listProvided({ packageName: subscriptions.find(isOf)?.packageName ?? "", csv: other });

@@ -4,7 +4,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import { ANNOTATION_MIGRATED_FROM } from "../api/migration.ts";
 import type { BundleOffer } from "./eligibilityInput.ts";
 import type { OperatorGroup } from "./operatorGroup.ts";
-import { getSubscriptionKey, type Subscription } from "./subscription.ts";
+import { getNamespacedName, type Subscription } from "./subscription.ts";
 
 /**
  * The identity that installs a converted extension: the ServiceAccount that permission-manager creates, one that the conversion creates (by default
@@ -37,7 +37,7 @@ export function buildExtension({ name, subscription, group, offer, needsOlmV0, s
   return {
     apiVersion: API_VERSION,
     kind: CLUSTER_EXTENSION,
-    metadata: { name, annotations: { [ANNOTATION_MIGRATED_FROM]: getSubscriptionKey(subscription) } },
+    metadata: { name, annotations: { [ANNOTATION_MIGRATED_FROM]: getNamespacedName(subscription) } },
     spec: {
       namespace,
       ...(serviceAccount === undefined ? {} : { serviceAccount: { name: serviceAccount } }),

@@ -26,7 +26,7 @@ export interface OlmV0Cluster {
   readonly groups: readonly KubeObject[];
   readonly sources: readonly KubeObject[];
   readonly extensions: readonly ClusterExtension[];
-  /** "namespace/name" of Subscriptions for which another tool has created ClusterObjectSets. */
+  /** "namespace/name" of the Subscriptions that another tool has begun to convert: it has created ClusterObjectSets. */
   readonly begunElsewhere: ReadonlySet<string>;
 }
 

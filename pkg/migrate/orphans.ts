@@ -1,6 +1,6 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { ANNOTATION_WITHOUT_SUBSCRIPTION, CLASSIC_GROUP } from "../api/migration.ts";
-import { isObject } from "../golang/members.ts";
+import { getNonEmptyText } from "../golang/members.ts";
 import { parseInstalledCsv, readStatedProperties } from "./clusterServiceVersion.ts";
 import type { OlmV0Cluster } from "./olmV0Cluster.ts";
 import { SUBSCRIPTION_VERSIONS, type Subscription } from "./subscription.ts";
@@ -17,11 +17,10 @@ const PACKAGE_SERVER = "packageserver";
 export function listOrphans({ csvs }: Pick<OlmV0Cluster, "csvs">, subscriptions: readonly Subscription[]): KubeObject[] {
   const isReferred = (namespace: string, name: string): boolean =>
     subscriptions.some((one) => one.namespace === namespace && (one.installedCsv === name || one.currentCsv === name));
-  const parsed = csvs.map(parseInstalledCsv);
+  const parsed = csvs.map((csv) => ({ csv, ...parseInstalledCsv(csv) }));
   const isReplaced = (namespace: string, name: string): boolean =>
     parsed.some((other) => other.namespace === namespace && other.replaces === name);
-  return csvs.flatMap((csv) => {
-    const { namespace, name, isDeleted } = parseInstalledCsv(csv);
+  return parsed.flatMap(({ csv, namespace, name, isDeleted }) => {
     if (isDeleted || name === PACKAGE_SERVER || isReferred(namespace, name) || isReplaced(namespace, name)) return [];
     const packageName = findPackageName(csv);
     const isTaken = subscriptions.some((one) => one.namespace === namespace && one.name === packageName);
@@ -42,8 +41,8 @@ export function listOrphans({ csvs }: Pick<OlmV0Cluster, "csvs">, subscriptions:
 }
 
 function findPackageName(csv: KubeObject): string | undefined {
-  const [name] = readStatedProperties(csv).flatMap(({ type, content }) =>
-    type === "olm.package" && isObject(content) && typeof content["packageName"] === "string" ? [content["packageName"]] : [],
+  const names = readStatedProperties(csv).map(({ type, content }) =>
+    type === "olm.package" ? getNonEmptyText(content, "packageName") : undefined,
   );
-  return name;
+  return names.find((name) => name !== undefined);
 }

@@ -99,7 +99,7 @@ function findTrouble(condition: JsonObject): string | undefined {
   return (message === undefined ? type : `${type}: ${message}`).slice(0, TROUBLE_MAX);
 }
 
-/** Returns "namespace/name". */
-export function getSubscriptionKey({ namespace, name }: Pick<Subscription, "namespace" | "name">): string {
+/** Returns "namespace/name" of a Subscription or ClusterServiceVersion. */
+export function getNamespacedName({ namespace, name }: Pick<Subscription, "namespace" | "name">): string {
   return `${namespace}/${name}`;
 }

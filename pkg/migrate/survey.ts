@@ -8,7 +8,7 @@ import { readBundleConfig } from "../render/config.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { compareText } from "../text/compare.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
-import { getCsvKey, type InstalledCsv, parseInstalledCsv } from "./clusterServiceVersion.ts";
+import { type InstalledCsv, parseInstalledCsv } from "./clusterServiceVersion.ts";
 import { checkMigrated, decideEligibility, type EligibilityVerdict, rejectUnreadable } from "./eligibility.ts";
 import type { BundleOffer, EligibilityInput } from "./eligibilityInput.ts";
 import { needsOlmV0 } from "./eligibilityRules.ts";
@@ -16,7 +16,7 @@ import { buildConfiguration, buildExtension, type TargetAccount } from "./extens
 import { hasConditions, type OlmV0Cluster, readOlmV0Cluster, readPlanPhase, toKnownExtension } from "./olmV0Cluster.ts";
 import { parseOperatorGroup } from "./operatorGroup.ts";
 import { listOrphans } from "./orphans.ts";
-import { getSubscriptionKey, parseSubscription, type Subscription } from "./subscription.ts";
+import { getNamespacedName, parseSubscription, type Subscription } from "./subscription.ts";
 
 const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configuration: )?/;
 
@@ -115,7 +115,7 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   }
   const together = request.together === "All" ? findConvertible(candidates) : request.together;
   judged.push(...candidates.map((candidate) => judgeCandidate(request, candidate, together)));
-  return { found: [...judged, ...migrated].sort((a, b) => compareText(getSubscriptionKey(a), getSubscriptionKey(b))), cluster, offers };
+  return { found: [...judged, ...migrated].sort((a, b) => compareText(getNamespacedName(a), getNamespacedName(b))), cluster, offers };
 }
 
 /** A Subscription, or the reason why it is invalid. */
@@ -193,7 +193,7 @@ async function readCandidate(
 function findConvertible(candidates: readonly Candidate[]): ReadonlySet<string> {
   let left = candidates;
   for (;;) {
-    const together = new Set(left.flatMap(({ around: { csv } }) => (csv ? [getCsvKey(csv)] : [])));
+    const together = new Set(left.flatMap(({ around: { csv } }) => (csv ? [getNamespacedName(csv)] : [])));
     const next = left.filter(({ subscription, around }) => isConvertible(decideEligibility(subscription, { ...around, together })));
     if (next.length === left.length) return together;
     left = next;

@@ -1,10 +1,11 @@
 import { CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts";
 import type { CatalogOffers } from "../../../../pkg/migrate/catalogOffers.ts";
-import { getCsvKey, type InstalledCsv, parseInstalledCsv } from "../../../../pkg/migrate/clusterServiceVersion.ts";
+import { type InstalledCsv, parseInstalledCsv } from "../../../../pkg/migrate/clusterServiceVersion.ts";
 import { groupByDependency } from "../../../../pkg/migrate/conversionGroups.ts";
 import { findMigrated, type MigratedExtension } from "../../../../pkg/migrate/migratedExtensions.ts";
 import type { Conversion } from "../../../../pkg/migrate/planConversion.ts";
 import { runConversions } from "../../../../pkg/migrate/runConversion.ts";
+import { getNamespacedName } from "../../../../pkg/migrate/subscription.ts";
 import { type SurveyedSubscription, survey } from "../../../../pkg/migrate/survey.ts";
 import { type BatchLine, runBatch, showBatch } from "./batch.ts";
 import {
@@ -113,7 +114,7 @@ function reportLeft({ verdict: { state, reasons } }: SurveyedSubscription): Line
 async function convertGroup(session: ConversionSession, group: Group, offers: CatalogOffers, backup: BackupFlag): Promise<readonly Line[]> {
   if (group.line) return [group.line];
   const { options, progress } = session;
-  const together = new Set(group.members.map(({ csv }) => getCsvKey(csv)));
+  const together = new Set(group.members.map(({ csv }) => getNamespacedName(csv)));
   const planned: (Line | Conversion)[] = [];
   for (const { row, begun } of group.members) {
     if (begun) planned.push(await planResumedConversion(session, begun));
