@@ -1,14 +1,12 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { buildOperatorConditionCrd } from "../../pkg/api/operatorCondition.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
-import { parseYaml } from "../../pkg/golang/yaml.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { TEARDOWN_FINALIZER } from "../../pkg/release/objectSet.ts";
@@ -26,7 +24,6 @@ import { grantInstaller } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 
-const CONFIG = join(import.meta.dirname, "../../config");
 const SERVERS = ["operator-controller", "catalogd"] as const;
 /**
  * Used after a rejected status, to check whether the catalog was recreated meanwhile; pkg/controller/statusWriter.ts.
@@ -182,9 +179,6 @@ function buildFiles(name: string): Map<string, Uint8Array> {
 
 /** Makes the cluster serve OperatorConditions, and the kinds of OLM v0 in which operator-controller looks for owners. */
 async function installClassicDefinitions(admin: Client): Promise<void> {
-  const conditions = parseYaml(
-    await readFile(join(CONFIG, "operator-conditions/operators.coreos.com_operatorconditions.yaml"), "utf8"),
-  ) as KubeObject;
   const kinds = { clusterserviceversion: "ClusterServiceVersion", subscription: "Subscription" };
   const others = Object.entries(kinds).map(([singular, kind]) => ({
     apiVersion: "apiextensions.k8s.io/v1",
@@ -204,7 +198,7 @@ async function installClassicDefinitions(admin: Client): Promise<void> {
       ],
     },
   }));
-  for (const crd of [conditions, ...others]) {
+  for (const crd of [buildOperatorConditionCrd(), ...others]) {
     await admin.create(crd);
     await waitForDefinition(admin, crd);
   }
