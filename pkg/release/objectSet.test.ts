@@ -59,7 +59,7 @@ test.for<[what: string, status: unknown, isComplete: boolean]>([
 });
 
 test.for<[what: string, set: KubeObject, why: string]>([
-  ["there is no spec", { ...createObjectSet(SET), spec: undefined }, "spec.revision is not a positive integer"],
+  ["the spec is missing", { ...createObjectSet(SET), spec: undefined }, "spec.revision is not a positive integer"],
   ["the revision is 0", { ...createObjectSet(SET), spec: { revision: 0 } }, "spec.revision is not a positive integer"],
   ["the phases are not a list", withPhases({}), "spec.phases is not a list"],
   ["a phase is not an object", withPhases(["deploy"]), "phase 1 has no list of objects"],

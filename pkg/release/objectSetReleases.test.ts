@@ -84,7 +84,7 @@ test.for<[what: string, current: ReleaseRecord[], early: boolean, late: boolean]
   expect([needsImport([EARLY], current), needsImport([LATE], current)]).toEqual([early, late]);
 });
 
-test("needsImport returns false when there is no active set", () => {
+test("needsImport returns false without an active set", () => {
   expect(needsImport([], [])).toBe(false);
 });
 

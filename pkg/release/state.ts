@@ -42,7 +42,7 @@ export type ReleaseState =
  * | pending-*, uninstalling     |           |               | Interrupted  |
  * | failed                      |           |               | Failed       |
  * | deployed                    | same      | same          | Unchanged    |
- * | deployed, from an object set | any      | any           | NeedsUpgrade |
+ * | deployed, imported          |           |               | NeedsUpgrade |
  * | deployed                    | different | or different  | NeedsUpgrade |
  * | superseded, unknown         |           |               | NeedsUpgrade |
  *

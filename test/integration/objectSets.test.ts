@@ -39,7 +39,7 @@ describeWithPrivateCluster("an extension whose releases are in ClusterObjectSets
 
   afterAll(() => sample?.world.stop());
 
-  /** Creates a suspended extension, for which the Go operator-controller can write. */
+  /** Creates a suspended extension, so that the imitation of the Go operator-controller can write its objects. */
   async function createSuspended(version: string): Promise<void> {
     const { metadata, spec, ...rest } = await sample.extension(NAME, { version });
     const finalizers = ["olm.operatorframework.io/cleanup-unpack-cache"];

@@ -41,7 +41,7 @@ export class TestCluster {
     return this.#available().programs;
   }
 
-  /** Data folder from which control planes start. */
+  /** Data folder that control planes copy at their start. */
   get template(): string {
     return this.#available().template;
   }

@@ -11,7 +11,7 @@ export type ClusterContext =
       readonly auditLog: string;
       /** Folder with one log file for each server. */
       readonly logs: string;
-      /** Data folder from which control planes start. */
+      /** Data folder that control planes copy at their start. */
       readonly template: string;
       /** Folder of the built programs. */
       readonly programs: string;

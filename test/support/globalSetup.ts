@@ -14,7 +14,7 @@ interface Shared {
   readonly programs: Promise<string>;
 }
 
-/** A control plane, and the data folder from which it and others start. */
+/** A control plane, and the data folder that it and others copy at their start. */
 interface Started {
   readonly cluster: DevCluster;
   readonly template: string;

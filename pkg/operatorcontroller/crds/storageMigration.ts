@@ -99,7 +99,10 @@ export async function migrateStorage(
   return count;
 }
 
-/** Yields the metadata of all objects, page by page, with the number of objects after the page if the API server reports it. Restarts if the list expired, so that an object can be yielded again. */
+/**
+ * Yields the metadata of all objects, page by page, with the number of objects after the page if the API server reports it. Restarts if the list
+ * expired, so that an object can be yielded again.
+ */
 async function* listMetadata(
   client: Pick<Client, "listPage">,
   gvk: CustomResourceKind,

@@ -10,9 +10,9 @@ import { listScopeRules } from "./ownRules.ts";
 const DEPLOYMENTS = { group: "apps", resource: "deployments" } as const;
 
 /**
- * Returns the phase without a new OperatorCondition if the client's identity may create Deployments but no OperatorConditions. A ServiceAccount that
- * was prepared for the Go implementation can so install the bundle on a cluster on which OLM v0 serves the kind. Sends no request unless the bundle
- * would get its first OperatorCondition, and one otherwise. Does not limit identities whose rules the API server cannot list.
+ * Returns the phase without a new OperatorCondition if the client's identity may create Deployments but no OperatorConditions. This lets a
+ * ServiceAccount that was prepared for the Go implementation install the bundle on a cluster with OLM v0, which serves the kind. Sends one request if
+ * the bundle would get its first OperatorCondition, and none otherwise. Does not limit identities whose rules the API server cannot list.
  */
 export async function limitOperatorCondition<P extends OperatorConditionInputs>(
   phase: P,

@@ -52,7 +52,7 @@ export interface Services extends ApplyServices {
   bundles: Pick<BundleCache, "load">;
   providers: Pick<CertificateProviders, "choose" | "isOutdated">;
   releases: Pick<ReleaseStore, "create" | "history" | "read" | "remove" | "update">;
-  /** Takes over releases of the Go operator-controller. Default: there are none. */
+  /** Takes over releases of the Go operator-controller. Default: does not look for such releases. */
   objectSets?: Pick<ObjectSetImport, "store" | "remove">;
   /** Watches the objects in `spec.config.valuesFrom`. */
   sources: Pick<SourceWatches, "follow" | "unwatched" | "forget">;

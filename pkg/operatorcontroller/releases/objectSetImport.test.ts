@@ -56,7 +56,7 @@ test("ObjectSetImport stores nothing when the release of the set is imported alr
   expect([outcome, releases.calls]).toEqual([false, []]);
 });
 
-test("ObjectSetImport replaces the release Secret from which the Go operator-controller migrated", async () => {
+test("ObjectSetImport replaces the release Secret that the Go operator-controller migrated", async () => {
   const { releases } = await runImport([storedSet({ isMigrated: true })], [], new MemoryReleases(releaseRecord(3, "deployed")));
   expect(releases.state).toEqual(["v3 deployed", "v4 deployed"]);
 });
