@@ -19,12 +19,21 @@ interface Write {
 /** The maximum of a deployed release as [major, minor]; undefined without one. */
 type Maximum = readonly [number, number] | undefined;
 
+/** A release with status deployed. */
+interface Deployed {
+  readonly extension: string;
+  readonly version: number;
+  readonly max: Maximum;
+}
+
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 const RELEASES = { namespace: SYSTEM_NAMESPACE, labelSelector: "owner=operator-controller,type=index" };
 
 /**
  * Records all writes of releases, ClusterOperator `olm` and ClusterVersion, and finds moments in which the ClusterOperator allowed an upgrade although
- * a deployed release does not support the next minor version.
+ * the installed release of an extension does not support the next minor version. The newest deployed release is the installed one: for a moment after an
+ * upgrade, the previous release is deployed, too.
+ * @see https://github.com/helm/helm/blob/v3.19.0/pkg/storage/storage.go Deployed
  */
 export class UpgradeableWatch implements AsyncDisposable {
   readonly #writes: Write[] = [];
@@ -47,25 +56,27 @@ export class UpgradeableWatch implements AsyncDisposable {
   }
 
   /**
-   * Each moment in which Upgradeable was True although a release that does not support the next minor version was deployed. The version of the cluster
+   * Each moment in which Upgradeable was True although a release that does not support the next minor version was installed. The version of the cluster
    * counts from the first write of the ClusterOperator that reports it, because its upgrade is not complete before.
    */
   get wrong(): string[] {
     const found: string[] = [];
-    const deployed = new Map<string, Maximum>();
+    const deployed = new Map<string, Deployed>();
     let isUpgradeable = false;
     let cluster: Maximum;
     for (const { revision, kind, name, object } of this.#sorted()) {
       if (kind === SECRET.kind) {
-        if (object?.metadata.labels?.["status"] === "deployed") deployed.set(name, readMaximum(object));
+        if (object?.metadata.labels?.["status"] === "deployed") deployed.set(name, readDeployed(object));
         else deployed.delete(name);
       } else if (kind === CLUSTER_OPERATOR.kind && object) {
         isUpgradeable = readUpgradeable(object) === "True";
         cluster = readVersion(object);
       }
-      const blocking = [...deployed].filter(([, max]) => max && cluster && compare(max, cluster) <= 0).map(([release]) => release);
+      const blocking = selectInstalled([...deployed.values()]).filter(({ max }) => max && cluster && compare(max, cluster) <= 0);
       if (isUpgradeable && blocking.length > 0)
-        found.push(`revision ${revision}: Upgradeable on ${cluster?.join(".")} with ${blocking.join(", ")}`);
+        found.push(
+          `revision ${revision}: Upgradeable on ${cluster?.join(".")} with ${blocking.map(({ extension, version }) => `${extension} v${version}`).join(", ")}`,
+        );
     }
     return found;
   }
@@ -96,6 +107,16 @@ function readVersion(object: KubeObject): Maximum {
   const { versions = [] } = (object["status"] ?? {}) as { versions?: { name: string; version: string }[] };
   const [major = 0, minor = 0] = (versions.find(({ name }) => name === "operator")?.version ?? "0.0").split(".").map(Number);
   return major === 4 && minor === 23 ? [5, 0] : [major, minor];
+}
+
+function readDeployed(secret: KubeObject): Deployed {
+  const { name = "", version = "" } = secret.metadata.labels ?? {};
+  return { extension: name, version: Number(version), max: readMaximum(secret) };
+}
+
+/** Returns the newest deployed release of each extension. */
+function selectInstalled(deployed: readonly Deployed[]): Deployed[] {
+  return deployed.filter(({ extension, version }) => !deployed.some((other) => other.extension === extension && other.version > version));
 }
 
 /** Reads the maximum in a release Secret as the Go operator-controller encodes it. */
