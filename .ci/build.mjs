@@ -32,6 +32,7 @@ const entryPoints = {
   objectWorker: "pkg/operatorcontroller/crds/objectWorker.ts",
   issueWorker: "pkg/serving/issueWorker.ts",
   celRules: "pkg/resolve/cel/celRules.ts",
+  schemaRules: "pkg/crdsafety/rules/schemaRules.ts",
   undici: "pkg/http/undici.ts",
   keylessTrust: "pkg/oci/signers/keylessTrust.ts",
 };
@@ -63,7 +64,7 @@ const treeShakeClientNode = {
 const separateModules = {
   name: "separate-modules",
   setup(builder) {
-    builder.onResolve({ filter: /\/(celRules|keylessTrust|undici)\.ts$/ }, ({ kind, path }) =>
+    builder.onResolve({ filter: /\/(celRules|keylessTrust|schemaRules|undici)\.ts$/ }, ({ kind, path }) =>
       kind === "dynamic-import" ? { path: `./${basename(path, ".ts")}.js`, external: true } : undefined,
     );
   },

@@ -1,6 +1,7 @@
 import { encodeGoJson } from "../golang/json.ts";
+import { isObject } from "../golang/members.ts";
 import { compareKubeVersions, hasWebhook, readCrdKind, readCrdStoredVersions, readCrdVersions } from "./crdParts.ts";
-import { findSizeFault } from "./schema.ts";
+import { findSizeFault, flattenSchema, type RawObject } from "./schema.ts";
 
 /** A check of existing objects: the apiVersion to read them with, and the new schema. */
 export interface ObjectCheck {
@@ -67,9 +68,16 @@ export function listObjectChecks(before: unknown, after: unknown): ObjectCheck[]
   return newest === undefined || !storage || hasWebhook(before) || hasWebhook(after) ? [] : check(newest, storage.name, storage.schema);
 }
 
-/** Reports whether a schema contains CEL rules, which `findObjectFaults` does not evaluate. */
+/** Reports whether a schema contains CEL rules (`x-kubernetes-validations`), also in alternatives such as `allOf`. */
 export function hasValidationRules(schema: unknown): boolean {
-  return encodeGoJson(schema ?? null).includes('"x-kubernetes-validations":');
+  const flat = flattenSchema(schema);
+  return "nodes" in flat && [...flat.nodes.values()].some((node) => listRules(node).length > 0);
+}
+
+/** Returns the rules of one node of a schema. */
+export function listRules(node: RawObject): RawObject[] {
+  const rules = node["x-kubernetes-validations"];
+  return Array.isArray(rules) ? rules.filter(isObject) : [];
 }
 
 function isSameSchema(a: unknown, b: unknown): boolean {

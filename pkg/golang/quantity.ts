@@ -49,6 +49,26 @@ const MAX_EXPONENT = 1_000;
  */
 export function normalizeQuantity(text: string): string {
   const trimmed = text.trim();
+  const { negative, amount, format, isNormal } = parseQuantity(trimmed);
+  return isNormal ? trimmed : formatted(negative, amount, format);
+}
+
+/** Returns a resource quantity in billionths, its smallest unit. @throws Error as `normalizeQuantity` */
+export function parseQuantityNanos(text: string): bigint {
+  const { negative, amount } = parseQuantity(text.trim());
+  const nanos = amount.unscaled * 10n ** BigInt(NANO - amount.scale);
+  return negative ? -nanos : nanos;
+}
+
+interface ParsedQuantity {
+  readonly negative: boolean;
+  readonly amount: Amount;
+  readonly format: QuantityFormat;
+  /** Whether Go keeps the text. */
+  readonly isNormal: boolean;
+}
+
+function parseQuantity(trimmed: string): ParsedQuantity {
   if (trimmed.length > MAX_LENGTH) throw new Error(`quantity is too long: ${trimmed.length} characters, maximum ${MAX_LENGTH}`);
   const parts = trimmed === "" ? null : PARTS.exec(trimmed);
   if (!parts) throw new Error(FORMAT_WRONG);
@@ -58,12 +78,13 @@ export function normalizeQuantity(text: string): string {
   const fraction = parts[3] ?? "";
   const { base, exponent, format } = parseSuffix(parts[4] ?? "");
 
+  let isNormal = false;
   if (fitsInt64(digits, fraction, base, exponent)) {
     const scale = (base === 10 ? exponent : 0) - fraction.length;
-    if (isCanonical(format, digits + fraction, scale)) return trimmed;
+    isNormal = isCanonical(format, digits + fraction, scale);
   } else if (!/^[+-]?\.?\d/.test(trimmed)) throw new Error("unable to parse numeric part of quantity");
-  const amount = computeAmount(digits + fraction, fraction.length, base, exponent);
-  return formatted(negative, capped(amount, format), format);
+  const amount = capped(computeAmount(digits + fraction, fraction.length, base, exponent), format);
+  return { negative, amount, format, isNormal };
 }
 
 /** Go's estimate whether the number can be parsed without big arithmetic. */

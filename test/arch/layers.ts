@@ -38,6 +38,6 @@ export const LAYERS = [
     "pkg/crdsafety",
     "pkg/openshift",
   ],
-  ["pkg/fbc", "pkg/version"],
+  ["pkg/fbc", "pkg/version", "pkg/cel"],
   ["pkg/api", "pkg/consoleapi", "pkg/errors", "pkg/golang", "pkg/text"],
 ];

@@ -238,13 +238,20 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     expect(note).toContain(`cannot list resource "widgets" in API group "${it.ns}.example.com"`);
   });
 
-  test("a CRD upgrade with ignored changes of CEL rules reports that the rules were not evaluated", async () => {
+  test("a CRD upgrade with ignored changes of CEL rules is rejected when a custom resource does not satisfy a rule, and reports rules that were not checked", async () => {
     const it = await start();
     await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
     await it.widget("w", "v1", { size: "1234" });
-    const ruled = { ...STRING, "x-kubernetes-validations": [{ rule: "self.size.size() < 3" }] };
-    expect(await it.apply("2", [widgets(it.ns, { v1: { spec: ruled } })], { enforcement: "Strict", ignore: ["unhandled"] })).toBe("");
-    const text = `existingObjects: the rules (x-kubernetes-validations) of CRD "widgets.${it.ns}.example.com" were not evaluated`;
+    const applyRules = (...rules: string[]): Promise<string> => {
+      const spec = { ...STRING, "x-kubernetes-validations": rules.map((rule) => ({ rule })) };
+      return it.apply("2", [widgets(it.ns, { v1: { spec } })], { enforcement: "Strict", ignore: ["unhandled"] });
+    };
+    const name = `"widgets.${it.ns}.example.com"`;
+    expect(await applyRules("self.size.size() < 3")).toContain(
+      `existingObjects: 1 of 1 custom resource would not be valid under the new CRD ${name}: ${it.ns}/w (v1): spec: failed rule: self.size.size() < 3`,
+    );
+    expect(await applyRules("self.size.size() < 5", "!isIP(self.size)")).toBe("");
+    const text = `existingObjects: some rules (x-kubernetes-validations) of CRD ${name} were not checked: !isIP(self.size): function 'isIP' is not available`;
     expect(it.events.seen.join("\n")).toContain(text);
   });
 

@@ -3,7 +3,7 @@ import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { systemClock } from "../../async/clock.ts";
 import { type CrdFinding, formatFindings } from "../../crdsafety/crdFindings.ts";
-import { hasValidationRules, type StoredVersionChanges } from "../../crdsafety/existingObjects.ts";
+import type { StoredVersionChanges } from "../../crdsafety/existingObjects.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
@@ -135,9 +135,6 @@ async function checkCrdUpgrade(
     const objects = await check({ checks, listAs: getServedKind(live) });
     if (objects.kind === "running") return { ...upgrade, running: objects };
     if (checks.length > 0) reportInvalid(upgrade, objects, findings.length > 0);
-    // Otherwise every change of a rule is a finding.
-    if (ignored.has("unhandled") && checks.some(({ schema }) => hasValidationRules(schema)))
-      upgrade.notes.push(`existingObjects: the rules (x-kubernetes-validations) of CRD ${goQuote(name)} were not evaluated`);
     if (removed.length > 0) reportRemoved(upgrade, objects, removed);
     const onlyStored = findings.every((finding) => finding.check === "storedVersionRemoval");
     if (onlyStored && stored.writtenNow.length === 0 && upgrade.refusals.length === 0 && isEmpty(objects)) {
@@ -176,7 +173,7 @@ function reportInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFo
     notes.push(`existingObjects: the custom resources of CRD ${goQuote(name)} were not checked: ${objects.reason}`);
     return;
   }
-  const { count, cut, invalid, named, someUnknown } = objects;
+  const { count, cut, invalid, named, someUnknown, uncheckedRules } = objects;
   const all = formatCount(count, "custom resource");
   if (invalid > 0) {
     const list = formatList(named, { max: named.length, separator: "; ", total: invalid });
@@ -189,6 +186,10 @@ function reportInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFo
     notes.push(`existingObjects: checked only ${checked} custom resources of CRD ${goQuote(name)}: ${cut.reason}`);
   }
   if (someUnknown) notes.push(`existingObjects: some patterns of CRD ${goQuote(name)} could not be evaluated`);
+  if (uncheckedRules.length > 0) {
+    const rules = uncheckedRules.join("; ");
+    notes.push(`existingObjects: some rules (x-kubernetes-validations) of CRD ${goQuote(name)} were not checked: ${rules}`);
+  }
 }
 
 function reportRemoved({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, removed: readonly string[]): void {

@@ -66,6 +66,8 @@ export type ObjectsFound =
       named: string[];
       /** Some patterns could not be evaluated. */
       someUnknown: boolean;
+      /** The first CEL rules that could not be evaluated, each with the reason. */
+      uncheckedRules: string[];
     };
 
 /** The main thread compares two CRDs if both together have at most this many bytes of JSON. */
@@ -102,6 +104,7 @@ const EMPTY_PAGE: CheckedPage = {
   invalid: 0,
   named: [],
   someUnknown: false,
+  uncheckedRules: [],
   continue: undefined,
   remaining: undefined,
 };
@@ -172,7 +175,7 @@ export class ObjectChecker {
     { checks, listAs, report = () => undefined }: ObjectCheckRequest,
     signal: AbortSignal,
   ): Promise<ObjectsFound> {
-    const found: SeenObjects = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
+    const found: SeenObjects = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false, uncheckedRules: [] };
     try {
       if (checks.length === 0) {
         if (!listAs) return { kind: "unseen", reason: "no version of the CRD is served" };
@@ -180,11 +183,12 @@ export class ObjectChecker {
         return { ...found, count: items.length };
       }
       for (const check of checks) {
-        const { count, cut, invalid, named, someUnknown } = await this.#checkVersion(client, check, report, signal);
+        const { count, cut, invalid, named, someUnknown, uncheckedRules } = await this.#checkVersion(client, check, report, signal);
         if (invalid > found.invalid) Object.assign(found, { invalid, named });
         found.count = Math.max(found.count, count);
         found.cut ??= cut;
         found.someUnknown ||= someUnknown;
+        found.uncheckedRules = addNew(found.uncheckedRules, uncheckedRules);
       }
       return found;
     } catch (err) {
@@ -225,7 +229,7 @@ export class ObjectChecker {
     signal: AbortSignal,
   ): Promise<SeenObjects> {
     const schema = new TextEncoder().encode(JSON.stringify(check.schema ?? null));
-    const found: SeenObjects = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
+    const found: SeenObjects = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false, uncheckedRules: [] };
     let total: number | undefined;
     const read = async (page: Uint8Array): Promise<ReadPage<CheckedPage>> => {
       if (page.byteLength <= EMPTY_BYTES && parseList(page).objects.length === 0) return { content: EMPTY_PAGE, next: undefined };
@@ -242,6 +246,7 @@ export class ObjectChecker {
         found.invalid += page.invalid;
         found.named.push(...page.named.slice(0, OBJECTS_NAMED - found.named.length));
         found.someUnknown ||= page.someUnknown;
+        found.uncheckedRules = addNew(found.uncheckedRules, page.uncheckedRules);
         if (page.listed > 0) report(found.count, total);
       }
       return found;
@@ -265,6 +270,11 @@ export class ObjectChecker {
       throw err;
     }
   }
+}
+
+/** Adds new texts to a list, up to the maximum number in messages. */
+function addNew(texts: readonly string[], more: readonly string[]): string[] {
+  return [...new Set([...texts, ...more])].slice(0, OBJECTS_NAMED);
 }
 
 function toJobKey({ metadata: { uid = "" } }: KubeObject, { checks, listAs }: ObjectCheckRequest): string {

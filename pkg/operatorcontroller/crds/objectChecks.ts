@@ -2,13 +2,14 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { countSeparators } from "../../bundle/limits.ts";
 import { type CrdFinding, findCrdChanges } from "../../crdsafety/crdFindings.ts";
 import {
+  hasValidationRules,
   listObjectChecks,
   listRemovedServedVersions,
   listStoredVersionChanges,
   type ObjectCheck,
   type StoredVersionChanges,
 } from "../../crdsafety/existingObjects.ts";
-import { findObjectFaults } from "../../crdsafety/objectFaults.ts";
+import { findObjectFaults, type Spend } from "../../crdsafety/objectFaults.ts";
 import { parseList } from "../../kube/listPages.ts";
 import { formatList } from "../../text/lists.ts";
 import { PatternEvaluator } from "./patternEvaluator.ts";
@@ -43,6 +44,8 @@ export type PageFindings =
       readonly named: readonly string[];
       /** Some patterns could not be evaluated. */
       readonly someUnknown: boolean;
+      /** CEL rules that could not be evaluated, each with the reason. */
+      readonly uncheckedRules: readonly string[];
       /** Token of the next page. */
       readonly continue: string | undefined;
       /** Number of custom resources after this page, if the API server reports it. */
@@ -59,7 +62,7 @@ class StepsSpent extends Error {}
  * Checks the custom resources in one page until the limit of steps is reached.
  * @throws Error if the page is not a list in JSON.
  */
-export function checkPage({ schema: schemaJson, version, page, maxValues, maxSteps, patternMs }: PageTask): PageFindings {
+export async function checkPage({ schema: schemaJson, version, page, maxValues, maxSteps, patternMs }: PageTask): Promise<PageFindings> {
   const values = countSeparators(page);
   if (values > maxValues) return { kind: "tooManyValues", values };
   const decoder = new TextDecoder();
@@ -71,10 +74,21 @@ export function checkPage({ schema: schemaJson, version, page, maxValues, maxSte
     if (steps > maxSteps) throw new StepsSpent();
   };
   const patterns = new PatternEvaluator(patternMs);
+  const rules = await loadRules(schema, spend);
+  const ruleFaults = new Map<KubeObject, string[]>();
+  const findRuleFaults = (object: KubeObject): string[] => {
+    const faults = ruleFaults.get(object) ?? rules?.findFaults(object) ?? [];
+    ruleFaults.set(object, faults);
+    return faults;
+  };
   const checkObjects = (among: readonly KubeObject[]): ObjectFindings => {
     const found: ObjectFindings = { count: 0, invalid: 0, named: [] };
     for (const object of among) {
-      const errors = findErrors(() => findObjectFaults(schema, object, patterns.matches, spend));
+      const errors = findErrors(() => {
+        const faults = findObjectFaults(schema, object, patterns.matches, spend);
+        // The API server, too, evaluates the rules only for objects without other faults.
+        return faults.length > 0 ? faults : findRuleFaults(object);
+      });
       if (!errors) break;
       found.count++;
       if (errors.length === 0) continue;
@@ -91,7 +105,20 @@ export function checkPage({ schema: schemaJson, version, page, maxValues, maxSte
   }
   const { someUnknown } = patterns;
   const listed = objects.length;
-  return { kind: "checked", ...found, listed, someUnknown, continue: next, remaining };
+  return { kind: "checked", ...found, listed, someUnknown, uncheckedRules: rules?.unchecked ?? [], continue: next, remaining };
+}
+
+/** Compiles the CEL rules of a schema. Loads the library only for schemas with rules, because it uses much memory. */
+async function loadRules(schema: unknown, spend: Spend): Promise<RuleChecker | undefined> {
+  if (!hasValidationRules(schema)) return undefined;
+  const { SchemaRules } = await import("../../crdsafety/rules/schemaRules.ts");
+  return new SchemaRules(schema, spend);
+}
+
+/** See `SchemaRules`. */
+interface RuleChecker {
+  readonly unchecked: readonly string[];
+  findFaults(object: unknown): string[];
 }
 
 interface ObjectFindings {

@@ -3,7 +3,7 @@ import { type CrdComparisonTask, checkPage, compareCrds, type PageTask } from ".
 
 // The body of the worker thread that `existingObjects.ts` starts.
 
-serveTasks((request) => {
+serveTasks(async (request) => {
   const task = request as PageTask | CrdComparisonTask;
-  return { response: "page" in task ? checkPage(task) : compareCrds(task) };
+  return { response: "page" in task ? await checkPage(task) : compareCrds(task) };
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { type CelVerdict, judgeRule } from "../../../test/support/celVerdict.ts";
+import { estimatePatternSize } from "../../cel/functions.ts";
+import { Failure } from "../../cel/values.ts";
 import type { Property } from "../../fbc/types.ts";
 import { keepNumberTokens } from "../../golang/json.ts";
 import { StepBudget } from "../constraint/stepBudget.ts";
 import { CelRules } from "./celRules.ts";
-import { estimatePatternSize } from "./functions.ts";
-import { Failure } from "./values.ts";
 
 interface RuleCase extends CaseHead {
   properties?: Property[];

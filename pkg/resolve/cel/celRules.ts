@@ -1,13 +1,16 @@
 import { LRUCache } from "lru-cache";
+import { type Conversions, RuleCompiler } from "../../cel/evaluator.ts";
+import { createFunctions } from "../../cel/functions.ts";
+import { Meter } from "../../cel/meter.ts";
+import { type Expr, parseRule } from "../../cel/ruleText.ts";
+import { Failure, type Result } from "../../cel/values.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import type { CelCompiler, CelRule } from "../constraint/constraint.ts";
 import type { StepBudget } from "../constraint/stepBudget.ts";
-import { RuleCompiler } from "./evaluator.ts";
-import { Meter } from "./meter.ts";
-import { parseRule } from "./ruleText.ts";
-import { type Conversions, type Expr, TypeCheckError, TypeChecker } from "./typeChecker.ts";
-import { Failure, type Result } from "./values.ts";
+import { convertProperties } from "./propertyValues.ts";
+import { compareSemver } from "./semverCompare.ts";
+import { TypeCheckError, TypeChecker } from "./typeChecker.ts";
 
 /** The result of a rule for the properties of one bundle. */
 interface Evaluation {
@@ -84,7 +87,7 @@ export class CelRules implements CelCompiler {
   /** @param most maximum number of steps of one evaluation */
   constructor(most = MAX_STEPS) {
     this.#meter = new Meter(most);
-    this.#compiler = new RuleCompiler(this.#meter);
+    this.#compiler = new RuleCompiler(this.#meter, new Map([...createFunctions(), ["semver_compare", compareSemver]]), ["properties"]);
   }
 
   charge<T>(budget: StepBudget, work: () => T): T {
@@ -119,7 +122,8 @@ export class CelRules implements CelCompiler {
     try {
       const { expr, locate } = parseRule(text);
       const conversions = checkTypes(expr, locate);
-      return { rule: new CompiledRule(this.#compiler.compile(expr, conversions), this.#meter) };
+      const evaluate = this.#compiler.compile(expr, conversions);
+      return { rule: new CompiledRule((properties) => evaluate(convertProperties(properties, this.#meter)), this.#meter) };
     } catch (err) {
       return { fault: `cannot compile the CEL rule: ${getErrorMessage(err).replace(/^<input>:(\d+):(\d+): /, "line $1, column $2: ")}` };
     }

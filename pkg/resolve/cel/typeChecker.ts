@@ -1,15 +1,10 @@
-import type { parse } from "@bufbuild/cel";
+import type { Conversions } from "../../cel/evaluator.ts";
+import type { Call, Comprehension, Expr } from "../../cel/ruleText.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { truncateExcerpt } from "../../text/truncate.ts";
 import { createListType, createMapType, FUNCTIONS, formatType, IDENTIFIERS, MIXED_COMPARISONS, SCALARS, type StaticType } from "./types.ts";
 import { isDynamic, TypeUnifier } from "./typeUnifier.ts";
 
-/** A parsed rule or a part of one. */
-export type Expr = ReturnType<typeof parse>["expr"];
-/** A loop over a list or the keys of a map, which a macro such as `exists` creates. */
-export type Comprehension = Extract<Expr["exprKind"], { case: "comprehensionExpr" }>["value"];
-/** A call of a function, a method or an operator. */
-export type Call = Extract<Expr["exprKind"], { case: "callExpr" }>["value"];
 type Constant = Extract<Expr["exprKind"], { case: "constExpr" }>["value"];
 type Scope = ReadonlyMap<string, StaticType>;
 
@@ -18,13 +13,6 @@ const INT_BITS = 64;
 const CONVERSIONS: ReadonlySet<string> = new Set(["bool", "bytes", "double", "int", "string", "uint"]);
 /** Functions of times and durations. Properties contain neither, and time zones are expensive. */
 const TIME = /^(?:timestamp|duration|get(?:Date|Day|Full|Hours|Milli|Minutes|Month|Seconds)\w*)$/;
-
-/**
- * The type of the value that a conversion accepts, by the id of its call; missing if it accepts every type. Where the type of a value is not known,
- * such as that of `p.value["a"]`, cel-go binds it to that of the first conversion that is possible: `int(p.value["a"])` accepts an int only, while
- * `int(p.value.a)` accepts a double.
- */
-export type Conversions = ReadonlyMap<bigint, string>;
 
 /** A type error, with the id of the expression that causes it. */
 export class TypeCheckError extends Error {

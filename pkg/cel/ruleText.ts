@@ -1,5 +1,11 @@
 import { parse } from "@bufbuild/cel";
-import type { Expr } from "./typeChecker.ts";
+
+/** A parsed rule or a part of one. */
+export type Expr = ReturnType<typeof parse>["expr"];
+/** A loop over a list or the keys of a map, which a macro such as `exists` creates. */
+export type Comprehension = Extract<Expr["exprKind"], { case: "comprehensionExpr" }>["value"];
+/** A call of a function, a method or an operator. */
+export type Call = Extract<Expr["exprKind"], { case: "callExpr" }>["value"];
 
 /** A parsed rule. */
 export interface ParsedRule {

@@ -1,8 +1,20 @@
 import { celEnv, isCelError } from "@bufbuild/cel";
-import { compareVersions, parseOperatorVersion, parseVersion, type Version } from "../../version/version.ts";
 import { formatDouble, parseBool, parseDouble, parseSigned, parseUnsigned } from "./goNumbers.ts";
-import type { Meter } from "./meter.ts";
-import { Failure, getTypeName, isList, MapValue, type Result, TypeValue, Uint, type Value } from "./values.ts";
+import type { StepMeter } from "./meter.ts";
+import {
+  Failure,
+  getTypeName,
+  isList,
+  MapValue,
+  OpaqueValue,
+  type Result,
+  TimeValue,
+  TypeValue,
+  Uint,
+  UnorderedList,
+  UnsupportedFailure,
+  type Value,
+} from "./values.ts";
 
 /** Number of characters or bytes that one step compares or copies. */
 const TEXT_STEP = 64;
@@ -10,23 +22,21 @@ const TEXT_STEP = 64;
 const COPY_STEP = 32;
 /** Maximum length of a string that is parsed as a number. */
 const MAX_NUMBER = 64;
-const MAX_VERSION = 256;
 const MAX_PATTERN = 256;
 const MAX_EXPANDED = 2_000;
 /** Assumed size of a Unicode class such as `\pL`, which has hundreds of ranges. */
 const CLASS_SIZE = 50;
-const VERSION_COST = 20;
 const INT_BITS = 64;
 /** 2^63 and 2^64. */
 const INT_END = 9_223_372_036_854_775_808;
 const UINT_END = 18_446_744_073_709_551_616;
 
 /** A function of rules. It charges the steps that depend on the size of its arguments before it runs. The target of a method comes first. */
-export type RuleFunction = (args: readonly Value[], meter: Meter) => Result;
+export type RuleFunction = (args: readonly Value[], meter: StepMeter) => Result;
 
 /**
- * Creates the functions and operators that rules may call, by name, except `&&`, `||` and `?:`: CEL's standard library without times and durations,
- * and `semver_compare(a, b)`, which OLM v0 adds. The results are those of cel-go.
+ * Creates the functions and operators that rules may call, by name, except `&&`, `||` and `?:`: CEL's standard library without the functions of times
+ * and durations. The results are those of cel-go.
  * @see https://github.com/google/cel-go/blob/v0.26.0/common/stdlib/standard.go
  */
 export function createFunctions(): ReadonlyMap<string, RuleFunction> {
@@ -39,7 +49,7 @@ export function createFunctions(): ReadonlyMap<string, RuleFunction> {
     ["_>_", createComparison("_>_", (order) => order > 0)],
     ["_>=_", createComparison("_>=_", (order) => order >= 0)],
     ["_+_", add],
-    ["_-_", createArithmetic("_-_", { int: (a, b) => a - b, double: (a, b) => a - b })],
+    ["_-_", subtract],
     ["_*_", createArithmetic("_*_", { int: (a, b) => a * b, double: (a, b) => a * b })],
     ["_/_", createArithmetic("_/_", { int: (a, b) => (b === 0n ? undefined : a / b), double: (a, b) => a / b })],
     ["_%_", createArithmetic("_%_", { int: computeRemainder })],
@@ -80,13 +90,13 @@ export function createFunctions(): ReadonlyMap<string, RuleFunction> {
     ["int", convertToInt],
     ["string", convertToString],
     ["uint", convertToUint],
-    ["semver_compare", compareSemver],
   ]);
 }
 
-function noOverload(name: string, ...values: readonly (Value | undefined)[]): Failure {
+/** Returns the failure of a function that does not accept the types of its arguments. */
+export function noOverload(name: string, ...values: readonly (Value | undefined)[]): Failure {
   const types = values.map((value) => (value === undefined ? "nothing" : getTypeName(value)));
-  return new Failure(`found no matching overload for '${name}' applied to '(${types.join(", ")})'`);
+  return new UnsupportedFailure(`found no matching overload for '${name}' applied to '(${types.join(", ")})'`);
 }
 
 /** Returns an `int`, or a failure if it is out of range. */
@@ -100,7 +110,7 @@ function toUint(value: bigint): Result {
 }
 
 /** Reports whether two values are equal: numbers of different types by value, values of other different types never. */
-function areEqual(left: Value, right: Value, meter: Meter): boolean {
+export function areEqual(left: Value, right: Value, meter: StepMeter): boolean {
   if (left === null || right === null || typeof left === "boolean" || typeof right === "boolean") return left === right;
   if (isNumeric(left)) return isNumeric(right) && compareNumbers(left, right) === 0;
   if (typeof left === "string") {
@@ -110,18 +120,27 @@ function areEqual(left: Value, right: Value, meter: Meter): boolean {
   if (left instanceof Uint8Array) return right instanceof Uint8Array && compareBytes(left, right, meter) === 0;
   if (left instanceof TypeValue) return right instanceof TypeValue && left.name === right.name;
   if (left instanceof MapValue) return right instanceof MapValue && areMapsEqual(left, right, meter);
+  if (left instanceof TimeValue) return right instanceof TimeValue && left.kind === right.kind && left.nanos === right.nanos;
+  if (left instanceof OpaqueValue) return right instanceof OpaqueValue && left.type === right.type && left.key === right.key;
   return isList(right) && areListsEqual(left, right, meter);
 }
 
-function areListsEqual(left: readonly Value[], right: readonly Value[], meter: Meter): boolean {
+function areListsEqual(left: readonly Value[], right: readonly Value[], meter: StepMeter): boolean {
   if (left.length !== right.length) return false;
+  if (left instanceof UnorderedList)
+    return right.every((item) =>
+      left.some((other) => {
+        meter.spend(1);
+        return areEqual(other, item, meter);
+      }),
+    );
   return left.every((item, i) => {
     meter.spend(1);
     return areEqual(item, right[i] ?? null, meter);
   });
 }
 
-function areMapsEqual(left: MapValue, right: MapValue, meter: Meter): boolean {
+function areMapsEqual(left: MapValue, right: MapValue, meter: StepMeter): boolean {
   if (left.size !== right.size) return false;
   for (const key of left.keys()) {
     meter.spend(1);
@@ -145,7 +164,7 @@ function compareNumbers(left: bigint | number | Uint, right: bigint | number | U
   return x < y ? -1 : Number(x > y);
 }
 
-function compareBytes(left: Uint8Array, right: Uint8Array, meter: Meter): number {
+function compareBytes(left: Uint8Array, right: Uint8Array, meter: StepMeter): number {
   const length = Math.min(left.length, right.length);
   meter.spend(length / TEXT_STEP);
   for (let i = 0; i < length; i++) {
@@ -156,7 +175,7 @@ function compareBytes(left: Uint8Array, right: Uint8Array, meter: Meter): number
 }
 
 /** Compares strings by code points, as Go does by their bytes in UTF-8. */
-function compareTexts(left: string, right: string, meter: Meter): number {
+function compareTexts(left: string, right: string, meter: StepMeter): number {
   const length = Math.min(left.length, right.length);
   meter.spend(length / TEXT_STEP);
   for (let i = 0; i < length; i++) {
@@ -165,7 +184,8 @@ function compareTexts(left: string, right: string, meter: Meter): number {
   return left.length - right.length;
 }
 
-function createComparison(name: string, decide: (order: number) => boolean): RuleFunction {
+/** Creates a comparison of two values of the same ordered type, or of two numbers. */
+export function createComparison(name: string, decide: (order: number) => boolean): RuleFunction {
   return ([left = null, right = null], meter) => {
     if (isNumeric(left) && isNumeric(right)) {
       const order = compareNumbers(left, right);
@@ -174,6 +194,8 @@ function createComparison(name: string, decide: (order: number) => boolean): Rul
     if (typeof left === "string" && typeof right === "string") return decide(compareTexts(left, right, meter));
     if (typeof left === "boolean" && typeof right === "boolean") return decide(Number(left) - Number(right));
     if (left instanceof Uint8Array && right instanceof Uint8Array) return decide(compareBytes(left, right, meter));
+    if (left instanceof TimeValue && right instanceof TimeValue && left.kind === right.kind)
+      return decide(Number(left.nanos - right.nanos));
     return noOverload(name, left, right);
   };
 }
@@ -204,7 +226,7 @@ function computeRemainder(left: bigint, right: bigint): bigint | undefined {
   return right === -1n && left === BigInt.asIntN(INT_BITS, 1n << BigInt(INT_BITS - 1)) ? -left : left % right;
 }
 
-function add([left = null, right = null]: readonly Value[], meter: Meter): Result {
+function add([left = null, right = null]: readonly Value[], meter: StepMeter): Result {
   if (typeof left === "string" && typeof right === "string") {
     meter.spend((left.length + right.length) / TEXT_STEP);
     return left + right;
@@ -216,6 +238,9 @@ function add([left = null, right = null]: readonly Value[], meter: Meter): Resul
     sum.set(right, left.length);
     return sum;
   }
+  if (left instanceof UnorderedList) return new UnsupportedFailure("lists of type set and map cannot be added");
+  if (left instanceof TimeValue && right instanceof TimeValue && [left.kind, right.kind].includes("Duration"))
+    return new TimeValue(left.kind === "Duration" ? right.kind : left.kind, left.nanos + right.nanos);
   if (isList(left) && isList(right)) {
     meter.spend((left.length + right.length) / COPY_STEP);
     return [...left, ...right];
@@ -225,13 +250,21 @@ function add([left = null, right = null]: readonly Value[], meter: Meter): Resul
 
 const addNumbers = createArithmetic("_+_", { int: (a, b) => a + b, double: (a, b) => a + b });
 
+const subtractNumbers = createArithmetic("_-_", { int: (a, b) => a - b, double: (a, b) => a - b });
+
+function subtract([left = null, right = null]: readonly Value[], meter: StepMeter): Result {
+  const areTimes = left instanceof TimeValue && right instanceof TimeValue;
+  if (!areTimes || (left.kind === "Duration" && right.kind === "Timestamp")) return subtractNumbers([left, right], meter);
+  return new TimeValue(left.kind === right.kind ? "Duration" : left.kind, left.nanos - right.nanos);
+}
+
 function negate([value]: readonly Value[]): Result {
   if (typeof value === "bigint") return toInt(-value);
   return typeof value === "number" ? -value : noOverload("-_", value);
 }
 
 /** Returns the element of a list, or the value of a map. */
-function getElement([operand = null, index = null]: readonly Value[], meter: Meter): Result {
+function getElement([operand = null, index = null]: readonly Value[], meter: StepMeter): Result {
   if (operand instanceof MapValue) {
     meter.spend(computeKeyCost(index));
     if (typeof index !== "string" && typeof index !== "boolean" && !isNumeric(index)) return noOverload("_[_]", operand, index);
@@ -253,7 +286,7 @@ function formatKey(key: string | boolean | bigint | number | Uint): string {
   return String(key instanceof Uint ? key.value : key);
 }
 
-function isMember([value = null, among = null]: readonly Value[], meter: Meter): Result {
+function isMember([value = null, among = null]: readonly Value[], meter: StepMeter): Result {
   if (among instanceof MapValue) {
     meter.spend(computeKeyCost(value));
     return among.has(value);
@@ -265,7 +298,7 @@ function isMember([value = null, among = null]: readonly Value[], meter: Meter):
   });
 }
 
-function getSize([value]: readonly Value[], meter: Meter): Result {
+function getSize([value]: readonly Value[], meter: StepMeter): Result {
   if (typeof value === "string") {
     meter.spend(value.length / 8);
     let count = 0;
@@ -308,11 +341,12 @@ function createMatch(): RuleFunction {
  * @returns a failure for more than 2,000 instructions, or an expression longer than 256 characters
  */
 export function estimatePatternSize(pattern: string): number | Failure {
-  if (pattern.length > MAX_PATTERN) return new Failure(`the regular expression is longer than ${MAX_PATTERN} characters`);
+  if (pattern.length > MAX_PATTERN) return new UnsupportedFailure(`the regular expression is longer than ${MAX_PATTERN} characters`);
   let size = pattern.length;
   for (const [, least = "", most = ""] of pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)) size *= Math.max(1, Number(least), Number(most));
   size *= /\\[pP]/.test(pattern) ? CLASS_SIZE : 1;
-  if (size > MAX_EXPANDED) return new Failure(`the expanded regular expression exceeds the limit of ${MAX_EXPANDED} instructions`);
+  if (size > MAX_EXPANDED)
+    return new UnsupportedFailure(`the expanded regular expression exceeds the limit of ${MAX_EXPANDED} instructions`);
   return size;
 }
 
@@ -320,11 +354,11 @@ export function estimatePatternSize(pattern: string): number | Failure {
 function convertText(type: string, value: Value | undefined, parse: (text: string) => Value | undefined): Result {
   if (typeof value !== "string") return noOverload(type, value);
   if (value.length > MAX_NUMBER)
-    return new Failure(`cannot convert a string of ${value.length} characters to ${type}: maximum ${MAX_NUMBER}`);
+    return new UnsupportedFailure(`cannot convert a string of ${value.length} characters to ${type}: maximum ${MAX_NUMBER}`);
   return parse(value) ?? new Failure(`type conversion error from 'string' to '${type}'`);
 }
 
-function convertToBytes([value]: readonly Value[], meter: Meter): Result {
+function convertToBytes([value]: readonly Value[], meter: StepMeter): Result {
   if (value instanceof Uint8Array) return value;
   if (typeof value !== "string") return noOverload("bytes", value);
   meter.spend(value.length / TEXT_STEP);
@@ -355,7 +389,7 @@ function convertToUint([value]: readonly Value[]): Result {
   });
 }
 
-function convertToString([value]: readonly Value[], meter: Meter): Result {
+function convertToString([value]: readonly Value[], meter: StepMeter): Result {
   if (typeof value === "string") return value;
   if (typeof value === "boolean" || typeof value === "bigint") return String(value);
   if (typeof value === "number") return formatDouble(value);
@@ -366,25 +400,5 @@ function convertToString([value]: readonly Value[], meter: Meter): Result {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(value);
   } catch {
     return new Failure("invalid UTF-8 in bytes, cannot convert to string");
-  }
-}
-
-/** Compares versions as OLM v0's `semver_compare` does: strings and numbers, with or without a leading v, of one to three parts. */
-function compareSemver([left = null, right = null]: readonly Value[], meter: Meter): Result {
-  meter.spend(VERSION_COST);
-  const [a, b] = [parseTolerantVersion(left), parseTolerantVersion(right)];
-  if (a instanceof Failure) return a;
-  return b instanceof Failure ? b : BigInt(compareVersions(a, b));
-}
-
-function parseTolerantVersion(value: Value): Version | Failure {
-  if (typeof value !== "string" && !isNumeric(value)) return new Failure(`cannot parse a value of type ${getTypeName(value)} as a version`);
-  const text = typeof value === "number" ? formatDouble(value) : formatKey(value);
-  if (text.length > MAX_VERSION)
-    return new Failure(`cannot parse a string of ${text.length} characters as a version: maximum ${MAX_VERSION}`);
-  try {
-    return parseVersion(parseOperatorVersion(text));
-  } catch (err) {
-    return new Failure(err instanceof Error ? err.message : String(err));
   }
 }

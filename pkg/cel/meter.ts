@@ -1,8 +1,13 @@
+/** Receives the steps of an evaluation before they are done, and may throw to end it. */
+export interface StepMeter {
+  spend(steps: number): void;
+}
+
 /**
  * Counts the steps of each evaluation, and ends an evaluation that exceeds the limit. A step is about the cost of visiting one node of a rule: 0.05 to
  * 0.5 microseconds.
  */
-export class Meter {
+export class Meter implements StepMeter {
   readonly #most: number;
   readonly #end = new Error("the rule exceeds its step limit");
   #spent = 0;

@@ -1,10 +1,20 @@
-import { getNumberToken } from "../../golang/json.ts";
-
 /**
  * A value while a rule is evaluated. A bigint is an `int`, a number is a `double`. Lists do not change, except while the macro `map` or `filter`
  * builds one.
  */
-export type Value = null | boolean | bigint | number | string | Uint8Array | Uint | MapValue | TypeValue | readonly Value[];
+export type Value =
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | Uint8Array
+  | Uint
+  | MapValue
+  | OpaqueValue
+  | TimeValue
+  | TypeValue
+  | readonly Value[];
 
 /** An error is a value too: the other operand of `&&` and `||` can decide instead. */
 export type Result = Value | Failure;
@@ -17,6 +27,9 @@ export class Failure {
     this.message = message;
   }
 }
+
+/** The evaluator cannot compute a value that the API server may compute: a limit, an overload or a function that it does not have. */
+export class UnsupportedFailure extends Failure {}
 
 /** A `uint`. */
 export class Uint {
@@ -36,6 +49,38 @@ export class TypeValue {
   }
 }
 
+/** A duration, or a time since 1970. */
+export class TimeValue {
+  readonly kind: "Duration" | "Timestamp";
+  readonly nanos: bigint;
+
+  constructor(kind: "Duration" | "Timestamp", nanos: bigint) {
+    this.kind = kind;
+    this.nanos = nanos;
+  }
+}
+
+/** A value that only its own functions read, such as a URL. Values of the same type are equal if their keys are. */
+export class OpaqueValue<T = unknown> {
+  readonly type: string;
+  readonly key: string;
+  readonly content: T;
+
+  constructor(type: string, key: string, content: T) {
+    this.type = type;
+    this.key = key;
+    this.content = content;
+  }
+}
+
+/** A list of `x-kubernetes-list-type` set or map: the order of its elements does not count when it is compared. */
+export class UnorderedList extends Array<Value> {
+  /** Functions such as `map` return plain arrays. */
+  static override get [Symbol.species](): ArrayConstructor {
+    return Array;
+  }
+}
+
 /** Reports whether a value is a list. */
 export function isList(value: Result): value is readonly Value[] {
   return Array.isArray(value);
@@ -51,6 +96,8 @@ export function getTypeName(value: Value): string {
   if (value instanceof Uint8Array) return "bytes";
   if (value instanceof Uint) return "uint";
   if (value instanceof MapValue) return "map";
+  if (value instanceof TimeValue) return `google.protobuf.${value.kind}`;
+  if (value instanceof OpaqueValue) return value.type;
   return value instanceof TypeValue ? "type" : "list";
 }
 
@@ -117,31 +164,4 @@ function listEqualIntegers(key: Value): Value[] {
   if (typeof key === "bigint") return [new Uint(key)];
   if (typeof key !== "number" || !Number.isInteger(key)) return [];
   return [BigInt(key), new Uint(BigInt(key))];
-}
-
-/** Maximum number of values in a property; the largest real properties have several thousand. */
-const MAX_VALUES = 100_000;
-const MAX_DEPTH = 100;
-
-/**
- * Converts a property's value. All numbers are doubles, as cel-go decodes JSON, including large integers and numbers that keep their text (see
- * `getNumberToken`).
- * @param onValue called for each value before it is converted, with its key if it is the value of a map, otherwise with an empty string
- * @throws Error for more than 100,000 values, or more than 100 levels
- */
-export function convertJson(json: unknown, onValue: (key: string) => void): Value {
-  let count = 0;
-  const convert = (part: unknown, depth: number, key = ""): Value => {
-    if (++count > MAX_VALUES || depth > MAX_DEPTH)
-      throw new Error(`a property exceeds the limits for CEL rules: ${MAX_VALUES} values, ${MAX_DEPTH} levels`);
-    onValue(key);
-    if (part === null || typeof part === "boolean" || typeof part === "number" || typeof part === "string") return part;
-    if (typeof part === "bigint") return Number(part);
-    if (typeof part !== "object") return null;
-    if (Array.isArray(part)) return part.map((item) => convert(item, depth + 1));
-    const token = getNumberToken(part);
-    if (token !== undefined) return Number(token);
-    return new MapValue(Object.entries(part).map(([name, member]) => [name, convert(member, depth + 1, name)]));
-  };
-  return convert(json, 0);
 }

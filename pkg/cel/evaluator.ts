@@ -1,9 +1,14 @@
-import type { Property } from "../../fbc/types.ts";
-import { computeKeyCost, createFunctions, type RuleFunction } from "./functions.ts";
-import type { Meter } from "./meter.ts";
-import type { Call, Comprehension, Conversions, Expr } from "./typeChecker.ts";
-import { IDENTIFIERS } from "./types.ts";
-import { convertJson, Failure, getTypeName, isList, MapValue, type Result, TypeValue, Uint, type Value } from "./values.ts";
+import { computeKeyCost, type RuleFunction } from "./functions.ts";
+import type { StepMeter } from "./meter.ts";
+import type { Call, Comprehension, Expr } from "./ruleText.ts";
+import { Failure, getTypeName, isList, MapValue, type Result, TypeValue, Uint, UnsupportedFailure, type Value } from "./values.ts";
+
+/**
+ * The type of the value that a conversion accepts, by the id of its call; missing if it accepts every type. Where the type of a value is not known,
+ * such as that of `p.value["a"]`, cel-go binds it to that of the first conversion that is possible: `int(p.value["a"])` accepts an int only, while
+ * `int(p.value.a)` accepts a double.
+ */
+export type Conversions = ReadonlyMap<bigint, string>;
 
 type Constant = Extract<Expr["exprKind"], { case: "constExpr" }>["value"];
 type MapExpr = Extract<Expr["exprKind"], { case: "structExpr" }>["value"];
@@ -18,9 +23,19 @@ const MAX_NODES = 500;
 const MAX_DEPTH = 64;
 /** Maximum nesting of macros that iterate a list for each value of another. */
 const MAX_LOOPS = 3;
-/** Number of values of a property that one step converts to values of CEL. */
-const CONVERSION_STEP = 8;
-const PROPERTIES_SLOT = 0;
+/** The names of types, which are values themselves. */
+const TYPE_NAMES: ReadonlySet<string> = new Set(["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"]);
+
+/** A rule uses a variable that does not exist. */
+export class UndeclaredReference extends Error {
+  readonly reference: string;
+
+  constructor(reference: string) {
+    super(`undeclared reference to '${reference}'`);
+    this.name = "UndeclaredReference";
+    this.reference = reference;
+  }
+}
 
 /**
  * Compiles checked rules to functions that charge a step for each expression that they evaluate. In contrast to the library's evaluator, its results
@@ -28,43 +43,31 @@ const PROPERTIES_SLOT = 0;
  * @see https://github.com/google/cel-spec/blob/v0.24.0/doc/langdef.md
  */
 export class RuleCompiler {
-  readonly #functions = createFunctions();
-  readonly #meter: Meter;
+  readonly #functions: ReadonlyMap<string, RuleFunction>;
+  readonly #meter: StepMeter;
+  readonly #variables: readonly string[];
   #conversions: Conversions = new Map();
   #nodes = 0;
   #slots = 0;
 
-  constructor(meter: Meter) {
+  /** @param variables the names of the variables that rules can use */
+  constructor(meter: StepMeter, functions: ReadonlyMap<string, RuleFunction>, variables: readonly string[]) {
     this.#meter = meter;
+    this.#functions = functions;
+    this.#variables = variables;
   }
 
   /**
-   * Compiles a rule that a TypeChecker accepts, with the conversions that it returns. The function returns a bool, or a failure.
-   * @throws Error if the rule is too large
+   * Compiles a rule whose types were checked. The function takes the values of the variables, and returns a bool or a failure.
+   * @param conversions which value each conversion accepts. Default: every value
+   * @throws UndeclaredReference; Error if the rule is too large, or calls a function that is not available
    */
-  compile(root: Expr, conversions: Conversions): (properties: readonly Property[]) => Result {
+  compile(root: Expr, conversions: Conversions = new Map()): (...values: Value[]) => Result {
     this.#nodes = 0;
     this.#conversions = conversions;
-    this.#slots = PROPERTIES_SLOT + 1;
-    const evaluate = this.#compile(root, new Map([["properties", PROPERTIES_SLOT]]), 0, 0);
-    return (properties) => evaluate([this.#createProperties(properties)]);
-  }
-
-  #createProperties(properties: readonly Property[]): Value {
-    const meter = this.#meter;
-    meter.spend(properties.length);
-    const convert = (json: unknown): Value => convertJson(json, (key) => meter.spend(1 / CONVERSION_STEP + computeKeyCost(key)));
-    return properties.map(
-      ({ type, value }) =>
-        new MapValue(
-          value === undefined
-            ? [["type", type]]
-            : [
-                ["type", type],
-                ["value", () => convert(value)],
-              ],
-        ),
-    );
+    this.#slots = this.#variables.length;
+    const evaluate = this.#compile(root, new Map(this.#variables.map((name, slot) => [name, slot])), 0, 0);
+    return (...values) => evaluate(values);
   }
 
   #compile(expr: Expr | undefined, slots: Slots, depth: number, loops: number): Evaluation {
@@ -222,9 +225,8 @@ function restrict(convert: RuleFunction, name: string, accepted: string): RuleFu
 function compileName(name: string, slots: Slots): Evaluation {
   const slot = slots.get(name);
   if (slot !== undefined) return (variables) => variables[slot] ?? null;
-  const type = IDENTIFIERS.get(name)?.parameters[0];
-  if (!type) throw new Error(`undeclared reference to '${name}'`);
-  const value = new TypeValue(type.kind === "null" ? "null_type" : type.kind);
+  if (!TYPE_NAMES.has(name)) throw new UndeclaredReference(name);
+  const value = new TypeValue(name);
   return () => value;
 }
 
@@ -270,10 +272,15 @@ function compileLogic(operands: readonly Evaluation[], decisive: boolean): Evalu
     for (const evaluate of operands) {
       const value = evaluate(variables);
       if (value === decisive) return decisive;
-      if (typeof value !== "boolean") failure ??= toFailure(value);
+      if (typeof value !== "boolean") failure = chooseFailure(failure, toFailure(value));
     }
     return failure ?? !decisive;
   };
+}
+
+/** Returns the failure that decides: one that the API server may not have, otherwise the first. */
+function chooseFailure(first: Failure | undefined, second: Failure): Failure {
+  return first === undefined || (second instanceof UnsupportedFailure && !(first instanceof UnsupportedFailure)) ? second : first;
 }
 
 function compileCondition([decide, then, otherwise]: readonly Evaluation[]): Evaluation {
@@ -286,7 +293,7 @@ function compileCondition([decide, then, otherwise]: readonly Evaluation[]): Eva
 
 /** Returns why a value cannot be used as a bool. */
 function toFailure(value: Result): Failure {
-  return value instanceof Failure ? value : new Failure(`expected a bool, got a value of type ${getTypeName(value)}`);
+  return value instanceof Failure ? value : new UnsupportedFailure(`expected a bool, got a value of type ${getTypeName(value)}`);
 }
 
 function getField(value: Value, field: string): Result {
