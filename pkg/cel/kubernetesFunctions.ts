@@ -8,11 +8,11 @@ import { Failure, isList, OpaqueValue, type Result, UnsupportedFailure, type Val
 
 const QUANTITY = "kubernetes.Quantity";
 const NANO = 1_000_000_000n;
-const INT_BITS = 64;
 
 /**
  * Creates the functions of rules in CustomResourceDefinitions: CEL's standard library, and of those that Kubernetes adds the functions of strings,
- * lists, URLs and quantities. Not included: `format`, `quote`, `find`, `findAll`, IP addresses, CIDRs, semantic versions and optional values.
+ * lists, URLs and quantities. Not included: `format`, `quote`, `find`, `findAll`, IP addresses, CIDRs, semantic versions, optional values, and
+ * functions whose result depends on how a quantity is written (`isInteger`, `asInteger`).
  * @see https://kubernetes.io/docs/reference/using-api/cel/
  */
 export function createKubernetesFunctions(): ReadonlyMap<string, RuleFunction> {
@@ -34,9 +34,7 @@ export function createKubernetesFunctions(): ReadonlyMap<string, RuleFunction> {
     ["compareTo", compareQuantities("compareTo", (a, b) => (a < b ? -1n : BigInt(a > b)))],
     ["add", compareQuantities("add", (a, b) => newQuantity(a + b))],
     ["sub", compareQuantities("sub", (a, b) => newQuantity(a - b))],
-    ["sign", readAmount("sign", (nanos) => (nanos < 0n ? -1n : BigInt(nanos > 0n)))],
-    ["isInteger", readAmount("isInteger", (nanos) => isInteger(nanos))],
-    ["asInteger", readAmount("asInteger", (nanos) => (isInteger(nanos) ? nanos / NANO : new Failure("cannot convert value to integer")))],
+    ["sign", getSign],
   ]);
 }
 
@@ -122,10 +120,7 @@ function compareQuantities(name: string, compute: (left: bigint, right: bigint) 
   };
 }
 
-function readAmount(name: string, read: (nanos: bigint) => Result): RuleFunction {
-  return ([quantity]) => (isQuantityValue(quantity) ? read(quantity.content) : noOverload(name, quantity));
-}
-
-function isInteger(nanos: bigint): boolean {
-  return nanos % NANO === 0n && BigInt.asIntN(INT_BITS, nanos / NANO) === nanos / NANO;
+function getSign([quantity]: readonly Value[]): Result {
+  if (!isQuantityValue(quantity)) return noOverload("sign", quantity);
+  return quantity.content < 0n ? -1n : BigInt(quantity.content > 0n);
 }

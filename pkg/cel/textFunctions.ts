@@ -29,7 +29,7 @@ export function findText(args: readonly Value[], meter: StepMeter, direction: "f
   const [text, part, offset] = args;
   if (typeof text !== "string" || typeof part !== "string" || (offset !== undefined && typeof offset !== "bigint")) return undefined;
   meter.spend(1 + (text.length * Math.max(part.length, 1)) / TEXT_STEP);
-  const [all, wanted] = [[...text], [...part]];
+  const [all, wanted] = [Array.from(text), Array.from(part)];
   const last = all.length - wanted.length;
   if (offset !== undefined && (offset < 0n || offset > all.length)) return new Failure(`index out of range: ${offset}`);
   const matches = (at: number): boolean => wanted.every((character, index) => all[at + index] === character);
@@ -62,7 +62,7 @@ function trimSpaces(text: string): string {
 function getCharacter([text, at]: readonly Value[], meter: StepMeter): Result {
   if (typeof text !== "string" || typeof at !== "bigint") return noOverload("charAt", text, at);
   meter.spend(1 + text.length / TEXT_STEP);
-  const characters = [...text];
+  const characters = Array.from(text);
   if (at < 0n || at > characters.length) return new Failure(`index out of range: ${at}`);
   return characters[Number(at)] ?? "";
 }
@@ -71,7 +71,7 @@ function cutText([text, start, end]: readonly Value[], meter: StepMeter): Result
   if (typeof text !== "string" || typeof start !== "bigint" || (end !== undefined && typeof end !== "bigint"))
     return noOverload("substring", text, start);
   meter.spend(1 + text.length / TEXT_STEP);
-  const characters = [...text];
+  const characters = Array.from(text);
   const until = end ?? BigInt(characters.length);
   if (start < 0n || start > characters.length || until < 0n || until > characters.length) return new Failure("index out of range");
   if (start > until) return new Failure(`invalid substring range. start: ${start}, end: ${until}`);
@@ -105,7 +105,7 @@ function splitText([text, separator, limit = -1n]: readonly Value[], meter: Step
   if (typeof text !== "string" || typeof separator !== "string" || typeof limit !== "bigint") return noOverload("split", text, separator);
   meter.spend(1 + text.length / TEXT_STEP);
   if (limit === 0n) return [];
-  const parts = separator === "" ? [...text] : text.split(separator);
+  const parts = separator === "" ? Array.from(text) : text.split(separator);
   meter.spend(parts.length);
   if (limit < 0n || limit >= parts.length) return parts;
   return [...parts.slice(0, Number(limit) - 1), parts.slice(Number(limit) - 1).join(separator)];

@@ -12,7 +12,7 @@ const NANOS: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 const NANO_DIGITS = 9;
-const PART = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
+const PART = /(\d*)(?:\.(\d*))?(ns|us|\u00B5s|\u03BCs|ms|s|m|h)/y;
 const TIME = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9})\d*)?([Zz]|[+-]\d{2}:\d{2})$/;
 /** A duration is an int64 of nanoseconds, and its text has at most this many characters. */
 const INT_BITS = 64;

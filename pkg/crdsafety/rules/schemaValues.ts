@@ -71,7 +71,7 @@ export function convertBySchema(schema: unknown, value: unknown, isResource: boo
     case "boolean":
       return value === true;
     case "string":
-      return convertText(String(value), schema["format"]);
+      return typeof value === "string" ? convertText(value, schema["format"]) : rejectValue("a text has another type");
     case "array":
       return convertList(schema, value, spend);
     case "object":
@@ -103,7 +103,11 @@ function convertText(text: string, format: unknown): Value {
 }
 
 function rejectText(format: string): never {
-  throw new UnsupportedValue(`a text is not in the usual form of format ${format}`);
+  return rejectValue(`a text is not in the usual form of format ${format}`);
+}
+
+function rejectValue(reason: string): never {
+  throw new UnsupportedValue(reason);
 }
 
 function convertList(schema: RawObject, value: unknown, spend: Spend): Value {
