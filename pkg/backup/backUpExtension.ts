@@ -16,6 +16,8 @@ export interface BackupRequest {
   /** Name of the ClusterExtension. It may be uninstalled already, if its CRDs were kept. */
   readonly extension: string;
   readonly path: string;
+  /** Time in ISO 8601 for the head of the file. */
+  readonly createdAt: string;
   readonly signal: AbortSignal;
   /** Receives the number of custom resources after each page. */
   readonly report?: (objects: number) => void;
@@ -29,7 +31,7 @@ export interface BackupRequest {
  */
 export async function backUpExtension(
   client: Pick<Client, "list" | "listPage">,
-  { extension, path, signal, report = () => undefined }: BackupRequest,
+  { extension, path, createdAt, signal, report = () => undefined }: BackupRequest,
 ): Promise<BackupEnd> {
   const { items } = await client.list(CRD, { labelSelector: `${LABEL_OWNER_NAME}=${extension}`, signal });
   if (items.length === 0)
@@ -46,7 +48,7 @@ export async function backUpExtension(
       }
     }
   }
-  return writeBackupFile(path, { extension, createdAt: new Date().toISOString() }, all());
+  return writeBackupFile(path, { extension, createdAt }, all());
 }
 
 function readPage(bytes: Uint8Array): ReadPage<KubeObject[]> {

@@ -3,11 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
+import { ANNOTATION_LAST_BACKUP, LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { mapInParallel } from "../../pkg/async/concurrency.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { waitForDefinition } from "../support/definitions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { type Ended, olmv1 } from "../support/runCli.ts";
 
 const GROUP = "backup.example.com";
@@ -84,7 +85,7 @@ describeWithCluster("olmv1 backup and restore", (cluster) => {
       `archive: wrote 2 CRDs and ${LEAVES + 2} custom resources to ${path}\nTo create them again: olmv1 restore ${path}\n`,
     ]);
     const again = await run("backup", EXTENSION, "--file", path);
-    expect([again.code, again.err]).toEqual([2, expect.stringContaining("exists. Use --file with another path")]);
+    expect([again.code, again.err]).toEqual([2, expect.stringContaining("exists. Choose another path for the backup")]);
     for (const kind of ["Leaf", "Tree"]) {
       await mapInParallel(await listAll(kind), 16, (object) => client.delete(toObjectRef(object)));
       await eventually(async () => expect(await listAll(kind)).toEqual([]));
@@ -167,6 +168,31 @@ describeWithCluster("olmv1 backup and restore", (cluster) => {
       1,
       expect.stringMatching(/created: 1\n[^]*failed: 1\n {2}Tree backup\/oak: .*no oaks\nCorrect the causes/),
     ]);
+  });
+
+  test("uninstall shows the last backup, stops when it cannot write another one, and deletes the extension after it", async () => {
+    const extension = await client.create(createExtension(EXTENSION, { packageName: EXTENSION }));
+    const keptCRDs = [{ name: `trees.${GROUP}`, message: "custom resources exist" }];
+    await client.patch(toObjectRef(extension), { status: { keptCRDs } }, { type: "merge", subresource: "status" });
+    const uninstall = (...args: string[]): Promise<Ended> =>
+      run("uninstall", EXTENSION, "--crd-policy", "Delete", "--yes", "--no-wait", ...args);
+    const failed = await uninstall("--backup", path);
+    expect([failed.code, failed.err]).toEqual([
+      2,
+      expect.stringMatching(/No backup is recorded\.[^]*not uninstalled: .* exists\. Choose another path/),
+    ]);
+    expect(await client.get(toObjectRef(extension))).toBeDefined();
+    const written = await run("backup", EXTENSION, "--file", join(folder, "recorded.gz"), "-o", "json");
+    const { objects, sha256 } = JSON.parse(written.out) as { objects: number; sha256: string };
+    const live = await client.get(toObjectRef(extension));
+    expect(JSON.parse(live?.metadata.annotations?.[ANNOTATION_LAST_BACKUP] ?? "")).toMatchObject({ objects, sha256, crds: 2 });
+    const { code, out, err } = await uninstall("--backup", join(folder, "last.gz"));
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining(`backup of ${objects} custom resources written to ${join(folder, "last.gz")}`),
+    ]);
+    expect(err).toMatch(/The last backup is from 20\S+, with \d+\s+custom\s+resources/);
+    expect(await client.get(toObjectRef(extension))).toBeUndefined();
   });
 
   test("backup and restore report what does not exist", async () => {

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
 import { type Condition, type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
+import { describeBackup } from "../../../pkg/backup/backupRecord.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { applyObjects } from "../../../pkg/installer/applyObjects.ts";
 import { listInstallObjects, removeObjects, waitUntilGone } from "../../../pkg/installer/installerObjects.ts";
@@ -27,6 +29,7 @@ import { EXIT } from "../cli/errors.ts";
 import type { ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import { withProgress } from "../cli/progress.ts";
 import { confirm, suggestNext, type Terminal } from "../cli/terminal.ts";
+import { writeAndRecord } from "./backup.ts";
 import { readPatiently } from "./rollout.ts";
 
 const NAMES_SHOWN = 5;
@@ -41,6 +44,7 @@ export function formatUninstall(screen: Pick<Terminal, "width">, preview: Uninst
       ? [
           "These custom resources will be DELETED, with everything that their operator created for them:",
           ...lost.flatMap((one) => usedLines(screen, one)),
+          ...(extension ? wrapText(`${describeBackup(extension)}, or use --backup.`, screen.width) : []),
           "",
         ]
       : []),
@@ -90,6 +94,8 @@ function usedLines(screen: Pick<Terminal, "width">, { crd, names, isMore, unknow
 /** Options of `olmv1 uninstall`. */
 export interface UninstallOptions extends ReleaseOptions, WaitOptions, UninstallScope {
   yes?: boolean;
+  /** Path of a backup to write first. */
+  backup?: string;
 }
 
 const POLL_MS = 500;
@@ -104,6 +110,7 @@ export async function uninstall(terminal: Terminal, name: string, options: Unins
       terminal.err("no changes were made\n");
       return terminal.exit(EXIT.no);
     }
+    if (options.backup !== undefined) await backUpFirst(terminal, client, name, options.backup);
     if (extension) {
       const isGone = await remove(terminal, client, extension, customResources, options);
       if (!isGone) return undefined;
@@ -113,6 +120,14 @@ export async function uninstall(terminal: Terminal, name: string, options: Unins
     suggestNext(terminal, "olmv1 list shows the remaining extensions");
     return undefined;
   });
+}
+
+/** Writes a backup before the uninstall deletes anything. @throws Error if it cannot be written, or no CRD belongs to the extension */
+async function backUpFirst(terminal: Terminal, client: Client, name: string, path: string): Promise<void> {
+  const { objects } = await writeAndRecord(terminal, client, name, path).catch((err: unknown) => {
+    throw new Error(`not uninstalled: ${getErrorMessage(err)}`, { cause: err });
+  });
+  terminal.out(escapeControlCharacters(`backup of ${formatCount(objects, "custom resource")} written to ${path}\n`));
 }
 
 /**

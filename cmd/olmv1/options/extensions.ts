@@ -165,6 +165,7 @@ export function addUninstall(program: Command, terminal: Terminal): void {
     )
     .option("--delete-namespace", "also delete the namespace, if olmv1 install created it and no other extension uses it")
     .option("--keep-service-account", "keep the ServiceAccount and its roles")
+    .option("--backup <path>", "file for a backup of the custom resources, written first; must not exist")
     .option("-y, --yes", "uninstall without prompting, even if custom resources will be deleted");
   addReleaseOptions(addWaitOptions(command))
     .addHelpText("after", UNINSTALL_HELP)

@@ -1,0 +1,50 @@
+import * as z from "zod";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { ANNOTATION_LAST_BACKUP } from "../api/constants.ts";
+import { toObjectRef } from "../api/k8s.ts";
+import type { Client } from "../kube/client.ts";
+import { formatCount } from "../text/lists.ts";
+
+/** Maximum length of the annotation; users can change it. */
+const MAX_LENGTH = 1_024;
+
+const Record = z.object({
+  createdAt: z.iso.datetime(),
+  crds: z.number().int().nonnegative(),
+  objects: z.number().int().nonnegative(),
+  sha256: z.string().regex(/^[\da-f]{64}$/),
+});
+
+/** The last backup of an extension, as its annotation records it. Nothing proves that the file still exists. */
+export type BackupRecord = z.infer<typeof Record>;
+
+/** Returns the last backup of an extension; undefined without a valid annotation. */
+export function readBackupRecord({ metadata }: Pick<ClusterExtension, "metadata">): BackupRecord | undefined {
+  const text = metadata.annotations?.[ANNOTATION_LAST_BACKUP] ?? "";
+  if (text === "" || text.length > MAX_LENGTH) return undefined;
+  try {
+    return Record.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Records a backup in an annotation of the extension. @throws KubeError, 404 if the extension does not exist */
+export async function recordBackup(
+  client: Pick<Client, "patch">,
+  extension: ClusterExtension,
+  record: BackupRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  const annotations = { [ANNOTATION_LAST_BACKUP]: JSON.stringify(record) };
+  await client.patch(toObjectRef(extension), { metadata: { uid: extension.metadata.uid, annotations } }, { type: "merge", signal });
+}
+
+/** Describes the last backup of an extension whose custom resources will be deleted, and how to make one. */
+export function describeBackup(extension: Pick<ClusterExtension, "metadata">): string {
+  const { name } = extension.metadata;
+  const record = readBackupRecord(extension);
+  if (!record) return `No backup is recorded. To make one: olmv1 backup ${name}`;
+  const { createdAt, objects } = record;
+  return `The last backup is from ${createdAt}, with ${formatCount(objects, "custom resource")}. To make another one: olmv1 backup ${name}`;
+}
