@@ -98,7 +98,7 @@ To select the output format, use \`-o, --output <format>\`. Most commands accept
 }
 
 /** Returns the subcommands of a command, except hidden ones. */
-function listCommands(command: Command): Command[] {
+export function listCommands(command: Command): Command[] {
   return command.commands.filter((one) => !one.name().startsWith("__"));
 }
 
@@ -106,7 +106,8 @@ function listAllCommands(command: Command): Command[] {
   return listCommands(command).flatMap((one) => [one, ...listAllCommands(one)]);
 }
 
-function listOptions(command: Command): readonly Option[] {
+/** Returns the visible options of a command, except --help. */
+export function listOptions(command: Command): readonly Option[] {
   return command
     .createHelp()
     .visibleOptions(command)

@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Structural } from "../../pkg/api/customResourceDefinitions.ts";
 import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { generateFiles } from "./generatedFiles.ts";
+import { PUBLIC_SURFACE_FILE } from "./publicSurface.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -38,6 +39,28 @@ test("crdgen --check prints outdated files, exits with 1 and writes nothing", ()
       status: 1,
       lines: ["docs/reference/api.md is not up to date: run `npm run generate` and commit the result"],
     });
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
+test("crdgen writes nothing when the public surface changes and the changelog does not announce it", () => {
+  const root = mkdtempSync(join(tmpdir(), "crdgen-"));
+  const run = () => spawnSync(process.execPath, [join(import.meta.dirname, "main.ts"), "--root", root], { encoding: "utf8" });
+  try {
+    expect(run()).toMatchObject({ status: 0 });
+    const surface = join(root, PUBLIC_SURFACE_FILE);
+    const before = readFileSync(surface, "utf8").replace("## Events\n\n", "## Events\n\n- `Vanished`: beta; Normal, ClusterExtension\n");
+    writeFileSync(surface, before);
+    const { status, stderr } = run();
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringMatching(/^Vanished \(beta\) is removed: announce it in the newest/),
+    });
+    expect(readFileSync(surface, "utf8")).toBe(before);
+    writeFileSync(join(root, "CHANGELOG.md"), "# Changelog\n\n## 0.2.0\n\n### Removed\n\n- `Vanished` (Event).\n");
+    expect(run()).toMatchObject({ status: 0 });
+    expect(readFileSync(surface, "utf8")).not.toContain("Vanished");
   } finally {
     rmSync(root, { recursive: true, force: true });
   }

@@ -16,6 +16,7 @@ import { buildCatalogApiDocument, renderCatalogApiReference } from "./catalogApi
 import { buildChartFiles } from "./chartFiles.ts";
 import { renderCliReference } from "./cliReference.ts";
 import { listProgramMetrics, renderEventReference, renderMetricReference, renderProblemReference } from "./monitoringReference.ts";
+import { PUBLIC_SURFACE_FILE, renderPublicSurface } from "./publicSurface.ts";
 import { renderRiskReference } from "./riskReference.ts";
 import { renderBundleRuleReference, renderCatalogRuleReference } from "./ruleReference.ts";
 
@@ -36,6 +37,7 @@ export function generateFiles(): Map<string, string> {
     { name: "permission-manager", flags: permissionManagerFlags() },
     { name: "console", flags: consoleFlags() },
   ];
+  const [cli, programs, api] = [olmv1(NO_TERMINAL), listProgramMetrics(), buildCatalogApiDocument()];
   const conditions = YAML_HEAD + toYaml(buildOperatorConditionCrd());
   const readText = (path: string): string => (path === CONDITIONS ? conditions : readFileSync(join(ROOT, path), "utf8"));
   return new Map([
@@ -46,11 +48,12 @@ export function generateFiles(): Map<string, string> {
     ["docs/reference/api.md", renderApiReference(KINDS)],
     ["docs/reference/bundle-rules.md", renderBundleRuleReference()],
     ["docs/reference/catalog-rules.md", renderCatalogRuleReference()],
-    ["docs/reference/catalogd-api.md", renderCatalogApiReference(buildCatalogApiDocument())],
-    ["docs/reference/cli.md", renderCliReference(olmv1(NO_TERMINAL), servers)],
+    ["docs/reference/catalogd-api.md", renderCatalogApiReference(api)],
+    ["docs/reference/cli.md", renderCliReference(cli, servers)],
     ["docs/reference/events.md", renderEventReference()],
-    ["docs/reference/metrics.md", renderMetricReference(listProgramMetrics())],
+    ["docs/reference/metrics.md", renderMetricReference(programs)],
     ["docs/reference/problems.md", renderProblemReference()],
+    [PUBLIC_SURFACE_FILE, renderPublicSurface({ kinds: KINDS, cli, servers, programs, api })],
     ["docs/reference/risk-classes.md", renderRiskReference()],
   ]);
 }

@@ -38,7 +38,7 @@ kubectl events --for clusterextension/NAME
 kubectl get events -n default --field-selector involvedObject.kind=ClusterExtension,type=Warning
 \`\`\`
 
-Reasons are stable; their type is Normal unless marked. A message contains the action, its result, the objects and the cause, in at most 1,024 characters; the condition has the full text.
+Reasons follow the [stability levels](stability.md); their type is Normal unless marked. A message contains the action, its result, the objects and the cause, in at most 1,024 characters; the condition has the full text.
 If an Event recurs within ten minutes, its count increases. An object gets at most 25 Events at once, then one every five minutes. Reconciles that change nothing record no Event.
 
 ${sections.join("\n")}`;
@@ -77,7 +77,7 @@ olmv1 describe NAME
 Each problem has a \`type\`, a \`severity\` and a \`message\`, and may have \`next\` (the next step) and \`details\`. Each type below is listed with its severity, member of \`details\`, cause and remedy.
 An \`Error\` keeps the object from its desired state, a \`Warning\` does not, and \`Info\` needs no action. A problem may be less severe than listed, for example missing permissions with \`spec.install.permissions: Warn\`.
 The controller retries within seconds after you remove the cause of \`ConfigurationSourceNotFound\`, \`KindNotServed\`, \`MissingPermissions\`, \`NamespaceNotFound\`, \`ObjectConflict\`, \`QuotaExceeded\`, \`ServiceAccountNotFound\` or \`TokenDenied\`.
-Types are stable. The list has at most ${PROBLEM_LIMITS.problems} problems and ${PROBLEM_LIMITS.bytes / 1_024} KiB; \`status.omittedProblems\` counts the others. Problems never contain values from \`spec.config.valuesFrom\`.
+Types follow the [stability levels](stability.md). The list has at most ${PROBLEM_LIMITS.problems} problems and ${PROBLEM_LIMITS.bytes / 1_024} KiB; \`status.omittedProblems\` counts the others. Problems never contain values from \`spec.config.valuesFrom\`.
 
 ${sections.join("\n")}`;
 }
@@ -133,7 +133,7 @@ function formatMetric({ type, labels, help }: MetricDescription): string {
 }
 
 /** A server with its metrics, except process metrics. */
-interface ProgramMetrics {
+export interface ProgramMetrics {
   readonly program: string;
   readonly metrics: Metrics;
 }

@@ -3,13 +3,12 @@ import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { parseExactJson } from "../golang/json.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
+import { listPages, parseList, type ReadPage } from "../kube/listPages.ts";
 import { type CustomResourceKind, getServedKind } from "../operatorcontroller/crds/crdUse.ts";
 import { CRD_KIND } from "../release/identity.ts";
 import { type BackupEnd, writeBackupFile } from "./backupFile.ts";
 
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: CRD_KIND } as const;
-/** Number of custom resources in the first request. A page that is too large is read again with fewer. */
-const PAGE = 100;
 const PAGE_BYTES = 32 * 1024 * 1024;
 
 /** What to back up, and where to. */
@@ -40,7 +39,7 @@ export async function backUpExtension(
     for (const { crd } of crds) yield crd;
     let objects = 0;
     for (const { kind } of crds) {
-      for await (const page of listPages(client, kind, signal)) {
+      for await (const page of listPages(client, kind, { read: readPage, maxBytes: PAGE_BYTES, signal })) {
         yield* page.map((object) => withoutManagers({ ...object, ...kind }));
         objects += page.length;
         report(objects);
@@ -50,30 +49,15 @@ export async function backUpExtension(
   return writeBackupFile(path, { extension, createdAt: new Date().toISOString() }, all());
 }
 
+function readPage(bytes: Uint8Array): ReadPage<KubeObject[]> {
+  const { objects, next } = parseList(bytes, parseExactJson);
+  return { content: objects, next };
+}
+
 function requireServedKind(crd: KubeObject): CustomResourceKind {
   const kind = getServedKind(crd);
   if (!kind) throw new Error(`cannot back up CRD ${goQuote(toObjectRef(crd).name)}: it serves no version`);
   return kind;
-}
-
-async function* listPages(client: Pick<Client, "listPage">, kind: CustomResourceKind, signal: AbortSignal): AsyncGenerator<KubeObject[]> {
-  let limit = PAGE;
-  let position: string | undefined;
-  for (;;) {
-    const bytes = await client.listPage(kind, { limit, continue: position, maxBytes: PAGE_BYTES, signal });
-    if (bytes === undefined) {
-      if (limit === 1) throw new Error(`a custom resource of kind ${kind.kind} is larger than ${PAGE_BYTES} bytes`);
-      limit = Math.ceil(limit / 4);
-      continue;
-    }
-    const { items, metadata } = parseExactJson(new TextDecoder().decode(bytes)) as {
-      items?: KubeObject[] | null;
-      metadata?: { continue?: string };
-    };
-    yield items ?? [];
-    position = metadata?.continue;
-    if (!position) return;
-  }
 }
 
 /** managedFields are not restored, and would double the size of many objects. */

@@ -4,6 +4,7 @@ import { isDigestReference } from "../api/imageReference.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { ANNOTATION_MIGRATED_FROM_SOURCE } from "../api/migration.ts";
 import { getNonEmptyText, getObjectAt, getTextsAt } from "../golang/members.ts";
+import { BUILD_COMMANDS } from "./bundleImages.ts";
 
 /** A CatalogSource, the OLM v0 kind for catalogs. */
 export interface OlmV0CatalogSource {
@@ -73,7 +74,7 @@ export function findSourceFault({ type, image, address, configMap }: OlmV0Catalo
     : {
         code: "NoImage",
         text: `no image is set, only the address ${address} of a server`,
-        next: `find the catalog image that this server serves and add it with olmv1 catalog add; if there is none, ${FBC}`,
+        next: `find the catalog image that this server serves and add it with olmv1 catalog add; if there is none, create a catalog of the installed bundles: mkdir installed, olmv1 catalog add-bundle as in the notes, ${BUILD_COMMANDS}`,
       };
 }
 

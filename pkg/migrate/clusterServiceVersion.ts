@@ -2,6 +2,8 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
 import { parseRawProperties } from "../bundle/properties.ts";
 import { getNonEmptyText, getObjectAt, getObjectsAt, getTextsAt, isObject } from "../golang/members.ts";
+import { toOneLine } from "../text/escape.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import { normalizeTargets } from "./operatorGroup.ts";
 
 /** A dependency of a ClusterServiceVersion. */
@@ -108,6 +110,8 @@ export interface InstalledCsv {
   readonly version: string;
   /** Such as Succeeded. */
   readonly phase: string;
+  /** The reason and the message for the phase, on one line with at most 200 characters; undefined in phase Succeeded. */
+  readonly problem?: string | undefined;
   /** Whether the ClusterServiceVersion is being deleted. */
   readonly isDeleted: boolean;
   /** Name of the ClusterServiceVersion that this one replaces in an upgrade. */
@@ -139,7 +143,7 @@ const ANNOTATION_TARGETS = "olm.targetNamespaces";
 /** Parses a ClusterServiceVersion. Never throws: treats invalid fields as missing. */
 export function parseInstalledCsv(object: KubeObject): InstalledCsv {
   const { name, namespace = "", uid, annotations, deletionTimestamp } = object.metadata;
-  const spec = getObjectAt(object, "spec");
+  const [spec, status] = [getObjectAt(object, "spec"), getObjectAt(object, "status")];
   const [crds, apis] = [getObjectAt(spec, "customresourcedefinitions"), getObjectAt(spec, "apiservicedefinitions")];
   const owned = getObjectsAt(crds, "owned");
   const needed = readDependencies(object);
@@ -154,7 +158,8 @@ export function parseInstalledCsv(object: KubeObject): InstalledCsv {
     name,
     uid,
     version: getNonEmptyText(spec, "version") ?? "",
-    phase: getNonEmptyText(getObjectAt(object, "status"), "phase") ?? "",
+    phase: getNonEmptyText(status, "phase") ?? "",
+    problem: describeProblem(status),
     isDeleted: deletionTimestamp !== undefined,
     replaces: getNonEmptyText(spec, "replaces"),
     targets: watched === undefined ? undefined : normalizeTargets(watched.split(",")),
@@ -177,6 +182,12 @@ export function parseInstalledCsv(object: KubeObject): InstalledCsv {
         getTextsAt(rule, "resources").some((resource) => CLASSIC_APIS.has(resource)),
     ),
   };
+}
+
+function describeProblem(status: unknown): string | undefined {
+  if (getNonEmptyText(status, "phase") === "Succeeded") return undefined;
+  const parts = ["reason", "message"].flatMap((member) => getNonEmptyText(status, member) ?? []);
+  return parts.length === 0 ? undefined : truncateExcerpt(toOneLine(parts.join(": ")));
 }
 
 /** Reports whether a ClusterServiceVersion is a copy, by its label or the reason in its status. */

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { ANNOTATION_WITHOUT_SUBSCRIPTION } from "../api/migration.ts";
 import { isObject } from "../golang/members.ts";
 import { parseInstalledCsv } from "./clusterServiceVersion.ts";
-import { checkMigrated, decideEligibility, type EligibilityVerdict, type MigrationReason } from "./eligibility.ts";
+import { checkMigrated, decideEligibility, type EligibilityVerdict, type MigrationReason, rejectUnreadable } from "./eligibility.ts";
 import type { BundleOffer, EligibilityInput, KnownExtension } from "./eligibilityInput.ts";
 import { buildExtension } from "./extensionManifest.ts";
 import { parseOperatorGroup } from "./operatorGroup.ts";
@@ -25,6 +26,8 @@ interface StateCase extends CaseHead {
     planPhase?: string;
     configFault?: string;
     sourceImage?: string;
+    isSourceMissing?: boolean;
+    bundleImage?: string;
   };
   want: {
     error?: string;
@@ -33,6 +36,8 @@ interface StateCase extends CaseHead {
     remarks?: string[];
     /** Text of the first reason. */
     text?: string;
+    /** Part of the next step of the first reason. */
+    next?: string;
     catalog?: string;
     extension?: JsonObject;
     config?: JsonObject;
@@ -104,6 +109,8 @@ function surroundings({
     planPhase: given.planPhase,
     configFault: given.configFault,
     sourceImage: given.sourceImage,
+    isSourceMissing: given.isSourceMissing ?? false,
+    bundleImage: given.bundleImage,
   };
 }
 
@@ -124,6 +131,7 @@ test.for(loadCases<StateCase>("classic-migration"))("$name", ({ given, want }) =
   expect(codes(verdict!.reasons)).toEqual(want.reasons ?? []);
   if (want.remarks) expect(codes(verdict!.remarks)).toEqual(want.remarks);
   if (want.text) expect(verdict!.reasons[0]?.text).toBe(want.text);
+  if (want.next) expect(verdict!.reasons[0]?.next).toContain(want.next);
   expect(verdict!.offer !== undefined).toBe(want.state === "Eligible");
   if (want.catalog) expect(verdict!.offer?.catalog).toBe(want.catalog);
   if (!verdict!.offer) return;
@@ -144,4 +152,26 @@ test("checkMigrated returns nothing when an extension was not converted, or its 
   const subscription = parseSubscription(SUBSCRIPTION);
   expect(checkMigrated({ name: "a", packageName: "p" }, [])).toBeUndefined();
   expect(checkMigrated({ name: "a", packageName: "p", migratedFrom: "operators/hello" }, [subscription])).toBeUndefined();
+});
+
+test.for<[string, KubeObject["metadata"], string, string]>([
+  [
+    "an invalid Subscription",
+    { name: "hello", namespace: "n" },
+    "Unreadable",
+    "kubectl delete subscription.operators.coreos.com hello -n n",
+  ],
+  [
+    "a ClusterServiceVersion without Subscription whose package is unknown",
+    { name: "p.v1", namespace: "n", annotations: { [ANNOTATION_WITHOUT_SUBSCRIPTION]: "p.v1" } },
+    "PackageUnknown",
+    "kubectl delete csv p.v1 -n n --cascade=orphan",
+  ],
+])("rejectUnreadable names the next step for %s", ([, metadata, code, next]) => {
+  const { state, reasons } = rejectUnreadable(
+    { apiVersion: "operators.coreos.com/v1alpha1", kind: "Subscription", metadata },
+    "no package",
+  );
+  expect([state, codes(reasons)]).toEqual(["Ineligible", [code]]);
+  expect(reasons[0]?.next).toContain(next);
 });

@@ -1,20 +1,26 @@
+import type { KubeObject } from "../api/k8s.ts";
+import { ANNOTATION_WITHOUT_SUBSCRIPTION } from "../api/migration.ts";
 import { compareText } from "../text/compare.ts";
-import { type BundleOffer, type EligibilityInput, findSameBundles, type KnownExtension } from "./eligibilityInput.ts";
+import {
+  type BundleOffer,
+  type EligibilityFinding,
+  type EligibilityInput,
+  findSameBundles,
+  type KnownExtension,
+} from "./eligibilityInput.ts";
 import {
   CATALOG_BLOCKS,
   type CatalogBlock,
   CONFLICTS,
   type Conflict,
-  type EligibilityFinding,
   OPERATOR_BLOCKS,
   type OperatorBlock,
   REMARKS,
   type Remark,
   runChecks,
-  SUBSCRIPTION_BLOCKS,
-  type SubscriptionBlock,
 } from "./eligibilityRules.ts";
 import { getNamespacedName, type Subscription } from "./subscription.ts";
+import { SUBSCRIPTION_BLOCKS, type SubscriptionBlock } from "./subscriptionBlocks.ts";
 
 /**
  * Prefers the catalog with the image of the CatalogSource, then the catalog with the name of the CatalogSource, then the highest priority, then the
@@ -70,9 +76,22 @@ export function checkMigrated(extension: KnownExtension, subscriptions: readonly
   };
 }
 
-/** Returns the verdict on an invalid Subscription. @param text the reason why it is invalid */
-export function rejectUnreadable(text: string): EligibilityVerdict {
-  const reason = { code: "Unreadable", text, next: "correct the spec of the Subscription, or delete the Subscription" } as const;
+/** Returns the verdict on an invalid Subscription, or on a ClusterServiceVersion without Subscription whose package is unknown. @param text the reason */
+export function rejectUnreadable(object: KubeObject, text: string): EligibilityVerdict {
+  const { name, namespace = "", annotations = {} } = object.metadata;
+  const csv = annotations[ANNOTATION_WITHOUT_SUBSCRIPTION];
+  const reason: MigrationReason =
+    csv === undefined
+      ? {
+          code: "Unreadable",
+          text,
+          next: `correct the spec of the Subscription, or delete it: kubectl delete subscription.operators.coreos.com ${name} -n ${namespace}`,
+        }
+      : {
+          code: "PackageUnknown",
+          text: `ClusterServiceVersion "${csv}" has no Subscription, and its properties do not contain its package`,
+          next: `delete it without its objects: kubectl delete csv ${csv} -n ${namespace} --cascade=orphan; then create a ClusterExtension for its package, which adopts the objects`,
+        };
   return { state: "Ineligible", reasons: [reason], remarks: [] };
 }
 
@@ -88,6 +107,7 @@ type ReasonCode =
   | Remark
   | "AlreadyMigrated"
   | "ConversionRefused"
+  | "PackageUnknown"
   | "Unreadable";
 
 /** The reason for the state of a Subscription, or a remark about the conversion. Codes are stable, because scripts rely on them. */

@@ -41,6 +41,10 @@ export interface EligibilityInput {
   readonly configFault?: string | undefined;
   /** Image of the Subscription's CatalogSource. */
   readonly sourceImage?: string | undefined;
+  /** Whether the Subscription's CatalogSource does not exist. */
+  readonly isSourceMissing?: boolean;
+  /** Image of the installed bundle, if OLM v0 recorded it; absent if catalogs contain the bundle. */
+  readonly bundleImage?: string | undefined;
 }
 
 /** The installed bundle, as contained in a catalog. */
@@ -84,3 +88,14 @@ function versionIn(text: string): Version | undefined {
     return undefined;
   }
 }
+
+/** A finding of a check, with a suggested action. */
+export interface EligibilityFinding {
+  /** One sentence without a full stop. */
+  readonly text: string;
+  /** Suggested action. */
+  readonly next: string;
+}
+
+/** Returns a finding; undefined if the check passes. */
+export type EligibilityCheck = (subscription: Subscription, around: EligibilityInput) => EligibilityFinding | undefined;

@@ -1,19 +1,8 @@
-import { EXTENSION_NAME_MAX } from "../api/constants.ts";
+import { formatCatalogCommands } from "./bundleImages.ts";
 import { type InstalledCsv } from "./clusterServiceVersion.ts";
 import { listProvided } from "./conversionGroups.ts";
-import { type EligibilityInput, findSameBundles } from "./eligibilityInput.ts";
+import { type EligibilityCheck, type EligibilityFinding, type EligibilityInput, findSameBundles } from "./eligibilityInput.ts";
 import { getNamespacedName, type Subscription } from "./subscription.ts";
-
-/** A finding of a check, with a suggested action. */
-export interface EligibilityFinding {
-  /** One sentence without a full stop. */
-  readonly text: string;
-  /** Suggested action. */
-  readonly next: string;
-}
-
-/** Returns a finding; undefined if the check passes. */
-type EligibilityCheck = (subscription: Subscription, around: EligibilityInput) => EligibilityFinding | undefined;
 
 /** Returns the findings of all checks, each with its code, in order. */
 export function runChecks<Code extends string>(
@@ -29,23 +18,26 @@ export function runChecks<Code extends string>(
 
 /** Checks whether a catalog can provide updates. All findings are reported. */
 export const CATALOG_BLOCKS = {
-  NoClusterCatalog: ({ packageName, installedCsv, source, sourceNamespace }, { csv, offers, sourceImage }) => {
+  NoClusterCatalog: (subscription, { csv, offers, sourceImage, isSourceMissing = false, bundleImage }) => {
     if (!csv || offers.bundles.length > 0) return undefined;
+    const { packageName, installedCsv, source, sourceNamespace, channel } = subscription;
     const unread = offers.unread.length > 0 ? ` (not read: ${offers.unread.join("; ")})` : "";
+    const installed = bundleImage === undefined ? "" : `. OLM v0 installed the bundle from image ${bundleImage}`;
     const from =
-      source === undefined
+      source === undefined || isSourceMissing
         ? ""
         : `, for example with the image of CatalogSource "${sourceNamespace ?? "?"}/${source}"${sourceImage === undefined ? "" : `, ${sourceImage}`}`;
     const made =
       sourceImage === undefined
         ? ""
         : `: olmv1 migrate catalogs ${source ?? ""} -n ${sourceNamespace ?? ""} --yes creates this ClusterCatalog`;
+    const own = bundleImage === undefined ? "" : `, or create one from the image: ${formatCatalogCommands(bundleImage, channel)}`;
     const next = `add a ClusterCatalog that contains the bundle${from}`;
     if (offers.catalogs.length === 0)
-      return { text: `no ClusterCatalog contains package "${packageName}"${unread}`, next: `${next}${made}` };
+      return { text: `no ClusterCatalog contains package "${packageName}"${unread}${installed}`, next: `${next}${made}${own}` };
     return {
-      text: `ClusterCatalog ${offers.catalogs.join(", ")} contains package "${packageName}", but not bundle "${installedCsv ?? ""}" with version ${csv.version}${unread}`,
-      next: `${next}, or let OLM v0 upgrade to an available version`,
+      text: `ClusterCatalog ${offers.catalogs.join(", ")} contains package "${packageName}", but not bundle "${installedCsv ?? ""}" with version ${csv.version}${unread}${installed}`,
+      next: `${next}, or let OLM v0 upgrade to an available version${own}`,
     };
   },
   VersionDiffers: (_, { csv, offers }) =>
@@ -97,98 +89,6 @@ export const OPERATOR_BLOCKS = {
 } as const satisfies Record<string, EligibilityCheck>;
 
 export type OperatorBlock = keyof typeof OPERATOR_BLOCKS;
-
-const SETTLED: ReadonlySet<string> = new Set(["AtLatestKnown", "UpgradePending"]);
-/** Phases of an inactive InstallPlan. */
-const IDLE_PLANS: ReadonlySet<string> = new Set(["RequiresApproval", "Failed"]);
-const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
-const WAIT =
-  "wait until the operator is installed and healthy; to find the cause, run kubectl get csv,subscription,installplan in the namespace of the Subscription";
-
-/** Checks whether the Subscription and its state in OLM v0 allow a conversion. All findings are reported. */
-export const SUBSCRIPTION_BLOCKS = {
-  NotInstalled: ({ installedCsv, state, namespace }, { csv }) => {
-    if (installedCsv === undefined)
-      return {
-        text: `the Subscription has not installed anything (state ${state ?? "unknown"})`,
-        next: "wait for the installation or approve the InstallPlan; if the installation never succeeds, delete the Subscription",
-      };
-    return csv
-      ? undefined
-      : {
-          text: `the installed ClusterServiceVersion "${installedCsv}" does not exist in namespace "${namespace}"`,
-          next: "let OLM v0 repair the Subscription, or delete the Subscription",
-        };
-  },
-  NotSettled: (subscription, around) => {
-    const text = findPendingChange(subscription, around);
-    return text === undefined ? undefined : { text, next: WAIT };
-  },
-  OperatorGroupUnclear: ({ namespace }, { csv, groups }) => {
-    const [group, ...others] = groups;
-    if (!csv) return undefined;
-    if (!group || others.length > 0)
-      return {
-        text: `namespace "${namespace}" has ${group ? `${groups.length} OperatorGroups` : "no OperatorGroup"}, so the watched namespaces of the operator are unknown`,
-        next: "keep exactly one OperatorGroup in the namespace",
-      };
-    if (!group.isSettled)
-      return {
-        text: `OperatorGroup "${group.name}" selects namespaces by label, but its status lists no namespaces`,
-        next: "wait until OLM v0 updates the status, or list the namespaces in spec.targetNamespaces",
-      };
-    return csv.targets === undefined || csv.targets.join() === group.targets.join()
-      ? undefined
-      : {
-          text: `the operator watches ${watched(csv.targets)} (annotation olm.targetNamespaces), but OperatorGroup "${group.name}" targets ${watched(group.targets)}`,
-          next: "wait until OLM v0 updates the ClusterServiceVersion",
-        };
-  },
-  ConfigInvalid: (_, { configFault }) =>
-    configFault === undefined
-      ? undefined
-      : {
-          text: `spec.config of the Subscription cannot be converted to a ClusterExtension configuration: ${configFault}`,
-          next: "correct spec.config of the Subscription",
-        },
-  InvalidName: (_, { extensionName }) =>
-    extensionName.length <= EXTENSION_NAME_MAX && NAME.test(extensionName)
-      ? undefined
-      : {
-          text: `invalid ClusterExtension name "${extensionName}": must consist of at most ${EXTENSION_NAME_MAX} lowercase letters, digits, '-' and '.'`,
-          next: "choose another name with --name",
-        },
-} as const satisfies Record<string, EligibilityCheck>;
-
-export type SubscriptionBlock = keyof typeof SUBSCRIPTION_BLOCKS;
-
-/** Returns the reason why the installed version may change at any moment; undefined if it is stable. */
-function findPendingChange(subscription: Subscription, { csv, csvs, planPhase }: EligibilityInput): string | undefined {
-  const { state, isDeleted, installedCsv, currentCsv } = subscription;
-  if (isDeleted) return "the Subscription is being deleted";
-  if (!csv) return undefined;
-  if (csv.isDeleted) return `ClusterServiceVersion "${csv.name}" is being deleted`;
-  if (csv.phase !== "Succeeded") return `ClusterServiceVersion "${csv.name}" is in phase ${csv.phase || "(none)"}, not Succeeded`;
-  const newer = csvs.find(({ namespace, replaces }) => namespace === csv.namespace && replaces === csv.name);
-  if (newer) return `ClusterServiceVersion "${newer.name}" in phase ${newer.phase || "(none)"} is replacing "${csv.name}"`;
-  const upgrade = currentCsv !== undefined && currentCsv !== installedCsv ? currentCsv : undefined;
-  if (state !== undefined && !SETTLED.has(state))
-    return `the Subscription is in state ${state}, not AtLatestKnown or UpgradePending${upgrade === undefined ? "" : `, an upgrade to "${upgrade}" is in progress`}`;
-  if (upgrade === undefined || isIdle(subscription, planPhase)) return undefined;
-  return `an upgrade to "${upgrade}" is in progress${planPhase === undefined ? "" : `: its InstallPlan is in phase ${planPhase}`}`;
-}
-
-/**
- * Reports whether an upgrade waits for approval or has failed, according to the InstallPlan. Without an InstallPlan, uses the Subscription's
- * conditions and approval mode.
- */
-function isIdle({ approval, needsApproval }: Subscription, planPhase: string | undefined): boolean {
-  return planPhase === undefined ? needsApproval || approval === "Manual" : IDLE_PLANS.has(planPhase);
-}
-
-function watched(targets: readonly string[]): string {
-  return targets.length === 0 ? "all namespaces" : targets.join(", ");
-}
 
 /** Checks whether other objects prevent the conversion. Only the first finding is reported. */
 export const CONFLICTS = {
@@ -361,6 +261,13 @@ export const REMARKS = {
           text: `OLM v0 reports problems with the Subscription: ${troubles.join("; ")}`,
           next: "no action needed: the problems only affect OLM v0. The installed version runs and can be converted",
         },
+  SourceMissing: ({ source, sourceNamespace }, { isSourceMissing = false }) =>
+    isSourceMissing
+      ? {
+          text: `CatalogSource "${sourceNamespace ?? "?"}/${source ?? "?"}" of the Subscription does not exist, so OLM v0 cannot upgrade the operator`,
+          next: "no action needed if a ClusterCatalog contains the bundle: the extension gets upgrades from this ClusterCatalog",
+        }
+      : undefined,
   UpgradeWaiting: ({ currentCsv, installedCsv }, { planPhase }) =>
     currentCsv === undefined || installedCsv === undefined || currentCsv === installedCsv
       ? undefined

@@ -3,7 +3,7 @@ import { BACKUP_MAX_BYTES, CLASSIC_GROUP } from "../api/migration.ts";
 import { isObject } from "../golang/members.ts";
 
 /** Metadata fields that remain valid if the object is created again. */
-const KEPT: readonly (keyof ObjectMeta)[] = ["name", "namespace", "labels", "annotations"];
+const KEPT: readonly (keyof ObjectMeta)[] = ["name", "namespace", "labels"];
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** Returns an OLM v0 object, with its status, in a form that can be created again: without fields that the API server sets, finalizers and owners. */
@@ -11,7 +11,7 @@ export function createBackup(object: KubeObject): KubeObject {
   const { metadata, ...rest } = object;
   const kept = Object.fromEntries(KEPT.flatMap((member) => (metadata[member] === undefined ? [] : [[member, metadata[member]]])));
   const { [LAST_APPLIED]: _, ...annotations } = metadata.annotations ?? {};
-  return { ...rest, metadata: { ...kept, ...(metadata.annotations ? { annotations } : {}) } as ObjectMeta };
+  return { ...rest, metadata: { ...kept, ...(Object.keys(annotations).length > 0 ? { annotations } : {}) } as ObjectMeta };
 }
 
 /** Splits a backup into the object to create and the status to write afterwards. */

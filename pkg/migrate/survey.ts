@@ -7,6 +7,7 @@ import type { Client } from "../kube/client.ts";
 import { readBundleConfig } from "../render/config.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { compareText } from "../text/compare.ts";
+import { findBundleImage } from "./bundleImages.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
 import { type InstalledCsv, parseInstalledCsv } from "./clusterServiceVersion.ts";
 import { checkMigrated, decideEligibility, type EligibilityVerdict, rejectUnreadable } from "./eligibility.ts";
@@ -16,6 +17,7 @@ import { buildConfiguration, buildExtension, type TargetAccount } from "./extens
 import { hasConditions, type OlmV0Cluster, readOlmV0Cluster, readPlanPhase, toKnownExtension } from "./olmV0Cluster.ts";
 import { parseOperatorGroup } from "./operatorGroup.ts";
 import { listOrphans } from "./orphans.ts";
+import { listInstallPlans } from "./plannedObjects.ts";
 import { getNamespacedName, parseSubscription, type Subscription } from "./subscription.ts";
 
 const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configuration: )?/;
@@ -111,7 +113,8 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   for (const { object, subscription, fault = "" } of meant) {
     const { name, namespace: where = "" } = object.metadata;
     if (subscription) candidates.push(await readCandidate(request, { object, subscription, known, csvs, cluster, offers }));
-    else judged.push({ namespace: where, name, packageName: "", version: "", approval: undefined, verdict: rejectUnreadable(fault) });
+    else
+      judged.push({ namespace: where, name, packageName: "", version: "", approval: undefined, verdict: rejectUnreadable(object, fault) });
   }
   const together = request.together === "All" ? findConvertible(candidates) : request.together;
   judged.push(...candidates.map((candidate) => judgeCandidate(request, candidate, together)));
@@ -172,6 +175,8 @@ async function readCandidate(
   const groups = cluster.groups.filter(({ metadata }) => metadata.namespace === namespace);
   const read = groups.map(parseOperatorGroup);
   const from = cluster.sources.find(({ metadata }) => metadata.name === source && metadata.namespace === sourceNamespace);
+  const found = offers.of(packageName, installedCsv);
+  const isKnown = csv === undefined || found.bundles.length > 0;
   const around: EligibilityInput = {
     csv,
     groups: read,
@@ -179,12 +184,14 @@ async function readCandidate(
     csvs,
     extensions: cluster.extensions.map(toKnownExtension),
     begunElsewhere: cluster.begunElsewhere,
-    offers: offers.of(packageName, installedCsv),
+    offers: found,
     reportsConditions: csv ? await hasConditions(request.client, csv) : false,
     extensionName: request.extensionName ?? name,
     planPhase: await readPlanPhase(request.client, subscription),
     configFault: csvObject && findConfigError(csvObject, buildConfiguration(subscription, read[0]), namespace),
     sourceImage: from && getNonEmptyText(from["spec"], "image"),
+    isSourceMissing: source !== undefined && from === undefined,
+    bundleImage: isKnown ? undefined : findBundleImage(await listInstallPlans(request.client, namespace, request.signal), csv.name),
   };
   return { object, subscription, csv: csvObject, group: groups[0], around };
 }

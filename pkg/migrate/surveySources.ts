@@ -6,10 +6,12 @@ import type { Client } from "../kube/client.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { listClusterCatalogs } from "../sources/clusterCatalogs.ts";
 import { compareText } from "../text/compare.ts";
+import { findBundleImage, formatAddBundle } from "./bundleImages.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
 import { findSourceFault, type OlmV0CatalogSource, parseCatalogSource, toClusterCatalog } from "./catalogSource.ts";
 import { parseInstalledCsv } from "./clusterServiceVersion.ts";
 import { type OlmV0Cluster, readOlmV0Cluster } from "./olmV0Cluster.ts";
+import { listInstallPlans } from "./plannedObjects.ts";
 import { parseSubscription, type Subscription } from "./subscription.ts";
 
 /** The CatalogSources to check, and the options of the check. */
@@ -84,7 +86,13 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
   const { image, name: own, pollInterval } = source;
   const name = request.catalogName ?? own;
   const fault = findSourceFault(source);
-  if (fault || image === undefined) return { source, state: "Refused", text: fault?.text ?? "", next: fault?.next ?? "", notes: [] };
+  const from = cluster.subscriptions
+    .flatMap(readable)
+    .filter((one) => one.source === source.name && one.sourceNamespace === source.namespace);
+  if (fault || image === undefined) {
+    const notes = await listInstalledBundles(request, from);
+    return { source, state: "Refused", text: fault?.text ?? "", next: fault?.next ?? "", notes };
+  }
   const same = catalogs.find(({ spec }) => spec.source.image?.ref === image);
   if (same)
     return { source, state: "Present", text: `ClusterCatalog "${same.metadata.name}" already has the same image`, next: "", notes: [] };
@@ -125,22 +133,36 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
     text: "",
     next: "",
     catalog,
-    notes: [...notes, ...(await findMissingBundles(request, source, image, cluster))],
+    notes: [...notes, ...(await findMissingBundles(request, { source, image, from, cluster }))],
   };
 }
 
+const UNUSED = "no Subscription uses this CatalogSource";
+
+/** Returns one sentence for each bundle that Subscriptions installed from a CatalogSource without an image: the image of the bundle, if it is known. */
+async function listInstalledBundles({ client, signal }: SourcesRequest, from: readonly Subscription[]): Promise<string[]> {
+  const notes: string[] = [];
+  for (const { namespace, name, installedCsv, channel } of from) {
+    if (installedCsv === undefined) continue;
+    const bundleImage = findBundleImage(await listInstallPlans(client, namespace, signal), installedCsv);
+    const how = bundleImage === undefined ? "its image is unknown" : formatAddBundle(bundleImage, channel);
+    notes.push(`Subscription ${namespace}/${name} installed "${installedCsv}": ${how}`);
+  }
+  return from.length === 0 ? [UNUSED] : notes;
+}
+
+interface ConvertibleSource {
+  readonly source: OlmV0CatalogSource;
+  readonly image: string;
+  /** The Subscriptions of the CatalogSource. */
+  readonly from: readonly Subscription[];
+  readonly cluster: OlmV0Cluster;
+}
+
 /** Returns one sentence for each installed bundle of a CatalogSource that its image no longer contains, or the reason why this is unknown. */
-async function findMissingBundles(
-  request: SourcesRequest,
-  source: OlmV0CatalogSource,
-  image: string,
-  cluster: OlmV0Cluster,
-): Promise<string[]> {
+async function findMissingBundles(request: SourcesRequest, { source, image, from, cluster }: ConvertibleSource): Promise<string[]> {
   const { client, reader, signal, report } = request;
-  const from = cluster.subscriptions
-    .flatMap(readable)
-    .filter((one) => one.source === source.name && one.sourceNamespace === source.namespace);
-  if (from.length === 0) return ["no Subscription uses this CatalogSource"];
+  if (from.length === 0) return [UNUSED];
   const packages = new Set(from.map(({ packageName }) => packageName));
   const offers = await CatalogOffers.read(client, { given: [`${source.name}=${image}`], packages, reader, signal, report });
   const versions = new Map(

@@ -7,7 +7,6 @@ import { ThreadIssuer } from "../serving/certificateIssuer.ts";
 import { CertificateProviders } from "./apply/certificateProviders.ts";
 import { ObjectLocks } from "./apply/handovers.ts";
 import { BundleCache } from "./bundles/bundleCache.ts";
-import { ObjectChecker } from "./crds/existingObjects.ts";
 import { getContentRef } from "./eventHandlers.ts";
 import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
 import { keepInstalled } from "./reconcile/apply.ts";
@@ -34,7 +33,6 @@ type DerivedServices =
   | "extensionExists"
   | "minuteMs"
   | "now"
-  | "objectChecker"
   | "providers"
   | "statuses";
 
@@ -86,7 +84,6 @@ function buildServices(options: OperatorControllerOptions, shared: SharedService
       return found !== undefined && (uid === undefined || uid === found.metadata.uid);
     },
     locks: new ObjectLocks(),
-    objectChecker: new ObjectChecker(systemClock),
     catalogContent: (name) => getContentRef(catalogs.get(name ?? "")) ?? "",
     certificates: { issuer: new ThreadIssuer(), times, enqueueAfter: shared.enqueueForCertificates },
   };

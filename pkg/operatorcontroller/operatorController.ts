@@ -28,6 +28,7 @@ import { FULL_EVERY } from "./apply/drift.ts";
 import { Handovers } from "./apply/handovers.ts";
 import { BundleImages } from "./bundles/bundleImages.ts";
 import { CatalogPackages } from "./catalogs/catalogPackages.ts";
+import { ObjectChecker } from "./crds/existingObjects.ts";
 import { StorageMigrator } from "./crds/storageMigrator.ts";
 import { ClusterApis } from "./dependencies/clusterApis.ts";
 import { Dependencies } from "./dependencies/dependencies.ts";
@@ -96,6 +97,7 @@ export class OperatorController {
   readonly #gate: ClusterUpgradeGate;
   readonly #images: BundleImages;
   readonly #storageMigrator = new StorageMigrator();
+  readonly #objectChecker = new ObjectChecker(systemClock);
 
   constructor(options: OperatorControllerOptions) {
     this.#options = options;
@@ -234,7 +236,7 @@ export class OperatorController {
       const settings = [clusterVersion.synced, clusterProxy?.synced, this.#operatorConditions.synced, this.#objectSets.synced];
       await Promise.all([...informers.map((informer) => informer.synced), ...settings]);
       await this.#controller.run(signal);
-      await this.#storageMigrator.end();
+      await Promise.all([this.#storageMigrator.end(), this.#objectChecker.end()]);
       this.#rechecks.endAll();
       await this.#images.close();
     };
@@ -357,6 +359,7 @@ export class OperatorController {
       watches: this.#watches,
       sources: this.#sources,
       storageMigrator: this.#storageMigrator,
+      objectChecker: this.#objectChecker,
       apis: this.#apis,
       operatorConditions: this.#operatorConditions,
       choice: this.#dependencies.choice,

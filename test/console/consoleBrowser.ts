@@ -103,10 +103,9 @@ export class ConsolePage implements AsyncDisposable {
     });
   }
 
-  /** Shows a theme now and after each load. */
+  /** Shows a theme after each further load. */
   async useTheme(theme: "light" | "dark"): Promise<void> {
     await this.page.addInitScript((chosen) => localStorage.setItem("olmv1.theme", chosen), theme);
-    await this.page.evaluate(`document.documentElement.classList.toggle("pf-v6-theme-dark", ${theme === "dark"})`);
   }
 
   /** Opens a path and waits until its content is loaded. */

@@ -139,6 +139,9 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       expect([asOther.code, asOther.out]).toEqual([1, expect.stringContaining("ServiceAccount op-keda/nobody does not exist")]);
       const sources = await world.migrate(["catalogs"]);
       expect([sources.code, sources.out]).toEqual([1, expect.stringMatching(/^olm +lab +Refused$/m)]);
+      expect(sources.out).toContain(
+        'Subscription op-keda/keda installed "keda.v2.3.0": olmv1 catalog add-bundle ./installed lab.example/bundles/keda:2.3.0 --channels ',
+      );
       expect(await exists(extension("keda"))).toEqual([false]);
     });
 

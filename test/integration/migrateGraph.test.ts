@@ -5,7 +5,7 @@ import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { createBackup } from "../../pkg/migrate/objectBackup.ts";
 import { ClassicOperator } from "../support/classicOperator.ts";
-import { ClassicRecording, type RecordedPackage } from "../support/classicRecording.ts";
+import { ClassicRecording } from "../support/classicRecording.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { FaultProxy } from "../support/faultProxy.ts";
 import { KillPoint } from "../support/killPoint.ts";
@@ -16,19 +16,22 @@ import { MigrationWorld, TemplateWatch } from "../support/migrationWorld.ts";
 import { serviceAccount } from "../support/serviceAccounts.ts";
 import { describeWithData } from "../support/sharedData.ts";
 
-/** In the recording, the first depends on the second in namespace op-dep. */
-const PACKAGES = ["ndmspc-operator", "limitador-operator"] as const;
+/** Each depends on the next one. OLM v0 recorded the first two in namespace op-dep. */
+const PACKAGES = ["ndmspc-operator", "limitador-operator", "skupper-operator"] as const;
 const NAMESPACE = "op-dep";
 const CLASSIC = "operators.coreos.com/v1alpha1";
-/** Few of about 90 kill points are tested by default, because each takes about 20 seconds. */
-const SAMPLE = chooseKillSample(process.env, 40);
+/** Few of about 130 kill points are tested by default, because each takes about 20 seconds. */
+const SAMPLE = chooseKillSample(process.env, 60);
+/** The extensions of the packages if none exists. */
+const NONE = PACKAGES.map(() => undefined);
 /** The only lines on standard error: progress of slow steps. */
 const PROGRESS = /^(olmv1: .* \(\d+ s\)\n)*$/;
 
 describeWithData("a graph of operators that OLM v0 installed on a real cluster", (folder) => {
   describeWithPrivateCluster("olmv1 migrate with managed permissions", (cluster) => {
-    const recording = ClassicRecording.read(folder);
-    const [dependent, dependency] = PACKAGES.map((name) => recording.get(name)) as [RecordedPackage, RecordedPackage];
+    const recording = ClassicRecording.read(folder).withDependency(PACKAGES[1], PACKAGES[2]);
+    const operators = PACKAGES.map((name) => recording.get(name));
+    const dependency = recording.get(PACKAGES[1]);
     let world: MigrationWorld;
     let templates: TemplateWatch;
     let olm: ClassicOperator;
@@ -50,6 +53,8 @@ describeWithData("a graph of operators that OLM v0 installed on a real cluster",
       const found = await Promise.all([...kinds, groups].map((kind) => cluster.client.list(kind, { namespace: NAMESPACE })));
       return found.flatMap(({ items }) => items.map(createBackup)).map(({ metadata, ...rest }) => [metadata, rest]);
     };
+    /** Returns the number of states of each Pod template, sorted. */
+    const countTemplates = (): number[] => [...templates.templates.values()].map(({ length }) => length).sort((a, b) => a - b);
     const expectNoRestart = (): void => {
       expect([...templates.templates].filter(([, states]) => states.length > 1)).toEqual([]);
       expect(olm.errors).toEqual([]);
@@ -61,7 +66,13 @@ describeWithData("a graph of operators that OLM v0 installed on a real cluster",
     };
 
     beforeAll(async () => {
-      world = await MigrationWorld.start(cluster, { folder, recording, packages: PACKAGES, isManaged: true });
+      world = await MigrationWorld.start(cluster, {
+        folder,
+        recording,
+        packages: PACKAGES,
+        isManaged: true,
+        dependencies: { [PACKAGES[0]]: PACKAGES[1], [PACKAGES[1]]: PACKAGES[2] },
+      });
       await cluster.client.create({ ...PERMISSION_POLICY, metadata: { name: "default" }, spec: { grant: "Automatic" } });
       templates = new TemplateWatch(cluster);
       olm = new ClassicOperator(cluster.client);
@@ -75,7 +86,7 @@ describeWithData("a graph of operators that OLM v0 installed on a real cluster",
 
     test("olmv1 migrate check reports operators that depend on each other as eligible, and a dependency alone as ineligible", async () => {
       const out = await migrate("check");
-      for (const { subscription } of [dependent, dependency]) expect(out).toMatch(new RegExp(`/${subscription}: Eligible$`, "m"));
+      for (const { subscription } of operators) expect(out).toMatch(new RegExp(`/${subscription}: Eligible$`, "m"));
       const alone = await world.migrate(["convert", dependency.subscription, "-n", NAMESPACE]);
       expect([alone.code, alone.out]).toEqual([1, expect.stringContaining("convert them together: olmv1 migrate convert --all")]);
     });
@@ -83,15 +94,15 @@ describeWithData("a graph of operators that OLM v0 installed on a real cluster",
     test("olmv1 migrate convert --all plans operators that depend on each other as one change, and writes nothing", async () => {
       const before = await listClassic();
       const out = await migrate("convert", "--all");
-      expect(out).toMatch(new RegExp(`${dependent.subscription} .*no Pod restarts; together with limitador-operator`));
+      for (const { subscription } of operators) expect(out).toMatch(new RegExp(`${subscription} .*no Pod restarts; together with `));
       expect(out).toContain(`olmv1 migrate convert --all -n ${NAMESPACE} --yes\n`);
       expect(await listClassic()).toEqual(before);
-      expect(await Promise.all(PACKAGES.map(read))).toEqual([undefined, undefined]);
+      expect(await Promise.all(PACKAGES.map(read))).toEqual(NONE);
     });
 
     test("olmv1 migrate convert converts a graph without a restart, and each extension checks its dependencies", async () => {
       const before = await listClassic();
-      await migrate("convert", dependent.subscription, dependency.subscription, "--yes");
+      await migrate("convert", ...operators.map(({ subscription }) => subscription), "--yes");
       expect(await listClassic()).toEqual([]);
       for (const packageName of PACKAGES) {
         const spec = (await read(packageName))?.["spec"] as Record<string, unknown>;
@@ -100,7 +111,7 @@ describeWithData("a graph of operators that OLM v0 installed on a real cluster",
       expectNoRestart();
       await migrate("rollback", "--all", "--yes");
       await eventually(async () => expect(await listClassic()).toEqual(before));
-      expect(await Promise.all(PACKAGES.map(read))).toEqual([undefined, undefined]);
+      expect(await Promise.all(PACKAGES.map(read))).toEqual(NONE);
       expectNoRestart();
     });
 
@@ -129,7 +140,7 @@ describeWithData("a graph of operators that OLM v0 installed on a real cluster",
             expect(await listClassic()).toEqual([]);
           }
           await migrate("rollback", "--all", "--yes");
-          expect([writes, await Promise.all(PACKAGES.map(read))]).toEqual([writes, [undefined, undefined]]);
+          expect([writes, await Promise.all(PACKAGES.map(read))]).toEqual([writes, NONE]);
           await eventually(async () => expect([writes, await readClassic()]).toEqual([writes, before]));
           expectNoRestart();
         }
@@ -143,15 +154,18 @@ describeWithData("a graph of operators that OLM v0 installed on a real cluster",
       const subscriptions = { apiVersion: CLASSIC, kind: "Subscription" };
       const { items } = await cluster.client.list(subscriptions, { namespace: NAMESPACE });
       for (const item of items) await cluster.client.delete(toObjectRef(item), { propagationPolicy: "Orphan" });
-      const before = [dependency.csv, dependent.csv].sort();
+      const before = operators.map(({ csv }) => csv).sort();
       await eventually(async () => expect(await listClassic()).toEqual(before));
+      // OLM v0 removes spec.config with the Subscription, which restarts the Pods of one operator
+      await eventually(() => expect(countTemplates()).toEqual([1, 1, 2]));
       const out = await migrate("check");
       for (const packageName of PACKAGES) expect(out).toMatch(new RegExp(`/${packageName}: Eligible\\n.* has no Subscription`, "m"));
       await migrate("convert", "--all", "--yes");
       expect(await listClassic()).toEqual([]);
       await migrate("rollback", "--all", "--yes");
       await eventually(async () => expect(await listClassic()).toEqual(before));
-      expectNoRestart();
+      expect(countTemplates()).toEqual([1, 1, 2]);
+      expect(olm.errors).toEqual([]);
     });
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { getGroup, type KubeObject, type OwnerReference, toObjectRef } from "../../pkg/api/k8s.ts";
+import { getGroup, type JsonObject, type KubeObject, type OwnerReference, toObjectRef } from "../../pkg/api/k8s.ts";
 import { getComponentLabel } from "../../pkg/api/migration.ts";
 import { getNonEmptyText, getObjectAt, getObjectsAt } from "../../pkg/golang/members.ts";
 import type { Client } from "../../pkg/kube/client.ts";
@@ -45,6 +45,20 @@ export class ClassicRecording {
         .filter((line) => line !== "")
         .map((line) => JSON.parse(line) as KubeObject),
     );
+  }
+
+  /**
+   * Returns a recording in which OLM v0 installed a package in the namespace of a dependent that requires it. The namespace keeps its OperatorGroup, which
+   * must target the same namespaces.
+   */
+  withDependency(dependent: string, dependency: string): ClassicRecording {
+    const [from, to] = [this.get(dependency).namespace, this.get(dependent)];
+    const isGroup = ({ kind, metadata }: KubeObject): boolean => kind === "OperatorGroup" && metadata.namespace === from;
+    const property = (type: string, value: JsonObject): string => JSON.stringify(JSON.stringify({ type, value })).slice(1, -1);
+    const own = property("olm.package", { packageName: dependent, version: to.version });
+    const required = property("olm.package.required", { packageName: dependency, versionRange: ">=0.0.0" });
+    const text = JSON.stringify(this.#objects.filter((object) => !isGroup(object)));
+    return new ClassicRecording(JSON.parse(text.replaceAll(from, to.namespace).replaceAll(own, `${own},${required}`)) as KubeObject[]);
   }
 
   get(packageName: string): RecordedPackage {

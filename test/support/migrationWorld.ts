@@ -24,7 +24,12 @@ interface MigrationWorldOptions {
   readonly packages: readonly string[];
   /** Whether permission-manager runs. */
   readonly isManaged?: boolean;
+  /** Names of required packages by name of the dependent, in place of the dependencies of its bundle. Default: those of the recording. */
+  readonly dependencies?: Readonly<Partial<Record<string, string>>>;
 }
+
+/** The recording installed this dependency in place of the dependencies of the bundle. */
+const RECORDED_DEPENDENCIES: Readonly<Partial<Record<string, string>>> = { "ndmspc-operator": "limitador-operator" };
 
 /** A control plane on which OLM v0 has installed operators of the recording, with operator-controller, and a catalog with their bundles. */
 export class MigrationWorld implements AsyncDisposable {
@@ -43,7 +48,7 @@ export class MigrationWorld implements AsyncDisposable {
 
   static async start(
     cluster: TestCluster,
-    { folder, recording, packages, isManaged = false }: MigrationWorldOptions,
+    { folder, recording, packages, isManaged = false, dependencies = RECORDED_DEPENDENCIES }: MigrationWorldOptions,
   ): Promise<MigrationWorld> {
     await recording.serve(cluster.client);
     await recording.replay(cluster.client, packages);
@@ -51,7 +56,10 @@ export class MigrationWorld implements AsyncDisposable {
     if (isManaged) await cluster.client.create(buildLease());
     const dir = await mkdtemp(join(tmpdir(), "olmv1-migrate-"));
     const metas: unknown[] = [];
-    for (const packageName of packages) metas.push(...(await publish(cluster, world, folder, recording.get(packageName))));
+    for (const packageName of packages) {
+      const files = await readRecordedFiles(folder, recording.get(packageName), dependencies[packageName]);
+      metas.push(...(await publish(cluster, world, recording.get(packageName), files)));
+    }
     await writeFile(join(dir, "catalog.json"), metas.map((meta) => JSON.stringify(meta)).join("\n"));
     await writeFile(join(dir, "registries.conf"), insecureRegistry(cluster.registry.host, "registry.example"));
     return new MigrationWorld(cluster, world, { dir, folder });
@@ -131,10 +139,9 @@ function buildLease(): KubeObject {
 async function publish(
   cluster: TestCluster,
   world: OperatorWorld,
-  folder: string,
   { packageName, version, csv, channel }: RecordedPackage,
+  files: ReadonlyMap<string, Uint8Array>,
 ): Promise<unknown[]> {
-  const files = withRecordedDependency(packageName, await readBundleFiles(join(folder, "bundles", packageName, version)));
   const tag = `v${version.replaceAll("+", "_")}`;
   const image = `registry.example/${packageName}:${tag}`;
   const { digest } = await pushImage(cluster.registry, packageName, tag, { files: new Map(files) });
@@ -157,12 +164,16 @@ async function publish(
   ];
 }
 
-/** The recording installed ndmspc-operator with a dependency on limitador-operator in place of its own. */
-function withRecordedDependency(packageName: string, files: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, Uint8Array> {
-  const path = "metadata/dependencies.yaml";
-  if (packageName !== "ndmspc-operator" || !files.has(path)) return files;
-  const value = { packageName: "limitador-operator", version: ">=0.7.0" };
-  return new Map([...files, [path, Buffer.from(JSON.stringify({ dependencies: [{ type: "olm.package", value }] }))]]);
+/** Returns the files of a recorded bundle. @param dependency the package that it requires, in place of its own dependencies */
+async function readRecordedFiles(
+  folder: string,
+  { packageName, version }: RecordedPackage,
+  dependency: string | undefined,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const files = await readBundleFiles(join(folder, "bundles", packageName, version));
+  if (dependency === undefined) return files;
+  const content = { dependencies: [{ type: "olm.package", value: { packageName: dependency, version: ">=0.0.0" } }] };
+  return new Map([...files, ["metadata/dependencies.yaml", Buffer.from(JSON.stringify(content))]]);
 }
 
 /** Records every state of the Pod templates of Deployments, from a watch. */

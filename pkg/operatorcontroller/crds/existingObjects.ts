@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { type Clock, sleep } from "../../async/clock.ts";
+import { BackgroundJobs } from "../../async/backgroundJobs.ts";
+import type { Clock } from "../../async/clock.ts";
 import { listMovable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import type { ObjectCheck } from "../../crdsafety/existingObjects.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
@@ -9,6 +10,7 @@ import { writeExactJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isExpired, isForbidden, KindNotServed } from "../../kube/errors.ts";
+import { listPages, ObjectTooLarge, parseList, type ReadPage } from "../../kube/listPages.ts";
 import {
   type CrdComparison,
   type CrdComparisonTask,
@@ -16,7 +18,6 @@ import {
   OBJECTS_NAMED,
   type PageFindings,
   type PageTask,
-  parseList,
 } from "./objectChecks.ts";
 
 const MIB = 1024 * 1024;
@@ -41,10 +42,6 @@ const LIMITS: ObjectLimits = {
   patternMs: 250,
 };
 const THREAD: TaskThreadLimits = { heapMib: 112, deadlineMs: 60_000, idleMs: 3_000 };
-/** Number of objects in the first page. The size of each page determines the number of objects in the next page. */
-const FIRST_PAGE = 4;
-const LARGEST_PAGE = 100;
-const GOAL_BYTES = MIB;
 /** How long a reconcile waits for a check before it continues in the background, in milliseconds. */
 const FOREGROUND_MS = 5_000;
 /** How long a check in the background continues, and its result is kept, if nothing follows it, in milliseconds. */
@@ -92,19 +89,22 @@ export interface RunningCheck {
   readonly isOver: () => boolean;
 }
 
-/** A check in the background. */
-interface CheckJob {
-  readonly stop: AbortController;
-  /** Never rejects. */
-  ended: Promise<void>;
-  checked: number;
-  total: number | undefined;
-  followedAt: number;
-  outcome?: { readonly found?: ObjectsFound; readonly error?: unknown };
-}
+/** How far a check is. */
+type CheckProgress = Pick<RunningCheck, "checked" | "total">;
 
 type SeenObjects = ObjectsFound & { kind: "seen" };
-type PageResult = PageFindings | { kind: "exceeded"; reason: string };
+type CheckedPage = PageFindings & { kind: "checked" };
+
+const EMPTY_PAGE: CheckedPage = {
+  kind: "checked",
+  count: 0,
+  listed: 0,
+  invalid: 0,
+  named: [],
+  someUnknown: false,
+  continue: undefined,
+  remaining: undefined,
+};
 
 /**
  * Checks custom resources against schemas, one page at a time. Uses a worker thread, because custom resources are untrusted input from namespace
@@ -113,19 +113,17 @@ type PageResult = PageFindings | { kind: "exceeded"; reason: string };
 export class ObjectChecker {
   readonly #thread: TaskThread<PageTask | CrdComparisonTask, PageFindings | CrdComparison>;
   readonly #limits: ObjectLimits;
-  readonly #clock: Clock;
-  readonly #jobs = new Map<string, CheckJob>();
+  readonly #jobs: BackgroundJobs<CheckProgress, ObjectsFound>;
 
   constructor(clock: Clock, limits: ObjectLimits = LIMITS) {
-    this.#clock = clock;
+    this.#jobs = new BackgroundJobs(clock, ABANDONED_MS);
     this.#thread = new TaskThread(import.meta.dirname, "objectWorker", THREAD, clock);
     this.#limits = limits;
   }
 
   /** Ends the checks in the background, and the thread. */
   async end(): Promise<void> {
-    for (const { stop } of this.#jobs.values()) stop.abort();
-    await Promise.all([...this.#jobs.values()].map(({ ended }) => ended));
+    await this.#jobs.end();
     await this.#thread.end();
   }
 
@@ -142,59 +140,27 @@ export class ObjectChecker {
     request: ObjectCheckRequest,
     signal: AbortSignal,
   ): Promise<ObjectsFound | RunningCheck> {
-    this.#removeAbandoned();
-    const key = toJobKey(owner, crd, request);
-    const job = this.#jobs.get(key) ?? this.#start(key, client, request);
-    this.#touch(owner);
-    const waiting = new AbortController();
-    await Promise.race([job.ended, sleep(this.#clock, FOREGROUND_MS, AbortSignal.any([signal, waiting.signal]))]);
-    waiting.abort();
+    const key = toJobKey(crd, request);
+    const job = this.#jobs.follow(owner, key, { checked: 0, total: undefined }, (stop, report) =>
+      this.check(client, { ...request, report: (checked, total) => report({ checked, total }) }, stop),
+    );
+    await this.#jobs.wait(owner, key, FOREGROUND_MS, signal);
     signal.throwIfAborted();
-    const { outcome, checked, total } = job;
-    if (!outcome) {
+    if (!job.outcome) {
       const isOver = (): boolean => {
-        this.#touch(owner);
-        return job.outcome !== undefined;
+        const now = this.#jobs.find(owner, key);
+        return !now || now.outcome !== undefined;
       };
-      return { kind: "running", checked, total, isOver };
+      return { kind: "running", ...job.progress, isOver };
     }
-    if (outcome.found) return outcome.found;
-    this.#jobs.delete(key);
-    throw outcome.error;
+    if ("result" in job.outcome) return job.outcome.result;
+    this.#jobs.forget(owner, key);
+    throw job.outcome.error;
   }
 
   /** Drops the results of the checks of an extension, so that the next check reads the custom resources again. */
   forget(owner: string): void {
-    for (const [key, { outcome }] of this.#jobs) if (outcome && key.startsWith(`${owner}/`)) this.#jobs.delete(key);
-  }
-
-  #touch(owner: string): void {
-    for (const [key, job] of this.#jobs) if (key.startsWith(`${owner}/`)) job.followedAt = this.#clock.now();
-  }
-
-  #start(key: string, client: Pick<Client, "list" | "listPage">, request: ObjectCheckRequest): CheckJob {
-    const stop = new AbortController();
-    const job: CheckJob = { stop, ended: Promise.resolve(), checked: 0, total: undefined, followedAt: this.#clock.now() };
-    const report = (checked: number, total: number | undefined): void => {
-      Object.assign(job, { checked, total });
-      if (this.#clock.now() - job.followedAt > ABANDONED_MS) stop.abort();
-    };
-    const run = async (): Promise<void> => {
-      try {
-        const found = await this.check(client, { ...request, report }, stop.signal);
-        job.outcome = { found };
-      } catch (error) {
-        job.outcome = { error };
-      }
-    };
-    this.#jobs.set(key, job);
-    job.ended = run();
-    return job;
-  }
-
-  #removeAbandoned(): void {
-    const now = this.#clock.now();
-    for (const [key, { outcome, followedAt }] of this.#jobs) if (outcome && now - followedAt > ABANDONED_MS) this.#jobs.delete(key);
+    this.#jobs.forget(owner);
   }
 
   /**
@@ -258,71 +224,50 @@ export class ObjectChecker {
     report: NonNullable<ObjectCheckRequest["report"]>,
     signal: AbortSignal,
   ): Promise<SeenObjects> {
-    const { pageBytes, pageValues: maxValues, steps: maxSteps, patternMs } = this.#limits;
     const schema = new TextEncoder().encode(JSON.stringify(check.schema ?? null));
     const found: SeenObjects = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
-    let limit = FIRST_PAGE;
-    let token: string | undefined;
     let total: number | undefined;
-    const cut = (reason: string): SeenObjects => ({ ...found, cut: { total, reason } });
-    for (;;) {
-      let page: Uint8Array | undefined;
-      try {
-        page = await client.listPage(check, { limit, continue: token, maxBytes: pageBytes, signal });
-      } catch (err) {
-        if (token === undefined || !isExpired(err)) throw err;
-        return cut("the list expired before all pages were read");
+    const read = async (page: Uint8Array): Promise<ReadPage<CheckedPage>> => {
+      if (page.byteLength <= EMPTY_BYTES && parseList(page).objects.length === 0) return { content: EMPTY_PAGE, next: undefined };
+      const result = await this.#checkPage(schema, check.version, page);
+      if (typeof result === "string") return { tooLarge: result };
+      const remaining = result.remaining ?? (result.continue === undefined ? 0 : undefined);
+      total = remaining === undefined ? undefined : found.count + result.listed + remaining;
+      if (result.count < result.listed) return { tooLarge: `reached the limit of ${this.#limits.steps} validation steps` };
+      return { content: result, next: result.continue };
+    };
+    try {
+      for await (const page of listPages(client, check, { read, maxBytes: this.#limits.pageBytes, signal })) {
+        found.count += page.count;
+        found.invalid += page.invalid;
+        found.named.push(...page.named.slice(0, OBJECTS_NAMED - found.named.length));
+        found.someUnknown ||= page.someUnknown;
+        if (page.listed > 0) report(found.count, total);
       }
-      const size = page?.byteLength ?? pageBytes;
-      if (page && page.byteLength <= EMPTY_BYTES && parseList(page).objects.length === 0) return found;
-      const result: PageResult = page
-        ? await this.#checkPage({ schema, version: check.version, page, maxValues, maxSteps, patternMs })
-        : { kind: "exceeded", reason: `a custom resource is larger than ${pageBytes} bytes` };
-      signal.throwIfAborted();
-      if (result.kind === "checked") {
-        if (result.count < result.listed && limit > 1) {
-          limit = Math.floor(limit / 2);
-          continue;
-        }
-        token = result.continue;
-        const remaining = result.remaining ?? (token === undefined ? 0 : undefined);
-        total = remaining === undefined ? undefined : found.count + result.listed + remaining;
-        found.count += result.count;
-        found.invalid += result.invalid;
-        found.named.push(...result.named.slice(0, OBJECTS_NAMED - found.named.length));
-        found.someUnknown ||= result.someUnknown;
-        if (result.count < result.listed) return cut(`reached the limit of ${maxSteps} validation steps`);
-        report(found.count, total);
-        if (token === undefined) return found;
-      } else if (limit === 1) {
-        return cut(
-          result.kind === "exceeded"
-            ? result.reason
-            : `a custom resource has too many list items and members: ${result.values}, maximum ${maxValues}`,
-        );
-      }
-      limit = result.kind === "checked" ? computeLimit(limit, size) : Math.floor(limit / 2);
+      return found;
+    } catch (err) {
+      if (err instanceof ObjectTooLarge) return { ...found, cut: { total, reason: err.message } };
+      if (!isExpired(err) || found.count === 0) throw err;
+      return { ...found, cut: { total, reason: "the list expired before all pages were read" } };
     }
   }
 
-  async #checkPage(task: PageTask): Promise<PageResult> {
+  /** @returns the findings, or why the page cannot be checked */
+  async #checkPage(schema: Uint8Array, version: string, page: Uint8Array): Promise<CheckedPage | string> {
+    const { pageValues: maxValues, steps: maxSteps, patternMs } = this.#limits;
     try {
-      return (await this.#thread.run((ask) => ask(task, listMovable([task.page])))) as PageFindings;
+      const task: PageTask = { schema, version, page, maxValues, maxSteps, patternMs };
+      const result = (await this.#thread.run((ask) => ask(task, listMovable([page])))) as PageFindings;
+      if (result.kind === "checked") return result;
+      return `a custom resource has too many list items and members: ${result.values}, maximum ${maxValues}`;
     } catch (err) {
-      if (err instanceof ThreadLimitExceeded)
-        return { kind: "exceeded", reason: `cannot check a custom resource: ${getErrorMessage(err)}` };
+      if (err instanceof ThreadLimitExceeded) return `cannot check a custom resource: ${getErrorMessage(err)}`;
       throw err;
     }
   }
 }
 
-function toJobKey(owner: string, { metadata: { uid = "" } }: KubeObject, { checks, listAs }: ObjectCheckRequest): string {
+function toJobKey({ metadata: { uid = "" } }: KubeObject, { checks, listAs }: ObjectCheckRequest): string {
   const digest = createHash("sha256").update(writeExactJson({ checks, listAs: listAs ?? null }));
-  return `${owner}/${uid}/${digest.digest("hex")}`;
-}
-
-/** Computes the number of objects in the next page after a page of `limit` objects and `bytes` bytes. */
-function computeLimit(limit: number, bytes: number): number {
-  const fitting = Math.floor((limit * GOAL_BYTES) / Math.max(bytes, 1));
-  return Math.min(Math.max(fitting, 1), limit * 4, LARGEST_PAGE);
+  return `${uid}/${digest.digest("hex")}`;
 }

@@ -9,7 +9,7 @@ import {
   type StoredVersionChanges,
 } from "../../crdsafety/existingObjects.ts";
 import { findObjectFaults } from "../../crdsafety/objectFaults.ts";
-import { isObject } from "../../golang/members.ts";
+import { parseList } from "../../kube/listPages.ts";
 import { formatList } from "../../text/lists.ts";
 import { PatternEvaluator } from "./patternEvaluator.ts";
 
@@ -92,21 +92,6 @@ export function checkPage({ schema: schemaJson, version, page, maxValues, maxSte
   const { someUnknown } = patterns;
   const listed = objects.length;
   return { kind: "checked", ...found, listed, someUnknown, continue: next, remaining };
-}
-
-/** Parses a list from the API server. @throws Error for anything else, which must not count as an empty list. */
-export function parseList(page: Uint8Array): { objects: KubeObject[]; next: string | undefined; remaining: number | undefined } {
-  const list: unknown = JSON.parse(new TextDecoder().decode(page));
-  if (!isObject(list)) throw new Error("the API server did not return a list");
-  const { kind, items = null, metadata } = list;
-  const isList = Array.isArray(items) || (items === null && typeof kind === "string" && kind.endsWith("List"));
-  if (!isList) throw new Error("the API server did not return a list");
-  const { continue: token, remainingItemCount: remaining } = isObject(metadata) ? metadata : {};
-  return {
-    objects: (items ?? []) as KubeObject[],
-    next: typeof token === "string" && token !== "" ? token : undefined,
-    remaining: typeof remaining === "number" ? remaining : undefined,
-  };
 }
 
 interface ObjectFindings {

@@ -6,9 +6,9 @@ import { readCrdStoredVersions, readCrdVersions } from "../../crdsafety/crdParts
 import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
-import { isConflict, isExpired, isNotFound } from "../../kube/errors.ts";
+import { isConflict, isNotFound } from "../../kube/errors.ts";
+import { type ListedObjects, listPages, parseList, type ReadPage } from "../../kube/listPages.ts";
 import { type CustomResourceKind, getServedKind } from "./crdUse.ts";
-import { parseList } from "./objectChecks.ts";
 
 /** What a storage migration of a CRD has to do. */
 export interface StorageMigrationPlan {
@@ -99,32 +99,21 @@ export async function migrateStorage(
   return count;
 }
 
-/**
- * Yields the metadata of all objects, page by page, with the number of objects after the page if the API server reports it. Restarts if the list
- * expired, so that an object can be yielded again.
- */
-async function* listMetadata(
-  client: Pick<Client, "listPage">,
-  gvk: CustomResourceKind,
-  signal: AbortSignal,
-): AsyncGenerator<{ objects: KubeObject[]; remaining: number | undefined }> {
-  let position: string | undefined;
-  for (let restarts = 0; ; ) {
-    let page: Uint8Array | undefined;
-    try {
-      page = await client.listPage(gvk, { limit: PAGE, continue: position, maxBytes: PAGE_BYTES, metadataOnly: true, signal });
-    } catch (err) {
-      if (!isExpired(err) || position === undefined || restarts === RESTARTS) throw err;
-      restarts++;
-      position = undefined;
-      continue;
-    }
-    if (!page) throw new Error(`the metadata of ${PAGE} objects of kind ${gvk.kind} is larger than ${PAGE_BYTES} bytes`);
-    const { objects, next, remaining } = parseList(page);
-    yield { objects, remaining: next === undefined ? 0 : remaining };
-    if (next === undefined) return;
-    position = next;
-  }
+/** Yields the metadata of all objects, page by page. Restarts if the list expired, so that an object can be yielded again. */
+function listMetadata(client: Pick<Client, "listPage">, gvk: CustomResourceKind, signal: AbortSignal): AsyncGenerator<ListedObjects> {
+  const read = (bytes: Uint8Array): ReadPage<ListedObjects> => {
+    const { objects, next, remaining } = parseList(bytes);
+    return { content: { objects, next, remaining: next === undefined ? 0 : remaining }, next };
+  };
+  return listPages(client, gvk, {
+    read,
+    first: PAGE,
+    most: PAGE,
+    maxBytes: PAGE_BYTES,
+    metadataOnly: true,
+    restarts: RESTARTS,
+    signal,
+  });
 }
 
 /** Makes the API server store an object again. @returns the error if the API server rejects that */
