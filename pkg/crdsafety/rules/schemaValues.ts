@@ -6,7 +6,7 @@ import type { Spend } from "../objectFaults.ts";
 import type { RawObject } from "../schema.ts";
 
 /** A value that only the API server can convert. */
-export class UnsupportedValue extends Error {
+class UnsupportedValue extends Error {
   constructor(message: string) {
     super(message);
     this.name = "UnsupportedValue";
@@ -142,7 +142,7 @@ function readProperties(schema: RawObject): RawObject {
  * Returns the name of a property in rules; undefined if rules cannot read it.
  * @see https://github.com/kubernetes/kubernetes/blob/v1.34.0/staging/src/k8s.io/apiserver/pkg/cel/escaping.go
  */
-export function escapeProperty(name: string): string | undefined {
+function escapeProperty(name: string): string | undefined {
   if (RESERVED.has(name)) return `__${name}__`;
   if (!/^[a-zA-Z_./-][\w./-]*$/.test(name)) return undefined;
   return name.replace(/__|[./-]/g, (part) => ESCAPES[part] ?? part);
