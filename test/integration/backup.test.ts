@@ -9,6 +9,7 @@ import { mapInParallel } from "../../pkg/async/concurrency.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { waitForDefinition } from "../support/definitions.ts";
 import { createExtension } from "../support/extensions.ts";
+import { insecureRegistry, loopbackRegistry } from "../support/pulling.ts";
 import { type Ended, olmv1 } from "../support/runCli.ts";
 
 const GROUP = "backup.example.com";
@@ -57,6 +58,7 @@ describeWithCluster("olmv1 backup and restore", (cluster) => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "olmv1-backup-"));
     path = join(folder, "archive.gz");
+    await cluster.installCrds();
     for (const crd of crds) {
       await client.create(crd);
       await waitForDefinition(client, crd);
@@ -168,6 +170,29 @@ describeWithCluster("olmv1 backup and restore", (cluster) => {
       1,
       expect.stringMatching(/created: 1\n[^]*failed: 1\n {2}Tree backup\/oak: .*no oaks\nCorrect the causes/),
     ]);
+  });
+
+  test("backup pushes an OCI artefact whose tag does not exist, and restore reads it", async () => {
+    const registry = await loopbackRegistry();
+    const conf = join(folder, "registries.conf");
+    await writeFile(conf, insecureRegistry(registry.host));
+    const image = `oci://${registry.host}/backups/archive:v1`;
+    const options = ["--registries-conf", conf, "--insecure"];
+    const pushed = await run("backup", EXTENSION, "--to", image, ...options);
+    const reference = new RegExp(`restore --from (${registry.host}/backups/archive@sha256:[a-f0-9]{64})\n`).exec(pushed.out)?.[1] ?? "";
+    expect([pushed.code, pushed.err, reference]).toEqual([0, "", expect.stringContaining("@sha256:")]);
+    const again = await run("backup", EXTENSION, "--to", image, ...options);
+    expect([again.code, again.err]).toEqual([2, expect.stringContaining("exists. Choose another tag for the backup")]);
+    await client.delete({ ...gvk("Leaf"), namespace: NAMESPACE, name: "leaf-9" });
+    for (const [from, created] of [
+      [image, 1],
+      [reference, 0],
+    ] as const) {
+      const restored = await run("restore", "--from", from, ...options, "-o", "json");
+      expect([restored.code, JSON.parse(restored.out)]).toEqual([0, expect.objectContaining({ file: from, created, failed: 0 })]);
+    }
+    const none = await run("restore", "--registries-conf", conf);
+    expect([none.code, none.err]).toEqual([2, expect.stringContaining("specify either a file or --from with an image")]);
   });
 
   test("uninstall shows the last backup, stops when it cannot write another one, and deletes the extension after it", async () => {

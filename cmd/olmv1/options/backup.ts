@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { addClusterOptions } from "../cli/options.ts";
+import { addClusterOptions, addPushOptions } from "../cli/options.ts";
 import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { BackupOptions, RestoreBackupOptions } from "../commands/backup.ts";
@@ -13,6 +13,7 @@ Required permissions: list CRDs and the custom resources.
 Examples:
   olmv1 backup argocd
   olmv1 backup argocd --file /backups/argocd.gz
+  olmv1 backup argocd --to oci://registry.example.com/backups/argocd:2026-01-31
 `;
 
 const RESTORE_HELP = `
@@ -25,6 +26,7 @@ Required permissions: get CRDs; get and create the custom resources, and patch t
 Examples:
   olmv1 restore argocd-2026-01-31.backup.gz --dry-run
   olmv1 restore argocd-2026-01-31.backup.gz
+  olmv1 restore --from oci://registry.example.com/backups/argocd:2026-01-31
 
 Exit codes:
   0  all custom resources of the backup exist
@@ -38,8 +40,9 @@ export function addBackup(program: Command, terminal: Terminal): void {
     .command("backup")
     .description("Write the custom resources of an extension to a file")
     .argument("<name>", "name of the ClusterExtension")
-    .option("--file <path>", "file to write; must not exist (default: <name>-<date>.backup.gz)");
-  addOutputOption(addClusterOptions(command), ["text", "json", "yaml"])
+    .option("--file <path>", "file to write; must not exist (default: <name>-<date>.backup.gz)")
+    .option("--to <image>", "image reference to push the backup to, in place of a file; its tag must not exist");
+  addOutputOption(addPushOptions(addClusterOptions(command)), ["text", "json", "yaml"])
     .addHelpText("after", BACKUP_HELP)
     .action(async (name: string, options: BackupOptions) => {
       const { backup } = await import("../commands/backup.ts");
@@ -48,11 +51,12 @@ export function addBackup(program: Command, terminal: Terminal): void {
   const restored = program
     .command("restore")
     .description("Create the custom resources of a backup")
-    .argument("<file>", "path of the backup")
+    .argument("[file]", "path of the backup")
+    .option("--from <image>", "image reference of the backup, in place of a file")
     .option("--dry-run", "send all requests as a dry run");
-  addOutputOption(addClusterOptions(restored), ["text", "json", "yaml"])
+  addOutputOption(addPushOptions(addClusterOptions(restored)), ["text", "json", "yaml"])
     .addHelpText("after", RESTORE_HELP)
-    .action(async (file: string, options: RestoreBackupOptions) => {
+    .action(async (file: string | undefined, options: RestoreBackupOptions) => {
       const { restore } = await import("../commands/backup.ts");
       await restore(terminal, file, options);
     });
