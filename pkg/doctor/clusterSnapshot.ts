@@ -16,6 +16,7 @@ import type { PermissionPolicy } from "../api/permissionPolicy.ts";
 import { LEASE, type Lease } from "../controller/lease.ts";
 import type { Client } from "../kube/client.ts";
 import { readServerInfo } from "../kube/servedResources.ts";
+import { OBJECT_SET_KINDS } from "../release/objectSet.ts";
 import { type ImagePolicySnapshot, readImagePolicies } from "./imagePolicySnapshot.ts";
 import { type RegistrySnapshot, readRegistries } from "./registrySnapshot.ts";
 import { readAnswer, type SnapshotPart } from "./snapshotPart.ts";
@@ -60,6 +61,8 @@ export interface ClusterSnapshot {
   readonly permissionPolicies: SnapshotPart<readonly PermissionPolicy[]>;
   /** ServiceAccounts, roles and bindings with the label of permission-manager, without their content. */
   readonly grants: SnapshotPart<readonly KubeObject[]>;
+  /** Releases of the Go operator-controller in object sets, without their content. */
+  readonly objectSets: SnapshotPart<readonly KubeObject[]>;
 }
 
 const DEFINITIONS = ["clustercatalogs", "clusterextensions", "extensionpermissions", "permissionpolicies"].map(
@@ -122,6 +125,7 @@ export async function readSnapshot(client: Client, systemNamespace: string, sign
     permissions: await listAll<ExtensionPermissions>(EXTENSION_PERMISSIONS),
     permissionPolicies: await listAll<PermissionPolicy>(PERMISSION_POLICY),
     grants: await readAnswer(() => listGrants(client, signal), []),
+    objectSets: await readObjectSets(client, signal),
   };
 }
 
@@ -140,6 +144,16 @@ async function listGrants(client: Client, signal: AbortSignal): Promise<KubeObje
   const options = { labelSelector: LABEL_PERMISSIONS_FOR, metadataOnly: true, signal };
   const lists = GRANTED_KINDS.map(async (kind) => (await client.list(kind, options)).items.map((item) => ({ ...item, ...kind })));
   return (await Promise.all(lists)).flat();
+}
+
+async function readObjectSets(client: Client, signal: AbortSignal): Promise<SnapshotPart<readonly KubeObject[]>> {
+  const found: KubeObject[] = [];
+  for (const kind of OBJECT_SET_KINDS) {
+    const part = await readAnswer(async () => (await client.list(kind, { metadataOnly: true, signal })).items, []);
+    if ("refused" in part) return part;
+    found.push(...part.value);
+  }
+  return { value: found };
 }
 
 /** "Kind name". */

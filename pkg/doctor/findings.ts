@@ -3,6 +3,7 @@ import type { KubeObject } from "../api/k8s.ts";
 import type { ClusterSnapshot, DoctorFinding } from "./clusterSnapshot.ts";
 import { checkImagePolicies } from "./imagePolicies.ts";
 import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPolicies } from "./installation.ts";
+import { checkObjectSets } from "./objectSets.ts";
 import { collectOtherFindings, isOtherImplementation } from "./otherImplementation.ts";
 import { checkPermissions } from "./permissions.ts";
 import { checkCertificates, checkDeployments, checkLeases } from "./programs.ts";
@@ -23,6 +24,7 @@ export function collectFindings(facts: ClusterSnapshot, version: string): Doctor
     ...checkImagePolicies(facts),
     ...checkPolicies(facts),
     ...checkPermissions(facts),
+    ...checkObjectSets(facts),
     ...checkMetrics(facts),
   ];
 }

@@ -82,6 +82,7 @@ test("collectFindings checks only what another implementation has too", () => {
     permissions: none,
     permissionPolicies: none,
     grants: none,
+    objectSets: none,
   };
   expect(collectFindings(snapshot, "0.1.0").map(({ check, status }) => `${status} ${check}`)).toEqual([
     "ok API server",

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { findCondition } from "../api/conditions.ts";
-import { CLI_MANAGER, ConditionType, LABEL_CREATED_FOR, LABEL_DEPENDENCY, LABEL_PERMISSIONS_FOR, Reason } from "../api/constants.ts";
+import { CLI_MANAGER, LABEL_CREATED_FOR, LABEL_DEPENDENCY, LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { mapInParallel } from "../async/concurrency.ts";
+import { WaitTimeoutError } from "../async/poll.ts";
 import { removeObjects, waitUntilGone } from "../installer/installerObjects.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, KindNotServed } from "../kube/errors.ts";
@@ -14,6 +13,7 @@ import { describeObject } from "../release/identity.ts";
 import { determineOwnership, type Owner } from "../release/ownership.ts";
 import { buildSuspension, sendPatch } from "../rollout/changes.ts";
 import { buildExtensionRef, buildPermissionsRef } from "../rollout/extensions.ts";
+import { waitUntilSuspended } from "../rollout/suspension.ts";
 import type { EjectPreview } from "./ejectPreview.ts";
 import { buildDetachPatch, type HelmRelease } from "./ownMarks.ts";
 
@@ -30,7 +30,6 @@ export interface EjectOptions {
 }
 
 const PARALLEL = 8;
-const POLL_MS = 250;
 /** Attempts to patch an object that others change at the same time. */
 const ATTEMPTS = 10;
 
@@ -77,19 +76,16 @@ export async function ejectExtension(client: Client, preview: EjectPreview, opti
 async function suspend(client: Client, extension: ClusterExtension, { timeoutMs, signal }: EjectOptions): Promise<void> {
   const { name } = extension.metadata;
   const suspended = await sendPatch<ClusterExtension>(client, buildSuspension(extension, true));
-  const deadline = Date.now() + timeoutMs;
-  for (;;) {
-    const current = await client.get<ClusterExtension>(buildExtensionRef(name), { signal });
-    const progressing = findCondition(current?.status?.conditions, ConditionType.Progressing);
-    const isObserved = (progressing?.observedGeneration ?? 0) >= (suspended.metadata.generation ?? 0);
-    if (isObserved && progressing?.reason === Reason.Suspended) return;
-    if (Date.now() >= deadline) break;
-    await sleep(POLL_MS, undefined, { signal });
+  try {
+    await waitUntilSuspended(client, suspended, { timeoutMs, signal });
+  } catch (cause) {
+    if (!(cause instanceof WaitTimeoutError)) throw cause;
+    await sendPatch(client, buildSuspension(extension, extension.spec.suspend ?? false));
+    throw new Error(
+      `cannot eject: operator-controller did not suspend ClusterExtension ${name} within ${timeoutMs / 1_000} s. Check it with olmv1 doctor`,
+      { cause },
+    );
   }
-  await sendPatch(client, buildSuspension(extension, extension.spec.suspend ?? false));
-  throw new Error(
-    `cannot eject: operator-controller did not suspend ClusterExtension ${name} within ${timeoutMs / 1_000} s. Check it with olmv1 doctor`,
-  );
 }
 
 /** How to remove marks. */

@@ -8,7 +8,8 @@ import { goQuote } from "../golang/quote.ts";
 import { listInstallObjects } from "../installer/installerObjects.ts";
 import type { Client } from "../kube/client.ts";
 import { dependentLabel } from "../operatorcontroller/dependencies/dependencyLabels.ts";
-import { type ReleaseHistory, ReleaseStore, requireReadable } from "../operatorcontroller/releases/releaseStore.ts";
+import { ReadOnlyReleases } from "../operatorcontroller/releases/readOnlyReleases.ts";
+import { type ReleaseHistory, requireReadable } from "../operatorcontroller/releases/releaseStore.ts";
 import { readDependents } from "../preview/installedDependents.ts";
 import { describeObject, getObjectKey } from "../release/identity.ts";
 import { findLastDeployed, isPending, type ReleaseRecord } from "../release/record.ts";
@@ -50,10 +51,14 @@ export async function previewEject(client: Client, name: string, systemNamespace
     throw reject("the OLM of this cluster is not olmv1. Delete it with kubectl delete --cascade=orphan instead");
   const { deletionTimestamp, finalizers = [] } = extension.metadata;
   if (deletionTimestamp !== undefined && !finalizers.includes(FINALIZER_ORPHAN)) throw reject("it is being deleted");
-  const history = await new ReleaseStore(client, systemNamespace).history({ name, uid: extension.metadata.uid ?? "" }, { signal });
+  const history = await new ReadOnlyReleases(client, systemNamespace).history(extension, { signal });
   requireReadable(history, "cannot eject");
   const release = findLastDeployed(history.current);
   if (!release) throw reject("no bundle is installed. Use olmv1 uninstall");
+  if (release.objectSet !== undefined)
+    throw reject(
+      "the objects still belong to ClusterObjectSets of the Go operator-controller. Resume the extension, and wait until operator-controller has taken them over",
+    );
   if (history.current.some(isPending)) throw reject(`a rollout is in progress. Wait until it completes: olmv1 describe ${name}`);
   const extensions = await listClusterExtensions(client);
   const secrets = listCertificateSecrets(release.objects);

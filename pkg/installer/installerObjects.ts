@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { LABEL_CREATED_FOR, LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../api/k8s.ts";
+import { poll } from "../async/poll.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
 import {
@@ -98,8 +98,6 @@ export async function removeObjects(
   }
 }
 
-const GONE_POLL_MS = 500;
-
 /**
  * Waits until an object is gone or was recreated.
  * @param deadline milliseconds since the epoch
@@ -111,10 +109,9 @@ export async function waitUntilGone<T extends KubeObject>(
   deadline: number,
   signal: AbortSignal,
 ): Promise<T | undefined> {
-  for (;;) {
+  const answer = await poll({ timeoutMs: deadline - Date.now(), signal }, async () => {
     const left = await client.get<T>(toObjectRef(object), { signal });
-    if (!left || left.metadata.uid !== object.metadata.uid) return undefined;
-    if (Date.now() >= deadline) return left;
-    await sleep(GONE_POLL_MS, undefined, { signal });
-  }
+    return !left || left.metadata.uid !== object.metadata.uid ? { done: true } : { reason: left };
+  });
+  return "done" in answer ? undefined : answer.reason;
 }

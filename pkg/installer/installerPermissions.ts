@@ -4,7 +4,8 @@ import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { servesOperatorConditions } from "../operatorcontroller/apply/preparedObjects.ts";
 import { formatRbacCommand, type MissingPermissions } from "../operatorcontroller/permissions/permissions.ts";
-import { ReleaseStore, requireReadable } from "../operatorcontroller/releases/releaseStore.ts";
+import { ReadOnlyReleases } from "../operatorcontroller/releases/readOnlyReleases.ts";
+import { requireReadable } from "../operatorcontroller/releases/releaseStore.ts";
 import type { RoleStrategy } from "../rbac/escalation.ts";
 import type { Installer } from "../rbac/installerManifests.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
@@ -72,10 +73,10 @@ export async function computeNewPermissions(
   extension: ClusterExtension,
   { image, systemNamespace, read }: { readonly image: string; readonly systemNamespace: string; readonly read: PermissionsReader },
 ): Promise<NewPermissions | undefined> {
-  const { metadata, spec } = extension;
+  const { spec } = extension;
   const name = spec.serviceAccount?.name;
   if (name === undefined) return undefined;
-  const history = await new ReleaseStore(client, systemNamespace).history({ name: metadata.name, uid: metadata.uid ?? "" });
+  const history = await new ReadOnlyReleases(client, systemNamespace).history(extension);
   requireReadable(history, "cannot upgrade: ");
   const installed = findLastDeployed(history.current)?.labels[LABEL_BUNDLE_REFERENCE];
   const namespace = getNamespace(extension);

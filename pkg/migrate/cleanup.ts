@@ -85,13 +85,14 @@ async function deleteOperator(client: Client, ref: ObjectRef, signal: AbortSigna
 
 /** Deletes the leftovers, then the backups. Keeps the annotation with the name of the converted Subscription. */
 export async function cleanUp(migrated: MigratedExtension, found: readonly Leftover[], { client, signal }: CleanupRequest): Promise<void> {
-  for (const { ref, uid } of found) {
+  const isOperator = ({ ref }: Leftover): boolean => ref.kind === "Operator";
+  for (const { ref, uid } of found.filter((one) => !isOperator(one))) {
     signal.throwIfAborted();
     await client.delete(ref, { propagationPolicy: "Background", ...(uid === undefined ? {} : { uid }) }).catch((err: unknown) => {
       if (!isConflict(err)) throw err; // another object replaced it
     });
   }
-  const operator = found.find(({ ref: { kind } }) => kind === "Operator");
+  const operator = found.find(isOperator);
   if (operator) await deleteOperator(client, operator.ref, signal);
   const { extension, ref } = migrated;
   await client.delete(getBackupRef(extension.metadata.name, getNamespace(extension)));

@@ -1,18 +1,19 @@
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
-import { CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
-import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
+import { CLUSTER_EXTENSION, ConditionType } from "../api/constants.ts";
+import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
+import { waitFor } from "../async/poll.ts";
 import { getObjectAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
+import { waitUntilSuspended } from "../rollout/suspension.ts";
 import { getBackupRef } from "./backup.ts";
 import type { MigratedExtension } from "./migratedExtensions.ts";
 import { splitBackup } from "./objectBackup.ts";
 import { listLabelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
 import { buildRestoringPatch, buildSecretPatch } from "./ownershipMarks.ts";
 import { getMarkIdentity } from "./planConversion.ts";
-import { waitFor } from "./poll.ts";
 import { releaseCsv } from "./runConversion.ts";
 import { isOrphan } from "./subscription.ts";
 
@@ -70,7 +71,9 @@ export async function rollBackConversion(
   listRollbackSteps(migrated);
   const { name, uid = "" } = extension.metadata;
   report("suspending the extension");
-  await suspend(client, ref, { timeoutMs, signal });
+  const body = { spec: { suspend: true } };
+  const suspended = await client.patch<ClusterExtension>(ref, body, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
+  await waitUntilSuspended(client, suspended, { timeoutMs, signal });
   done(`${CLUSTER_EXTENSION} ${name} is suspended`);
   if (group) await restore(client, group, done);
   for (const marks of backup?.marks ?? []) if (marks.secret) await patchLive(client, marks.ref, (live) => buildSecretPatch(live, marks));
@@ -101,22 +104,6 @@ export async function rollBackConversion(
   done(`${CLUSTER_EXTENSION} ${name} is deleted`);
   await removePermissions(client, extension, signal);
   await client.delete(getBackupRef(name, getNamespace(extension)));
-}
-
-/** Suspends the extension and waits until its status confirms this, because a reconcile in progress can still mark objects. */
-async function suspend(
-  client: Client,
-  ref: ObjectRef,
-  { timeoutMs, signal }: Pick<ConversionRollbackOptions, "timeoutMs" | "signal">,
-): Promise<void> {
-  await client.patch(ref, { spec: { suspend: true } }, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
-  await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${ref.name}" to be suspended` }, async () => {
-    const found = await client.get<ClusterExtension>(ref);
-    if (!found || found.metadata.deletionTimestamp !== undefined) return { done: true };
-    const { reason, observedGeneration, message } = findCondition(found.status?.conditions, ConditionType.Progressing) ?? {};
-    if (reason === Reason.Suspended && observedGeneration === found.metadata.generation) return { done: true };
-    return { reason: message ?? "operator-controller has not reconciled the ClusterExtension" };
-  });
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   MIGRATION_FINALIZER,
   parseConversionStep,
 } from "../api/migration.ts";
+import { WaitTimeoutError, waitFor } from "../async/poll.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
 import { describeObject } from "../release/identity.ts";
@@ -33,7 +34,6 @@ import {
   readMarks,
 } from "./ownershipMarks.ts";
 import type { Conversion } from "./planConversion.ts";
-import { WaitTimeoutError, waitFor } from "./poll.ts";
 import { isOrphan, parseSubscription } from "./subscription.ts";
 
 /** Returns the current OLM v0 marks on the objects of a ClusterServiceVersion, without objects that do not exist yet. */

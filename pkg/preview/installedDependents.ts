@@ -5,7 +5,8 @@ import { ServedResources } from "../kube/servedResources.ts";
 import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
 import { Dependents } from "../operatorcontroller/dependencies/installContext.ts";
 import type { InstalledProvider } from "../operatorcontroller/releases/installedReleases.ts";
-import { ReleaseStore, requireReadable } from "../operatorcontroller/releases/releaseStore.ts";
+import { ReadOnlyReleases } from "../operatorcontroller/releases/readOnlyReleases.ts";
+import { requireReadable } from "../operatorcontroller/releases/releaseStore.ts";
 import { readProvidedBundle } from "../release/providedBundle.ts";
 import { findLastDeployed } from "../release/record.ts";
 import type { Dependent } from "../resolve/dependencies/dependents.ts";
@@ -26,8 +27,8 @@ export async function readDependents(
   systemNamespace: string,
   signal: AbortSignal,
 ): Promise<readonly Dependent[]> {
-  const store = new ReleaseStore(client, systemNamespace);
-  const found = await mapInParallel(extensions, PARALLEL, (extension) => readInstalledProvider(store, extension, signal));
+  const releases = new ReadOnlyReleases(client, systemNamespace);
+  const found = await mapInParallel(extensions, PARALLEL, (extension) => readInstalledProvider(releases, extension, signal));
   const bundles = found.flatMap((bundle) => bundle ?? []);
   const byName = new Map(extensions.map((extension) => [extension.metadata.name, extension]));
   const served = new ServedResources(client);
@@ -46,13 +47,12 @@ export async function readDependents(
  * @throws Error if its releases cannot be read; KubeError if a request fails or is denied
  */
 export async function readInstalledProvider(
-  store: Pick<ReleaseStore, "history">,
-  { metadata }: Pick<ClusterExtension, "metadata">,
+  releases: ReadOnlyReleases,
+  extension: ClusterExtension,
   signal: AbortSignal,
 ): Promise<InstalledProvider | undefined> {
-  const { name, uid = "" } = metadata;
-  const history = await store.history({ name, uid }, { signal });
+  const history = await releases.history(extension, { signal });
   requireReadable(history);
   const deployed = findLastDeployed(history.current);
-  return deployed && { ...readProvidedBundle(deployed), extension: name };
+  return deployed && { ...readProvidedBundle(deployed), extension: extension.metadata.name };
 }

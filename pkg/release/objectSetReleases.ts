@@ -1,3 +1,4 @@
+import type { KubeObject } from "../api/k8s.ts";
 import { compareText } from "../text/compare.ts";
 import type { ObjectSet } from "./objectSet.ts";
 import {
@@ -65,10 +66,15 @@ export function planObjectSetReleases<T extends SetState>(sets: readonly T[], be
 }
 
 /** The parts of an object set that decide whether its release must be imported. */
-export interface KnownSet {
+interface KnownSet {
   readonly uid: string;
   /** RFC 3339. */
   readonly createdAt: string;
+}
+
+/** Returns the parts of an object set that decide whether its release must be imported. */
+export function toKnownSet({ metadata: { uid = "", creationTimestamp } }: KubeObject): KnownSet {
+  return { uid, createdAt: creationTimestamp ?? "" };
 }
 
 /**

@@ -4,7 +4,7 @@ import { findProblem, type ProblemObject } from "../api/problems.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
-import { ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
+import { ReadOnlyReleases } from "../operatorcontroller/releases/readOnlyReleases.ts";
 import { formatFieldValue, parseDiffPath } from "../release/diff.ts";
 import { type DriftPolicy, getDriftPolicy, type IgnoreRule, toIndexes, truncateToKeyed } from "../release/drift.ts";
 import { getObjectKey } from "../release/identity.ts";
@@ -57,13 +57,10 @@ export interface DriftReport {
  * Reads the uncorrected drift that the status reports. Includes the values and field managers of the drifted fields if the user may read them.
  * Empty with policy Correct, because the controller corrects drift at once.
  */
-export async function readDriftReport(
-  client: Client,
-  { metadata, spec, status }: ClusterExtension,
-  systemNamespace: string,
-): Promise<DriftReport> {
+export async function readDriftReport(client: Client, extension: ClusterExtension, systemNamespace: string): Promise<DriftReport> {
+  const { spec, status } = extension;
   const found = findProblem(status, "DriftDetected")?.details?.objects ?? [];
-  const release = found.length > 0 ? await readDeployed(client, metadata, systemNamespace) : undefined;
+  const release = found.length > 0 ? await readDeployed(client, extension, systemNamespace) : undefined;
   const inventory = (status?.inventory?.objects ?? []).map(parseInventoryRef);
   const hidden = new HiddenTexts(release?.sourced ?? []);
   const objects = await mapInParallel(found, PARALLEL, async (object) => {
@@ -80,12 +77,8 @@ export async function readDriftReport(
   };
 }
 
-async function readDeployed(
-  client: Client,
-  { name, uid = "" }: ClusterExtension["metadata"],
-  system: string,
-): Promise<ReleaseRecord | undefined> {
-  const history = await new ReleaseStore(client, system).history({ name, uid }).catch(ignoreDenied);
+async function readDeployed(client: Client, extension: ClusterExtension, system: string): Promise<ReleaseRecord | undefined> {
+  const history = await new ReadOnlyReleases(client, system).history(extension).catch(ignoreDenied);
   return history && findLastDeployed(history.current);
 }
 

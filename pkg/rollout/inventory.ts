@@ -4,7 +4,7 @@ import { type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
+import { ReadOnlyReleases } from "../operatorcontroller/releases/readOnlyReleases.ts";
 import { computeHealth, hasHealth, mayHaveHealth } from "../release/health/health.ts";
 import type { HealthState } from "../release/health/healthState.ts";
 import { findLastDeployed } from "../release/record.ts";
@@ -34,15 +34,14 @@ export interface InstalledObjects {
  */
 export async function readInstalledObjects(
   client: Client,
-  { metadata, status }: ClusterExtension,
+  extension: ClusterExtension,
   systemNamespace: string,
 ): Promise<InstalledObjects> {
-  const { inventory, install } = status ?? {};
+  const { inventory, install } = extension.status ?? {};
   if (inventory) return { refs: inventory.objects.map(parseInventoryRef), count: inventory.count };
   if (!install) return { refs: [], count: 0 };
   try {
-    const { name, uid = "" } = metadata;
-    const { current, unreadable } = await new ReleaseStore(client, systemNamespace).history({ name, uid });
+    const { current, unreadable } = await new ReadOnlyReleases(client, systemNamespace).history(extension);
     const release = findLastDeployed(current);
     if (release) return { refs: release.objects.map(toObjectRef), count: release.objects.length };
     const [damaged] = unreadable;

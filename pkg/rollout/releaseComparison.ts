@@ -1,7 +1,8 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../api/constants.ts";
 import type { Client } from "../kube/client.ts";
-import { getRecord, ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
+import { ReadOnlyReleases } from "../operatorcontroller/releases/readOnlyReleases.ts";
+import { getRecord } from "../operatorcontroller/releases/releaseStore.ts";
 import { widensPermissions } from "../rbac/ruleSets.ts";
 import { computeChangePlan, type PlannedObject } from "../release/changePlan.ts";
 import { getObjectKey } from "../release/identity.ts";
@@ -30,12 +31,12 @@ export interface ReleaseComparison {
  */
 export async function compareReleases(
   client: Client,
-  { metadata: { name } }: Pick<ClusterExtension, "metadata">,
+  extension: ClusterExtension,
   systemNamespace: string,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<ReleaseComparison | number> {
-  const store = new ReleaseStore(client, systemNamespace);
-  const [before, after] = await Promise.all([from, to].map(async (revision) => getRecord(await store.read(name, revision))));
+  const releases = new ReadOnlyReleases(client, systemNamespace);
+  const [before, after] = await Promise.all([from, to].map(async (revision) => getRecord(await releases.read(extension, revision))));
   if (!before) return from;
   return after ? compareRecords(before, after) : to;
 }

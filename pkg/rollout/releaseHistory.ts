@@ -3,7 +3,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../api/constants.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import type { Client } from "../kube/client.ts";
-import { ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
+import { ReadOnlyReleases } from "../operatorcontroller/releases/readOnlyReleases.ts";
 import { findLastDeployed, type ReleaseRecord, sortNewestFirst } from "../release/record.ts";
 import { formatUnreadable } from "../release/storage/decode.ts";
 
@@ -30,11 +30,11 @@ export interface ReleaseRow {
 const PARALLEL = 4;
 
 /** Returns the releases of an extension, unreadable ones first, then newest first. @throws KubeError if the Secrets of the system namespace cannot be read. */
-export async function readReleaseRows(client: Client, { metadata }: ClusterExtension, systemNamespace: string): Promise<ReleaseRow[]> {
-  const { name, uid = "", annotations = {} } = metadata;
-  const store = new ReleaseStore(client, systemNamespace);
-  const { current, older, unreadable } = await store.history({ name, uid });
-  const before = await mapInParallel(older, PARALLEL, ({ version }) => store.read(name, version));
+export async function readReleaseRows(client: Client, extension: ClusterExtension, systemNamespace: string): Promise<ReleaseRow[]> {
+  const { annotations = {} } = extension.metadata;
+  const releases = new ReadOnlyReleases(client, systemNamespace);
+  const { current, older, unreadable } = await releases.history(extension);
+  const before = await mapInParallel(older, PARALLEL, ({ version }) => releases.read(extension, version));
   const records = [...current, ...before.flatMap((release) => (release?.kind === "readable" ? [release.record] : []))];
   const damaged = [...unreadable, ...before.filter((release) => release?.kind === "unreadable")];
   const texts = [...new Set(damaged.map(formatUnreadable))];

@@ -1,7 +1,8 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_REFERENCE } from "../api/constants.ts";
 import type { Client } from "../kube/client.ts";
-import { getRecord, ReleaseStore, requireReadable } from "../operatorcontroller/releases/releaseStore.ts";
+import { ReadOnlyReleases } from "../operatorcontroller/releases/readOnlyReleases.ts";
+import { getRecord, requireReadable } from "../operatorcontroller/releases/releaseStore.ts";
 import { findPreviousRevision, requireRevision } from "../release/record.ts";
 
 /** The release that a rollback restores. */
@@ -20,18 +21,18 @@ export interface RollbackTarget {
  */
 export async function readRollbackTarget(
   client: Client,
-  { metadata: { name, uid = "" } }: ClusterExtension,
+  extension: ClusterExtension,
   systemNamespace: string,
   desired?: number,
 ): Promise<RollbackTarget> {
-  const store = new ReleaseStore(client, systemNamespace);
-  const history = await store.history({ name, uid });
+  const releases = new ReadOnlyReleases(client, systemNamespace);
+  const history = await releases.history(extension);
   requireReadable(history, "cannot roll back: ");
   const { current, older } = history;
-  const releases = [...current, ...older];
-  const revision = desired ?? findPreviousRevision(releases);
-  requireRevision(releases, revision);
-  const record = current.find(({ version }) => version === revision) ?? getRecord(await store.read(name, revision));
+  const summaries = [...current, ...older];
+  const revision = desired ?? findPreviousRevision(summaries);
+  requireRevision(summaries, revision);
+  const record = current.find(({ version }) => version === revision) ?? getRecord(await releases.read(extension, revision));
   const { [LABEL_BUNDLE_NAME]: bundle, [LABEL_BUNDLE_REFERENCE]: image } = record?.labels ?? {};
   return { revision, bundle, image };
 }

@@ -1,6 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import { ANNOTATION_ROLLBACK_TO, FIELD_MANAGER, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import {
+  ANNOTATION_RECONCILE_REQUESTED_AT,
+  ANNOTATION_ROLLBACK_TO,
+  FIELD_MANAGER,
+  FINALIZER_UNINSTALL,
+  SYSTEM_NAMESPACE,
+} from "../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import type { Client } from "../../pkg/kube/client.ts";
@@ -8,6 +14,7 @@ import { ObjectSetImport } from "../../pkg/operatorcontroller/releases/objectSet
 import { type ReleaseHistory, ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { OBJECT_SET_KINDS } from "../../pkg/release/objectSet.ts";
+import { type ReleaseRow, readReleaseRows } from "../../pkg/rollout/releaseHistory.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { RecordedEvents } from "../support/extensionFakes.ts";
 import { createExtension } from "../support/extensions.ts";
@@ -77,11 +84,11 @@ describeWithPrivateCluster("an extension whose releases are in ClusterObjectSets
     return lists.flatMap(({ items }) => items.map((one) => `${describeObject(one)} ${one.metadata.uid}`)).sort();
   }
 
-  test("an extension is adopted from its active set, and no object or Pod is replaced", async () => {
+  test("an extension is adopted from its active set, and no object or Pod is replaced, also after a crash of the Go operator-controller", async () => {
     await createSuspended("1.1.0");
     await boxcutter.install(build(1, "1.0.0", { state: "archived", kind: "ClusterExtensionRevision" }));
     const installed = build(2, "1.1.0", { isPacked: true });
-    await boxcutter.install(installed);
+    await boxcutter.install({ ...installed, created: installed.objects.filter((_, i) => i % 2 === 0) });
     await eventually(async () => expect(await listPods()).toHaveLength(2));
     const [before, pods] = [await readAll(installed.objects), await listPods()];
     expect(before).toHaveLength(installed.objects.length);
@@ -99,7 +106,10 @@ describeWithPrivateCluster("an extension whose releases are in ClusterObjectSets
       expect(labels).not.toHaveProperty("boxcutter-managed");
       expect(annotations).not.toHaveProperty("olm.operatorframework.io/revision");
       const managers = managedFields.filter(({ subresource }) => !subresource).map(({ manager }) => manager);
-      expect(managers.filter((manager) => manager === FIELD_MANAGER)).toEqual([FIELD_MANAGER]);
+      expect([describeObject(object), managers.filter((manager) => manager === FIELD_MANAGER)]).toEqual([
+        describeObject(object),
+        [FIELD_MANAGER],
+      ]);
     }
     expect(await listObjectSecrets(cluster.client)).toEqual([]);
     expect(await sample.releases(NAME)).toEqual(["v1 superseded", "v2 superseded", "v3 deployed"]);
@@ -149,6 +159,19 @@ describeWithPrivateCluster("an extension whose releases are in ClusterObjectSets
     expect(await sample.releases(NAME)).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
   });
 
+  test("a suspended extension gets its finalizer before the import, so that a deletion removes its sets", async () => {
+    await createSuspended("1.0.0");
+    await cluster.client.patch(toObjectRef(extension), { metadata: { finalizers: [] } }, { type: "merge" });
+    await boxcutter.install(build(1, "1.0.0"));
+    const annotations = { [ANNOTATION_RECONCILE_REQUESTED_AT]: "1" };
+    await cluster.client.patch(toObjectRef(extension), { metadata: { annotations } }, { type: "merge" });
+    await eventually(async () => expect(await sample.releases(NAME)).toEqual(["v1 deployed"]));
+    const live = await cluster.client.get<ClusterExtension>(toObjectRef(extension));
+    expect(live?.metadata.finalizers).toEqual([FINALIZER_UNINSTALL]);
+    await sample.world.removed("ClusterExtension", NAME);
+    expect([await sample.owned(NAME), await listSets()]).toEqual([[], []]);
+  });
+
   test("an uninstall deletes the objects of a set that was not adopted yet, and the set", async () => {
     await createSuspended("1.0.0");
     await boxcutter.install(build(1, "1.0.0", { isPacked: true }));
@@ -186,15 +209,24 @@ describeWithPrivateCluster("an extension whose releases are in ClusterObjectSets
       await boxcutter.install({ ...parts, revision: 1, state: "archived" });
       await boxcutter.install({ ...parts, revision: 2, isPacked: true });
       await boxcutter.install({ ...parts, revision: 3, state: "incomplete" });
+      const before = await readRows();
       const stored = await runTwice(writes, (importer, history) => importer.store(extension, history, signal));
       expect(await sample.releases(metadata.name)).toEqual(["v1 superseded", "v2 deployed", "v3 failed"]);
+      expect(before.map(({ revision, status }) => `v${revision} ${status}`)).toEqual(["v3 failed", "v2 deployed", "v1 superseded"]);
+      expect(await readRows()).toEqual(before);
       const removed = await runTwice(writes, (importer) => importer.remove(extension, undefined, signal));
       await eventually(async () => expect(await listSets()).toEqual([]));
       expect(await listObjectSecrets(cluster.client)).toEqual([]);
       await eventually(async () => expect((await cluster.client.get(toObjectRef(object)))?.metadata.ownerReferences).toBeUndefined());
+      await cluster.client.patch(toObjectRef(extension), { metadata: { finalizers: [] } }, { type: "merge" }); // no controller runs
       isStopped = stored || removed;
     }
   });
+
+  /** Returns the releases as `olmv1 history` lists them. */
+  function readRows(): Promise<ReleaseRow[]> {
+    return readReleaseRows(cluster.client, extension, SYSTEM_NAMESPACE);
+  }
 
   /** Runs an operation of the import with a client that stops after some writes, and then again. @returns whether it stopped */
   async function runTwice(writes: number, run: (importer: ObjectSetImport, history: ReleaseHistory) => Promise<unknown>): Promise<boolean> {
@@ -204,6 +236,7 @@ describeWithPrivateCluster("an extension whose releases are in ClusterObjectSets
       const store = new ReleaseStore(client, SYSTEM_NAMESPACE);
       const sets = { find: () => items };
       const importer = new ObjectSetImport({ client, sets, store, events: new RecordedEvents(), systemNamespace: SYSTEM_NAMESPACE });
+      extension = (await cluster.client.get<ClusterExtension>(toObjectRef(extension)))!;
       await run(importer, await store.history(owner));
     };
     try {

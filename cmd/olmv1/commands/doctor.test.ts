@@ -21,6 +21,7 @@ import { collectFindings } from "../../../pkg/doctor/findings.ts";
 import type { RegistrySnapshot } from "../../../pkg/doctor/registrySnapshot.ts";
 import { MIRROR_KINDS } from "../../../pkg/oci/registries/registryObjects.ts";
 import { issueCertificate } from "../../../pkg/serving/issueWorker.ts";
+import { createObjectSet } from "../../../test/support/goOlm/objectSet.ts";
 import { NO_REGISTRIES } from "../../../test/support/registrySnapshots.ts";
 import { EXIT } from "../cli/errors.ts";
 import { computeExitCode, formatDoctorReport } from "./doctor.ts";
@@ -132,6 +133,7 @@ function createSnapshot(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
     permissions: { value: [] },
     permissionPolicies: { value: [] },
     grants: { value: [] },
+    objectSets: { value: [] },
     ...parts,
   };
 }
@@ -235,6 +237,22 @@ test("doctor suggests a fix for each problem when many parts of an installation 
   await expect(formatDoctorReport({ width: 80, colour: false }, collectFindings(facts, "0.1.0"))).toMatchFileSnapshot(
     `${GOLDENS}/doctor-broken.txt`,
   );
+});
+
+test("doctor reports ClusterObjectSets that operator-controller has not taken over, and those of extensions that do not exist", () => {
+  const createSet = (owner: string, revision: number): KubeObject => createObjectSet({ owner, revision, bundle: `${owner}.v1` });
+  const objectSets = { value: [createSet("argocd", 1), createSet("argocd", 2), createSet("old", 7)] };
+  const found = collectProblems(
+    createSnapshot({
+      objectSets,
+      extensions: { value: [createExtension("argocd", "p")] },
+      permissions: { value: [createPermissions("argocd", { state: "Granted" })] },
+    }),
+  );
+  expect(found.map(({ check, status, message }) => `${status} ${check}: ${message}`)).toEqual([
+    "warning ClusterExtension argocd: operator-controller has not taken over the objects of 2 object sets of the Go operator-controller (ClusterObjectSet argocd-1, ClusterObjectSet argocd-2) yet",
+    "warning ClusterObjectSets: the extension of 1 object set of the Go operator-controller (ClusterObjectSet old-7) does not exist, so operator-controller does not remove them",
+  ]);
 });
 
 describe("doctor in a broken installation", () => {

@@ -5,7 +5,7 @@ import { getErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { ConstraintCache } from "../../operatorcontroller/dependencies/constraintCache.ts";
 import type { InstalledProvider } from "../../operatorcontroller/releases/installedReleases.ts";
-import { ReleaseStore } from "../../operatorcontroller/releases/releaseStore.ts";
+import { ReadOnlyReleases } from "../../operatorcontroller/releases/readOnlyReleases.ts";
 import { readInstalledProvider } from "../../preview/installedDependents.ts";
 import { findBundleVersion } from "../../resolve/candidates.ts";
 import type { InstalledMember } from "../../resolve/dependencies/dependents.ts";
@@ -35,7 +35,7 @@ export class InstalledMemberReader {
 
   /** Returns the installed bundles. A bundle whose release cannot be read has the APIs in the status, and no requirements. */
   async read(identity: ClusterIdentity, extensions: readonly ClusterExtension[], signal: AbortSignal): Promise<InstalledMembers> {
-    const store = new ReleaseStore(identity.client, this.#systemNamespace);
+    const releases = new ReadOnlyReleases(identity.client, this.#systemNamespace);
     const held = this.#held.get(identity) ?? new LRUCache({ max: MAX_HELD });
     this.#held.set(identity, held);
     const unknown: string[] = [];
@@ -47,7 +47,7 @@ export class InstalledMemberReader {
       const known = held.get(key);
       if (known) return known;
       try {
-        const provider = await readInstalledProvider(store, extension, signal);
+        const provider = await readInstalledProvider(releases, extension, signal);
         if (provider?.name !== installed.name) return readStatusProvider(extension);
         held.set(key, provider);
         return provider;

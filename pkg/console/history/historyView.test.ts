@@ -41,7 +41,7 @@ test("buildReleases offers neither rollbacks nor the removal of a pin when the O
 test("buildReleases says where the release of the installed bundle is missing", () => {
   const status = { install: { bundle: { name: "kafka.v3", version: "3.0.0" } } };
   expect(buildReleases([], { ...EXTENSION, status }, OPTIONS).note).toBe(
-    "Bundle kafka.v3 is installed, but namespace olmv1-system contains no release of it. Releases in ClusterObjectSets are not listed.",
+    "Bundle kafka.v3 is installed, but namespace olmv1-system contains no release of it.",
   );
   expect(buildReleases([], EXTENSION, OPTIONS)).not.toHaveProperty("note");
 });

@@ -18,8 +18,6 @@ type Drift = Extract<ExtensionHistory["drift"], { objects: unknown }>;
 
 const LIST_MAX = 100;
 const TEXT_MAX = 1_000;
-/** Where the Go implementation stores releases with feature gate BoxcutterRuntime. */
-const OBJECT_SETS = "Releases in ClusterObjectSets are not listed.";
 const MOODS: Readonly<Record<string, NonNullable<MoodText["mood"]>>> = { deployed: "good", superseded: "faint", failed: "bad" };
 /** Releases that were applied completely, so that a rollback can restore them. */
 const COMPLETE: ReadonlySet<string> = new Set(["deployed", "superseded"]);
@@ -45,7 +43,7 @@ export function buildReleases(
   return {
     revisions: readable.map((row) => toRevision(row, name, canRollBack)),
     ...(rows.length === 0 && bundle !== undefined
-      ? { note: `Bundle ${bundle} is installed, but namespace ${systemNamespace} contains no release of it. ${OBJECT_SETS}` }
+      ? { note: `Bundle ${bundle} is installed, but namespace ${systemNamespace} contains no release of it.` }
       : {}),
     unreadable: rows.filter(({ revision }) => revision === 0).map(({ description }) => truncate(description, TEXT_MAX)),
     ...(pin === undefined || !canRollBack ? {} : { pin, removePin: offerUnpin(name) }),

@@ -84,7 +84,7 @@ export class DryRun {
 
   /**
    * Runs a dry run of every object.
-   * @param taken live objects to take over from other extensions, by `getObjectKey`.
+   * @param taken live objects to take over from other extensions or from an object set, by `getObjectKey`.
    * @returns the objects in the responses, and the failures.
    */
   async run(objects: readonly KubeObject[], taken: LiveObjects = new Map()): Promise<ObjectResults> {

@@ -1,5 +1,5 @@
 import type { ClusterExtensionSpec } from "../../api/clusterExtension.ts";
-import { Reason } from "../../api/constants.ts";
+import { FIELD_MANAGER, Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { isConversionLost } from "../../certificates/caBundle.ts";
@@ -7,6 +7,8 @@ import { goQuote } from "../../golang/quote.ts";
 import { isNamespaceMissing } from "../../kube/errors.ts";
 import { getObjectKey } from "../../release/identity.ts";
 import { sortLikeLive } from "../../release/liveOrder.ts";
+import { isManagedBy } from "../../release/managedFields.ts";
+import { isObjectSetReference } from "../../release/objectSet.ts";
 import { compareText } from "../../text/compare.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
@@ -28,7 +30,8 @@ export const dryRunCheck: PreflightCheck = {
       const isLeftOut = kinds.resourceOf(object) === undefined || refused.has(key) || untried.has(key);
       return !isLeftOut && !isConversionLost(object, live.get(key));
     });
-    const taken = new Map(needs.flatMap(({ object }) => getEntry(live, getObjectKey(object))));
+    const created = tried.filter((object) => isLeftByCrash(live.get(getObjectKey(object))));
+    const taken = new Map([...needs.map(({ object }) => object), ...created].flatMap((object) => getEntry(live, getObjectKey(object))));
     const { objects, failures } = await dryRun.run(
       tried.map((object) => keepAdoptedOrder(object, live, willBeAdopted)),
       taken,
@@ -41,6 +44,16 @@ export const dryRunCheck: PreflightCheck = {
     return error && { findings, error };
   },
 };
+
+/**
+ * Reports whether the Go operator-controller created an object for an object set and stopped before it applied the object: an apply then keeps the
+ * owner reference to the set, until the release takes over its fields.
+ */
+function isLeftByCrash(live: KubeObject | undefined): boolean {
+  const { ownerReferences = [], managedFields = [] } = live?.metadata ?? {};
+  const belongsToSet = ownerReferences.some((reference) => reference.controller && isObjectSetReference(reference));
+  return belongsToSet && managedFields.some((entry) => isManagedBy(entry, FIELD_MANAGER, "Update"));
+}
 
 function getEntry(live: LiveObjects, key: string): [string, KubeObject][] {
   const found = live.get(key);

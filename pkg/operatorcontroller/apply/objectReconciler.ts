@@ -1,4 +1,4 @@
-import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, Reason } from "../../api/constants.ts";
+import { CLUSTER_EXTENSION, FIELD_MANAGER, LABEL_BUNDLE_NAME, Reason } from "../../api/constants.ts";
 import type { GroupVersionKind } from "../../api/k8s.ts";
 import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../api/migration.ts";
 import { newProblem } from "../../api/problems.ts";
@@ -65,7 +65,7 @@ async function writeRelease(
   const live = await context.takeFromOthers(needs, found);
   for (const need of needs) events.record("Normal", "HandedOver", formatHandover(need));
   await certificates.withdraw(objects, live);
-  const taken = await context.adoptFields(live, getPreviousWriters(phase.extension, base, content));
+  const taken = await context.adoptFields(live, getPreviousWriters(phase, base, content));
   const applied = context.toApply(objects, taken, base === undefined && isMigrated(phase.extension));
   const written = leavesDrift ? preserveDrift(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
   await applier.apply(written, taken);
@@ -86,16 +86,26 @@ function formatHandover({ object, owner }: Need): string {
 }
 
 /**
- * Returns the field managers whose fields a release takes over: always those of the Go operator-controller. For an extension converted from OLM v0,
- * also those of OLM v0, but only from the first release of a different bundle, because that release recreates the Pods anyway.
+ * Returns the field managers whose updated fields a release takes over:
+ * - always those of the Go operator-controller
+ * - after an import of object sets, our own name: the Go operator-controller creates objects with it, and makes the fields those of an apply only with
+ *   its next write, so not if it stopped in between
+ * - for an extension converted from OLM v0, those of OLM v0, but only from the first release of a different bundle, because that release recreates the
+ *   Pods anyway
+ * @see package-operator/boxcutter d9a1e59f machinery/objects.go migrateFieldManagersToSSA
  */
 function getPreviousWriters(
-  extension: ActingPhase["extension"],
+  { extension, releases }: Pick<ActingPhase, "extension" | "releases">,
   base: NextRelease["base"],
   { labels }: NextRelease["content"],
 ): readonly string[] {
   const isOtherBundle = base !== undefined && base.labels[LABEL_BUNDLE_NAME] !== labels[LABEL_BUNDLE_NAME];
-  return isMigrated(extension) && isOtherBundle ? [GO_FIELD_MANAGER, ...CLASSIC_FIELD_MANAGERS] : [GO_FIELD_MANAGER];
+  const isImported = releases.history.current.some(({ objectSet }) => objectSet !== undefined);
+  return [
+    GO_FIELD_MANAGER,
+    ...(isImported ? [FIELD_MANAGER] : []),
+    ...(isMigrated(extension) && isOtherBundle ? CLASSIC_FIELD_MANAGERS : []),
+  ];
 }
 
 /** Reconciles the objects of one extension once, with the extension's identity: maintains the deployed release, or applies a new one. */

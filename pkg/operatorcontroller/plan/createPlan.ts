@@ -56,7 +56,8 @@ import { pinInstalledImage } from "../reconcile/pinInstalledImage.ts";
 import { resolveBundle } from "../reconcile/resolve.ts";
 import { computeInputDigest, getPullReference } from "../reconcile/unpack.ts";
 import { describeVeto, findVetoSource } from "../reconcile/upgradeVeto.ts";
-import { ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
+import { ReadOnlyReleases } from "../releases/readOnlyReleases.ts";
+import { requireReadable } from "../releases/releaseStore.ts";
 import { createUnknownReleases } from "../state/clusterChanges.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { getConfiguration } from "../state/extensionSpec.ts";
@@ -210,8 +211,8 @@ async function observe(
   started: Started,
 ): Promise<Authenticated> {
   const { extension, hidden } = started;
-  const { name, uid = NO_UID } = extension.metadata;
-  const history = await new ReleaseStore(client, systemNamespace).history({ name, uid }, { signal }).catch((err: unknown) => {
+  const { name } = extension.metadata;
+  const history = await new ReadOnlyReleases(client, systemNamespace).history(extension, { signal }).catch((err: unknown) => {
     throw wrapError(`cannot read the releases of ClusterExtension ${goQuote(name)} in namespace ${goQuote(systemNamespace)}: `, err);
   });
   requireReadable(history, "cannot plan: ");

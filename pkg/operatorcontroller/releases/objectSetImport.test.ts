@@ -4,10 +4,14 @@ import { createExtension } from "../../../test/support/extensions.ts";
 import { createObjectSet, type ObjectSetInput, packObjects } from "../../../test/support/goOlm/objectSet.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { FINALIZER_UNINSTALL } from "../../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { ObjectSetImport } from "./objectSetImport.ts";
 
-const X: ClusterExtension = { ...createExtension("x", { packageName: "p" }), metadata: { name: "x", uid: "u" } };
+const X: ClusterExtension = {
+  ...createExtension("x", { packageName: "p" }),
+  metadata: { name: "x", uid: "u", finalizers: [FINALIZER_UNINSTALL] },
+};
 const { signal } = new AbortController();
 const { secret, phase } = packObjects("x-1", "x", [configMap("a"), configMap("b")]);
 
@@ -19,17 +23,26 @@ function storedSet(parts: Partial<ObjectSetInput> = {}): KubeObject {
 }
 
 /** Runs the import with a client that only has these objects. @returns the releases, the Events and the read Secrets */
-async function runImport(sets: readonly KubeObject[] | undefined, objects: readonly KubeObject[] = [], releases = new MemoryReleases()) {
+async function runImport(
+  sets: readonly KubeObject[] | undefined,
+  objects: readonly KubeObject[] = [],
+  releases = new MemoryReleases(),
+  extension = X,
+) {
   const secrets: string[] = [];
   const find = ({ kind, name }: ObjectRef): KubeObject | undefined => {
     if (kind === "Secret") secrets.push(name);
     return [...(sets ?? []), ...objects].find((object) => object.kind === kind && object.metadata.name === name);
   };
-  const refuse = (): Promise<never> => Promise.reject(new Error("an import deletes and patches nothing"));
-  const client = { get: <T>(ref: ObjectRef) => Promise.resolve(find(ref) as T | undefined), patch: refuse, delete: refuse };
+  const refuse = (): Promise<never> => Promise.reject(new Error("an import deletes nothing"));
+  const patch = <T extends KubeObject>(ref: ObjectRef, body: unknown): Promise<T> => {
+    releases.calls.push(`patch ${ref.kind} ${JSON.stringify((body as KubeObject).metadata.finalizers)}`);
+    return Promise.resolve(body as T);
+  };
+  const client = { get: <T>(ref: ObjectRef) => Promise.resolve(find(ref) as T | undefined), patch, delete: refuse };
   const events = new RecordedEvents();
   const options = { client, sets: { find: () => sets && [...sets] }, store: releases, events, systemNamespace: "olmv1-system" };
-  const outcome = await new ObjectSetImport(options).store(X, releases.now(), signal).catch((err: Error) => err.message);
+  const outcome = await new ObjectSetImport(options).store(extension, releases.now(), signal).catch((err: Error) => err.message);
   return { outcome, releases, secrets, events };
 }
 
@@ -45,6 +58,22 @@ test("ObjectSetImport stores inline and referenced objects with the marks of the
 test("ObjectSetImport stores the deployed release last", async () => {
   const { releases } = await runImport([storedSet({ revision: 2 }), storedSet({ state: "Archived" })]);
   expect(releases.calls).toEqual(["create v1 pending-install", "update v1 superseded", "create v2 pending-install", "update v2 deployed"]);
+});
+
+test("ObjectSetImport adds the finalizer of the extension before it stores a release, and keeps other finalizers", async () => {
+  const extension = { ...X, metadata: { ...X.metadata, finalizers: ["example.com/other"] } };
+  const { releases } = await runImport([storedSet()], [], new MemoryReleases(), extension);
+  expect(releases.calls).toEqual([
+    `patch ClusterExtension ["example.com/other","${FINALIZER_UNINSTALL}"]`,
+    "create v1 pending-install",
+    "update v1 deployed",
+  ]);
+});
+
+test("ObjectSetImport adds no finalizer to an extension that is being deleted", async () => {
+  const metadata = { ...X.metadata, finalizers: ["example.com/other"], deletionTimestamp: "2026-01-01T00:00:00Z" };
+  const { releases } = await runImport([storedSet()], [], new MemoryReleases(), { ...X, metadata });
+  expect(releases.calls).toEqual(["create v1 pending-install", "update v1 deployed"]);
 });
 
 test("ObjectSetImport stores nothing when the release of the set is imported already", async () => {

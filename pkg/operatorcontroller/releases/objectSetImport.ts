@@ -1,30 +1,18 @@
-import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
-import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { FINALIZER_UNINSTALL } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
-import { type JsonObject, type KubeObject, toObjectRef } from "../../api/k8s.ts";
-import { BUNDLE_LIMITS } from "../../bundle/limits.ts";
+import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { writeFinalizers } from "../../controller/finalizers.ts";
-import { getErrorMessage, RetryableError, wrapError } from "../../errors/errors.ts";
-import { goQuote } from "../../golang/quote.ts";
+import { RetryableError, wrapError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { CallOptions } from "../../kube/request.ts";
 import { describeObject } from "../../release/identity.ts";
-import { withOwner } from "../../release/labels.ts";
-import {
-  decodeObjectData,
-  isArchivedSet,
-  isObjectSetOf,
-  OBJECT_DATA_TYPE,
-  type ObjectDataRef,
-  type ObjectSet,
-  ObjectSetUnreadable,
-  parseObjectSet,
-  TEARDOWN_FINALIZER,
-} from "../../release/objectSet.ts";
-import { isReplaced, needsImport, type ObjectSetRelease, planObjectSetReleases } from "../../release/objectSetReleases.ts";
+import { OBJECT_DATA_TYPE, parseObjectSet, TEARDOWN_FINALIZER } from "../../release/objectSet.ts";
+import { isReplaced, toKnownSet } from "../../release/objectSetReleases.ts";
 import { findLastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { readObjectSetReleases, toReleaseOwner } from "./objectSetReader.ts";
 import type { ObjectSets } from "./objectSets.ts";
-import type { ReleaseHistory, ReleaseOwner, ReleaseStore } from "./releaseStore.ts";
+import type { ReleaseHistory, ReleaseStore } from "./releaseStore.ts";
 
 /** The options of ObjectSetImport. */
 export interface ObjectSetImportOptions {
@@ -37,8 +25,6 @@ export interface ObjectSetImportOptions {
 }
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
-/** Maximum number of object sets of an extension. The Go operator-controller keeps five archived ones. */
-const MAX_SETS = 50;
 /** Maximum number of attempts to remove a finalizer of a set that other clients change at the same time. */
 const MAX_FINALIZER_WRITES = 5;
 
@@ -54,24 +40,25 @@ export class ObjectSetImport {
   }
 
   /**
-   * Stores the releases in the object sets of an extension if they are newer than its releases. Writes the deployed release last. Skips archived
-   * sets that cannot be read, because only a rollback needs them.
+   * Stores the releases in the object sets of an extension if they are newer than its releases. Adds the finalizer of the extension first, so that a
+   * deletion between the two does not leave its sets. Writes the deployed release last. Skips archived sets that cannot be read, because only a
+   * rollback needs them.
    * @returns whether the history has changed
-   * @throws ObjectSetUnreadable if an active set cannot be read; RetryableError while it is unknown whether object sets exist; KubeError
+   * @throws ObjectSetUnreadable if an active set cannot be read; RetryableError while it is unknown whether object sets exist, or if the extension
+   * changes at the same time; KubeError
    */
   async store(extension: Readonly<ClusterExtension>, history: ReleaseHistory, signal: AbortSignal): Promise<boolean> {
-    const owner = toOwner(extension);
-    const found = this.#options.sets.find(owner);
+    const { client, sets, events, systemNamespace } = this.#options;
+    const found = sets.find(toReleaseOwner(extension));
     if (!found) {
       if (findLastDeployed(history.current)) return false;
       throw new RetryableError("Retrying", "cannot determine yet whether the Go operator-controller stored releases in ClusterObjectSets");
     }
-    if (!needsImport(found.filter((set) => !isArchivedSet(set)).map(toKnown), history.current)) return false;
-    if (found.length > MAX_SETS)
-      throw new RetryableError("Retrying", `${CLUSTER_EXTENSION} ${goQuote(owner.name)} has more than ${MAX_SETS} ClusterObjectSets`);
-    const read = await Promise.all(found.map((set) => this.#read(extension, set, { signal })));
-    const plan = planObjectSetReleases(read.flat(), history);
-    await this.#storeReleases(plan, extension, history, { signal });
+    const onSkipped = (why: string): void => events.record(extension, "Warning", "ReleaseSkipped", `not available for a rollback: ${why}`);
+    const releases = await readObjectSetReleases(extension, found, history, { client, systemNamespace, signal, onSkipped });
+    if (!releases) return false;
+    await this.#requireFinalizer(extension, signal);
+    await this.#storeReleases(releases, extension, history, { signal });
     return true;
   }
 
@@ -81,8 +68,8 @@ export class ObjectSetImport {
    * @throws RetryableError Retrying with the set that cannot be removed
    */
   async remove(extension: Readonly<ClusterExtension>, deployed: ReleaseRecord | undefined, signal: AbortSignal): Promise<void> {
-    for (const set of this.#options.sets.find(toOwner(extension)) ?? []) {
-      if (deployed && !isReplaced(toKnown(set), deployed)) continue;
+    for (const set of this.#options.sets.find(toReleaseOwner(extension)) ?? []) {
+      if (deployed && !isReplaced(toKnownSet(set), deployed)) continue;
       try {
         await this.#remove(set, { signal });
       } catch (err) {
@@ -91,76 +78,32 @@ export class ObjectSetImport {
     }
   }
 
-  /** Returns the set with all of its objects; empty if it no longer exists or cannot be read and is not needed. */
-  async #read(extension: Readonly<ClusterExtension>, known: KubeObject, calls: CallOptions): Promise<LoadedSet[]> {
-    const live = await this.#options.client.get(toObjectRef(known), calls);
-    if (!live || !isObjectSetOf(live, toOwner(extension))) return [];
-    try {
-      const set = parseObjectSet(live);
-      return [{ ...set, objects: await this.#readObjects(set, calls) }];
-    } catch (err) {
-      const { finalizers = [] } = live.metadata;
-      if (!(err instanceof ObjectSetUnreadable) || !isArchivedSet(live) || finalizers.includes(TEARDOWN_FINALIZER)) throw err;
-      this.#options.events.record(extension, "Warning", "ReleaseSkipped", `not available for a rollback: ${getErrorMessage(err)}`);
-      return [];
-    }
-  }
-
-  async #readObjects(set: ObjectSet, calls: CallOptions): Promise<KubeObject[]> {
-    const secrets = new Map<string, JsonObject>();
-    const objects: KubeObject[] = [];
-    let bytes = 0;
-    for (const entry of set.entries) {
-      const { place } = entry;
-      if ("object" in entry) objects.push(entry.object);
-      else {
-        const data = secrets.get(entry.ref.name) ?? (await this.#readSecret(entry.ref, set, calls));
-        secrets.set(entry.ref.name, data);
-        objects.push(decodeObjectData(data[entry.ref.key], place, set));
-      }
-      bytes += JSON.stringify(objects.at(-1)).length;
-      if (bytes > BUNDLE_LIMITS.renderedBytes)
-        throw new ObjectSetUnreadable(set, `its objects exceed the maximum of ${BUNDLE_LIMITS.renderedBytes} bytes`);
-    }
-    return objects;
-  }
-
-  /** Reads only Secrets that an object set may use: an object set must not disclose others. @returns the data of the Secret */
-  async #readSecret({ name, namespace }: ObjectDataRef, set: ObjectSet, calls: CallOptions): Promise<JsonObject> {
-    const { client, systemNamespace } = this.#options;
-    if (namespace !== "" && namespace !== systemNamespace) {
-      const next = "pass the namespace of the Go operator-controller as --system-namespace";
-      throw new ObjectSetUnreadable(
-        set,
-        `Secret ${namespace}/${name} is not in namespace ${goQuote(systemNamespace)}. To read it, ${next}`,
-      );
-    }
-    const secret = await client.get({ ...SECRET, name, namespace: systemNamespace }, calls);
-    if (!secret) throw new ObjectSetUnreadable(set, `Secret ${systemNamespace}/${name} does not exist. Restore this Secret`);
-    if (secret["type"] !== OBJECT_DATA_TYPE)
-      throw new ObjectSetUnreadable(set, `Secret ${systemNamespace}/${name} is not of type ${OBJECT_DATA_TYPE}`);
-    return (secret["data"] ?? {}) as JsonObject;
+  /** Adds the finalizer that uninstalls the extension. Nothing to do for an extension that is being deleted: it has a finalizer. */
+  async #requireFinalizer(extension: Readonly<ClusterExtension>, signal: AbortSignal): Promise<void> {
+    const { finalizers = [], deletionTimestamp } = extension.metadata;
+    if (deletionTimestamp !== undefined || finalizers.includes(FINALIZER_UNINSTALL)) return;
+    const outcome = await writeFinalizers(this.#options.client, extension, [...finalizers, FINALIZER_UNINSTALL], signal);
+    if (outcome !== "written") throw new RetryableError("Retrying", "the extension was changed or deleted at the same time");
   }
 
   async #storeReleases(
-    plan: readonly ObjectSetRelease<LoadedSet>[],
+    releases: readonly ReleaseRecord[],
     extension: Readonly<ClusterExtension>,
     { current, unfinished }: ReleaseHistory,
     calls: CallOptions,
   ): Promise<void> {
     const { store } = this.#options;
-    const owner = toOwner(extension);
+    const owner = toReleaseOwner(extension);
     for (const version of unfinished) await store.remove(owner.name, version, calls);
-    for (const { set, status, version } of plan) {
-      const known = current.find(({ objectSet }) => objectSet === set.uid);
-      if (known && known.status === status) continue;
-      const record = buildRelease(set, extension, version);
+    for (const record of releases) {
+      const known = current.find(({ objectSet }) => objectSet === record.objectSet);
+      if (known && known.status === record.status) continue;
       // If the controller stops before the content is stored, only a pending release counts as unfinished.
       if (!known) await store.create({ ...record, status: "pending-install" }, owner, calls);
-      if (status !== "deployed") await store.update({ ...record, status }, owner, calls);
+      if (record.status !== "deployed") await store.update(record, owner, calls);
     }
-    const last = plan.find(({ status }) => status === "deployed");
-    if (last) await store.update({ ...buildRelease(last.set, extension, last.version), status: "deployed" }, owner, calls);
+    const last = releases.find(({ status }) => status === "deployed");
+    if (last) await store.update(last, owner, calls);
   }
 
   /** Deletes the set last, so that an interrupted removal continues. */
@@ -187,38 +130,8 @@ export class ObjectSetImport {
   }
 }
 
-/** An object set with all of its objects. */
-interface LoadedSet extends ObjectSet {
-  readonly objects: readonly KubeObject[];
-}
-
-function toOwner({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>): ReleaseOwner {
-  return { name, uid };
-}
-
-function toKnown({ metadata: { uid = "", creationTimestamp } }: KubeObject): { uid: string; createdAt: string } {
-  return { uid, createdAt: creationTimestamp ?? "" };
-}
-
 function getUid({ metadata: { uid } }: KubeObject): { uid?: string } {
   return uid === undefined ? {} : { uid };
-}
-
-function buildRelease(set: LoadedSet, extension: Readonly<ClusterExtension>, version: number): Omit<ReleaseRecord, "status"> {
-  const { name, uid } = toOwner(extension);
-  const owner = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid };
-  return {
-    name,
-    namespace: getNamespace(extension),
-    version,
-    description: `imported from ${set.kind} ${set.name}`,
-    firstDeployed: set.createdAt,
-    lastDeployed: set.createdAt,
-    labels: { ...set.labels },
-    annotations: { ...set.annotations },
-    objects: set.objects.map((object) => withOwner(object, owner)),
-    objectSet: set.uid,
-  };
 }
 
 /** Returns the names of the Secrets in the system namespace that an object set refers to; none if it cannot be parsed. */

@@ -15,6 +15,8 @@ export interface Revision extends Pick<ObjectSetInput, "kind" | "image"> {
   readonly state?: "archived" | "incomplete";
   /** Whether the objects are in a Secret. */
   readonly isPacked?: boolean;
+  /** Objects that were created just before the Go operator-controller stopped, so that their fields are not those of an apply. Default: none. */
+  readonly created?: readonly KubeObject[];
 }
 
 /** Does what the Go operator-controller does with feature gate BoxcutterRuntime: stores revisions in object sets, and applies their objects. */
@@ -49,7 +51,7 @@ export class Boxcutter {
     const stored = await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true });
     if (secret) await this.#client.patch(toObjectRef(secret), { metadata: { ownerReferences: [getReference(stored)] } }, { type: "merge" });
     await this.#finish(stored, state);
-    if (state !== "archived") for (const one of plain) await this.#apply(one, stored, revision.revision);
+    if (state !== "archived") for (const [i, one] of plain.entries()) await this.#apply(one, stored, revision, i);
     return stored;
   }
 
@@ -57,7 +59,7 @@ export class Boxcutter {
    * Applies an object as boxcutter does: the revision that applies it becomes its controller.
    * @see package-operator/boxcutter d9a1e59f machinery/objects.go
    */
-  async #apply(object: KubeObject, set: KubeObject, revision: number): Promise<void> {
+  async #apply(object: KubeObject, set: KubeObject, { revision, objects, created = [] }: Revision, i: number): Promise<void> {
     const live = await this.#client.get(toObjectRef(object));
     const earlier = (live?.metadata.ownerReferences ?? []).map(({ controller: _controller, blockOwnerDeletion: _block, ...rest }) => rest);
     const metadata = {
@@ -66,7 +68,8 @@ export class Boxcutter {
       annotations: { ...object.metadata.annotations, "olm.operatorframework.io/revision": String(revision) },
       ownerReferences: [...earlier, getReference(set)],
     };
-    await this.#client.apply({ ...object, metadata }, { fieldManager: FIELD_MANAGER, force: true });
+    if (created.some((one) => one === objects[i])) await this.#client.create({ ...object, metadata }, { fieldManager: FIELD_MANAGER });
+    else await this.#client.apply({ ...object, metadata }, { fieldManager: FIELD_MANAGER, force: true });
   }
 
   /** The Go operator-controller stores objects with the labels of their owner, and the bundle as annotations. */

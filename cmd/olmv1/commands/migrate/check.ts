@@ -1,4 +1,5 @@
 import type { MigrationReason, MigrationState } from "../../../../pkg/migrate/eligibility.ts";
+import { planConversion } from "../../../../pkg/migrate/planConversion.ts";
 import { type SurveyedSubscription, survey } from "../../../../pkg/migrate/survey.ts";
 import { verifyEligible } from "../../../../pkg/migrate/verifyEligible.ts";
 import type { Mood } from "../../../../pkg/rollout/mood.ts";
@@ -103,7 +104,8 @@ export async function showCheck(terminal: Terminal, names: readonly string[], op
           signal,
           report,
         });
-        return verifyEligible(surveyed, getConversionSettings({ terminal, options, client, reader }, offers, account.kind), report);
+        const settings = getConversionSettings({ terminal, options, client, reader }, offers, account.kind);
+        return verifyEligible(surveyed, { plan: (source) => planConversion(source, settings), signal: settings.signal, report });
       }),
     ),
   );

@@ -1,9 +1,9 @@
 import { CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts";
 import { ANNOTATION_MIGRATED_FROM, type ConversionStep } from "../../../../pkg/api/migration.ts";
+import { WaitTimeoutError } from "../../../../pkg/async/poll.ts";
 import { getErrorMessage } from "../../../../pkg/errors/errors.ts";
 import { findMigrated, type MigratedExtension } from "../../../../pkg/migrate/migratedExtensions.ts";
 import type { Conversion } from "../../../../pkg/migrate/planConversion.ts";
-import { WaitTimeoutError } from "../../../../pkg/migrate/poll.ts";
 import { runConversion } from "../../../../pkg/migrate/runConversion.ts";
 import { withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { withCluster } from "../../cli/cluster.ts";

@@ -1,6 +1,6 @@
+import { WaitTimeoutError } from "../../../../pkg/async/poll.ts";
 import { getErrorMessage } from "../../../../pkg/errors/errors.ts";
 import { listMigrated, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
-import { WaitTimeoutError } from "../../../../pkg/migrate/poll.ts";
 import { listRollbackSteps, rollBackConversion } from "../../../../pkg/migrate/rollback.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
