@@ -43,10 +43,9 @@ export async function backup(terminal: Terminal, name: string, options: BackupOp
   if (file !== undefined && to !== undefined) throw new Error("cannot use --file with --to: choose one of them");
   const path = file ?? `${name}-${new Date().toISOString().slice(0, 10)}.backup.gz`;
   await withCluster(options, async (client) => {
-    const written =
+    const written: BackupEnd & { readonly image?: string } =
       to === undefined ? await writeAndRecord(terminal, client, name, path) : await publish(terminal, client, name, to, options);
-    const { crds, objects, sha256 } = written;
-    const image = "image" in written ? written.image : undefined;
+    const { crds, objects, sha256, image } = written;
     const restoring = image === undefined ? path : `--from ${image}`;
     const text = `${name}: wrote ${formatCount(crds, "CRD")} and ${formatCount(objects, "custom resource")} to ${image ?? path}\nTo create them again: olmv1 restore ${restoring}\n`;
     await print(terminal, output, {
