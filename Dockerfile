@@ -27,6 +27,7 @@ COPY --from=build /src/config /config
 # The init containers of cluster-olm-operator run it. It has no package.json beside it, so Node.js detects that it is an ES module.
 COPY --from=build --chmod=755 /src/dist/cp-manifests.js /cp-manifests
 COPY LICENSE /licenses/
+COPY --from=build /src/dist/THIRD_PARTY_NOTICES /licenses/
 WORKDIR /tmp
 USER 65532:65532
 ENTRYPOINT ["/nodejs/bin/node"]

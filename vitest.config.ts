@@ -66,11 +66,11 @@ export default defineConfig({
         test: {
           name: "unit",
           include: [
-            "{cmd,pkg}/**/*.test.ts",
+            "{cmd,pkg,release}/**/*.test.ts",
             "console/src/**/*.test.ts",
             "test/{arch,bench,cases,ci,docs,fuzz,goldens,recording,soak,support}/**/*.test.ts",
           ],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 60_000,
           globalSetup: [".ci/console.mjs"],
           isolate: false,

@@ -8,8 +8,10 @@ import { build } from "esbuild";
 import { CommandTerminal } from "../cmd/olmv1/cli/terminal.ts";
 import { renderManPages } from "../cmd/olmv1/manPages.ts";
 import { olmv1 } from "../cmd/olmv1/program.ts";
+import { formatCycloneDx, formatSpdx } from "../release/billsOfMaterials.ts";
+import { formatNotices, readNotices } from "../release/notices.ts";
+import { listBundledPackages } from "../release/packages.ts";
 import { buildConsole } from "./console.mjs";
-import { billOfMaterials } from "./sbom.mjs";
 
 const root = join(import.meta.dirname, "..");
 const dist = resolve(process.argv[2] ?? join(root, "dist"));
@@ -162,7 +164,10 @@ const metafile = {
 // In an image, this package.json makes Node.js read .js files as ES modules.
 await writeFile(join(dist, "package.json"), '{ "type": "module" }\n');
 const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
-await writeFile(join(dist, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(metafile, await modules, lock), null, 1)}\n`);
+const packages = listBundledPackages(metafile, await modules, lock);
+await writeFile(join(dist, "sbom.cdx.json"), formatCycloneDx(packages, lock));
+await writeFile(join(dist, "sbom.spdx.json"), formatSpdx(packages, lock));
+await writeFile(join(dist, "THIRD_PARTY_NOTICES"), formatNotices(readNotices(packages, root)));
 await mkdir(join(dist, "man", "man1"), { recursive: true });
 const silentTerminal = new CommandTerminal({ out: () => undefined, err: () => undefined });
 for (const [name, page] of renderManPages(olmv1(silentTerminal))) await writeFile(join(dist, "man", "man1", name), page);

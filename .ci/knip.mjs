@@ -10,8 +10,16 @@ const STARTED_BY_PATH = [
 ];
 
 export default {
-  entry: ["cmd/*/main.ts!", "cmd/olmv1/manPages.ts!", "console/src/main.tsx!", ".ci/*.mjs", "test/*/main.ts", ...STARTED_BY_PATH],
-  project: ["{cmd,pkg}/**/*.ts!", "console/src/**/*.{ts,tsx}!", "test/**/*.ts", ".ci/**/*.mjs"],
+  entry: [
+    "cmd/*/main.ts!",
+    "cmd/olmv1/manPages.ts!",
+    "console/src/main.tsx!",
+    ".ci/*.mjs",
+    "release/main.ts",
+    "test/*/main.ts",
+    ...STARTED_BY_PATH,
+  ],
+  project: ["{cmd,pkg}/**/*.ts!", "release/**/*.ts", "console/src/**/*.{ts,tsx}!", "test/**/*.ts", ".ci/**/*.mjs"],
   exclude: ["binaries"], // optional: if a program is missing, tests skip the checks that need it
   ignoreExportsUsedInFile: process.argv.includes("--production"),
 };

@@ -64,11 +64,12 @@ summarize();
 async function runChecks() {
   const checks = [
     ["format", join(bin, "biome"), ["check", "."]],
-    ["lint", join(bin, "oxlint"), ["--type-aware", "--deny-warnings", "cmd", "pkg", "test", "console"]],
+    ["lint", join(bin, "oxlint"), ["--type-aware", "--deny-warnings", "cmd", "pkg", "release", "test", "console"]],
     ["unused exports", join(bin, "knip"), ["-c", ".ci/knip.mjs"]],
     ["exports for tests only", join(bin, "knip"), ["-c", ".ci/knip.mjs", "--production"]],
     ["types", join(bin, "tsc"), ["-p", ".", "--noEmit"]],
     ["types of the console", join(bin, "tsc"), ["-p", "console", "--noEmit"]],
+    ["licenses", process.execPath, ["release/main.ts", "licenses"]],
     ["generated files", process.execPath, ["cmd/crdgen/main.ts", "--check"]],
   ];
   let failed = 0;

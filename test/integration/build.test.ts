@@ -144,6 +144,10 @@ describe("the bundled programs", () => {
     expect(Object.keys(dependencies).filter((name) => !names.includes(name))).toEqual([]);
     expect(new Set(bill.components.map(({ purl }) => purl)).size).toBe(names.length);
     for (const { licenses, hashes } of bill.components) expect([licenses.length, hashes[0]?.content.length]).toEqual([1, 128]);
+    const spdx = JSON.parse(await readFile(join(folder, "first", "sbom.spdx.json"), "utf8")) as { packages: { name: string }[] };
+    expect(spdx.packages.slice(1).map(({ name }) => name)).toEqual(names);
+    const notices = await readFile(join(folder, "first", "THIRD_PARTY_NOTICES"), "utf8");
+    for (const { name, purl } of bill.components) expect(notices).toContain(`\n${name} ${purl.slice(purl.lastIndexOf("@") + 1)} (`);
   });
 
   test("the image's build stage contains the files that the Dockerfile copies, and no tests", async () => {

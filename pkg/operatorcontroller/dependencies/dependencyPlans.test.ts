@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { createExtension } from "../../../test/support/extensions.ts";
+import { chooseRuns } from "../../../test/support/manyRuns.ts";
 import { type ModelBundle, type ModelCatalogs, PlanModel } from "../../../test/support/planModel.ts";
 import { createRandom, pick, type Random, upTo } from "../../../test/support/random.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 
-const RUNS = 5_000;
+const RUNS = chooseRuns(5_000);
 const PACKAGES = ["a", "b", "c", "d", "e", "f"];
 const KINDS = ["K", "L", "M"];
 const VERSIONS = ["1.0.0", "2.0.0-rc.1", "2.0.0", "3.0.0"];

@@ -3,11 +3,12 @@ import { CelGenerator, type CelPair, printCel } from "../../../test/support/celE
 import { judgeByReference } from "../../../test/support/celReference.ts";
 import { Undecided } from "../../../test/support/celReferenceTypes.ts";
 import { type CelVerdict, judgeRule } from "../../../test/support/celVerdict.ts";
+import { chooseRuns } from "../../../test/support/manyRuns.ts";
 import { createRandom } from "../../../test/support/random.ts";
 import { CelRules } from "./celRules.ts";
 
 const SEED = 21;
-const PAIRS = 25_000;
+const PAIRS = chooseRuns(25_000);
 const MAX_RULE = 1_024;
 
 function judgeIndependently({ rule, properties }: CelPair): CelVerdict | undefined {

@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import type { BundledPackage, Lockfile } from "./packages.ts";
+
+/** A time that makes the bills reproducible; SPDX requires one. */
+const CREATED = "1970-01-01T00:00:00Z";
+
+/**
+ * Creates a CycloneDX bill of materials of a build: the bundled packages with version, license and checksum. It contains no time or serial number, so
+ * that the build is reproducible.
+ * @see https://cyclonedx.org/docs/1.5/json
+ */
+export function formatCycloneDx(packages: readonly BundledPackage[], lock: Lockfile): string {
+  const { name, version, license } = getProgram(lock);
+  return toText({
+    $schema: "http://cyclonedx.org/schema/bom-1.5.schema.json",
+    bomFormat: "CycloneDX",
+    specVersion: "1.5",
+    version: 1,
+    metadata: { component: { type: "application", "bom-ref": `${name}@${version}`, name, version, licenses: toLicenses(license) } },
+    components: packages.map((one) => ({
+      type: "library",
+      "bom-ref": one.purl,
+      name: one.name,
+      version: one.version,
+      purl: one.purl,
+      licenses: toLicenses(one.license),
+      hashes: [{ alg: one.hash.algorithm.replace("sha", "SHA-"), content: one.hash.hex }],
+    })),
+  });
+}
+
+/**
+ * Creates an SPDX bill of materials with the same content as `formatCycloneDx`. Its creation time is the epoch, and its namespace depends only on the
+ * content, so that the build is reproducible.
+ * @see https://spdx.github.io/spdx-spec/v2.3/
+ */
+export function formatSpdx(packages: readonly BundledPackage[], lock: Lockfile): string {
+  const { name, version, license } = getProgram(lock);
+  const components = packages.map((one) => ({
+    SPDXID: toSpdxId(one.purl),
+    name: one.name,
+    versionInfo: one.version,
+    downloadLocation: lock.packages[one.folder]?.resolved ?? "NOASSERTION",
+    filesAnalyzed: false,
+    licenseConcluded: "NOASSERTION",
+    licenseDeclared: one.license ?? "NOASSERTION",
+    copyrightText: "NOASSERTION",
+    checksums: [{ algorithm: one.hash.algorithm.toUpperCase(), checksumValue: one.hash.hex }],
+    externalRefs: [{ referenceCategory: "PACKAGE-MANAGER", referenceType: "purl", referenceLocator: one.purl }],
+  }));
+  const program = {
+    SPDXID: toSpdxId(`${name}@${version}`),
+    name,
+    versionInfo: version,
+    downloadLocation: "NOASSERTION",
+    filesAnalyzed: false,
+    licenseConcluded: license ?? "NOASSERTION",
+    licenseDeclared: license ?? "NOASSERTION",
+    copyrightText: "NOASSERTION",
+  };
+  const digest = createHash("sha256")
+    .update(JSON.stringify([program, components]))
+    .digest("hex");
+  return toText({
+    spdxVersion: "SPDX-2.3",
+    dataLicense: "CC0-1.0",
+    SPDXID: "SPDXRef-DOCUMENT",
+    name: `${name}-${version}`,
+    documentNamespace: `https://spdx.org/spdxdocs/${name}-${version}-${digest}`,
+    creationInfo: { created: CREATED, creators: [`Tool: ${name}-build`] },
+    documentDescribes: [program.SPDXID],
+    packages: [program, ...components],
+    relationships: components.map(({ SPDXID }) => ({
+      spdxElementId: program.SPDXID,
+      relationshipType: "CONTAINS",
+      relatedSpdxElement: SPDXID,
+    })),
+  });
+}
+
+interface Program {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string | undefined;
+}
+
+function getProgram({ packages }: Lockfile): Program {
+  const { name = "", version = "", license } = packages[""] ?? {};
+  return { name, version, license };
+}
+
+function toLicenses(license: string | undefined): object[] {
+  if (license === undefined) return [];
+  return [/ (OR|AND) /.test(license) ? { expression: license } : { license: { id: license } }];
+}
+
+/** SPDX ids consist of letters, digits, dots and hyphens. */
+function toSpdxId(text: string): string {
+  return `SPDXRef-${text.replaceAll(/[^A-Za-z0-9.-]+/g, "-")}`;
+}
+
+function toText(value: object): string {
+  return `${JSON.stringify(value, null, 1)}\n`;
+}
