@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { OPERATOR_CONDITION } from "../api/operatorCondition.ts";
 import { isObject } from "../golang/members.ts";
 import { determineOwnership } from "../release/ownership.ts";
 import {
@@ -75,6 +76,22 @@ test("buildMarkingPatch labels a leftover object with the extension, but does no
   expect(left.metadata.labels).toEqual({ "olm.operatorframework.io/migration-leftover": "hello" });
   expect(determineOwnership(left, OWNER).kind).toBe("foreign");
   expect(patched(left, buildRestoringPatch(left, marks, AGAIN, EXTENSION) ?? {}).metadata.labels).toEqual(ROLE.metadata.labels);
+});
+
+test("buildMarkingPatch makes the garbage collector delete a leftover OperatorCondition with the extension, which does not manage it", () => {
+  const metadata = {
+    ...ROLE.metadata,
+    ownerReferences: [
+      { apiVersion: "operators.coreos.com/v1alpha1", kind: "ClusterServiceVersion", name: "p.v1.2.0", uid: "csv-1", controller: true },
+    ],
+  };
+  const live = { ...OPERATOR_CONDITION, metadata };
+  const marks = readMarks(live, CSV, false);
+  const left = patched(live, buildMarkingPatch(live, marks, CSV, EXTENSION));
+  expect(left.metadata.ownerReferences).toEqual([EXTENSION]);
+  expect(determineOwnership(left, OWNER).kind).toBe("foreign");
+  const back = patched(left, buildRestoringPatch(left, marks, AGAIN, EXTENSION) ?? {});
+  expect(back.metadata.ownerReferences).toEqual([{ ...metadata.ownerReferences[0], uid: "csv-9" }]);
 });
 
 // Source: docs/security.md; a user who can change a backup must not be able to change other objects with it.

@@ -1,6 +1,7 @@
 import { ANNOTATION_OWNER_UID, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api/constants.ts";
 import { getGroup, type JsonObject, type KubeObject, type ObjectRef, type OwnerReference, toObjectRef } from "../api/k8s.ts";
 import { CLASSIC_GROUP, getComponentLabel, LABEL_LEFTOVER } from "../api/migration.ts";
+import { OPERATOR_CONDITION } from "../api/operatorCondition.ts";
 import { getObjectAt } from "../golang/members.ts";
 import { getObjectKey, isCrd, isSecret } from "../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../release/labels.ts";
@@ -140,8 +141,12 @@ export function buildMarkingPatch(live: KubeObject, marks: RemovedMarks, csv: Ma
       .map((key) => [key, null]),
   );
   const others = ownerReferences.filter((reference) => !names(reference, csv) && reference.uid !== extension.uid);
-  if (!marks.adopted)
-    return { metadata: { resourceVersion, labels: { ...removed, [LABEL_LEFTOVER]: extension.name }, ownerReferences: others } };
+  if (!marks.adopted) {
+    const leftover = { ...removed, [LABEL_LEFTOVER]: extension.name };
+    // Stays while the Pods use it, also after a cleanup. The garbage collector deletes it with the extension.
+    const dependent = live.kind === OPERATOR_CONDITION.kind ? [buildDependency(extension)] : [];
+    return { metadata: { resourceVersion, labels: leftover, ownerReferences: [...others, ...dependent] } };
+  }
   const { metadata } = withOwner({ apiVersion: live.apiVersion, kind: live.kind, metadata: { name: live.metadata.name } }, extension);
   return {
     metadata: {
@@ -151,6 +156,11 @@ export function buildMarkingPatch(live: KubeObject, marks: RemovedMarks, csv: Ma
       ownerReferences: [...others, ...(metadata.ownerReferences ?? [])],
     },
   };
+}
+
+/** Returns an owner reference that does not make the extension the controller of the object, so that operator-controller does not manage it. */
+function buildDependency({ apiVersion, kind, name, uid }: ObjectOwner): OwnerReference {
+  return { apiVersion, kind, name, uid };
 }
 
 /**

@@ -46,6 +46,12 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       expect([packageName, code, err]).toEqual([packageName, 0, expect.stringMatching(PROGRESS)]);
       return out;
     };
+    /** Watches the permission of an operator in the namespace that its OperatorGroup targets. */
+    const watchAccess = (): AccessWatch =>
+      new AccessWatch(cluster.client, {
+        user: "system:serviceaccount:op-single:rabbitmq-cluster-operator",
+        resourceAttributes: { namespace: "watched-a", verb: "list", group: "rabbitmq.com", resource: "rabbitmqclusters" },
+      });
     /** No write may change a Pod template. */
     const expectNoRestart = (): void => {
       const changed = [...templates.templates].filter(([, states]) => states.length > 1);
@@ -147,10 +153,7 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
 
     test("olmv1 migrate convert restarts no Pod and never takes a permission of an operator", async () => {
       const backup = world.path("backup.yaml");
-      await using access = new AccessWatch(cluster.client, {
-        user: "system:serviceaccount:op-single:rabbitmq-cluster-operator",
-        resourceAttributes: { namespace: "watched-a", verb: "list", group: "rabbitmq.com", resource: "rabbitmqclusters" },
-      });
+      await using access = watchAccess();
       await eventually(() => expect(access.answers).toContain(true));
       for (const packageName of CONVERTED) {
         await run("convert", packageName, ...ACCOUNT, ...(packageName === "keda" ? ["--backup", backup] : []));
@@ -175,7 +178,8 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       await write(marks);
     });
 
-    test("olmv1 migrate rollback restarts no Pod and keeps certificates of OLM v0", async () => {
+    test("olmv1 migrate rollback restarts no Pod, never takes a permission of an operator, and keeps certificates of OLM v0", async () => {
+      await using access = watchAccess();
       const certificate: ObjectRef = {
         apiVersion: "v1",
         kind: "Secret",
@@ -202,6 +206,7 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       });
       expect(account?.metadata.labels).toMatchObject({ "olm.managed": "true" });
       expectNoRestart();
+      expect(new Set(access.answers)).toEqual(new Set([true]));
     });
 
     test("olmv1 migrate convert completes after an interruption of any step", async () => {
@@ -255,6 +260,8 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       expectNoRestart();
       const refused = await world.migrate(["rollback", "rabbitmq-cluster-operator", "--yes"]);
       expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("cannot be rolled back: it has no backup of Subscription")]);
+      await cluster.client.delete(extension("rabbitmq-cluster-operator"));
+      await eventually(async () => expect(await exists(condition)).toEqual([false])); // the garbage collector deletes it with the extension
     });
 
     test("a new extension adopts objects of OLM v0 whose Subscription and ClusterServiceVersion were deleted", async () => {
@@ -289,6 +296,20 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       });
       expect(await readTemplate()).toMatchObject({ metadata: { annotations: { "olm.operatorGroup": "og" } }, ...named(recorded.csv) });
       await serviceAccount(cluster.client, recorded.namespace, "skupper-operator-installer", [EVERYTHING]); // roles of another version have other names
+      const condition: ObjectRef = {
+        apiVersion: `${CLASSIC}/v2`,
+        kind: "OperatorCondition",
+        namespace: recorded.namespace,
+        name: recorded.csv,
+      };
+      const report = (status: string): object => ({
+        type: "Upgradeable",
+        status,
+        reason: "Busy",
+        message: "",
+        lastTransitionTime: new Date(),
+      });
+      await cluster.client.patch(condition, { spec: { conditions: [report("False")], overrides: [report("True")] } }, { type: "merge" });
       const next = await world.publishUpgrade(recorded, "1.9.7");
       await world.world.until("skupper-operator", ({ status }) => expect(status?.install?.bundle).toMatchObject({ name: next }));
       const template = await readTemplate();

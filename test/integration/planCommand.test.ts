@@ -5,9 +5,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ClusterExtension, getNamespace } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
+import { buildOperatorConditionCrd, OPERATOR_CONDITION } from "../../pkg/api/operatorCondition.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import type { InstallPlan } from "../../pkg/operatorcontroller/plan/installPlan.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { waitForDefinition } from "../support/definitions.ts";
 import { createExtension } from "../support/extensions.ts";
 import { OpenShift } from "../support/openShift.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
@@ -407,6 +409,28 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     const { out, err } = await plan(selecting, []);
     expect(err).toBe("");
     expect(out).toContain("Plan: p.v1.0.0 (version 1.0.0, from catalog pushed)\n");
+  });
+
+  // Runs last, because the plans of other tests do not expect OperatorConditions.
+  test("olmv1 plan prints that the installed operator does not allow the upgrade, and an override of an administrator ends that", async () => {
+    const x = await world.extension("vetoed", { catalog: { channels: ["stable"], version: "1.0.0" } });
+    await world.conditions("vetoed", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
+    const crd = buildOperatorConditionCrd();
+    await cluster.client.create(crd);
+    await waitForDefinition(cluster.client, crd);
+    const lastTransitionTime = new Date().toISOString();
+    const conditions = [{ type: "Upgradeable", status: "False", reason: "Migrating", message: "wait for the data", lastTransitionTime }];
+    const metadata = { name: "p.v1.0.0", namespace: getNamespace(x) };
+    const condition = await cluster.client.create({ ...OPERATOR_CONDITION, metadata, spec: { conditions } });
+    const catalog = { ...x.spec.source.catalog!, version: "1.1.0" };
+    const next: ClusterExtension = { ...x, spec: { ...x.spec, source: { ...x.spec.source, catalog } } };
+    const why =
+      'bundle "p.v1.1.0" is not installed: the installed operator sets condition Upgradeable in OperatorCondition "vetoed-system/p.v1.0.0": Migrating: wait for the data';
+    const { code, out } = await plan(next);
+    expect([code, out]).toEqual([1, expect.stringContaining(why)]);
+    const overrides = [{ type: "Upgradeable", status: "True", reason: "Checked", message: "" }];
+    await cluster.client.patch(toObjectRef(condition), { spec: { overrides } }, { type: "merge" });
+    expect((await plan(next)).out).not.toContain("is not installed");
   });
 
   async function readDigest(repository: string): Promise<string> {

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { Reason } from "../../../pkg/api/constants.ts";
+import { newProblem } from "../../../pkg/api/problems.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { isServed } from "../../../pkg/rollout/catalogState.ts";
 import type { ExtensionDescription } from "../../../pkg/rollout/extensionDescription.ts";
@@ -158,6 +160,21 @@ test("describeText escapes control characters", () => {
   extension!.status!.conditions![1]!.reason = "\u001B[2J";
   const described = { extension: extension!, ...STATES["argocd"]!, events: "\u001B[2J", releases: "\u001B[2J" };
   expect(describeText(SCREENS[0]!, described, NOW)).not.toContain("\u001B");
+});
+
+test("describeText prints why the operator holds its upgrade, and the next step", () => {
+  const [extension] = structuredClone(EXTENSIONS);
+  const message =
+    'bundle "b.v2" is not installed: the installed operator sets condition Upgradeable in OperatorCondition "a/b.v1": Migrating: data';
+  const next = "kubectl describe operatorconditions.operators.coreos.com b.v1 --namespace a";
+  extension!.status!.conditions = [
+    { type: "Progressing", status: "False", reason: Reason.NotUpgradeable, message, lastTransitionTime: "2026-03-10T11:00:00Z" },
+  ];
+  extension!.status!.problems = [newProblem("NotUpgradeable", { message, next })];
+  const text = describeText({ width: 1_000, colour: false }, { extension: extension!, ...STATES["argocd"]! }, NOW);
+  expect(text).toMatch(/NotUpgradeable/);
+  expect(text).toContain(message);
+  expect(text).toContain(next);
 });
 
 test("describeText says that the first bundle determines the namespace when the extension has none", () => {

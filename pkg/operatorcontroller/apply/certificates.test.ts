@@ -80,7 +80,10 @@ class FakeObjects {
 }
 
 /** A CertificateKeeper for these objects, with a clock that the test sets. */
-function newKeeper(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?: string[]; uid?: string } = {}) {
+function newKeeper(
+  objects: FakeObjects,
+  { replaced = [], uid = "u", isAbandoned = false }: { replaced?: string[]; uid?: string; isAbandoned?: boolean } = {},
+) {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const events: string[] = [];
   const trustedSince = new Map<string, number>();
@@ -94,7 +97,7 @@ function newKeeper(objects: FakeObjects, { replaced = [], uid = "u" }: { replace
       owner: { ...OWNER, uid },
       installNamespace: "ns",
       extensionExists: () => true,
-      abandoned: { contains: () => Promise.resolve(false) },
+      abandoned: { contains: () => Promise.resolve(isAbandoned) },
       replaced: new Set(replaced),
       trustedSince,
       record: (reason) => events.push(reason),
@@ -172,4 +175,27 @@ test("CertificateKeeper fails when the Secret has another owner, and takes over 
   expect(objects.secret).toBe(foreign);
   await newKeeper(objects, { replaced: [getObjectKey(SECRET)] }).keep();
   expect(objects.secret).toMatchObject({ metadata: { ownerReferences: [{ uid: "u" }] } });
+});
+
+test("CertificateKeeper adopts a Secret that OLM v0 left, and keeps the CA that the Pods and the webhooks still use", async () => {
+  const objects = new FakeObjects();
+  const before = newKeeper(objects);
+  await before.keep();
+  // OLM v0 writes only these keys, and sets labels in place of an owner.
+  const { data } = objects.secret as unknown as { data: Record<string, string> };
+  const metadata = { name: SECRET.name, namespace: SECRET.namespace, uid: "1", labels: { "olm.managed": "true" } };
+  const { "tls.crt": certificate, "tls.key": key } = data;
+  const left: KubeObject = {
+    ...SECRET,
+    metadata,
+    type: "kubernetes.io/tls",
+    data: { "tls.crt": certificate, "tls.key": key, olmCAKey: "" },
+  };
+  objects.objects.set(getObjectKey(SECRET), left);
+  await expect(newKeeper(objects).keep()).rejects.toThrow("cannot be managed by operator-controller");
+  expect(objects.secret).toBe(left);
+  await newKeeper(objects, { isAbandoned: true }).keep();
+  expect(objects.secret).toMatchObject({ metadata: { uid: "1", ownerReferences: [{ uid: "u", controller: true }] } });
+  expect(objects.untrusted(before.clock.now)).toEqual([]);
+  expect(new Set(objects.served).size).toBe(2);
 });
