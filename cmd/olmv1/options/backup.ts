@@ -8,7 +8,8 @@ const BACKUP_HELP = `
 Writes the CRDs of an extension and all their custom resources to a compressed file with a checksum,
 without managedFields. Other objects, such as Secrets, are not part of it. The file contains what the
 custom resources contain: keep it where you would keep their manifests.
-Required permissions: list CRDs and the custom resources.
+Required permissions: list CRDs and the custom resources; get and patch the ClusterExtension, to record
+the backup in an annotation.
 
 Examples:
   olmv1 backup argocd
