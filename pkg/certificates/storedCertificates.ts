@@ -20,7 +20,14 @@ export interface StoredCertificates {
 export const AUTHORITIES_MAX = 16;
 const PEM = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,8192}-----END CERTIFICATE-----/g;
 
-/** Reads the content of a Secret, which any program may have written, without validation. */
+/** Key under which OLM v0 stores the certificate of its authority. */
+const OLM_V0_AUTHORITY = "olmCAKey";
+
+/**
+ * Reads the content of a Secret, which any program may have written, without validation. Also reads a Secret of OLM v0, so that a converted operator keeps
+ * its certificate, and its clients keep the authority, until the certificate expires.
+ * @see https://github.com/operator-framework/operator-lifecycle-manager/blob/992bb0977/pkg/controller/install/certresources.go
+ */
 export function readStoredCertificates(secret: KubeObject): StoredCertificates {
   const data = (secret["data"] ?? {}) as Readonly<Record<string, string>>;
   const text = (key: string): string => Buffer.from(data[key] ?? "", "base64").toString();
@@ -28,7 +35,7 @@ export function readStoredCertificates(secret: KubeObject): StoredCertificates {
   return {
     serving: { certificate: text("tls.crt"), key: text("tls.key") },
     ...(next.certificate === "" ? {} : { next }),
-    authorities: parseCertificates(text("ca.crt")),
+    authorities: parseCertificates(text("ca.crt") || text(OLM_V0_AUTHORITY)),
   };
 }
 

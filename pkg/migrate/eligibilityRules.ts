@@ -69,6 +69,7 @@ export const OPERATOR_BLOCKS = {
       (other) =>
         other.namespace === csv.namespace &&
         other.name !== csv.name &&
+        !other.isDeleted && // OLM v0 ignores it, as during a conversion
         !together?.has(getNamespacedName(other)) &&
         other.requires.some((key) => provided.has(key)),
     );
@@ -243,8 +244,8 @@ export const REMARKS = {
   HasWebhooks: (_, { csv }) =>
     csv && csv.webhooks.length > 0
       ? {
-          text: `the conversion replaces the certificates of the webhooks: ${csv.webhooks.join(", ")}`,
-          next: "expect the webhooks to reject requests for several seconds during the conversion",
+          text: `the extension keeps the certificates of the webhooks, unless cert-manager or OpenShift issues new ones: ${csv.webhooks.join(", ")}`,
+          next: "with cert-manager or OpenShift, expect the webhooks to reject requests until the Pods have loaded the new certificates",
         }
       : undefined,
   ConvertsVersions: (_, { csv }) =>

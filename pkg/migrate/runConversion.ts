@@ -317,6 +317,7 @@ class ConversionRun {
   }
 
   async #backUp(): Promise<void> {
+    if (this.#conversion.marks) return; // interrupted after the backup was written, but before the step was recorded
     const { source, csv, objects } = this.#conversion;
     const { client, signal } = this.#options;
     const marks = await findMarksToRemove(client, objects, csv, signal);

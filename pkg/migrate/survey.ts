@@ -48,16 +48,11 @@ export interface SurveyRequest {
   readonly namespace?: string | undefined;
   /** Folders or files as [name=]path instead of the cluster's ClusterCatalogs. */
   readonly catalogDir: readonly string[];
-  /** Content of catalogs that were already read. */
-  readonly offers?: CatalogOffers | undefined;
   /** Name of the extension. Default: the name of the Subscription. */
   readonly extensionName?: string | undefined;
   readonly account: TargetAccount;
-  /**
-   * The ClusterServiceVersions that are converted together, as "namespace/name"; "All" for those of all Subscriptions that can be converted. Default:
-   * each Subscription is converted alone.
-   */
-  readonly together?: "All" | ReadonlySet<string> | undefined;
+  /** Whether all Subscriptions that can be converted are converted together. Default: each is converted alone. */
+  readonly isTogether?: boolean;
   readonly signal: AbortSignal;
   readonly report: (what: string) => void;
 }
@@ -106,7 +101,7 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   const migrated = listMigratedWithoutSubscription(cluster, known).filter(isMeant);
   requireAll(names, namespace, [...meant.map(({ object }) => object.metadata), ...migrated]);
   const packages = new Set(meant.flatMap(({ subscription }) => subscription?.packageName ?? []));
-  const offers = request.offers ?? (await CatalogOffers.read(client, { given: catalogDir, packages, reader, signal, report }));
+  const offers = await CatalogOffers.read(client, { given: catalogDir, packages, reader, signal, report });
   const csvs = cluster.csvs.map(parseInstalledCsv);
   const judged: SurveyedSubscription[] = [];
   const candidates: Candidate[] = [];
@@ -116,7 +111,7 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
     else
       judged.push({ namespace: where, name, packageName: "", version: "", approval: undefined, verdict: rejectUnreadable(object, fault) });
   }
-  const together = request.together === "All" ? findConvertible(candidates) : request.together;
+  const together = request.isTogether ? findConvertible(candidates) : undefined;
   judged.push(...candidates.map((candidate) => judgeCandidate(request, candidate, together)));
   return { found: [...judged, ...migrated].sort((a, b) => compareText(getNamespacedName(a), getNamespacedName(b))), cluster, offers };
 }

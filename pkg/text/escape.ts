@@ -24,3 +24,14 @@ export function toOneLine(text: string): string {
 export function escapeLines(text: string): string {
   return escapeControlCharacters(text).replaceAll("\n", "\\n");
 }
+
+/** Escapes text for XML and HTML, also in attributes with double quotes. Replaces characters that XML does not allow with U+FFFD. */
+export function escapeMarkup(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "\ufffd")
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}

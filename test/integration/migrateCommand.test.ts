@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
-import { CONVERSION_STEPS } from "../../pkg/api/migration.ts";
+import { ANNOTATION_STEP, CONVERSION_STEPS } from "../../pkg/api/migration.ts";
 import { getObjectAt } from "../../pkg/golang/members.ts";
 import { ClassicOperator } from "../support/classicOperator.ts";
 import { ClassicRecording } from "../support/classicRecording.ts";
@@ -11,7 +11,9 @@ import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { EVERYTHING } from "../support/loneExtension.ts";
 import { MigrationWorld, TemplateWatch } from "../support/migrationWorld.ts";
 import { serviceAccount } from "../support/serviceAccounts.ts";
+import { ServingPod } from "../support/servingPod.ts";
 import { describeWithData } from "../support/sharedData.ts";
+import { whileAsking } from "../support/whileAsking.ts";
 
 /**
  * Packages of the recording: spec.config; a ServiceAccount as manifest and spec.config; OwnNamespace only; SingleNamespace with webhooks; custom
@@ -45,6 +47,28 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       const { code, out, err } = await world.migrate([verb, subscription, "-n", namespace, ...args]);
       expect([packageName, code, err]).toEqual([packageName, 0, expect.stringMatching(PROGRESS)]);
       return out;
+    };
+    /** Starts a program in place of the Pod that serves the webhooks of rabbitmq-cluster-operator. It allows all requests. */
+    const startWebhookPod = (): Promise<ServingPod> => {
+      const name = "rabbitmq-cluster-operator-service";
+      const allow = (body: unknown): object => {
+        const { apiVersion, kind, request } = body as { apiVersion: string; kind: string; request: { uid: string } };
+        return { apiVersion, kind, response: { uid: request.uid, allowed: true } };
+      };
+      const options = { namespace: "op-single", service: name, port: 9443, secret: `${name}-cert` };
+      return ServingPod.start(cluster.client, { ...options, answer: ({ body }) => allow(body) });
+    };
+    /** Calls the webhooks. */
+    const tryCreate = (): Promise<KubeObject> => {
+      const metadata = { namespace: "watched-a", name: cluster.name("probe") };
+      return cluster.client.create({ apiVersion: "rabbitmq.com/v1beta1", kind: "RabbitmqCluster", metadata, spec: {} }, { dryRun: true });
+    };
+    /** The extension, not OLM v0, must own the remaining webhook configurations. */
+    const expectOwnWebhooks = async (): Promise<void> => {
+      const kinds = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"];
+      const found = await Promise.all(kinds.map((kind) => cluster.client.list({ apiVersion: "admissionregistration.k8s.io/v1", kind })));
+      const owners = found.flatMap(({ items }) => items.map(({ metadata }) => metadata.labels?.["olm.operatorframework.io/owner-name"]));
+      expect(owners).toEqual(["rabbitmq-cluster-operator", "rabbitmq-cluster-operator"]);
     };
     /** Watches the permission of an operator in the namespace that its OperatorGroup targets. */
     const watchAccess = (): AccessWatch =>
@@ -151,15 +175,29 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       expect(await exists(extension("keda"))).toEqual([false]);
     });
 
-    test("olmv1 migrate convert restarts no Pod and never takes a permission of an operator", async () => {
+    test("olmv1 migrate convert restarts no Pod, and never takes a permission or a webhook of an operator", async () => {
       const backup = world.path("backup.yaml");
       await using access = watchAccess();
       await eventually(() => expect(access.answers).toContain(true));
-      for (const packageName of CONVERTED) {
-        await run("convert", packageName, ...ACCOUNT, ...(packageName === "keda" ? ["--backup", backup] : []));
-        expectNoRestart();
-        expect(await exists(classic(packageName, "Subscription"), classic(packageName, "ClusterServiceVersion"))).toEqual([false, false]);
-      }
+      await using pod = await startWebhookPod();
+      await eventually(tryCreate);
+      // the API server calls a new configuration for an instant before it contains the CA
+      const retry = (): Promise<KubeObject> => eventually(tryCreate, { timeoutMs: 10_000 });
+      const { answers, failures } = await whileAsking(retry, async () => {
+        for (const packageName of CONVERTED) {
+          await run("convert", packageName, ...ACCOUNT, ...(packageName === "keda" ? ["--backup", backup] : []));
+          expectNoRestart();
+          expect(await exists(classic(packageName, "Subscription"), classic(packageName, "ClusterServiceVersion"))).toEqual([false, false]);
+        }
+      });
+      expect(failures).toEqual([]);
+      expect(answers).toBeGreaterThan(10);
+      expect([...pod.served.keys()].sort()).toEqual([
+        "/mutate-rabbitmq-com-v1beta1-rabbitmqcluster",
+        "/validate-rabbitmq-com-v1beta1-rabbitmqcluster",
+      ]);
+      expect(pod.certificates).toHaveLength(1); // that of OLM v0
+      await expectOwnWebhooks();
       expect(await readFile(backup, "utf8")).toMatch(/kind: OperatorGroup[^]*kind: ClusterServiceVersion[^]*kind: Subscription/);
       expect((await world.migrate(["check", "keda"])).out).toContain("op-keda/keda: AlreadyMigrated");
       const role = { namespace: "watched-a", labelSelector: "olm.operatorframework.io/owner-name=rabbitmq-cluster-operator" };
@@ -215,6 +253,9 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
           if (text === `${step}\n`) stop.abort();
         });
         expect([step, code]).toEqual([step, 130]);
+        // as if the command had been killed after it wrote the backup, but before it recorded the step
+        const before = { metadata: { annotations: { [ANNOTATION_STEP]: "Granted" } } };
+        if (step === "BackedUp") await cluster.client.patch(extension("skupper-operator"), before, { type: "merge" });
         expect((await world.migrate(["check", "skupper-operator"])).out).toContain("op-skupper/skupper-operator: Conflict");
       }
       await run("convert", "skupper-operator", ...ACCOUNT, "--unpin");

@@ -11,8 +11,9 @@ const REFRESH_MS = 500;
 /** Service, certificate and responses of a `ServingPod`. */
 export interface ServingOptions {
   namespace: string;
-  /** A Service with port 443. */
   service: string;
+  /** Port of the Service (default: 443), which is named like its number. */
+  port?: number;
   /** Name of the Secret with its certificate. */
   secret: string;
   /** Returns the JSON response to a request; undefined means status 404. */
@@ -42,7 +43,7 @@ export class ServingPod implements AsyncDisposable {
 
   static async start(admin: Client, options: ServingOptions): Promise<ServingPod> {
     const pod = new ServingPod(admin, options);
-    const { namespace, service } = options;
+    const { namespace, service, port = 443 } = options;
     const address = machineAddress();
     await new Promise<void>((resolve) => pod.#server.listen(0, address, resolve));
     const { apiVersion, kind, name } = pod.#slice;
@@ -52,7 +53,7 @@ export class ServingPod implements AsyncDisposable {
       metadata: { name, namespace, labels: { "kubernetes.io/service-name": service } },
       addressType: "IPv4",
       endpoints: [{ addresses: [address], conditions: { ready: true } }],
-      ports: [{ name: "443", port: (pod.#server.address() as AddressInfo).port, protocol: "TCP" }],
+      ports: [{ name: String(port), port: (pod.#server.address() as AddressInfo).port, protocol: "TCP" }],
     });
     void pod.#refresh();
     return pod;

@@ -79,6 +79,13 @@ export function createDurationOption(flag: `--${string}`, description: string, b
   return byDefault === undefined ? option : option.default(parseDurationOption(byDefault), byDefault);
 }
 
+/** Parses the value of `--parallel`. @throws InvalidArgumentError unless it is a number from 1 to 32 */
+export function parseParallel(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= 32) return count;
+  throw new InvalidArgumentError("Use a number from 1 to 32.");
+}
+
 /** Adds `--wait`, `--no-wait` and `--timeout`. The help of each command describes when its operation is complete. */
 export function addWaitOptions(command: Command): Command {
   return addOptionGroup(command, "wait", [

@@ -1,5 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { addFindingOptions, addOptionGroup, addPushOptions, addRegistryOptions, collect, collectCsv } from "../cli/options.ts";
+import {
+  addFindingOptions,
+  addOptionGroup,
+  addPushOptions,
+  addRegistryOptions,
+  collect,
+  collectCsv,
+  parseParallel,
+} from "../cli/options.ts";
 import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { ComposeOptions } from "../commands/catalog/compose.ts";
@@ -273,12 +281,6 @@ export function addMirror(catalog: Command, terminal: Terminal): void {
       const { mirror } = await import("../commands/catalog/mirror.ts");
       await mirror(terminal, source, target, options);
     });
-}
-
-function parseParallel(text: string): number {
-  const count = Number(text);
-  if (/^\d+$/.test(text) && count >= 1 && count <= 32) return count;
-  throw new InvalidArgumentError("Use a number from 1 to 32.");
 }
 
 const SERVE_HELP = `

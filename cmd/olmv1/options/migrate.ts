@@ -8,6 +8,7 @@ import {
   addReleaseOptions,
   createDurationOption,
   createRepeatableOption,
+  parseParallel,
 } from "../cli/options.ts";
 import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -47,7 +48,7 @@ Examples:
   olmv1 migrate convert argocd -n operators                                    # print the steps
   olmv1 migrate convert argocd -n operators --yes
   olmv1 migrate convert argocd -n operators --create-service-account --backup argocd.yaml --yes
-  olmv1 migrate convert --all -n operators --backup operators.yaml --yes
+  olmv1 migrate convert --all --backup olm.yaml --parallel 4 --report report.html --yes
 
 Exit codes:
   0  success
@@ -149,7 +150,14 @@ function addConvert(migrate: Command, terminal: Terminal): void {
     .option(
       "--unpin",
       "afterwards remove spec.source.catalog.version, which the conversion sets to the installed version; not for Subscriptions with manual approval",
-    );
+    )
+    .option(
+      "--parallel <number>",
+      "number of conversions at once, from 1 to 32; operators that depend on each other count as one",
+      parseParallel,
+      1,
+    )
+    .option("--report <path>", "file to write a report to: .html, .json or .txt; an existing file is replaced");
   addAll(addConfirmation(addTimeout(command)));
   addPlanOptions(command);
   addOutputOption(command, ["text", "json", "yaml"])
@@ -200,8 +208,8 @@ function addConfirmation(command: Command): Command {
 
 function addAll(command: Command): Command {
   return addOptionGroup(command, "migration", [
-    new Option("--all", "process all Subscriptions, one by one"),
-    new Option("--keep-going", "with --all, continue after a failure"),
+    new Option("--all", "process all Subscriptions"),
+    new Option("--keep-going", "with --all, continue after a failure (default: complete what is in progress, then stop)"),
   ]);
 }
 

@@ -1,3 +1,4 @@
+import { escapeMarkup } from "../../text/escape.ts";
 import { formatList } from "../../text/lists.ts";
 import { type Box, type ChannelLayout, drawLane, type Lane, layoutChannel } from "./layout.ts";
 import { BoundedText, DRAWING_BYTES, type EdgeType, type UpdateGraph } from "./updateGraph.ts";
@@ -37,11 +38,11 @@ export function renderSvg(graph: UpdateGraph, maxBytes: number = DRAWING_BYTES):
   const out = new BoundedText(maxBytes);
   const head = [
     `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="${width}" height="${top}" viewBox="0 0 ${width} ${top}">`,
-    `<title>${escaped(title)}</title>`,
+    `<title>${escapeMarkup(title)}</title>`,
     `<style>${STYLE}</style>`,
     `<defs>${LEGEND.map(([type]) => arrowhead(type)).join("")}</defs>`,
     `<rect width="${width}" height="${top}" fill="#fff"/>`,
-    `<text class="title" x="16" y="24">${escaped(graph.package)}${graph.deprecated === undefined ? "" : " (deprecated)"}</text>`,
+    `<text class="title" x="16" y="24">${escapeMarkup(graph.package)}${graph.deprecated === undefined ? "" : " (deprecated)"}</text>`,
     ...LEGEND.map(([type, text], i) => legend(type, text, 16 + i * 130)),
   ];
   for (const line of head) out.add(`${line}\n`);
@@ -61,8 +62,8 @@ function arrowhead(type: EdgeType): string {
 function addChannelPicture(out: BoundedText, { channel, boxes, lanes, x, y }: ChannelLayout, defaultChannel: string | undefined): void {
   const marks = [channel.name === defaultChannel && "default", channel.deprecated !== undefined && "deprecated"].filter(Boolean);
   const title = `channel ${channel.name}${marks.length > 0 ? ` (${marks.join(", ")})` : ""}`;
-  out.add(`<g data-channel="${escaped(channel.name)}">\n`);
-  out.add(`<text class="title" x="${x}" y="${y + 20}">${escaped(title)}</text>\n`);
+  out.add(`<g data-channel="${escapeMarkup(channel.name)}">\n`);
+  out.add(`<text class="title" x="${x}" y="${y + 20}">${escapeMarkup(title)}</text>\n`);
   for (const lane of lanes) {
     const names = lane.from.reduce((sum, { node }) => sum + node.name.length, 0);
     out.addOf(names, () => `${lanePicture(lane)}\n`);
@@ -76,9 +77,9 @@ function boxPicture({ node, label, x, y, width, height }: Box): string {
   const by = node.installed === undefined ? undefined : `installed ${node.installed.join(", ")}`.trim();
   const hint = [node.name, node.version && `version ${node.version}`, by, node.deprecated].filter(Boolean).join("\n");
   return (
-    `<g data-name="${escaped(node.name)}"><title>${escaped(hint)}</title>` +
+    `<g data-name="${escapeMarkup(node.name)}"><title>${escapeMarkup(hint)}</title>` +
     `<rect class="box${kind === "" ? "" : ` ${kind}`}${node.installed ? " installed" : ""}" x="${x}" y="${y}" width="${width}" height="${height}" rx="4"/>` +
-    `<text x="${x + 12}" y="${y + height / 2 + 4}">${escaped(label)}</text></g>`
+    `<text x="${x + 12}" y="${y + height / 2 + 4}">${escapeMarkup(label)}</text></g>`
   );
 }
 
@@ -87,10 +88,10 @@ function lanePicture(lane: Lane): string {
   const { line, arrow, dots } = drawLane(lane);
   const hint = `${type}${range === undefined ? "" : ` ${range}`}: to ${to.node.name} from ${formatNames(from)}`;
   const circles = dots.map(
-    (dot) => `<circle class="dot ${type}" cx="${dot.x}" cy="${dot.y}" r="2.5" data-from="${escaped(dot.from.node.name)}"/>`,
+    (dot) => `<circle class="dot ${type}" cx="${dot.x}" cy="${dot.y}" r="2.5" data-from="${escapeMarkup(dot.from.node.name)}"/>`,
   );
   return (
-    `<g data-type="${type}" data-to="${escaped(to.node.name)}"><title>${escaped(hint)}</title>` +
+    `<g data-type="${type}" data-to="${escapeMarkup(to.node.name)}"><title>${escapeMarkup(hint)}</title>` +
     `<path class="line ${type}" d="${line}"/>` +
     `<path class="line ${type}" d="${arrow}" marker-end="url(#${type})"/>${circles.join("")}</g>`
   );
@@ -101,15 +102,4 @@ function formatNames(boxes: readonly Box[]): string {
     boxes.map(({ node }) => node.name),
     { max: MAX_NAMES },
   );
-}
-
-/** Escapes text for XML. Replaces characters that XML does not allow with U+FFFD. */
-function escaped(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "\ufffd")
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }

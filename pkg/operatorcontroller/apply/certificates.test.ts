@@ -127,6 +127,27 @@ test("CertificateKeeper issues a certificate once, renews it in three reconciles
   expect(readStoredCertificates(objects.secret!).authorities).not.toContain(first);
 });
 
+test.for<[string, readonly string[], { served: number; events: string[]; next: string[] }]>([
+  ["keeps a certificate of OLM v0 and its CA until it expires", WANTED.dnsNames, { served: 1, events: [], next: ["CertificatePrepared"] }],
+  ["trusts the CA of OLM v0 when it replaces an unsuitable certificate", ["s.ns"], { served: 2, events: ["CertificateIssued"], next: [] }],
+])("CertificateKeeper %s", async ([, dnsNames, want]) => {
+  const objects = new FakeObjects();
+  const { clock, events, keep } = newKeeper(objects);
+  const task = { host: "s.ns", dnsNames, startsAt: clock.now, endsAt: clock.now + 50 * HOUR };
+  const { authority, certificate, key } = await issueCertificate(task);
+  const texts = { olmCAKey: authority, "tls.crt": certificate, "tls.key": key };
+  const data = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text).toString("base64")]));
+  const ownerReferences = [{ ...OWNER, controller: true }];
+  await objects.apply({ ...SECRET, metadata: { namespace: "ns", name: SECRET.name, ownerReferences }, data });
+  await keep();
+  expect([objects.served.length, events]).toEqual([want.served, want.events]);
+  expect(objects.untrusted(clock.now)).toEqual([]);
+  clock.now += 49 * HOUR;
+  await keep();
+  expect(events).toEqual([...want.events, ...want.next]);
+  expect(objects.untrusted(clock.now)).toEqual([]);
+});
+
 describe("after a failed write", () => {
   test.for([1, 2, 3, 4, 5, 6, 7])("CertificateKeeper keeps served certificates trusted when write %d fails", async (failAfter) => {
     const objects = new FakeObjects();

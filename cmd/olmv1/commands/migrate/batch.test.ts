@@ -18,6 +18,38 @@ test.for<[string, boolean, string[]]>([
   expect(interrupted).toBeUndefined();
 });
 
+test("runBatch runs at most the given number of items at once, completes these after a failure, and keeps the order of the lines", async () => {
+  let [running, most] = [0, 0];
+  const items = ["a", "b", "c", "d"].map((name) => ({ namespace: "ns", name }));
+  const slow = Promise.withResolvers<void>();
+  const { lines } = await runBatch(items, { keepGoing: false, signal: idle, parallel: 2 }, async (item) => {
+    most = Math.max(most, ++running);
+    try {
+      if (item.name === "a") await slow.promise;
+      return await failing(item);
+    } finally {
+      running--;
+      if (item.name === "b") slow.resolve();
+    }
+  });
+  expect([most, lines.map(({ name, result }) => `${name} ${result}`)]).toEqual([
+    2,
+    ["a Converted", "b Failed", "c NotTried", "d NotTried"],
+  ]);
+});
+
+test("runBatch stops after an item that failed in part", async () => {
+  const items = [
+    { namespace: "ns", name: "a", names: ["a", "b"] },
+    { namespace: "ns", name: "c" },
+  ];
+  const { lines } = await runBatch(items, { keepGoing: false, signal: idle }, async () => [
+    { result: "Refused", detail: "", kind: "failed" as const },
+    { result: "NotTried", detail: "", kind: "left" as const },
+  ]);
+  expect(lines.map(({ result }) => result)).toEqual(["Refused", "NotTried", "NotTried"]);
+});
+
 test("runBatch returns a line for each name of an item, and names the first if all fail for one reason", async () => {
   const items = [
     { namespace: "ns", name: "a", names: ["a", "b"] },

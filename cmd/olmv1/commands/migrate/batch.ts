@@ -1,3 +1,4 @@
+import { mapInParallel } from "../../../../pkg/async/concurrency.ts";
 import { getErrorMessage } from "../../../../pkg/errors/errors.ts";
 import type { Mood } from "../../../../pkg/rollout/mood.ts";
 import { EXIT } from "../../cli/errors.ts";
@@ -20,6 +21,8 @@ export interface BatchLine {
 /** The result of an item without its name. */
 type ItemResult = Omit<BatchLine, "namespace" | "name">;
 
+const NOT_TRIED: ItemResult = { result: "NotTried", detail: "", kind: "left" };
+
 /** The results of a batch, and the reason if it was interrupted. */
 export interface Batch {
   readonly lines: readonly BatchLine[];
@@ -38,38 +41,35 @@ const MOODS: Readonly<Record<BatchLine["kind"], Mood>> = { done: "good", ready: 
 const HEAD = ["NAMESPACE", "SUBSCRIPTION", "RESULT", "DETAIL"];
 
 /**
- * Runs `work` for one item after another. Stops at an interruption and, unless `keepGoing` is set, at the first failure.
+ * Runs `work` for all items, started in order, at most `parallel` at once. After an interruption and, unless `keepGoing` is set, after a failure, starts
+ * no other item, and waits for those in progress.
  * @param work returns the result of an item, or one for each of its names.
+ * @returns the lines in the order of the items
  */
 export async function runBatch<Item extends BatchItem>(
   items: readonly Item[],
-  { keepGoing, signal }: { keepGoing: boolean; signal: AbortSignal },
+  { keepGoing, signal, parallel = 1 }: { keepGoing: boolean; signal: AbortSignal; parallel?: number },
   work: (item: Item, at: number) => Promise<ItemResult | readonly ItemResult[]>,
 ): Promise<Batch> {
-  const lines: BatchLine[] = [];
   let isOver = false;
   let interrupted: unknown;
-  for (const [at, item] of items.entries()) {
-    const { namespace, name, names = [name] } = item;
-    const add = (results: readonly ItemResult[]): void =>
-      void lines.push(
-        ...names.map((one, i) => ({ namespace, name: one, ...(results[i] ?? { ...results[0]!, detail: `with ${names[0]}` }) })),
-      );
-    if (isOver) {
-      add(names.map(() => ({ result: "NotTried", detail: "", kind: "left" })));
-      continue;
-    }
+  const run = async (item: Item, at: number): Promise<readonly ItemResult[]> => {
     try {
       signal.throwIfAborted();
-      add([await work(item, at)].flat());
+      return [await work(item, at)].flat();
     } catch (err) {
-      if (signal.aborted) interrupted = err;
-      const failed = { result: "Failed", detail: getErrorMessage(err), kind: "failed" } as const;
-      add([signal.aborted ? { result: "Interrupted", detail: "", kind: "left" } : failed]);
+      if (!signal.aborted) return [{ result: "Failed", detail: getErrorMessage(err), kind: "failed" }];
+      interrupted = err;
+      return [{ result: "Interrupted", detail: "", kind: "left" }];
     }
-    isOver = interrupted !== undefined || (lines.at(-1)?.kind === "failed" && !keepGoing);
-  }
-  return { lines, ...(interrupted === undefined ? {} : { interrupted }) };
+  };
+  const lines = await mapInParallel([...items.entries()], parallel, async ([at, item]): Promise<BatchLine[]> => {
+    const { namespace, name, names = [name] } = item;
+    const results = isOver ? names.map(() => NOT_TRIED) : await run(item, at);
+    if (interrupted !== undefined || (!keepGoing && results.some(({ kind }) => kind === "failed"))) isOver = true;
+    return names.map((one, i) => ({ namespace, name: one, ...(results[i] ?? { ...results[0]!, detail: `with ${names[0]}` }) }));
+  });
+  return { lines: lines.flat(), ...(interrupted === undefined ? {} : { interrupted }) };
 }
 
 /** Formats a table of all results, the failures in full, and the number of each result. */

@@ -87,7 +87,7 @@ export async function showCheck(terminal: Terminal, names: readonly string[], op
   const { namespace, catalogDir, output } = options;
   const { signal } = terminal;
   // Operators that depend on each other are eligible if olmv1 migrate convert can convert them together.
-  const together = names.length === 1 ? undefined : "All";
+  const isTogether = names.length !== 1;
   const found = await withProgress(terminal, "reading Subscriptions", (progress) =>
     withReader(options, (reader) =>
       withCluster(options, async (client) => {
@@ -100,7 +100,7 @@ export async function showCheck(terminal: Terminal, names: readonly string[], op
           namespace,
           catalogDir,
           account,
-          together,
+          isTogether,
           signal,
           report,
         });

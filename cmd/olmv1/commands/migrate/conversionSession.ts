@@ -87,13 +87,11 @@ interface PlannedConversion {
 
 /**
  * Plans a conversion that has not started.
- * @param options.offers content of catalogs; if absent, the catalogs are read. `together`: see `SurveyRequest`.
  * @throws Error unless exactly one Subscription has the name.
  */
 export async function planNewConversion(
   { terminal, options, client, reader, progress, account }: ConversionSession,
   { name, namespace }: { name: string; namespace: string | undefined },
-  { offers: known, together }: { offers?: CatalogOffers; together?: ReadonlySet<string> } = {},
 ): Promise<PlannedConversion> {
   const { catalogDir, name: extensionName } = options;
   const { found, offers } = await survey({
@@ -102,10 +100,8 @@ export async function planNewConversion(
     names: [name],
     namespace,
     catalogDir,
-    offers: known,
     extensionName,
     account,
-    together,
     signal: terminal.signal,
     report: (step) => progress.now(step),
   });

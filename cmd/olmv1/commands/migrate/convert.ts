@@ -35,7 +35,7 @@ export async function showConvert(terminal: Terminal, names: readonly string[], 
     withCluster(options, (client) =>
       withProgress(terminal, "reading Subscriptions", async (progress) => {
         const session = { terminal, options, client, reader, progress, account: await chooseAccount(client, options, terminal.signal) };
-        return name === undefined || others.length > 0 ? convertAll(session, names) : run(session, name);
+        return name === undefined || others.length > 0 || options.report !== undefined ? convertAll(session, names) : run(session, name);
       }),
     ),
   );

@@ -1,23 +1,25 @@
 import { CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts";
-import type { CatalogOffers } from "../../../../pkg/migrate/catalogOffers.ts";
 import { type InstalledCsv, parseInstalledCsv } from "../../../../pkg/migrate/clusterServiceVersion.ts";
 import { groupByDependency } from "../../../../pkg/migrate/conversionGroups.ts";
-import { findMigrated, type MigratedExtension } from "../../../../pkg/migrate/migratedExtensions.ts";
-import type { Conversion } from "../../../../pkg/migrate/planConversion.ts";
+import { listMigrated, type MigratedExtension } from "../../../../pkg/migrate/migratedExtensions.ts";
+import { type Conversion, type ConversionSettings, planConversion } from "../../../../pkg/migrate/planConversion.ts";
 import { runConversions } from "../../../../pkg/migrate/runConversion.ts";
+import { findSourceChange } from "../../../../pkg/migrate/sourceChange.ts";
 import { getNamespacedName } from "../../../../pkg/migrate/subscription.ts";
 import { type SurveyedSubscription, survey } from "../../../../pkg/migrate/survey.ts";
 import { type BatchLine, runBatch, showBatch } from "./batch.ts";
+import { countObjects } from "./conversionReport.ts";
 import {
   type ConversionSession,
   formatAccountOption,
   getConversionOptions,
-  planNewConversion,
   planResumedConversion,
   readSource,
   requireAccount,
   writeBackup,
 } from "./conversionSession.ts";
+import { getConversionSettings } from "./conversionSettings.ts";
+import { ReportFile } from "./reportFile.ts";
 
 type Line = Omit<BatchLine, "namespace" | "name">;
 
@@ -41,23 +43,28 @@ interface Group {
 
 /**
  * Runs `olmv1 migrate convert` for several Subscriptions, sorted by namespace and name. Operators that depend on each other are planned together and
- * converted together. Each group is planned just before its conversion, because earlier conversions may affect it.
+ * converted together. Each group is planned just before its conversion, and only if its objects of OLM v0 are as they were in the survey.
  * @param names empty for all Subscriptions
  */
 export async function convertAll(session: ConversionSession, names: readonly string[]): Promise<void> {
   const { terminal, options, client, reader, progress, account } = session;
-  const { namespace, catalogDir, yes = false, keepGoing = false, name, createServiceAccount } = options;
+  const { namespace, catalogDir, yes = false, keepGoing = false, parallel, name, createServiceAccount } = options;
   if (name !== undefined || typeof createServiceAccount === "string")
     throw new Error(
-      "with several Subscriptions, --name and a name for --create-service-account are not supported: names are derived from the Subscriptions",
+      "with several Subscriptions or --report, --name and a name for --create-service-account are not supported: names are derived from the Subscriptions",
     );
   requireAccount(session);
   const { signal } = terminal;
   const report = (step: string): void => progress.now(step);
-  const { found, offers } = await survey({ client, reader, names, namespace, catalogDir, account, together: "All", signal, report });
-  const backup = new BackupFlag();
+  await using file = options.report === undefined ? undefined : await ReportFile.open(options.report);
+  const { found, offers } = await survey({ client, reader, names, namespace, catalogDir, account, isTogether: true, signal, report });
+  const run = { settings: getConversionSettings(session, offers, account.kind), backup: new BackupFile(options.backup) };
   const groups = await groupRows(session, found);
-  const batch = await runBatch(groups, { keepGoing: keepGoing || !yes, signal }, (group) => convertGroup(session, group, offers, backup));
+  const plans = new Map<string, Conversion>();
+  const batch = await runBatch(groups, { keepGoing: keepGoing || !yes, signal, parallel }, (group) =>
+    convertGroup(session, group, { ...run, planned: (key, conversion) => void plans.set(key, conversion) }),
+  );
+  await file?.write({ isDryRun: !yes, lines: batch.lines, found, plans });
   const isReady = batch.lines.some(({ kind }) => kind === "ready");
   const where = namespace === undefined ? "" : ` -n ${namespace}`;
   const chosen = names.length === 0 ? "--all" : names.join(" ");
@@ -69,24 +76,39 @@ export async function convertAll(session: ConversionSession, names: readonly str
   await showBatch(terminal, options.output, batch, next);
 }
 
-/** Flags for opening the backup file: the first backup creates the file, which must not exist; later backups append to it. */
-class BackupFlag {
-  #isBegun = false;
+/** The file with the backups of all conversions. It must not exist before the first backup. */
+class BackupFile {
+  readonly #path: string | undefined;
+  #last: Promise<void> | undefined;
 
-  next(): "wx" | "a" {
-    const flag = this.#isBegun ? "a" : "wx";
-    this.#isBegun = true;
-    return flag;
+  constructor(path: string | undefined) {
+    this.#path = path;
   }
+
+  /** Appends a backup after those that are being written. */
+  append(conversion: Conversion): Promise<void> {
+    const flag = this.#last ? "a" : "wx";
+    this.#last = (this.#last ?? Promise.resolve()).then(() => writeBackup(this.#path, conversion, flag));
+    return this.#last;
+  }
+}
+
+/** The parts that all groups of a run share. */
+interface ConversionBatch {
+  readonly settings: ConversionSettings;
+  readonly backup: BackupFile;
+  /** Called with "namespace/name" of each Subscription and its plan. */
+  readonly planned: (key: string, conversion: Conversion) => void;
 }
 
 async function groupRows({ client, terminal }: ConversionSession, rows: readonly SurveyedSubscription[]): Promise<Group[]> {
   const members: Member[] = [];
+  const migrated = rows.some(isUnfinished) ? await listMigrated(client, undefined, terminal.signal) : [];
   for (const row of rows) {
     const { packageName } = row;
     if (row.eligible) members.push({ row, packageName, csv: parseInstalledCsv(row.eligible.csv) });
     if (!isUnfinished(row)) continue;
-    const begun = await findMigrated(client, row.name, row.namespace, terminal.signal);
+    const begun = await migrated.find(({ namespace, name }) => namespace === row.namespace && name === row.name)?.read();
     if (!begun?.subscription) continue;
     const { csv } = await readSource(client, begun);
     members.push({ row, packageName, csv: parseInstalledCsv(csv), begun });
@@ -111,14 +133,14 @@ function reportLeft({ verdict: { state, reasons } }: SurveyedSubscription): Line
 }
 
 /** Returns a line for each member, in order. */
-async function convertGroup(session: ConversionSession, group: Group, offers: CatalogOffers, backup: BackupFlag): Promise<readonly Line[]> {
+async function convertGroup(session: ConversionSession, group: Group, batch: ConversionBatch): Promise<readonly Line[]> {
   if (group.line) return [group.line];
   const { options, progress } = session;
-  const together = new Set(group.members.map(({ csv }) => getNamespacedName(csv)));
   const planned: (Line | Conversion)[] = [];
   for (const { row, begun } of group.members) {
-    if (begun) planned.push(await planResumedConversion(session, begun));
-    else planned.push(await planMember(session, row, { offers, together }));
+    const plan = begun ? await planResumedConversion(session, begun) : await planMember(session, row, batch.settings);
+    if ("source" in plan) batch.planned(getNamespacedName(row), plan);
+    planned.push(plan);
   }
   const conversions = planned.flatMap((one) => ("source" in one ? one : []));
   const refused = group.names.filter((_, at) => refuseMember(planned[at]) !== undefined);
@@ -128,11 +150,12 @@ async function convertGroup(session: ConversionSession, group: Group, offers: Ca
       return refuseMember(one) ?? { result: "NotTried", detail, kind: "left" };
     });
   if (!options.yes) return conversions.map((conversion, at) => reportReady(conversion, group, at));
-  for (const [at, conversion] of conversions.entries())
-    if (!group.members[at]?.begun) await writeBackup(options.backup, conversion, backup.next());
-  progress.now(`converting ${group.names.join(", ")}`);
+  for (const [at, conversion] of conversions.entries()) if (!group.members[at]?.begun) await batch.backup.append(conversion);
   const extensions = await runConversions(
-    conversions.map((conversion) => ({ conversion, options: getConversionOptions(session, () => undefined) })),
+    conversions.map((conversion, at) => {
+      const report = (step: string): void => progress.now(`${group.namespace}/${group.names[at] ?? ""}: ${step}`);
+      return { conversion, options: { ...getConversionOptions(session, () => undefined), report } };
+    }),
   );
   return extensions.map(({ metadata, spec }) => {
     const { version } = spec.source.catalog ?? {};
@@ -142,12 +165,15 @@ async function convertGroup(session: ConversionSession, group: Group, offers: Ca
 }
 
 async function planMember(
-  session: ConversionSession,
-  { namespace, name }: SurveyedSubscription,
-  known: { offers: CatalogOffers; together: ReadonlySet<string> },
+  { client, progress }: ConversionSession,
+  row: SurveyedSubscription,
+  settings: ConversionSettings,
 ): Promise<Line | Conversion> {
-  const { surveyed, conversion } = await planNewConversion(session, { name, namespace }, known);
-  return conversion ?? reportLeft(surveyed);
+  if (!row.eligible) return reportLeft(row);
+  const change = await findSourceChange(client, row.eligible);
+  if (change !== undefined) return { result: "Changed", detail: `${change}: run the command again`, kind: "left" };
+  progress.now(`planning the conversion of ${getNamespacedName(row)}`);
+  return planConversion(row.eligible, settings);
 }
 
 /** Returns the line of a member that cannot be converted; undefined if it can. */
@@ -167,14 +193,13 @@ function reportReady(conversion: Conversion, { members, names }: Group, at: numb
 }
 
 /** Summarizes a conversion in a line. */
-function summarizeConversion({ source, objects }: Conversion): string {
-  const of = (counted: string): number => objects.filter(({ action }) => action === counted).length;
-  const restarts = objects.filter((object) => object.restarts).length;
+function summarizeConversion(conversion: Conversion): string {
+  const { adopted, changed, created, left, restarting } = countObjects(conversion);
   const parts = [
-    `${of("keep") + of("change")} objects adopted${of("change") > 0 ? `, ${of("change")} changed` : ""}`,
-    ...(of("create") > 0 ? [`${of("create")} created`] : []),
-    ...(of("leave") > 0 ? [`${of("leave")} left`] : []),
-    restarts > 0 ? `Pods of ${restarts} restart` : "no Pod restarts",
+    `${adopted} objects adopted${changed > 0 ? `, ${changed} changed` : ""}`,
+    ...(created > 0 ? [`${created} created`] : []),
+    ...(left > 0 ? [`${left} left`] : []),
+    restarting.length > 0 ? `Pods of ${restarting.length} restart` : "no Pod restarts",
   ];
-  return `becomes ${CLUSTER_EXTENSION} ${source.extension.metadata.name}: ${parts.join(", ")}`;
+  return `becomes ${CLUSTER_EXTENSION} ${conversion.source.extension.metadata.name}: ${parts.join(", ")}`;
 }

@@ -30,6 +30,10 @@ export interface MigrateConvertOptions extends MigrateCheckOptions {
   createServiceAccount?: string | true;
   yes?: boolean;
   backup?: string;
+  /** Number of conversions at once. */
+  parallel: number;
+  /** Path of a file, whose extension is the format. */
+  report?: string;
   unpin?: boolean;
   /** Milliseconds. */
   timeout: number;
