@@ -42,6 +42,18 @@ const CHANGES: readonly [string, SurfaceItem, SurfaceItem | undefined, string | 
     undefined,
   ],
   [
+    "an argument becomes optional",
+    item("name", "beta", "Commands and options", "olmv1 x"),
+    item("optional name", "beta", "Commands and options", "olmv1 x"),
+    undefined,
+  ],
+  [
+    "an argument is no longer optional",
+    item("optional name", "beta", "Commands and options", "olmv1 x"),
+    item("name", "beta", "Commands and options", "olmv1 x"),
+    'olmv1 x (beta) changes from "optional name" to "name"',
+  ],
+  [
     "a command gets an argument",
     item("name", "beta", "Commands and options", "olmv1 x"),
     item("name, other", "beta", "Commands and options", "olmv1 x"),

@@ -47,8 +47,8 @@ export function parseSurface(text: string): SurfaceItem[] {
 
 /**
  * Returns the changes that can break users: beta or stable parts that are removed, that have a lower level, or whose shape differs. These changes of a
- * shape break no user: another alternative, a field that is no longer required, an optional argument, and a query parameter. Alpha parts may change at
- * any time.
+ * shape break no user: another alternative, a field that is no longer required, an argument that becomes optional, another optional argument, and another
+ * query parameter. Alpha parts may change at any time.
  */
 export function listBreakingChanges(before: readonly SurfaceItem[], after: readonly SurfaceItem[]): BreakingChange[] {
   const current = new Map(after.map((item) => [`${item.kind} ${item.name}`, item]));
@@ -81,7 +81,8 @@ function isCompatible({ kind, shape: before }: SurfaceItem, { shape: after }: Su
   const next = splitShape(after);
   const isStillRequired = next.some(([word]) => word === REQUIRED);
   const old = splitShape(before).filter(([word]) => word !== REQUIRED || isStillRequired);
-  if (!old.every((part, at) => part.every((alternative) => next[at]?.includes(alternative)))) return false;
+  const accepts = (part: readonly string[] = [], word: string): boolean => part.includes(word) || part.includes(OPTIONAL + word);
+  if (!old.every((part, at) => part.every((word) => accepts(next[at], word)))) return false;
   return next.slice(old.length).every(([word = ""]) => kind === "Endpoints" || word.startsWith(OPTIONAL));
 }
 
