@@ -56,7 +56,7 @@ export function withBundle(live: KubeObject, { ref, webhooks }: CaTarget, bundle
 }
 
 /** Returns a copy of an object to create with this CA bundle. @param bundle PEM */
-export function addBundle(object: KubeObject, { webhooks }: CaTarget, bundle: string): KubeObject {
+export function addCaBundle(object: KubeObject, { webhooks }: CaTarget, bundle: string): KubeObject {
   const caBundle = Buffer.from(bundle).toString("base64");
   if (webhooks) {
     const entries = (object["webhooks"] ?? []) as readonly (ClientConfig & { name: string })[];

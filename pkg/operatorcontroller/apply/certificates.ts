@@ -3,7 +3,7 @@ import { API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../.
 import type { EventReason } from "../../api/events.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import {
-  addBundle,
+  addCaBundle,
   type CaTarget,
   canTrust,
   getCaBundles,
@@ -290,12 +290,12 @@ export class ExtensionCertificates {
   }
 
   /** Returns `objects` with the CA bundles of the last `keep` in those that do not exist yet, so that they are never without one. */
-  addBundles(objects: readonly KubeObject[], live: LiveObjects): KubeObject[] {
+  addCaBundles(objects: readonly KubeObject[], live: LiveObjects): KubeObject[] {
     return objects.map((object) => {
       const key = getObjectKey(object);
       if (live.has(key)) return object;
       const trusts = this.#trusts.filter(({ target }) => getObjectKey(target.ref) === key);
-      return trusts.reduce((trusting, { target, bundle }) => addBundle(trusting, target, bundle), object);
+      return trusts.reduce((trusting, { target, bundle }) => addCaBundle(trusting, target, bundle), object);
     });
   }
 

@@ -119,7 +119,7 @@ class GateFixture {
       operatorConditions: {
         synced: Promise.resolve(),
         listVetoes: () => this.vetoes,
-        onChange: (handler) => void this.vetoHandlers.push(() => handler(undefined)),
+        onChange: (handler) => void this.vetoHandlers.push(handler),
       },
       events: new RecordedEvents(),
       log,

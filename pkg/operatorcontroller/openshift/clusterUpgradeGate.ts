@@ -21,7 +21,6 @@ import type { Logger } from "../../telemetry/log.ts";
 import { type GaugeMetric, type Labels, type Metrics, registerControllerMetrics, registerQueueMetrics } from "../../telemetry/metrics.ts";
 import { type ClusterVersion, formatMinorVersion } from "../../version/clusterVersion.ts";
 import type { InstalledReleases, ReleasesQuery } from "../releases/installedReleases.ts";
-import type { OperatorConditions } from "../watches/operatorConditions.ts";
 import { BlockReports, isBlocking } from "./blockReports.ts";
 import {
   buildOperatorStatus,
@@ -165,6 +164,16 @@ export interface ClusterUpgradeSettings extends OperatorSettings {
   includesVetoes?: boolean;
 }
 
+/** The vetoes of installed operators. */
+interface VetoSource {
+  /** Resolves when the vetoes are known, or after some seconds without a response. */
+  readonly synced: Promise<void>;
+  /** Returns the OperatorConditions that do not allow an upgrade, including those of OLM v0. */
+  listVetoes(): OperatorVeto[];
+  /** Calls `handler` whenever the result of `listVetoes` may have changed. */
+  onChange(handler: () => void): void;
+}
+
 /** The options of a ClusterUpgradeGate. */
 export interface ClusterUpgradeGateOptions {
   client: Pick<Client, "list" | "watch" | "resourceFor" | "get" | "apply" | "patch">;
@@ -174,7 +183,7 @@ export interface ClusterUpgradeGateOptions {
   clusterVersion: ClusterVersionReader;
   releases: Pick<InstalledReleases, "listActive" | "onChange" | "synced">;
   findRemedy: RemedyFinder;
-  operatorConditions: Pick<OperatorConditions, "listVetoes" | "onChange" | "synced">;
+  operatorConditions: VetoSource;
   events: EventSink;
   log: Logger;
   metrics: Metrics;
@@ -265,8 +274,9 @@ export class ClusterUpgradeGate {
   }
 
   async #work(signal: AbortSignal): Promise<void> {
-    const { extensions, clusterVersion, operatorConditions } = this.#options;
-    const synced = [extensions.synced, this.#releases.synced, clusterVersion.synced, operatorConditions.synced];
+    const { extensions, clusterVersion, operatorConditions, settings } = this.#options;
+    const vetoes = settings.includesVetoes ? [operatorConditions.synced] : [];
+    const synced = [extensions.synced, this.#releases.synced, clusterVersion.synced, ...vetoes];
     await Promise.race([Promise.all(synced), waitForAbort(signal)]);
     if (signal.aborted) return;
     this.#ready = true;
