@@ -102,6 +102,7 @@ export const OPTION_KINDS: Readonly<Record<string, NameKind>> = {
   "--output-dir": "folder",
   "--package": "package",
   "--registries-conf": "file",
+  "--report": "file",
   "--service-account": "serviceAccount",
   "--signature-policy": "file",
   "--system-namespace": "namespace",
