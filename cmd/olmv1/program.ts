@@ -3,9 +3,9 @@ import { PROGRAM_VERSION } from "../internal/program.ts";
 import { EXIT, formatCommandError, parseErrorFormat } from "./cli/errors.ts";
 import type { CommandTerminal, Terminal } from "./cli/terminal.ts";
 import { addBackup } from "./options/backup.ts";
-import { addConformance } from "./options/conformance.ts";
 import { addBundle, addRbac } from "./options/bundle.ts";
 import { addCatalog } from "./options/catalog.ts";
+import { addConformance } from "./options/conformance.ts";
 import { addCrd } from "./options/crd.ts";
 import { addEject } from "./options/eject.ts";
 import {

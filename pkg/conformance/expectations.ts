@@ -23,7 +23,13 @@ export function findMismatch(expected: unknown, actual: unknown, path = ""): str
   if (isObject(expected)) {
     if (!isObject(actual)) return describe(path, expected, actual);
     const members = Object.entries(expected);
-    return firstOf(members.map(([name, one]) => () => findMismatch(one, actual[name], path === "" ? name : `${path}.${name}`)));
+    return firstOf(
+      members.map(
+        ([name, one]) =>
+          () =>
+            findMismatch(one, actual[name], path === "" ? name : `${path}.${name}`),
+      ),
+    );
   }
   return isDeepStrictEqual(expected, actual) ? undefined : describe(path, expected, actual);
 }

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { getErrorMessage } from "../errors/errors.ts";
 import { parseYamlDocuments } from "../golang/yaml.ts";
-import { CatalogText, toCatalogContent } from "./catalogText.ts";
 import type { CatalogContent } from "./catalogTable.ts";
+import { CatalogText, toCatalogContent } from "./catalogText.ts";
 import { PROFILES, type Profile } from "./profiles.ts";
 import type { DefinitionVersions } from "./tableBundle.ts";
 import { VOCABULARY, type Word } from "./vocabulary.ts";

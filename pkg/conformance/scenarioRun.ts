@@ -19,6 +19,8 @@ import type { DefinitionVersions } from "./tableBundle.ts";
 export interface ConformanceCluster extends ImageRepository {
   readonly client: Client;
   readonly content: ContentReader;
+  /** Namespace of the servers. Their ServiceAccounts may create tokens of the ServiceAccounts of the scenarios. */
+  readonly systemNamespace: string;
   /** Name of the run, unique among concurrent runs. */
   readonly run: string;
   /** Maximum time of each step, in milliseconds. */
@@ -153,7 +155,7 @@ export class ScenarioRun {
 
   // The extension
 
-  /** Creates the namespace of the extension, and its ServiceAccount with all permissions. */
+  /** Creates the namespace of the extension, and its ServiceAccount with all permissions, of which only the servers may create tokens. */
   async prepareNamespace(): Promise<void> {
     const { namespace } = this.names;
     await this.#apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
@@ -164,6 +166,16 @@ export class ScenarioRun {
       metadata: { name: namespace },
       subjects: [{ kind: "ServiceAccount", name: INSTALLER, namespace }],
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+    });
+    const metadata = { name: "installer-token", namespace };
+    const rules = [{ apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: [INSTALLER], verbs: ["create"] }];
+    await this.#apply({ apiVersion: RBAC, kind: "Role", metadata, rules });
+    await this.#apply({
+      apiVersion: RBAC,
+      kind: "RoleBinding",
+      metadata,
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: `system:serviceaccounts:${this.#cluster.systemNamespace}` }],
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: metadata.name },
     });
   }
 
@@ -219,13 +231,16 @@ export class ScenarioRun {
       ...(message === undefined ? {} : { message }),
     });
     const parts = this.names.substitute(includes);
-    await this.#wait(`condition ${type} of ${ref.kind} ${ref.name} to be ${status}${reason === undefined ? "" : ` (${reason})`}`, async () => {
-      const object = await this.#cluster.client.get(ref, { signal: this.#signal });
-      const { conditions } = (object?.["status"] ?? {}) as { conditions?: Condition[] };
-      const found = findCondition(conditions, type);
-      if (found && found.observedGeneration !== object?.metadata.generation) return "it does not observe the latest generation yet";
-      return findMismatch(expected, found) ?? findMismatch({ message: { $includes: parts } }, found ?? { message: "" });
-    });
+    await this.#wait(
+      `condition ${type} of ${ref.kind} ${ref.name} to be ${status}${reason === undefined ? "" : ` (${reason})`}`,
+      async () => {
+        const object = await this.#cluster.client.get(ref, { signal: this.#signal });
+        const { conditions } = (object?.["status"] ?? {}) as { conditions?: Condition[] };
+        const found = findCondition(conditions, type);
+        if (found && found.observedGeneration !== object?.metadata.generation) return "it does not observe the latest generation yet";
+        return findMismatch(expected, found) ?? findMismatch({ message: { $includes: parts } }, found ?? { message: "" });
+      },
+    );
   }
 
   // Other objects

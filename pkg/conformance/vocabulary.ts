@@ -104,9 +104,8 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
   ),
   "a catalog is changed": word(z.strictObject({ name: Name, patch: AnyObject }), (run, { name, patch }) => run.patchCatalog(name, patch)),
   "a catalog is deleted": word(Name, (run, name) => run.deleteCatalog(name)),
-  "an image of a catalog is pushed": word(
-    z.strictObject({ name: Name, tag: Name, content: CatalogText }),
-    (run, { name, tag, content }) => run.pushCatalog(name, tag, toCatalogContent(content)),
+  "an image of a catalog is pushed": word(z.strictObject({ name: Name, tag: Name, content: CatalogText }), (run, { name, tag, content }) =>
+    run.pushCatalog(name, tag, toCatalogContent(content)),
   ),
   "an image with files is pushed": word(
     z.strictObject({ name: Name, tag: Name, files: z.record(z.string(), z.string()) }),

@@ -11,14 +11,14 @@ import { parseReference, type Reference } from "../../../pkg/oci/reference.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
-import type { ClusterOptions, RegistryOptions } from "../cli/options.ts";
+import type { RegistryOptions, ReleaseOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { formatTable } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** Options of `olmv1 conformance`. */
-export interface ConformanceOptions extends ClusterOptions, RegistryOptions {
+export interface ConformanceOptions extends ReleaseOptions, RegistryOptions {
   embedded?: boolean;
   registry?: string;
   insecure?: boolean;
@@ -54,11 +54,20 @@ function selectScenarios(all: readonly Scenario[], { profile, group, scenario }:
     if (unknown !== undefined) throw new Error(`unknown ${what} "${unknown}". Known: ${[...set].join(", ")}`);
   };
   requireKnown("profile", profile, PROFILES);
-  requireKnown("group", group ?? [], all.map((one) => one.group));
-  requireKnown("scenario", scenario ?? [], all.map(({ id }) => id));
+  requireKnown(
+    "group",
+    group ?? [],
+    all.map((one) => one.group),
+  );
+  requireKnown(
+    "scenario",
+    scenario ?? [],
+    all.map(({ id }) => id),
+  );
   return all.filter(
     (one) =>
-      (scenario === undefined ? profile.includes(one.profile) : scenario.includes(one.id)) && (group === undefined || group.includes(one.group)),
+      (scenario === undefined ? profile.includes(one.profile) : scenario.includes(one.id)) &&
+      (group === undefined || group.includes(one.group)),
   );
 }
 
@@ -103,7 +112,8 @@ async function test(
   return withCluster(options, (client) =>
     withImages(options, terminal, async (stores) => {
       const content = new ClusterContentReader(client);
-      const cluster = { client, stores, repository, content, run: createRunName(), timeoutMs: options.timeout };
+      const { systemNamespace, timeout: timeoutMs } = options;
+      const cluster = { client, stores, repository, content, systemNamespace, run: createRunName(), timeoutMs };
       terminal.err(`run ${cluster.run}: ${scenarios.length} scenarios\n`);
       const results = await runSuite(cluster, scenarios, {
         parallel: options.parallel,

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { PROFILES } from "../../../pkg/conformance/profiles.ts";
-import { addClusterOptions, addPushOptions, collectCsv, createDurationOption, parseParallel } from "../cli/options.ts";
+import { addPushOptions, addReleaseOptions, collectCsv, createDurationOption, parseParallel } from "../cli/options.ts";
 import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { ConformanceOptions } from "../commands/conformance.ts";
@@ -44,7 +44,11 @@ export function addConformance(program: Command, terminal: Terminal): void {
       ]),
     )
     .option("--registry <repository>", "repository that you can push to and the cluster can pull from")
-    .addOption(new Option("--profile <names>", `profiles to run, comma-separated: ${PROFILES.join(", ")}`).default(["core"], "core").argParser(collectCsv))
+    .addOption(
+      new Option("--profile <names>", `profiles to run, comma-separated: ${PROFILES.join(", ")}`)
+        .default(["core"], "core")
+        .argParser(collectCsv),
+    )
     .addOption(new Option("--group <names>", "groups of scenarios to run, comma-separated (default: all)").argParser(collectCsv))
     .addOption(new Option("--scenario <ids>", "scenarios to run, comma-separated (default: all)").argParser(collectCsv))
     .option("--list", "list the scenarios, and run none")
@@ -52,7 +56,7 @@ export function addConformance(program: Command, terminal: Terminal): void {
     .addOption(new Option("--parallel <number>", "number of scenarios at the same time").default(PARALLEL).argParser(parseParallel))
     .addOption(createDurationOption("--timeout", "maximum time of each step", "2m"))
     .option("--junit <path>", "file to write a JUnit report to");
-  addOutputOption(addPushOptions(addClusterOptions(command)), ["text", "json", "yaml"])
+  addOutputOption(addPushOptions(addReleaseOptions(command)), ["text", "json", "yaml"])
     .addHelpText("after", CONFORMANCE_HELP)
     .action(async (options: ConformanceOptions) => {
       const { runConformance } = await import("../commands/conformance.ts");

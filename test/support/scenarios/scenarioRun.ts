@@ -2,17 +2,17 @@ import { expect } from "vitest";
 import { type ClusterExtension, type ClusterExtensionSpec, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION } from "../../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
+import { readCatalogTable } from "../../../pkg/conformance/catalogTable.ts";
 import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../../pkg/devcluster/podSimulation.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { mergeValues } from "../../../pkg/render/configSources.ts";
 import { eventually } from "../eventually.ts";
 import { createExtension } from "../extensions.ts";
 import { grantInstaller } from "../serviceAccounts.ts";
 import type { World } from "../world.ts";
 import { applyExtension, type User } from "./applied.ts";
 import { CatalogImages } from "./catalogImages.ts";
-import { readCatalogTable } from "./catalogTable.ts";
 import { readManifestFile, toInventoryRef } from "./clusterObjects.ts";
-import { mergePatch } from "./mergePatch.ts";
 import type { Scenario } from "./scenario.ts";
 import { ScenarioChecks } from "./scenarioChecks.ts";
 import { tableBundleObjects } from "./tableBundle.ts";
@@ -181,7 +181,7 @@ export class ScenarioRun {
   }
 
   #patch(patch: JsonObject): ClusterExtension {
-    return { ...this.#desired, spec: mergePatch({ ...this.#desired.spec }, patch) as ClusterExtensionSpec };
+    return { ...this.#desired, spec: mergeValues({ ...this.#desired.spec }, patch) as ClusterExtensionSpec };
   }
 
   /** Every spec.config.inline in the steps. */
