@@ -20,7 +20,7 @@ export interface LockedPackage {
   readonly cpu?: readonly string[];
 }
 
-/** The parts of esbuild's metafile that tell which files a build contains. */
+/** The parts of esbuild's metafile that list the files in a build. */
 export interface Metafile {
   readonly outputs: Readonly<Record<string, { readonly inputs: Readonly<Record<string, { readonly bytesInOutput: number }>> }>>;
 }

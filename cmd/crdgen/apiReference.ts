@@ -124,7 +124,8 @@ function listRules(schema: Structural): { rule: string; message: string }[] {
   return schema["x-kubernetes-validations"] ?? [];
 }
 
-function isWellKnown(field: Structural): boolean {
+/** Reports whether a field has a type of Kubernetes, whose members its own reference describes: conditions or a selector. */
+export function isWellKnown(field: Structural): boolean {
   return isConditions(field) || isSelector(field);
 }
 

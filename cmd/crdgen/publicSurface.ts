@@ -5,6 +5,7 @@ import { EVENTS, type EventDescription } from "../../pkg/api/events.ts";
 import { PROBLEM_TYPES, type ProblemDescription } from "../../pkg/api/problemTypes.ts";
 import type { OpenApiDocument } from "../../pkg/catalogd/http/openApi.ts";
 import { PROBLEMS } from "../../pkg/catalogd/http/problem.ts";
+import { isWellKnown } from "./apiReference.ts";
 import { listCommands, listOptions, type ServerHelp } from "./cliReference.ts";
 import type { ProgramMetrics } from "./monitoringReference.ts";
 import { getStabilityLevel, type SurfaceKind } from "./stabilityLevels.ts";
@@ -77,7 +78,7 @@ function listFields(kind: string, parent: string, schema: Structural): [string, 
     const shape = [...(isRequired ? ["required"] : []), formatType(field), ...formatDefault(field.default)];
     const content = field.items ?? (typeof field.additionalProperties === "object" ? field.additionalProperties : field);
     const own: [string, string][] = parent === "" ? [] : [[`${kind} ${path}`, shape.join(", ")]];
-    return [...own, ...(isKubernetesType(content) ? [] : listFields(kind, path, content))];
+    return [...own, ...(isWellKnown(field) ? [] : listFields(kind, path, content))];
   });
 }
 
@@ -93,10 +94,6 @@ function formatDefault(value: unknown): string[] {
   if (value === undefined || value === false || (Array.isArray(value) && value.length === 0)) return [];
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return [`default ${text.replaceAll(/[,|\n]\s*/g, "; ")}`];
-}
-
-function isKubernetesType({ properties = {} }: Structural): boolean {
-  return "lastTransitionTime" in properties || "matchLabels" in properties;
 }
 
 function listCommandParts(parent: string, command: Command): [string, string][] {

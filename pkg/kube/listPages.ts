@@ -4,7 +4,7 @@ import type { Client } from "./client.ts";
 import { isExpired } from "./errors.ts";
 
 const MIB = 1024 * 1024;
-/** Size to which pages adapt, in bytes. */
+/** Desired size of a page, in bytes. */
 const GOAL_BYTES = MIB;
 const FIRST_PAGE = 4;
 const LARGEST_PAGE = 100;

@@ -74,7 +74,7 @@ export function findSourceFault({ type, image, address, configMap }: OlmV0Catalo
     : {
         code: "NoImage",
         text: `no image is set, only the address ${address} of a server`,
-        next: `find the catalog image that this server serves and add it with olmv1 catalog add; if there is none, create a catalog of the installed bundles: mkdir installed, olmv1 catalog add-bundle as in the notes, ${BUILD_COMMANDS}`,
+        next: `find the catalog image that this server serves and add it with olmv1 catalog add; if it does not exist, create a catalog of the installed bundles: mkdir installed, olmv1 catalog add-bundle as in the notes, ${BUILD_COMMANDS}`,
       };
 }
 

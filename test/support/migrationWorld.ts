@@ -192,7 +192,8 @@ export class TemplateWatch implements AsyncDisposable {
     const { items, resourceVersion } = await client.list(gvk);
     for (const deployment of items) this.#add(deployment);
     try {
-      for await (const { object } of client.watch(gvk, { resourceVersion, signal: this.#stop.signal })) this.#add(object);
+      for await (const { type, object } of client.watch(gvk, { resourceVersion, signal: this.#stop.signal }))
+        if (type !== "BOOKMARK") this.#add(object);
     } catch (err) {
       if (!this.#stop.signal.aborted) throw err;
     }

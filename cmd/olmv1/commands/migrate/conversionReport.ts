@@ -9,7 +9,7 @@ import type { BatchLine } from "./batch.ts";
 export interface ReportItem extends Omit<BatchLine, "name"> {
   readonly subscription: string;
   readonly package: string;
-  /** The installed version; empty if there is none. */
+  /** The installed version; empty if no bundle is installed. */
   readonly version: string;
   readonly reasons: readonly MigrationReason[];
   readonly remarks: readonly MigrationReason[];
