@@ -39,20 +39,22 @@ const CLUSTER_SCOPED: Readonly<Record<string, string>> = {
 };
 
 /** "Kind name" in the namespace of the extension or of the cluster, "Kind namespace/name", or an object reference for other kinds. */
-const ObjectName = z.union([
-  z.strictObject({ apiVersion: z.string(), kind: z.string(), name: z.string(), namespace: z.string().optional() }),
-  z.string().transform((text, context): ObjectRef => {
-    const [kind = "", path = ""] = text.split(" ");
+const ObjectName = z
+  .union([z.string(), z.strictObject({ apiVersion: z.string(), kind: z.string(), name: z.string(), namespace: z.string().optional() })])
+  .transform((given, context): ObjectRef => {
+    if (typeof given !== "string") {
+      const { namespace: of, ...ref } = given;
+      return of === undefined ? ref : { ...ref, namespace: of };
+    }
+    const [kind = "", path = ""] = given.split(" ");
     const [name = "", namespace = "$namespace"] = path.split("/").toReversed();
     const clusterVersion = CLUSTER_SCOPED[kind];
     if (name !== "" && clusterVersion !== undefined) return { apiVersion: clusterVersion, kind, name };
     const apiVersion = NAMESPACED[kind];
     if (name !== "" && apiVersion !== undefined) return { apiVersion, kind, namespace, name };
-    context.addIssue(`"${text}" is not "Kind name" with a known kind`);
+    context.addIssue(`"${given}" is not "Kind name" with a known kind`);
     return z.NEVER;
-  }),
-]);
-const toRef = ({ namespace, ...ref }: z.output<typeof ObjectName>): ObjectRef => (namespace === undefined ? ref : { ...ref, namespace });
+  });
 
 const Manifest = z.looseObject({
   apiVersion: z.string(),
@@ -81,9 +83,9 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
   "a namespace exists": word(Name, (run, name) => run.createNamespace(name)),
   "the namespace and the installer exist": word(Nothing, (run) => run.prepareNamespace()),
   "an object is applied": word(Manifest, (run, object) => run.applyObject(object as KubeObject)),
-  "an object is deleted": word(ObjectName, (run, name) => run.deleteObject(toRef(name))),
+  "an object is deleted": word(ObjectName, (run, name) => run.deleteObject(name)),
   "an object is patched": word(z.strictObject({ object: ObjectName, patch: AnyObject }), (run, { object, patch }) =>
-    run.patchObject(toRef(object), patch),
+    run.patchObject(object, patch),
   ),
 
   "the extension is applied": word(AnyObject.default({}), async (run, patch) => {
@@ -121,13 +123,13 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
   condition: word(Condition, (run, condition) => run.expectCondition(condition)),
   "the extension has": word(AnyObject, (run, parts) => run.expectExtension(parts)),
   "the catalog has": word(z.strictObject({ name: Name, parts: AnyObject }), (run, { name, parts }) => run.expectCatalog(name, parts)),
-  "these objects exist": word(z.array(ObjectName).min(1), (run, names) => run.expectObjects(names.map(toRef))),
-  "these objects do not exist": word(z.array(ObjectName).min(1), (run, names) => run.expectNoObjects(names.map(toRef))),
+  "these objects exist": word(z.array(ObjectName).min(1), (run, names) => run.expectObjects(names)),
+  "these objects do not exist": word(z.array(ObjectName).min(1), (run, names) => run.expectNoObjects(names)),
   "an object has": word(z.strictObject({ object: ObjectName, parts: AnyObject }), (run, { object, parts }) =>
-    run.expectObjectHas(toRef(object), parts),
+    run.expectObjectHas(object, parts),
   ),
   "an object keeps": word(z.strictObject({ object: ObjectName, parts: AnyObject }), (run, { object, parts }) =>
-    run.expectObjectKeeps(toRef(object), parts),
+    run.expectObjectKeeps(object, parts),
   ),
   "the content of a catalog": word(Request, (run, { catalog, is, ...request }) => run.expectContent(catalog, request, is)),
 };
