@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import type { Client } from "../kube/client.ts";
 
 /** A request for the content of a catalog. */
-export interface ContentRequest {
+export interface CatalogQuery {
   /** Appended to status.urls.base, such as "/api/v1/all". */
   readonly path: string;
   readonly method: string;
@@ -12,7 +12,7 @@ export interface ContentRequest {
 }
 
 /** A response with the content of a catalog. */
-export interface ContentResponse {
+export interface CatalogReply {
   readonly status: number;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export interface ContentResponse {
 
 /** Requests the content of catalogs at status.urls.base. Does not follow redirects. */
 export interface ContentReader {
-  read(base: string, request: ContentRequest, signal: AbortSignal): Promise<ContentResponse>;
+  read(base: string, request: CatalogQuery, signal: AbortSignal): Promise<CatalogReply>;
 }
 
 /** "name.namespace.svc", as in the addresses of Services in their cluster. */
@@ -41,7 +41,7 @@ export class ClusterContentReader implements ContentReader {
     this.#client = client;
   }
 
-  async read(base: string, request: ContentRequest, signal: AbortSignal): Promise<ContentResponse> {
+  async read(base: string, request: CatalogQuery, signal: AbortSignal): Promise<CatalogReply> {
     const url = new URL(base + request.path);
     const [, name, namespace] = SERVICE_HOST.exec(url.hostname) ?? [];
     if (name === undefined || namespace === undefined) return readDirectly(url, request, signal);
@@ -55,12 +55,12 @@ export class ClusterContentReader implements ContentReader {
   }
 }
 
-async function readDirectly(url: URL, { method, headers, body }: ContentRequest, signal: AbortSignal): Promise<ContentResponse> {
+async function readDirectly(url: URL, { method, headers, body }: CatalogQuery, signal: AbortSignal): Promise<CatalogReply> {
   const response = await fetch(url, { method, headers, redirect: "manual", signal, ...(body === undefined ? {} : { body }) });
   return toResponse(response.status, Object.fromEntries(response.headers), Buffer.from(await response.arrayBuffer()));
 }
 
-function toResponse(status: number, headers: Readonly<Record<string, string>>, bytes: Buffer): ContentResponse {
+function toResponse(status: number, headers: Readonly<Record<string, string>>, bytes: Buffer): CatalogReply {
   const body = bytes.toString();
   const lines = parseLines(body);
   return { status, headers, body, ...(lines ? { lines } : {}) };

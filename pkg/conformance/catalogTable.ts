@@ -74,7 +74,7 @@ export function getBundleName({ package: packageName, version }: Pick<TableBundl
 }
 
 /** What a catalog contains in addition to its table. */
-export interface CatalogContent {
+export interface TableCatalog {
   readonly table: CatalogTable;
   /** Further properties by bundle name. */
   readonly properties?: Readonly<Record<string, readonly JsonObject[]>>;
@@ -84,7 +84,7 @@ export interface CatalogContent {
 
 /** Returns the metas of a catalog. The channel of a package's first row is its default. @param getImage returns the reference of a bundle */
 export function buildCatalogMetas(
-  { table: { bundles, entries }, properties = {}, metas = [] }: CatalogContent,
+  { table: { bundles, entries }, properties = {}, metas = [] }: TableCatalog,
   getImage: (bundle: TableBundle) => string,
 ): JsonObject[] {
   const packages = Map.groupBy(entries, (entry) => entry.package);

@@ -46,7 +46,7 @@ function matchPattern(pattern: Pattern, actual: unknown, path: string): string |
   const isMatch =
     ($absent === undefined || actual === undefined) &&
     ($present === undefined || actual !== undefined) &&
-    ($matches === undefined || (typeof actual === "string" && new RegExp(String($matches), "u").test(actual))) &&
+    ($matches === undefined || (typeof actual === "string" && typeof $matches === "string" && new RegExp($matches, "u").test(actual))) &&
     ($length === undefined || (Array.isArray(actual) && actual.length === $length)) &&
     ($includes === undefined || includesAll(actual, toList($includes)));
   return isMatch ? undefined : describe(path, pattern, actual);

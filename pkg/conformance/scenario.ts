@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { getErrorMessage } from "../errors/errors.ts";
 import { parseYamlDocuments } from "../golang/yaml.ts";
-import type { CatalogContent } from "./catalogTable.ts";
-import { CatalogText, toCatalogContent } from "./catalogText.ts";
+import type { TableCatalog } from "./catalogTable.ts";
 import { PROFILES, type Profile } from "./profiles.ts";
+import { ScenarioCatalog, toTableCatalog } from "./scenarioCatalog.ts";
 import type { DefinitionVersions } from "./tableBundle.ts";
 import { VOCABULARY, type Word } from "./vocabulary.ts";
 
@@ -28,7 +28,7 @@ export interface Scenario {
   /** What the cluster needs, see `findMissingNeeds`. */
   readonly needs: readonly string[];
   /** By name. They are served before the first step. */
-  readonly catalogs: ReadonlyMap<string, CatalogContent>;
+  readonly catalogs: ReadonlyMap<string, TableCatalog>;
   readonly definitions: DefinitionVersions;
   readonly steps: readonly Step[];
 }
@@ -48,7 +48,7 @@ const Document = z.strictObject({
   profile: z.enum(PROFILES).default("core"),
   source: z.url({ protocol: /^https$/ }),
   needs: z.array(z.string()).default([]),
-  catalogs: z.record(z.string(), CatalogText).default({}),
+  catalogs: z.record(z.string(), ScenarioCatalog).default({}),
   definitions: z.record(z.string(), z.array(AnyObject)).default({}),
   steps: z.array(z.union([z.string(), AnyObject])).min(1),
 });
@@ -69,8 +69,8 @@ function parseScenario(group: string, document: unknown): Scenario {
     return {
       ...rest,
       group,
-      definitions: definitions as DefinitionVersions,
-      catalogs: new Map(Object.entries(catalogs).map(([name, catalog]) => [name, toCatalogContent(catalog)])),
+      definitions,
+      catalogs: new Map(Object.entries(catalogs).map(([name, catalog]) => [name, toTableCatalog(catalog)])),
       steps: steps.map(parseStep),
     };
   } catch (err) {

@@ -5,7 +5,7 @@ import { getErrorMessage } from "../errors/errors.ts";
 import { CONFIG_DIR_LABEL } from "../oci/pull/imageFilter.ts";
 import { formatReference, type Reference } from "../oci/reference.ts";
 import type { ImageStores } from "../oci/store/imageStores.ts";
-import { buildCatalogMetas, type CatalogContent, getBundleName, type TableBundle } from "./catalogTable.ts";
+import { buildCatalogMetas, getBundleName, type TableBundle, type TableCatalog } from "./catalogTable.ts";
 import type { ScenarioNames } from "./scenarioNames.ts";
 import { buildTableBundle, type DefinitionVersions } from "./tableBundle.ts";
 
@@ -33,7 +33,7 @@ export class ScenarioImages {
   }
 
   /** Pushes a catalog under a tag, and the bundles of its table that are not published yet. */
-  async publishCatalog(name: string, tag: string, content: CatalogContent): Promise<void> {
+  async publishCatalog(name: string, tag: string, content: TableCatalog): Promise<void> {
     for (const bundle of content.table.bundles) await this.#publishBundle(bundle);
     const metas = buildCatalogMetas(content, (bundle) => this.#bundles.get(getBundleName(bundle)) ?? "");
     const bytes = Buffer.from(metas.map((meta) => `${JSON.stringify(this.#names.substitute(meta))}\n`).join(""));

@@ -8,8 +8,8 @@ import type { Client } from "../kube/client.ts";
 import { isNamespaceMissing, KubeError } from "../kube/errors.ts";
 import { formatRepository } from "../oci/reference.ts";
 import { mergeValues } from "../render/configSources.ts";
-import type { ContentReader, ContentRequest } from "./catalogContent.ts";
-import type { CatalogContent } from "./catalogTable.ts";
+import type { CatalogQuery, ContentReader } from "./catalogContent.ts";
+import type { TableCatalog } from "./catalogTable.ts";
 import { findMismatch } from "./expectations.ts";
 import { type ImageRepository, ScenarioImages } from "./scenarioImages.ts";
 import { LABEL_CONFORMANCE, LABEL_SCENARIO, ScenarioNames } from "./scenarioNames.ts";
@@ -30,7 +30,7 @@ export interface ConformanceCluster extends ImageRepository {
 /** The parts of a scenario that its steps need. */
 export interface ScenarioSetup {
   readonly id: string;
-  readonly catalogs: ReadonlyMap<string, CatalogContent>;
+  readonly catalogs: ReadonlyMap<string, TableCatalog>;
   readonly definitions: DefinitionVersions;
 }
 
@@ -112,7 +112,7 @@ export class ScenarioRun {
 
   // Catalogs
 
-  async pushCatalog(name: string, tag: string, content: CatalogContent): Promise<void> {
+  async pushCatalog(name: string, tag: string, content: TableCatalog): Promise<void> {
     await this.#images.publishCatalog(name, tag, content);
   }
 
@@ -143,7 +143,7 @@ export class ScenarioRun {
   }
 
   /** Sends a request for the content of a catalog until the response is as expected. */
-  async expectContent(name: string, request: ContentRequest, response: JsonObject): Promise<void> {
+  async expectContent(name: string, request: CatalogQuery, response: JsonObject): Promise<void> {
     const [sent, expected] = this.names.substitute([request, response] as const);
     await this.#wait(`the content of catalog ${name} at ${sent.path}`, async () => {
       const catalog = await this.#cluster.client.get(this.#catalogRef(name), { signal: this.#signal });

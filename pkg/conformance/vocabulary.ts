@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { JsonObject, KubeObject, ObjectRef } from "../api/k8s.ts";
-import { CatalogText, toCatalogContent } from "./catalogText.ts";
+import { ScenarioCatalog, toTableCatalog } from "./scenarioCatalog.ts";
 import type { ScenarioRun } from "./scenarioRun.ts";
 
 /** A sentence that scenarios may use. */
@@ -106,8 +106,9 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
   ),
   "a catalog is changed": word(z.strictObject({ name: Name, patch: AnyObject }), (run, { name, patch }) => run.patchCatalog(name, patch)),
   "a catalog is deleted": word(Name, (run, name) => run.deleteCatalog(name)),
-  "an image of a catalog is pushed": word(z.strictObject({ name: Name, tag: Name, content: CatalogText }), (run, { name, tag, content }) =>
-    run.pushCatalog(name, tag, toCatalogContent(content)),
+  "an image of a catalog is pushed": word(
+    z.strictObject({ name: Name, tag: Name, content: ScenarioCatalog }),
+    (run, { name, tag, content }) => run.pushCatalog(name, tag, toTableCatalog(content)),
   ),
   "an image with files is pushed": word(
     z.strictObject({ name: Name, tag: Name, files: z.record(z.string(), z.string()) }),

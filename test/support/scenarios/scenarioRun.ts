@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type ClusterExtension, type ClusterExtensionSpec, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION } from "../../../pkg/api/constants.ts";
-import type { JsonObject, KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
+import type { JsonObject, ObjectRef } from "../../../pkg/api/k8s.ts";
 import { readCatalogTable } from "../../../pkg/conformance/catalogTable.ts";
 import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../../pkg/devcluster/podSimulation.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
@@ -119,12 +119,6 @@ export class ScenarioRun {
     await eventually(async () => expect((await this.#extension()).status?.lastHandledReconcileAt).toBe(value));
   }
 
-  async applyObject(manifest: KubeObject): Promise<void> {
-    const namespace = getNamespace(this.#desired);
-    const isPlaced = toInventoryRef(`${manifest.kind} x`, namespace).namespace !== undefined;
-    await this.#world.apply(isPlaced ? { ...manifest, metadata: { namespace, ...manifest.metadata } } : manifest);
-  }
-
   async applyFile(path: string): Promise<void> {
     for (const manifest of await readManifestFile(path)) await this.#world.apply(manifest);
   }
@@ -153,10 +147,6 @@ export class ScenarioRun {
 
   async poll(): Promise<void> {
     await this.#catalogs.poll(this.#catalog);
-  }
-
-  async deleteCatalog(): Promise<void> {
-    await this.#world.removed("ClusterCatalog", this.#catalog);
   }
 
   get #self(): ObjectRef {

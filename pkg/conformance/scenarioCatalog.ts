@@ -1,11 +1,10 @@
 import * as z from "zod";
-import type { JsonObject } from "../api/k8s.ts";
-import { type CatalogContent, readCatalogTable } from "./catalogTable.ts";
+import { readCatalogTable, type TableCatalog } from "./catalogTable.ts";
 
 const AnyObject = z.record(z.string(), z.unknown());
 
 /** A catalog in a scenario: its table, or an object with its table, properties of bundles by name, and further metas. */
-export const CatalogText = z.union([
+export const ScenarioCatalog = z.union([
   z.string(),
   z.strictObject({
     table: z.string(),
@@ -13,11 +12,11 @@ export const CatalogText = z.union([
     metas: z.array(AnyObject).optional(),
   }),
 ]);
-export type CatalogText = z.output<typeof CatalogText>;
+export type ScenarioCatalog = z.output<typeof ScenarioCatalog>;
 
 /** @throws Error if the table is invalid */
-export function toCatalogContent(catalog: CatalogText): CatalogContent {
+export function toTableCatalog(catalog: ScenarioCatalog): TableCatalog {
   if (typeof catalog === "string") return { table: readCatalogTable(catalog) };
   const { table, properties = {}, metas = [] } = catalog;
-  return { table: readCatalogTable(table), properties: properties as Record<string, JsonObject[]>, metas: metas as JsonObject[] };
+  return { table: readCatalogTable(table), properties, metas };
 }
