@@ -2,7 +2,7 @@
 // argument.
 // The build is reproducible.
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 import { CommandTerminal } from "../cmd/olmv1/cli/terminal.ts";
@@ -169,6 +169,8 @@ const packages = listBundledPackages(metafile, await modules, lock);
 await writeFile(join(dist, "sbom.cdx.json"), formatCycloneDx(packages, lock));
 await writeFile(join(dist, "sbom.spdx.json"), formatSpdx(packages, lock));
 await writeFile(join(dist, "THIRD_PARTY_NOTICES"), formatNotices(readNotices(packages, root)));
+// The command line reads the scenarios of the conformance tests beside its files.
+await cp(join(root, "pkg/conformance/scenarios"), join(dist, "scenarios"), { recursive: true });
 await mkdir(join(dist, "man", "man1"), { recursive: true });
 const silentTerminal = new CommandTerminal({ out: () => undefined, err: () => undefined });
 for (const [name, page] of renderManPages(olmv1(silentTerminal))) await writeFile(join(dist, "man", "man1", name), page);

@@ -5,6 +5,7 @@ import type { CommandTerminal, Terminal } from "./cli/terminal.ts";
 import { addBackup } from "./options/backup.ts";
 import { addBundle, addRbac } from "./options/bundle.ts";
 import { addCatalog } from "./options/catalog.ts";
+import { addConformance } from "./options/conformance.ts";
 import { addCrd } from "./options/crd.ts";
 import { addEject } from "./options/eject.ts";
 import {
@@ -106,6 +107,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   addDev(program, terminal);
   addUi(program, terminal);
   addDoctor(program, terminal);
+  addConformance(program, terminal);
   addVersion(program, terminal);
   addCompletion(program, terminal);
   program.addHelpText("after", PROGRAM_HELP);

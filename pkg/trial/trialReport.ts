@@ -1,4 +1,5 @@
 import { getErrorMessage } from "../errors/errors.ts";
+import { formatJunit } from "../text/junit.ts";
 
 /** The result of a step of a trial. */
 type StepState = "passed" | "failed" | "skipped";
@@ -80,43 +81,10 @@ export class StepRecorder {
   }
 }
 
-/** Characters that XML 1.0 does not allow. @see https://www.w3.org/TR/xml/#charsets */
-// oxlint-disable-next-line no-control-regex -- matches control characters
-const NOT_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
-const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-
-function escapeXml(text: string): string {
-  return text.replace(NOT_XML, "\uFFFD").replace(/[&<>"]/g, (found) => ENTITIES[found] ?? found);
-}
-
-/**
- * Formats a trial as a JUnit report with one test case per step. The name of the test suite does not depend on the random name of the trial, so that
- * CI systems can compare runs.
- * @see https://github.com/testmoapp/junitxml
- */
+/** Formats a trial as a JUnit report with one test case per step. */
 export function formatJunitReport({ bundle, steps }: TrialReport): string {
-  const count = (state: StepState): number => steps.filter((step) => step.state === state).length;
-  const time = steps.reduce((sum, { seconds }) => sum + seconds, 0).toFixed(3);
-  const totals = `tests="${steps.length}" failures="${count("failed")}" skipped="${count("skipped")}" errors="0" time="${time}"`;
-  const suite = escapeXml(`bundle try ${bundle}`);
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="olmv1" ${totals}>`,
-    `  <testsuite name="${suite}" ${totals}>`,
-    ...steps.map((step) => formatTestCase(bundle, step)),
-    "  </testsuite>",
-    "</testsuites>",
-    "",
-  ].join("\n");
-}
-
-function formatTestCase(bundle: string, { name, state, seconds, message = "", output }: TrialStep): string {
-  const head = `    <testcase classname="${escapeXml(bundle)}" name="${escapeXml(name)}" time="${seconds.toFixed(3)}"`;
-  const [summary = ""] = message.split("\n");
-  const body = [
-    ...(state === "failed" ? [`      <failure message="${escapeXml(summary)}">${escapeXml(message)}</failure>`] : []),
-    ...(state === "skipped" ? [`      <skipped message="${escapeXml(summary)}"/>`] : []),
-    ...(output === undefined || output === "" ? [] : [`      <system-out>${escapeXml(output)}</system-out>`]),
-  ];
-  return body.length === 0 ? `${head}/>` : [`${head}>`, ...body, "    </testcase>"].join("\n");
+  return formatJunit(
+    `bundle try ${bundle}`,
+    steps.map((step) => ({ ...step, className: bundle })),
+  );
 }

@@ -8,6 +8,7 @@ export const LAYERS = [
   [
     "pkg/migrate",
     "pkg/trial",
+    "pkg/conformance",
     "pkg/eject",
     "pkg/backup",
     "pkg/browse",

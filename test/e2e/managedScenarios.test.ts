@@ -17,14 +17,14 @@ const MODES: readonly {
   {
     permissions: "managed",
     title: "the default installation, without a ServiceAccount",
-    // permission-manager creates the missing namespace of "early"; the others set a ServiceAccount.
-    without: ["early", "named-account", "cleared"],
+    // These set a ServiceAccount.
+    without: ["named-account", "cleared"],
     flags: {},
   },
   {
     permissions: "drop-in",
     title: "overlay drop-in, which ignores the ServiceAccount",
-    without: ["early"],
+    without: [],
     flags: {
       extraArgs: {
         "operator-controller": ["--managed-permissions", "always"],

@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readScenarios } from "../../pkg/conformance/scenarioFiles.ts";
 import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConnectProxy } from "../support/connectProxy.ts";
 import { applyServingSecrets } from "../support/manifests.ts";
 import { listDeniedRequests } from "../support/programPermissions.ts";
+import { runCli } from "../support/runCli.ts";
 import { loadScenarios, type Scenario } from "../support/scenarios/scenario.ts";
 import { ScenarioRun } from "../support/scenarios/scenarioRun.ts";
 import { World } from "../support/world.ts";
@@ -13,6 +15,32 @@ import { World } from "../support/world.ts";
 const FOLDER = join(import.meta.dirname, "scenarios");
 /** Host that only the proxy can resolve. */
 const CATALOGS_HOST = "catalogd-service.olmv1-system.svc";
+
+/** The conformance scenarios of these groups that always run: unit tests test the same decisions. Other groups run completely. */
+const SAMPLES: Readonly<Record<string, readonly string[]>> = {
+  resolution: [
+    "ambiguous",
+    "deprecated-package",
+    "no-package",
+    "priority",
+    "range-automatic",
+    "replaces",
+    "replaces-only",
+    "selector",
+    "self-certified",
+    "skips",
+    "step-by-step",
+  ],
+  "crd-upgrade-safety": ["crd-add-field", "crd-check-off", "crd-remove-field"],
+};
+const ALL = process.env["OLMV1_TEST_ALL_SCENARIOS"] === "1";
+/** Label of the objects of conformance scenarios. */
+const RUN = { labelSelector: "conformance.olm.operatorframework.io/run" };
+
+/** The report of `olmv1 conformance -o json`. */
+interface ConformanceReport {
+  readonly scenarios: readonly { readonly id: string; readonly state: string; readonly message?: string }[];
+}
 
 describeWithPrivateCluster("scenarios", (cluster) => {
   const flags = { catalogd: new Array<string>(), "operator-controller": ["--max-backoff", "2s", "--recheck-interval", "1s"] };
@@ -36,6 +64,28 @@ describeWithPrivateCluster("scenarios", (cluster) => {
       await run.end();
     }
   }
+
+  test("olmv1 conformance passes the scenarios of profile core, and leaves no objects", async () => {
+    const chosen = readScenarios().filter(
+      ({ profile, group, id }) => profile === "core" && (ALL || (SAMPLES[group]?.includes(id) ?? true)),
+    );
+    const ids = chosen.map(({ id }) => id);
+    const registry = ["--registry", `${cluster.registry.host}/conformance`, "--insecure", "--scenario", ids.join(",")];
+    const { out, err } = await runCli(["conformance", "--kubeconfig", cluster.kubeconfig, ...registry, "-o", "json"]);
+    const { scenarios } = JSON.parse(out) as ConformanceReport;
+    expect(
+      scenarios.filter(({ state }) => state !== "passed"),
+      err,
+    ).toEqual([]);
+    expect(scenarios.map(({ id }) => id)).toEqual(ids);
+    for (const [apiVersion, kind] of [
+      ["olm.operatorframework.io/v1", "ClusterExtension"],
+      ["olm.operatorframework.io/v1", "ClusterCatalog"],
+      ["rbac.authorization.k8s.io/v1", "ClusterRoleBinding"],
+      ["v1", "Namespace"],
+    ] as const)
+      expect((await cluster.client.list({ apiVersion, kind }, RUN)).items.map(({ metadata }) => metadata.name)).toEqual([]);
+  });
 
   describe.concurrent("with one extension each", () => {
     test.for(loadScenarios(FOLDER))("$name", play);

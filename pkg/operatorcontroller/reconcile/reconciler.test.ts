@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { clusterFrom } from "../../../test/support/catalogFixture.ts";
 import { RecordedEvents, RecordedPatches, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { buildObserved, buildResolved, buildStarted } from "../../../test/support/phases.ts";
+import { buildObserved, buildResolved, buildStarted, buildUnpacked } from "../../../test/support/phases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { Ended, fail, StepSequence, stop, stopWithoutStatus } from "../../controller/stepSequence.ts";
@@ -11,6 +11,7 @@ import type { Availability } from "../../release/health/availability.ts";
 import type { KnownReleases } from "../state/clusterChanges.ts";
 import type { Phase, ReconcileStep, ResolvedBundle, Started } from "../state/phases.ts";
 import { requireSpec } from "./check.ts";
+import { CHANGED_MS } from "./finalizers.ts";
 import { Reconciler } from "./reconciler.ts";
 import { createExtensionStatusWriter } from "./statusEvents.ts";
 
@@ -107,6 +108,20 @@ test("a reconcile without problems writes the status once and requeues after the
   });
   expect((await pass({ step: (x) => stop(buildStarted(x), { requeueAfterMs: 5 }) })).result).toEqual({ requeueAfterMs: 5 });
   expect((await pass({ step: (x) => stop(buildStarted(x)) })).result).toEqual({});
+});
+
+// Source: https://github.com/operator-framework/operator-controller/blob/df2c201d/docs/concepts/version-ranges.md
+test.for<[installed: string | undefined, delay: number]>([
+  ["p.v0.9.0", CHANGED_MS],
+  ["p.v1.0.0", RESYNC],
+  [undefined, RESYNC],
+])("a reconcile that installs p.v1.0.0 when the status contains %s requeues after %d ms", async ([installed, delay]) => {
+  const status = installed === undefined ? {} : { install: { bundle: { name: installed, version: "1.0.0" } } };
+  const applied = (x: ClusterExtension): Phase => ({
+    ...buildUnpacked(x, RESOLVED, { releases: { installed: RESOLVED } }),
+    phase: "applied",
+  });
+  expect((await pass({ extension: { ...X, status }, step: applied })).result).toEqual({ requeueAfterMs: delay });
 });
 
 test("a reconcile does not write an unchanged status", async () => {

@@ -70,7 +70,7 @@ export class Reconciler {
     const isUnpacking = phase.phase === "unpacking";
     if (error !== undefined && !isUnpacking) throw error;
     if (written.kind === "replaced") return { requeueAfterMs: CHANGED_MS };
-    const delays = [this.#options.resyncMs(extension), getSupportDelay(phase, this.#options.now())];
+    const delays = [this.#options.resyncMs(extension), getSupportDelay(phase, this.#options.now()), getUpgradeDelay(phase)];
     const resync = { requeueAfterMs: Math.min(...delays.filter((one) => one !== undefined)) };
     const requested = outcome.kind === "stopped" ? outcome.result : undefined;
     const next = isUnpacking ? { ...resync, isPending: true } : (requested ?? resync);
@@ -115,6 +115,12 @@ export class Reconciler {
     metrics?.report(extension, status, report.catalogs.newest);
     return statuses.write(extension, status, log, error);
   }
+}
+
+/** Returns the delay after an upgrade, because the new bundle can have successors that only another reconcile installs; otherwise undefined. */
+function getUpgradeDelay(phase: Phase): number | undefined {
+  const before = phase.extension.status?.install?.bundle.name;
+  return phase.phase === "applied" && before !== undefined && before !== phase.releases.installed?.name ? CHANGED_MS : undefined;
 }
 
 /** Returns `err` with another line in its message. Kind and reason do not change. */

@@ -1,7 +1,7 @@
 import { API_VERSION } from "../../../pkg/api/constants.ts";
+import { buildCatalogMetas, type CatalogTable, getBundleName, type TableBundle } from "../../../pkg/conformance/catalogTable.ts";
+import { buildTableBundle } from "../../../pkg/conformance/tableBundle.ts";
 import type { World } from "../world.ts";
-import { bundleName, type CatalogTable, catalogMetas, type TableBundle } from "./catalogTable.ts";
-import { tableBundleFiles } from "./tableBundle.ts";
 
 const FIRST_TAG = "v1";
 const POLL_MINUTES = 10;
@@ -38,10 +38,10 @@ export class CatalogImages {
     this.#know(table.bundles);
     const refs = new Map<string, string>();
     for (const bundle of table.bundles) {
-      const ref = await this.#world.pushBundle(`bundles/${bundle.package}`, `v${bundle.version}`, bundle.package, tableBundleFiles(bundle));
-      refs.set(bundleName(bundle), ref.replace("quay.io", this.#scenario.registry));
+      const ref = await this.#world.pushBundle(`bundles/${bundle.package}`, `v${bundle.version}`, bundle.package, buildTableBundle(bundle));
+      refs.set(getBundleName(bundle), ref.replace("quay.io", this.#scenario.registry));
     }
-    const metas = catalogMetas(table, (bundle) => refs.get(bundleName(bundle)) ?? "");
+    const metas = buildCatalogMetas({ table }, (bundle) => refs.get(getBundleName(bundle)) ?? "");
     const lines = Buffer.from(metas.map((meta) => `${JSON.stringify(meta)}\n`).join(""));
     await this.#world.pushCatalog(`catalogs/${name}`, tag, new Map([["catalog.json", lines]]));
   }
@@ -67,6 +67,6 @@ export class CatalogImages {
   }
 
   #know(bundles: readonly TableBundle[]): void {
-    for (const bundle of bundles) this.#bundles.set(bundleName(bundle), bundle);
+    for (const bundle of bundles) this.#bundles.set(getBundleName(bundle), bundle);
   }
 }

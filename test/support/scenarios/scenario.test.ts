@@ -34,7 +34,7 @@ test.for<[why: string, change: object, message: string]>([
   ["a sentence without its argument", { steps: ["then it is rolled out as"] }, '"then it is rolled out as": '],
   ["two sentences in one step", { steps: [{ "when a": 1, "then b": 2 }] }, "a step must be a sentence, or a sentence with an argument"],
   ["another member", { given: [] }, "given"],
-  ["an invalid table", { catalogs: { c: "s | 1.0.0" } }, "a catalog table must begin with the line"],
+  ["an invalid table", { catalogs: { c: "s | 1.0.0" } }, "a catalog table has the columns"],
 ])("loadScenarios rejects %s", ([, change, message]) => {
   expect(() => load({ ...SCENARIO, ...change })).toThrow(message);
 });

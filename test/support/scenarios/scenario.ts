@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { type CatalogTable, readCatalogTable } from "../../../pkg/conformance/catalogTable.ts";
 import { loadCaseFolder } from "../caseFiles.ts";
-import { type CatalogTable, readCatalogTable } from "./catalogTable.ts";
 import { VOCABULARY, type Word } from "./vocabulary.ts";
 
 /** A step of a scenario: its sentence, and the action or check. */

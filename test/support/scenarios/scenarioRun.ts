@@ -1,18 +1,18 @@
 import { expect } from "vitest";
 import { type ClusterExtension, type ClusterExtensionSpec, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION } from "../../../pkg/api/constants.ts";
-import type { JsonObject, KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
+import type { JsonObject, ObjectRef } from "../../../pkg/api/k8s.ts";
+import { readCatalogTable } from "../../../pkg/conformance/catalogTable.ts";
 import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../../pkg/devcluster/podSimulation.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { mergeValues } from "../../../pkg/render/configSources.ts";
 import { eventually } from "../eventually.ts";
 import { createExtension } from "../extensions.ts";
 import { grantInstaller } from "../serviceAccounts.ts";
 import type { World } from "../world.ts";
 import { applyExtension, type User } from "./applied.ts";
 import { CatalogImages } from "./catalogImages.ts";
-import { readCatalogTable } from "./catalogTable.ts";
 import { readManifestFile, toInventoryRef } from "./clusterObjects.ts";
-import { mergePatch } from "./mergePatch.ts";
 import type { Scenario } from "./scenario.ts";
 import { ScenarioChecks } from "./scenarioChecks.ts";
 import { tableBundleObjects } from "./tableBundle.ts";
@@ -119,12 +119,6 @@ export class ScenarioRun {
     await eventually(async () => expect((await this.#extension()).status?.lastHandledReconcileAt).toBe(value));
   }
 
-  async applyObject(manifest: KubeObject): Promise<void> {
-    const namespace = getNamespace(this.#desired);
-    const isPlaced = toInventoryRef(`${manifest.kind} x`, namespace).namespace !== undefined;
-    await this.#world.apply(isPlaced ? { ...manifest, metadata: { namespace, ...manifest.metadata } } : manifest);
-  }
-
   async applyFile(path: string): Promise<void> {
     for (const manifest of await readManifestFile(path)) await this.#world.apply(manifest);
   }
@@ -155,10 +149,6 @@ export class ScenarioRun {
     await this.#catalogs.poll(this.#catalog);
   }
 
-  async deleteCatalog(): Promise<void> {
-    await this.#world.removed("ClusterCatalog", this.#catalog);
-  }
-
   get #self(): ObjectRef {
     return { apiVersion: API_VERSION, kind: "ClusterExtension", name: this.#scenario.id };
   }
@@ -181,7 +171,7 @@ export class ScenarioRun {
   }
 
   #patch(patch: JsonObject): ClusterExtension {
-    return { ...this.#desired, spec: mergePatch({ ...this.#desired.spec }, patch) as ClusterExtensionSpec };
+    return { ...this.#desired, spec: mergeValues({ ...this.#desired.spec }, patch) as ClusterExtensionSpec };
   }
 
   /** Every spec.config.inline in the steps. */

@@ -14,7 +14,6 @@ const Nothing = z.undefined();
 /** "Kind name" in the extension's namespace or of the cluster, or "Kind namespace/name". */
 const ObjectName = z.string().regex(/^[A-Z]\w+ \S+$/);
 const ObjectNames = z.array(ObjectName).min(1);
-const Manifest = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
 /** `message` is the whole text; `includes` are parts of it. */
 const ExpectedCondition = z.strictObject({
   type: z.string(),
@@ -33,8 +32,6 @@ type Requester = z.output<typeof Requester>;
 /** All sentences of scenarios, after given, when, then or and. */
 export const VOCABULARY: Readonly<Record<string, Word>> = {
   "a namespace exists": word(z.string(), (run, name) => run.createNamespace(name)),
-  "the extension's namespace and installer exist": word(Nothing, (run) => run.grantInstaller()),
-  "an object is applied": word(Manifest, (run, manifest) => run.applyObject(manifest)),
   "an object is deleted": word(ObjectName, (run, name) => run.deleteObject(name)),
   "an object is patched": word(z.strictObject({ object: ObjectName, patch: Anything }), (run, { object, patch }) =>
     run.patchObject(object, patch),
@@ -48,7 +45,6 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
     await run.grantInstaller();
     await run.applyExtension(patch);
   }),
-  "the extension is applied without its namespace": word(Nothing, (run) => run.applyExtension({})),
   "the extension is changed": word(Anything, (run, patch) => run.applyExtension(patch)),
   "a reconcile of the extension is requested": word(Nothing, (run) => run.askForReconcile()),
   "the extension is deleted": word(Nothing, (run) => run.deleteExtension()),
@@ -62,7 +58,6 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
   ),
   "the catalog is changed to the tag": word(z.string(), (run, tag) => run.setCatalogTag(tag)),
   "the catalog is polled": word(Nothing, (run) => run.poll()),
-  "the catalog is deleted": word(Nothing, (run) => run.deleteCatalog()),
 
   "it is rolled out as": word(z.string(), (run, bundle) => run.checks.rolledOut(bundle)),
   condition: word(ExpectedCondition, (run, condition) => run.checks.condition(condition)),

@@ -1,0 +1,51 @@
+/** A test case of a JUnit report. */
+export interface JunitCase {
+  readonly name: string;
+  /** The group of the case. */
+  readonly className: string;
+  readonly state: "passed" | "failed" | "skipped";
+  readonly seconds: number;
+  /** Why the case failed or was skipped; its first line is the summary. */
+  readonly message?: string | undefined;
+  readonly output?: string | undefined;
+}
+
+/** Characters that XML 1.0 does not allow. @see https://www.w3.org/TR/xml/#charsets */
+// oxlint-disable-next-line no-control-regex -- matches control characters
+const NOT_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+/**
+ * Formats a JUnit report with one test suite.
+ * @param suite a name that is the same for each run, so that CI systems can compare runs.
+ * @see https://github.com/testmoapp/junitxml
+ */
+export function formatJunit(suite: string, cases: readonly JunitCase[]): string {
+  const count = (state: JunitCase["state"]): number => cases.filter((one) => one.state === state).length;
+  const time = cases.reduce((sum, { seconds }) => sum + seconds, 0).toFixed(3);
+  const totals = `tests="${cases.length}" failures="${count("failed")}" skipped="${count("skipped")}" errors="0" time="${time}"`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="olmv1" ${totals}>`,
+    `  <testsuite name="${escapeXml(suite)}" ${totals}>`,
+    ...cases.map(formatCase),
+    "  </testsuite>",
+    "</testsuites>",
+    "",
+  ].join("\n");
+}
+
+function formatCase({ name, className, state, seconds, message = "", output = "" }: JunitCase): string {
+  const head = `    <testcase classname="${escapeXml(className)}" name="${escapeXml(name)}" time="${seconds.toFixed(3)}"`;
+  const [summary = ""] = message.split("\n");
+  const body = [
+    ...(state === "failed" ? [`      <failure message="${escapeXml(summary)}">${escapeXml(message)}</failure>`] : []),
+    ...(state === "skipped" ? [`      <skipped message="${escapeXml(summary)}"/>`] : []),
+    ...(output === "" ? [] : [`      <system-out>${escapeXml(output)}</system-out>`]),
+  ];
+  return body.length === 0 ? `${head}/>` : [`${head}>`, ...body, "    </testcase>"].join("\n");
+}
+
+function escapeXml(text: string): string {
+  return text.replace(NOT_XML, "\uFFFD").replace(/[&<>"]/g, (found) => ENTITIES[found] ?? found);
+}
