@@ -1,3 +1,5 @@
+import { escapeMarkup } from "./escape.ts";
+
 /** A test case of a JUnit report. */
 export interface JunitCase {
   readonly name: string;
@@ -9,11 +11,6 @@ export interface JunitCase {
   readonly message?: string | undefined;
   readonly output?: string | undefined;
 }
-
-/** Characters that XML 1.0 does not allow. @see https://www.w3.org/TR/xml/#charsets */
-// oxlint-disable-next-line no-control-regex -- matches control characters
-const NOT_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
-const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
 /**
  * Formats a JUnit report with one test suite.
@@ -27,7 +24,7 @@ export function formatJunit(suite: string, cases: readonly JunitCase[]): string 
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites name="olmv1" ${totals}>`,
-    `  <testsuite name="${escapeXml(suite)}" ${totals}>`,
+    `  <testsuite name="${escapeMarkup(suite)}" ${totals}>`,
     ...cases.map(formatCase),
     "  </testsuite>",
     "</testsuites>",
@@ -36,16 +33,12 @@ export function formatJunit(suite: string, cases: readonly JunitCase[]): string 
 }
 
 function formatCase({ name, className, state, seconds, message = "", output = "" }: JunitCase): string {
-  const head = `    <testcase classname="${escapeXml(className)}" name="${escapeXml(name)}" time="${seconds.toFixed(3)}"`;
+  const head = `    <testcase classname="${escapeMarkup(className)}" name="${escapeMarkup(name)}" time="${seconds.toFixed(3)}"`;
   const [summary = ""] = message.split("\n");
   const body = [
-    ...(state === "failed" ? [`      <failure message="${escapeXml(summary)}">${escapeXml(message)}</failure>`] : []),
-    ...(state === "skipped" ? [`      <skipped message="${escapeXml(summary)}"/>`] : []),
-    ...(output === "" ? [] : [`      <system-out>${escapeXml(output)}</system-out>`]),
+    ...(state === "failed" ? [`      <failure message="${escapeMarkup(summary)}">${escapeMarkup(message)}</failure>`] : []),
+    ...(state === "skipped" ? [`      <skipped message="${escapeMarkup(summary)}"/>`] : []),
+    ...(output === "" ? [] : [`      <system-out>${escapeMarkup(output)}</system-out>`]),
   ];
   return body.length === 0 ? `${head}/>` : [`${head}>`, ...body, "    </testcase>"].join("\n");
-}
-
-function escapeXml(text: string): string {
-  return text.replace(NOT_XML, "\uFFFD").replace(/[&<>"]/g, (found) => ENTITIES[found] ?? found);
 }
