@@ -20,7 +20,7 @@ import { describeWithData } from "../support/sharedData.ts";
 const PACKAGES = ["ndmspc-operator", "limitador-operator", "skupper-operator"] as const;
 const NAMESPACE = "op-dep";
 const CLASSIC = "operators.coreos.com/v1alpha1";
-/** Few of about 130 kill points are tested by default, because each takes about 20 seconds. */
+/** Few of about 90 kill points are tested by default, because each takes about 20 seconds. */
 const SAMPLE = chooseKillSample(process.env, 60);
 /** The extensions of the packages if none exists. */
 const NONE = PACKAGES.map(() => undefined);
