@@ -38,6 +38,7 @@ const SAMPLE_NAMESPACE = "cockroachdb";
 const FOLDERS = [
   "config",
   "config/admission",
+  "config/conformance",
   "config/console",
   "config/openshift",
   "config/operator-conditions",
