@@ -6,7 +6,8 @@
 # For OpenShift's cluster-olm-operator, add the minor version of the cluster, for the tags of the default catalogs:
 #   docker build -t olmv1 --build-arg OPENSHIFT_VERSION=v4.20 .
 
-FROM node:24-bookworm-slim AS build
+# The programs are the same for all platforms.
+FROM --platform=$BUILDPLATFORM node:24-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS build
 ARG OPENSHIFT_VERSION=""
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
@@ -15,7 +16,7 @@ COPY . .
 RUN node .ci/build.mjs
 RUN sed -i "s/^    version: \"\"$/    version: \"$OPENSHIFT_VERSION\"/" config/helm/openshift/catalogd.yaml
 
-FROM gcr.io/distroless/nodejs24-debian12:nonroot
+FROM gcr.io/distroless/nodejs24-debian12:nonroot@sha256:14d42e2511532589a7c7e01a753667a74fcc96266e137e8125006b87b0c32d0a
 LABEL org.opencontainers.image.title="olmv1" \
       org.opencontainers.image.description="Operator Lifecycle Manager v1: catalogd, operator-controller, the console and the olmv1 command line" \
       org.opencontainers.image.licenses="Apache-2.0"

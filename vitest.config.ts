@@ -1,39 +1,19 @@
 import { availableParallelism } from "node:os";
-import { basename } from "node:path";
+import { join, relative } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import LONG from "./.ci/longFiles.json" with { type: "json" };
 
-/** Files that take about a minute or more, mostly waiting, the longest first. They start first, so that the run does not wait for them at the end. */
-const LONG = [
-  "console",
-  "faults",
-  "leastPrivilege",
-  "killed",
-  "hostileCustomResources",
-  "faultsOfServers",
-  "replicas",
-  "permissions",
-  "registryFaults",
-  "controllerFailover",
-  "build",
-  "catalogdKilled",
-  "drift",
-  "recovery",
-  "firstHour",
-  "realBundles",
-  "metrics",
-  "apiServices",
-  "migrateCommand",
-  "scenarios",
-  "start",
-].map((name) => `${name}.test.ts`);
+const TESTS = join(import.meta.dirname, "test");
+/** Files that take about a minute or more, the longest first. They start first, so that the run does not wait for them at the end. */
+const LONG_FILES = Object.keys(LONG);
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const rank = ({ project, moduleId }: TestSpecification): number => {
-      const at = project.name === "unit" ? -1 : LONG.indexOf(basename(moduleId));
-      return at < 0 ? LONG.length : at;
+      const at = project.name === "unit" ? -1 : LONG_FILES.indexOf(relative(TESTS, moduleId).replace(/\.test\.ts$/, ""));
+      return at < 0 ? LONG_FILES.length : at;
     };
     return sorted.sort((one, other) => rank(one) - rank(other));
   }

@@ -15,7 +15,7 @@ export default {
     "cmd/olmv1/manPages.ts!",
     "console/src/main.tsx!",
     ".ci/*.mjs",
-    "release/main.ts",
+    "release/executableStart.ts",
     "test/*/main.ts",
     ...STARTED_BY_PATH,
   ],

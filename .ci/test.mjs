@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { countTests, describeFailures, filesToRunAgain, reportFile, unstable, VITEST_PARTS } from "./report.mjs";
+import { getToday, listOmittedFiles } from "./rotation.mjs";
 
 const USAGE = `npm test -- [options] [vitest arguments]
 
@@ -12,6 +13,7 @@ Without options, all parts run: checks, unit, integration, e2e.
   --unit          unit tests, including architecture tests
   --integration   tests on a real control plane
   --e2e           end-to-end tests of the programs on a real control plane
+  --all           all files of the tests on a control plane: otherwise a quarter of the long ones runs, another quarter each day
 Other arguments are passed to vitest, for example: npm test -- --unit pkg/resolve -t channel`;
 
 const root = join(import.meta.dirname, "..");
@@ -32,8 +34,11 @@ if (values.help) {
 const PARTS = ["checks", "unit", "integration", "e2e"];
 const selected = PARTS.filter((part) => values[part]);
 const parts = new Set(selected.length > 0 ? selected : PARTS);
-const own = new Set(tokens.filter(({ kind, name }) => kind === "option" && PARTS.includes(name)).map(({ index }) => index));
+const own = new Set(tokens.filter(({ kind, name }) => kind === "option" && [...PARTS, "all"].includes(name)).map(({ index }) => index));
 const vitestArgs = process.argv.slice(2).filter((_, index) => !own.has(index));
+
+/** Long files that this run does not test. A run with arguments for vitest tests all files that they select. */
+const omitted = values.all || vitestArgs.length > 0 ? [] : listOmittedFiles(getToday());
 
 const started = performance.now();
 const failures = [];
@@ -53,7 +58,8 @@ if (parts.has("checks")) await runChecks();
 if (parts.has("unit")) await runVitest("unit", ["unit"]);
 let notRun;
 if (onCluster.length > 0) {
-  await runVitest("cluster", onCluster);
+  if (omitted.length > 0) console.log(`${describeOmitted()}: ${omitted.join(", ")}`);
+  await runVitest("cluster", onCluster, omitted);
   const { code, message } = await controlPlane;
   if (code === NO_CONTROL_PLANE) notRun = `${countTests(["cluster"]).skipped || "The"} tests on a control plane did NOT run: ${message}`;
 }
@@ -85,11 +91,13 @@ async function runChecks() {
   writeFileSync(reportFile("checks"), JSON.stringify({ failed }));
 }
 
-async function runVitest(name, projects) {
+/** @param omitted paths in `test` without `.test.ts` */
+async function runVitest(name, projects, omitted = []) {
   const select = projects.flatMap((project) => ["--project", project]);
   const vitest = (part, args) => {
     const reporters = ["default", "json", join(root, ".ci", "failureReporter.mjs")].map((reporter) => `--reporter=${reporter}`);
-    const files = ["--passWithNoTests", ...select, ...reporters, `--outputFile.json=${reportFile(part)}`, ...args];
+    const excluded = omitted.flatMap((file) => ["--exclude", `test/${file}.test.ts`]);
+    const files = ["--passWithNoTests", ...select, ...excluded, ...reporters, `--outputFile.json=${reportFile(part)}`, ...args];
     return run(join(bin, "vitest"), ["run", ...files], "inherit");
   };
   const { code } = await vitest(name, vitestArgs);
@@ -138,8 +146,13 @@ function run(command, args, output) {
   });
 }
 
+function describeOmitted() {
+  return `${omitted.length} long test files do not run today, and run with \`npm test -- --all\``;
+}
+
 function summarize() {
   const { passed, failed, skipped } = countTests(VITEST_PARTS);
+  if (onCluster.length > 0 && omitted.length > 0) console.log(`\n${describeOmitted()}`);
   console.log(`\n${passed} tests passed, ${failed} failed, ${skipped} skipped in ${seconds(started)}`);
   if (performance.now() - started > GOAL_MS) console.log(`The run took longer than its goal of ${GOAL_MS / 60_000} minutes.`);
   if (crashes.length > 0) console.log(`Node crashed, and these files were run again: ${crashes.join("; ")}`);

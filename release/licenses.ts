@@ -13,8 +13,8 @@ const PERMISSIVE = new Set([
   "PSF-2.0",
   "Unlicense",
 ]);
-/** Licenses of tools that no release contains. */
-const FOR_DEVELOPMENT = new Set([...PERMISSIVE, "CC-BY-4.0", "MPL-2.0"]);
+/** Licenses of tools that no release contains. The dependency review accepts the same ones. */
+export const DEVELOPMENT_LICENSES = new Set([...PERMISSIVE, "CC-BY-4.0", "MPL-2.0"]);
 
 /**
  * Returns the packages of the lockfile whose license is not allowed, one line each: those that a release may contain need a permissive license, and
@@ -25,7 +25,7 @@ export function listRejectedLicenses({ packages }: Lockfile): string[] {
   return Object.entries(packages).flatMap(([folder, locked]) => {
     const { version = "", license, dev = false, devOptional = false } = locked;
     if (folder === "" || (license === undefined && isForOtherPlatform(locked))) return [];
-    if (license !== undefined && isAllowed(license, dev || devOptional ? FOR_DEVELOPMENT : PERMISSIVE)) return [];
+    if (license !== undefined && isAllowed(license, dev || devOptional ? DEVELOPMENT_LICENSES : PERMISSIVE)) return [];
     return [`${getPackageName(folder)} ${version}: ${license ?? "no license is declared"}`];
   });
 }

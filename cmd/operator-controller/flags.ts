@@ -85,6 +85,10 @@ const Flags = z
       .enum(CLUSTER_OPERATOR_MODES)
       .default("auto")
       .describe("whether to write ClusterOperator olm: on, off, or auto (only if cluster-olm-operator does not exist)"),
+    "operator-conditions-block-cluster-upgrades": switchFlag(
+      false,
+      "block minor upgrades of the cluster in ClusterOperator olm while the OperatorCondition of an installed operator has condition Upgradeable False",
+    ),
     "cluster-version": clusterVersion()
       .optional()
       .describe('OpenShift version of a cluster without ClusterVersion, such as "4.18" or "4.18.3"'),

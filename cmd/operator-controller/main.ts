@@ -73,6 +73,7 @@ async function run(flags: Flags): Promise<void> {
     clusterProxy,
     clusterUpgrade: {
       mode: flags["cluster-operator"],
+      includesVetoes: flags["operator-conditions-block-cluster-upgrades"],
       operatorImageVersion: flags["operator-image-version"] ?? process.env["OPERATOR_IMAGE_VERSION"],
       releaseVersion: flags["release-version"] ?? process.env["RELEASE_VERSION"],
     },

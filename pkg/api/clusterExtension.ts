@@ -281,6 +281,12 @@ const uninstall = z
       .describe(
         "crdPolicy decides what happens to a CustomResourceDefinition (CRD) when the extension is deleted, or when a newer version does not contain the CRD: DeleteIfUnused deletes it only if it has no custom resources, Delete deletes it with its custom resources, Retain keeps it.",
       ),
+    backup: z
+      .enum(["Optional", "Required"])
+      .optional()
+      .describe(
+        "backup Required prevents crdPolicy Delete from deleting custom resources that the last backup does not contain: an uninstall waits until you run olmv1 backup (condition Progressing with reason BackupRequired), and an upgrade or rollback keeps their CRD. Default: Optional.",
+      ),
   })
   .describe("uninstall configures the deletion of the extension.");
 

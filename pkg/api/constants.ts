@@ -164,6 +164,8 @@ export const Reason = {
   AwaitingApproval: "AwaitingApproval",
   RequirementsNotMet: "RequirementsNotMet",
   RequiredByOthers: "RequiredByOthers",
+  /** spec.uninstall.backup is Required, and the last backup does not contain all custom resources. */
+  BackupRequired: "BackupRequired",
   NotUpgradeable: "NotUpgradeable",
   ConversionNeeded: "ConversionNeeded",
   InvalidConfiguration: "InvalidConfiguration",

@@ -210,6 +210,11 @@ export const EVENTS = {
     on: EXTENSION,
     when: "Uninstall waits until dependents are gone or an annotation forces it.",
   },
+  BackupRequired: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "Uninstall waits for a backup, because `spec.uninstall.backup` is Required. The message contains the first custom resource without a current backup.",
+  },
   ConversionNeeded: {
     type: "Warning",
     on: EXTENSION,

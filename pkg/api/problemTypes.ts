@@ -53,6 +53,13 @@ export const PROBLEM_TYPES = {
     cause: "A plan waits for approval, because `spec.approval` is `Manual`.",
     remedy: "Read it with `olmv1 plan NAME`, then run `olmv1 approve NAME`.",
   },
+  BackupRequired: {
+    on: EXTENSION,
+    severity: "Error",
+    details: "crds",
+    cause: "The uninstall would delete custom resources that the last backup does not contain, and `spec.uninstall.backup` is Required.",
+    remedy: "Run `olmv1 backup`, or set `spec.uninstall.backup` to Optional.",
+  },
   BundleContentChanged: {
     on: EXTENSION,
     severity: "Warning",

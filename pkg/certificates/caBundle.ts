@@ -55,6 +55,22 @@ export function withBundle(live: KubeObject, { ref, webhooks }: CaTarget, bundle
   return { apiVersion, kind, metadata, webhooks: webhooks.map((webhook) => ({ name: webhook, clientConfig })) };
 }
 
+/** Returns a copy of an object to create with this CA bundle. @param bundle PEM */
+export function addCaBundle(object: KubeObject, { webhooks }: CaTarget, bundle: string): KubeObject {
+  const caBundle = Buffer.from(bundle).toString("base64");
+  if (webhooks) {
+    const entries = (object["webhooks"] ?? []) as readonly (ClientConfig & { name: string })[];
+    const trusting = entries.map((entry) =>
+      webhooks.includes(entry.name) ? { ...entry, clientConfig: { ...entry.clientConfig, caBundle } } : entry,
+    );
+    return { ...object, webhooks: trusting };
+  }
+  const spec = object["spec"] as { conversion?: { webhook?: ClientConfig } } | undefined;
+  if (isApiService(object)) return { ...object, spec: { ...spec, caBundle } };
+  const webhook = { ...spec?.conversion?.webhook, clientConfig: { ...spec?.conversion?.webhook?.clientConfig, caBundle } };
+  return { ...object, spec: { ...spec, conversion: { ...spec?.conversion, webhook } } };
+}
+
 /**
  * Returns whether a CustomResourceDefinition loses a conversion webhook for which
  * operator-controller set a CA bundle. The API server rejects this change while a field manager

@@ -169,6 +169,7 @@ export class OperatorController {
       clusterVersion: options.clusterVersion,
       releases: this.#installedReleases,
       findRemedy: (name, bundles, signal) => this.#findRemedy(name, bundles, signal),
+      operatorConditions: this.#operatorConditions,
       events: this.#events,
       log,
       metrics,

@@ -77,6 +77,11 @@ export const REASON_WORDS = {
     "Other extensions depend on this extension. Uninstall them first.",
     "kubectl annotate clusterextension {name} olm.operatorframework.io/force-uninstall=true   # uninstall anyway",
   ),
+  [Reason.BackupRequired]: byName(
+    "The uninstall would delete custom resources that the last backup does not contain. It resumes after a backup.",
+    "olmv1 backup {name}",
+    `kubectl patch clusterextension {name} --type merge -p '{"spec":{"uninstall":{"backup":"Optional"}}}'   # delete them without a backup`,
+  ),
   [Reason.ConversionNeeded]: byName(
     "Custom resources to be kept need the conversion webhook of this extension. The message lists them.",
     "olmv1 uninstall {name} --crd-policy Delete   # delete the custom resources too",

@@ -11,6 +11,7 @@ const OF_CONDITIONS: readonly string[] = [
   Reason.Blocked,
   Reason.AwaitingApproval,
   Reason.RequiredByOthers,
+  Reason.BackupRequired,
   Reason.ConversionNeeded,
   Reason.InvalidConfiguration,
   Reason.UnsatisfiedDependencies,

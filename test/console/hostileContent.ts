@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { CANARY } from "../support/consoleWorld/canary.ts";
 import { CATALOGS } from "../support/consoleWorld/catalogs.ts";
 import { CANARY_MEMBER } from "../support/consoleWorld/hostileTexts.ts";
+import { selectCases } from "../support/manyRuns.ts";
 import { expectShown, type Tested } from "./testedConsole.ts";
 
 const PHONE = { width: 375, height: 800 };
@@ -68,7 +69,7 @@ const PAGES = [
 
 /** Declares that hostile texts in every field of content and status are shown as texts: nothing runs, nothing is requested, and nothing moves. */
 export function describeHostileContent(tested: Tested): void {
-  describe.each(PAGES)("page %s", (path) => {
+  describe.each(selectCases(PAGES, "pages with hostile texts"))("page %s", (path) => {
     test("shows hostile texts as texts", async () => {
       await using page = await tested().browser.open();
       const { page: browser } = page;

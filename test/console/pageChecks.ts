@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { selectCases } from "../support/manyRuns.ts";
 import { expectShown, type TestedConsole } from "./testedConsole.ts";
 
 /** A page, and texts that a person must see on it in each layout. */
@@ -15,7 +16,7 @@ const PHONE = { width: 375, height: 800 };
  * window; no errors, and no requests to other servers. Does not change the theme of an open page, which costs the browser seconds of CPU time.
  */
 export function describePages(pages: readonly CheckedPage[], tested: () => Pick<TestedConsole, "browser">): void {
-  describe.each(pages)("page $path", ({ path, shows }) => {
+  describe.each(selectCases(pages, "pages"))("page $path", ({ path, shows }) => {
     test("has its content, tables that fit, both themes, a phone layout, no accessibility violations, and no errors", async () => {
       await using page = await tested().browser.open();
       await page.goto(path);

@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runChecks } from "../../release/checkRunner.ts";
+import { listReleaseChecks } from "../../release/releaseChecks.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
@@ -150,6 +152,16 @@ describe("the bundled programs", () => {
     const notices = await readFile(join(folder, "first", "THIRD_PARTY_NOTICES"), "utf8");
     for (const { name, purl } of bill.components) expect(notices).toContain(`\n${name} ${purl.slice(purl.lastIndexOf("@") + 1)} (`);
   });
+
+  test("the checks of a release pass, except those that need other machines", async () => {
+    const lines: string[] = [];
+    const work = join(folder, "release");
+    const dist = [join(folder, "first"), join(folder, "second")] as const;
+    await runChecks(listReleaseChecks({ work, dist, signal: new AbortController().signal }), (line) => lines.push(line));
+    const notRun = lines.filter((line) => line.startsWith("not run")).map((line) => line.slice(9).split(/ {2,}/)[0]);
+    expect(lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
+    expect(notRun).toEqual(["image", "ppc64le and s390x", "macOS and Windows", "signatures, provenance"]);
+  }, 600_000);
 
   test("the image's build stage contains the files that the Dockerfile copies, and no tests", async () => {
     const dockerfile = await readFile(join(ROOT, "Dockerfile"), "utf8");

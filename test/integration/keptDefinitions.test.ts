@@ -1,9 +1,14 @@
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_EXTENSION, LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { thingDefinition } from "../support/definitions.ts";
+import { EVERYTHING } from "../support/loneExtension.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
+import { olmv1 } from "../support/runCli.ts";
 import { serviceAccount } from "../support/serviceAccounts.ts";
 
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
@@ -76,6 +81,27 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await world.until("deleting", ({ status }) => expect(status?.lastHandledReconcileAt).toBeDefined());
     expect(await cluster.client.get(toObjectRef(THING))).toBeDefined();
     await world.remove("deleting");
+    await eventually(async () => expect(await definition()).toBeUndefined());
+  });
+
+  test("neither an upgrade nor an uninstall deletes custom resources without a backup that is required", async () => {
+    await keeping("saved");
+    await serviceAccount(cluster.client, "saved-system", "saved-installer", [EVERYTHING]);
+    await move("saved", "1.0.0");
+    await patch("saved", { spec: { uninstall: { crdPolicy: "Delete", backup: "Required" } } });
+    await move("saved", "2.0.0");
+    const unsaved = "spec.uninstall.backup is Required: no backup is recorded, and Thing default/mine exists";
+    await world.until("saved", ({ status }) => expect(status?.keptCRDs).toEqual([{ name: "things.kept.example.com", message: unsaved }]));
+    await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "saved" });
+    await world.conditions("saved", { Progressing: "False/BackupRequired" });
+    const details = [{ name: "things.kept.example.com", message: "no backup is recorded, and Thing default/mine exists" }];
+    await world.expectProblem("saved", "BackupRequired", { details, next: "olmv1 backup saved" });
+    await eventually(async () => expect(await world.events("saved")).toContain(`BackupRequired: not uninstalled: ${unsaved}`));
+    expect(await cluster.client.get(toObjectRef(THING))).toBeDefined();
+    await using folder = await mkdtempDisposable(join(tmpdir(), "olmv1-required-backup-"));
+    const saved = await olmv1("backup", "saved", "--file", join(folder.path, "saved.gz"), "--kubeconfig", cluster.kubeconfig);
+    expect(saved).toMatchObject({ code: 0, out: expect.stringContaining("1 custom resource") });
+    await world.gone("saved");
     await eventually(async () => expect(await definition()).toBeUndefined());
   });
 

@@ -22,7 +22,6 @@ const NAMESPACE = "op-dep";
 const CLASSIC = "operators.coreos.com/v1alpha1";
 /** Few of about 130 kill points are tested by default, because each takes about 20 seconds. */
 const SAMPLE = chooseKillSample(process.env, 60);
-const ALL = process.env["OLMV1_TEST_ALL_OPERATORS"] === "1";
 /** The extensions of the packages if none exists. */
 const NONE = PACKAGES.map(() => undefined);
 /** The only lines on standard error: progress of slow steps. */
@@ -151,9 +150,7 @@ describeWithData("a graph of operators that OLM v0 installed on a real cluster",
       SAMPLE.stride === 1 ? 7_200_000 : 600_000,
     );
 
-    if (!ALL)
-      console.log("not run after the kills: operators whose Subscriptions were deleted. OLMV1_TEST_ALL_OPERATORS=1 with -t runs it");
-    test.runIf(ALL)("olmv1 migrate converts operators whose Subscriptions were deleted, and creates none in a rollback", async () => {
+    test("olmv1 migrate converts operators whose Subscriptions were deleted, and creates none in a rollback", async () => {
       const subscriptions = { apiVersion: CLASSIC, kind: "Subscription" };
       const { items } = await cluster.client.list(subscriptions, { namespace: NAMESPACE });
       for (const item of items) await cluster.client.delete(toObjectRef(item), { propagationPolicy: "Orphan" });

@@ -1,15 +1,22 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { MEDIA_TYPE, MEDIA_TYPE_KEY } from "../../pkg/bundle/annotations.ts";
 import { TerminalError } from "../../pkg/errors/errors.ts";
 import { BUNDLE_IMAGE_LIMITS, type Limits } from "../../pkg/oci/limits.ts";
+import type { Descriptor } from "../../pkg/oci/manifest.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { CONFIG_DIR_LABEL, findBundleRoot, findCatalogRoot } from "../../pkg/oci/pull/imageFilter.ts";
+import { packLayout } from "../../pkg/oci/store/layoutArchive.ts";
+import { packChart, writeChartLayout } from "../../release/chart.ts";
+import { getImage } from "../../release/project.ts";
+import { publishLayout } from "../../release/publishChart.ts";
 import { describeWithCluster } from "../support/cluster.ts";
 import { insecureRegistry, puller } from "../support/pulling.ts";
-import { pushIndex } from "../support/stores.ts";
+import { pushIndex, repository } from "../support/stores.ts";
+import { TempFolder } from "../support/tempFolder.ts";
 
 const signal = new AbortController().signal;
 const files = new Map([
@@ -142,5 +149,30 @@ describeWithCluster("images in a real registry", (cluster) => {
     const { puller: p } = await createMirrored();
     const { dir } = await p.pull("ext", `quay.io/${repository}:v1`, { signal });
     expect(content.equals(await readFile(join(dir, "big")))).toBe(true);
+  });
+
+  test("a release's chart has the same digest in the layout and in the registry, where Helm reads the metadata and Artifact Hub its own tag", async () => {
+    using folder = new TempFolder();
+    const chart = await packChart(getImage("1.2.3", `sha256:${"a".repeat(64)}`));
+    const layout = join(folder.path, "layout");
+    const digest = await writeChartLayout(layout, chart, signal);
+    const archive = join(folder.path, "chart.oci.tar");
+    await packLayout(layout, archive, signal);
+    const name = cluster.name("charts/olmv1");
+    const published = await publishLayout(archive, { repository: `${cluster.registry.host}/${name}`, insecure: true }, signal);
+    const [version = ""] = published.keys();
+    expect(published.get(version)).toBe(digest);
+    expect([...published.keys()]).toEqual([version, "artifacthub.io"]);
+    const store = await repository(`${cluster.registry.host}/${name}`);
+    const manifest = JSON.parse((await store.manifest(version, signal)).bytes.toString("utf8")) as {
+      config: Descriptor;
+      layers: Descriptor[];
+    };
+    const read = async (blob: Descriptor): Promise<Buffer> => buffer(store.blob(blob, signal)(0));
+    expect(manifest.config.mediaType).toBe("application/vnd.cncf.helm.config.v1+json");
+    expect(JSON.parse((await read(manifest.config)).toString("utf8"))).toMatchObject({ name: "olmv1", version });
+    const [layer] = manifest.layers;
+    expect(layer?.mediaType).toBe("application/vnd.cncf.helm.chart.content.v1.tar+gzip");
+    expect((await read(layer!)).equals(chart)).toBe(true);
   });
 });

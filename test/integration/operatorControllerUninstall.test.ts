@@ -268,7 +268,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
       },
     };
     const applier = new Applier(set.account.client, log, signal);
-    const { kept, deleting } = await removeCrds(applier, client, [crd], "DeleteIfUnused", signal);
+    const { kept, deleting } = await removeCrds(applier, client, [crd], { policy: "DeleteIfUnused" }, signal);
     expect({ lists, deleting, kept: kept.map(({ text }) => text) }).toEqual({
       lists: 2,
       deleting: [],

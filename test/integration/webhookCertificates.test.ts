@@ -7,6 +7,7 @@ import { renderBundle } from "../../pkg/render/render.ts";
 import { ownObjects } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { thingDefinition } from "../support/definitions.ts";
+import { followObjects } from "../support/followObjects.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import type { ServingPod } from "../support/servingPod.ts";
 import { startWebhookServer, webhook, webhookBundle } from "../support/webhookBundle.ts";
@@ -58,12 +59,15 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
       { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default", labels: { checked: "yes" } }, data },
       { dryRun: true },
     );
+  /** Returns the CA bundle of the only webhook of a webhook configuration or CRD; "" without one. */
+  const readCaBundles = ({ webhooks = [], spec = {} }: Partial<KubeObject>): string[] => {
+    type Webhook = { clientConfig: { caBundle?: string } } | undefined;
+    const { conversion } = spec as { conversion?: { webhook?: Webhook } };
+    return [...(webhooks as Webhook[]), ...(conversion ? [conversion.webhook] : [])].map((one) => one?.clientConfig.caBundle ?? "");
+  };
   const caBundles = async (): Promise<string[]> => {
-    const configuration = await cluster.client.get(WEBHOOK);
-    const crd = await cluster.client.get(CRD);
-    const [first] = (configuration?.["webhooks"] ?? []) as { clientConfig: { caBundle?: string } }[];
-    const { conversion } = (crd?.["spec"] ?? {}) as { conversion?: { webhook?: { clientConfig: { caBundle?: string } } } };
-    return [first?.clientConfig.caBundle ?? "", conversion?.webhook?.clientConfig.caBundle ?? ""];
+    const found = await Promise.all([WEBHOOK, CRD].map((ref) => cluster.client.get(ref)));
+    return found.flatMap((object) => (object ? readCaBundles(object) : [""]));
   };
   const secretData = async () => ((await cluster.client.get(SECRET))?.["data"] ?? {}) as Record<string, string>;
 
@@ -85,6 +89,15 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
   });
 
   test("bundles with webhooks are installed with the derived permissions, and their webhooks are called", async () => {
+    const withoutCa: string[] = [];
+    const stopFollowing = await Promise.all(
+      [WEBHOOK, CRD].map(({ apiVersion, kind, name }) => {
+        const selection = { fieldSelector: `metadata.name=${name}` };
+        return followObjects(cluster.client, { apiVersion, kind, selection }, (object) => {
+          if (!readCaBundles(object).every(Boolean)) withoutCa.push(`${kind} at ${object.metadata.resourceVersion}`);
+        });
+      }),
+    );
     await world.extension(NAME, { computeRules, catalog: { version: "1.0.0" }, uninstall: { crdPolicy: "Delete" } });
     await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" });
     server = await startWebhookServer(cluster.client, NAMESPACE, SERVICE, SECRET.name);
@@ -98,6 +111,8 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     await cluster.client.create(thing);
     const seen = await cluster.client.get({ apiVersion: `${GROUP}/v2`, kind: "Thing", namespace: "default", name: "a" });
     expect(seen?.["spec"]).toEqual({ a: 1, convertedTo: `${GROUP}/v2` });
+    for (const stop of stopFollowing) await stop();
+    expect(withoutCa).toEqual([]); // otherwise the API server would reject requests for an instant
   });
 
   test("the stored release contains neither key nor CA, and the certificate Secret has the labels of the extension", async () => {

@@ -1,6 +1,7 @@
+import { getDaySeed } from "./manyRuns.ts";
+
 /** By default, one of this many kill points is tested in a run. */
 const STRIDE = 3;
-const DAY_MS = 86_400_000;
 
 /** The kill points that a run tests. A kill point is the number of writes before the kill. */
 export interface KillSample {
@@ -16,8 +17,7 @@ export interface KillSample {
  */
 export function chooseKillSample(env: NodeJS.ProcessEnv = process.env, stride: number = STRIDE): KillSample {
   if (env["OLMV1_TEST_ALL_KILLS"] === "1") return { stride: 1, remainder: 0 };
-  const seed = Number(env["OLMV1_TEST_SEED"] ?? Math.floor(Date.now() / DAY_MS));
-  return { stride, remainder: Math.abs(seed) % stride };
+  return { stride, remainder: getDaySeed(env) % stride };
 }
 
 /** Returns whether a run tests the kill point after this number of writes. */

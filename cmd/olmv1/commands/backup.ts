@@ -3,7 +3,6 @@ import { type ImageOptions, withImages } from "../../../pkg/authoring/build/publ
 import { backUpExtension } from "../../../pkg/backup/backUpExtension.ts";
 import type { BackupEnd } from "../../../pkg/backup/backupFile.ts";
 import { pullBackup, pushBackup, withTemporaryBackup } from "../../../pkg/backup/backupImage.ts";
-import { type BackupRecord, recordBackup } from "../../../pkg/backup/backupRecord.ts";
 import { type RestoreCount, restoreBackup } from "../../../pkg/backup/restoreBackup.ts";
 import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
@@ -11,6 +10,7 @@ import type { Client } from "../../../pkg/kube/client.ts";
 import { KindNotServed } from "../../../pkg/kube/errors.ts";
 import { parseDestination, parsePlace } from "../../../pkg/oci/imagePlace.ts";
 import { formatRepository } from "../../../pkg/oci/reference.ts";
+import { type BackupRecord, recordBackup } from "../../../pkg/operatorcontroller/crds/backupRecord.ts";
 import { buildExtensionRef } from "../../../pkg/rollout/extensions.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ClusterExtension, getNamespace } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
 import { type Condition, type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
-import { describeBackup } from "../../../pkg/backup/backupRecord.ts";
 import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { applyObjects } from "../../../pkg/installer/applyObjects.ts";
@@ -15,6 +14,7 @@ import {
   type UninstallScope,
 } from "../../../pkg/installer/uninstallPreview.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { describeBackup } from "../../../pkg/operatorcontroller/crds/backupRecord.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import type { CrdPolicy } from "../../../pkg/release/plan.ts";
 import { buildCrdPolicyChange, sendPatch } from "../../../pkg/rollout/changes.ts";

@@ -3,6 +3,7 @@ import type { ActionRequest, UninstallPolicy } from "../../consoleapi/actions.ts
 import { isInstallerOurs } from "../../installer/installerPermissions.ts";
 import { buildDeletionPermissions, type CustomResources } from "../../installer/removal.ts";
 import { divideDefinitions, previewUninstall, type UninstallPreview } from "../../installer/uninstallPreview.ts";
+import { describeBackup } from "../../operatorcontroller/crds/backupRecord.ts";
 import { describeObject } from "../../release/identity.ts";
 import { buildCrdPolicyChange } from "../../rollout/changes.ts";
 import { formatCount, formatList } from "../../text/lists.ts";
@@ -83,6 +84,7 @@ export function describeUninstall(preview: UninstallPreview): string[] {
     ...lost.map(
       (one) => `${describeCount(one)} of ${one.crd.metadata.name} will be deleted, with everything that the operator created for them.`,
     ),
+    ...(extension && lost.length > 0 ? [describeBackup(extension)] : []),
     ...(extension
       ? [
           bundle

@@ -5,6 +5,7 @@ const TABS: Readonly<Partial<Record<string, ExtensionTabName>>> = {
   AwaitingApproval: "plan",
   BundleNotFound: "why",
   AmbiguousCatalogs: "why",
+  BackupRequired: "uninstall",
   BlockedUpdate: "why",
   CRDUpgradeUnsafe: "why",
   ClusterUpgradeBlocked: "why",

@@ -17,6 +17,8 @@ export interface ArchivedFile {
   /** relative slash path */
   readonly path: string;
   readonly size: number;
+  /** default: false */
+  readonly executable?: boolean;
   /** its bytes, `size` in total */
   open(): AsyncIterable<Uint8Array>;
 }
@@ -46,7 +48,7 @@ export function createTarStream(files: readonly ArchivedFile[]): AsyncIterable<U
   const write = async (): Promise<void> => {
     for (const name of [...directories, ...byPath.keys()].sort()) {
       const file = byPath.get(name);
-      const header = { name, mode: file ? 0o644 : 0o755, mtime: EPOCH, uid: 0, gid: 0 };
+      const header = { name, mode: file && !file.executable ? 0o644 : 0o755, mtime: EPOCH, uid: 0, gid: 0 };
       if (file) await pipeline(file.open(), archive.entry({ ...header, type: "file", size: file.size }));
       else archive.entry({ ...header, type: "directory" });
     }

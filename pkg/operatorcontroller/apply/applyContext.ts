@@ -9,7 +9,6 @@ import { preserveIgnored } from "../../release/drift.ts";
 import { getObjectKey } from "../../release/identity.ts";
 import { sortLikeLive } from "../../release/liveOrder.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
-import { getCrdPolicy } from "../../release/plan.ts";
 import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { ObjectChecker } from "../crds/existingObjects.ts";
 import { type LostConversionRequest, newConversionRequest } from "../crds/lostConversions.ts";
@@ -24,6 +23,7 @@ import type { ObjectWatches } from "../watches/objectWatches.ts";
 import { Applier } from "./applier.ts";
 import { DryRun } from "./dryRun.ts";
 import { type Handovers, type Need, type ObjectLocks, takeOver, takeOverFrom } from "./handovers.ts";
+import { getCrdRule } from "./keptCrds.ts";
 import { type PreparedObjects, prepareExtension } from "./preparedObjects.ts";
 import { listLeavingCrds, type PruneRequest } from "./prune.ts";
 
@@ -103,8 +103,9 @@ export class ApplyContext {
   /** Returns the request to prune objects that `desired` does not contain. */
   pruneRequest(desired: readonly KubeObject[]): PruneRequest {
     const { releases, extension } = this.phase;
+    const { policy, findReasonToKeep } = getCrdRule(extension, this.scoped, this.step.signal);
     const isWanted = (object: KubeObject): boolean => this.deps.handovers.isWanted(this.owner.name, object);
-    return { history: releases.history.current, desired, crdPolicy: getCrdPolicy(extension.spec), owner: this.owner, isWanted };
+    return { history: releases.history.current, desired, crdPolicy: policy, findReasonToKeep, owner: this.owner, isWanted };
   }
 
   /** Returns the request to check the conversion webhooks of CustomResourceDefinitions that `desired` does not contain. */

@@ -2,7 +2,15 @@ import { getNamespace } from "../../api/clusterExtension.ts";
 import { API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { EventReason } from "../../api/events.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
-import { type CaTarget, canTrust, getCaBundles, isConversionLost, withBundle, withoutBundle } from "../../certificates/caBundle.ts";
+import {
+  addCaBundle,
+  type CaTarget,
+  canTrust,
+  getCaBundles,
+  isConversionLost,
+  withBundle,
+  withoutBundle,
+} from "../../certificates/caBundle.ts";
 import { type DesiredCertificate, listDesiredCertificates } from "../../certificates/desiredCertificates.ts";
 import { listServedNames } from "../../certificates/providers.ts";
 import {
@@ -27,6 +35,7 @@ import { RetryableError, wrapError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../../release/labels.ts";
+import { hasApplied } from "../../release/managedFields.ts";
 import { determineOwnership, type ExtensionExists } from "../../release/ownership.ts";
 import { findLastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
@@ -65,9 +74,18 @@ export interface KeeperOptions {
 /** Maximum number of updates of one certificate in one reconcile. Three are always enough. */
 const ACTIONS_MAX = 6;
 
+/** An object, and the CA bundle that it must have. */
+interface Trust {
+  target: CaTarget;
+  /** PEM */
+  bundle: string;
+}
+
 /** Maintains the certificates that operator-controller provides for the webhooks and API services of an extension, with the extension's identity. */
 export class CertificateKeeper {
   readonly #options: KeeperOptions;
+  /** The CA bundles of all targets after `keep`, whether the targets exist or not. */
+  readonly trusts: Trust[] = [];
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -101,7 +119,11 @@ export class CertificateKeeper {
       if (await maintenance.spread()) trustedSince.set(key, now());
       const state = assessCertificates(maintenance.stored, desired.dnsNames);
       const action = chooseNextAction(state, { now: now(), trustedSince: trustedSince.get(key) ?? 0, times });
-      if (action.kind === "rest") return action.at;
+      if (action.kind === "rest") {
+        const bundle = joinCertificates(maintenance.stored?.authorities ?? []);
+        this.trusts.push(...desired.targets.map((target) => ({ target, bundle })));
+        return action.at;
+      }
       if (action.kind === "issue") await maintenance.issue(action.reason);
       if (action.kind === "prepare") await maintenance.prepare(action.reason);
       if (action.kind === "promote") await maintenance.promote();
@@ -190,7 +212,8 @@ class CertificateMaintenance {
     let changed = false;
     for (const entry of this.#targets) {
       const { target, live } = entry;
-      if (getCaBundles(live, target).every((text) => text === bundle)) continue;
+      const isOwn = hasApplied(live.metadata, CERTIFICATES_FIELD_MANAGER); // otherwise the next apply of the object would remove the CA bundle
+      if (isOwn && getCaBundles(live, target).every((text) => text === bundle)) continue;
       const options = { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal };
       entry.live = await client.apply(withBundle(live, target, bundle), options);
       log.info({ target: describeObject(target.ref), authorities: authorities.length }, "CA injected");
@@ -227,6 +250,7 @@ export class ExtensionCertificates {
   readonly #deps: CertificateInputs;
   readonly #phase: WithClient;
   readonly #context: StepContext;
+  #trusts: readonly Trust[] = [];
 
   constructor(deps: CertificateInputs, phase: WithClient, context: StepContext) {
     this.#deps = deps;
@@ -265,6 +289,16 @@ export class ExtensionCertificates {
     }
   }
 
+  /** Returns `objects` with the CA bundles of the last `keep` in those that do not exist yet, so that they are never without one. */
+  addCaBundles(objects: readonly KubeObject[], live: LiveObjects): KubeObject[] {
+    return objects.map((object) => {
+      const key = getObjectKey(object);
+      if (live.has(key)) return object;
+      const trusts = this.#trusts.filter(({ target }) => getObjectKey(target.ref) === key);
+      return trusts.reduce((trusting, { target, bundle }) => addCaBundle(trusting, target, bundle), object);
+    });
+  }
+
   /**
    * Provides the certificates for `objects`, and injects their CAs into objects that already exist. Call it before and after the apply.
    * @returns whether the objects need certificates. @throws RetryableError with the name of the Secret.
@@ -292,6 +326,7 @@ export class ExtensionCertificates {
       log: this.#context.log,
     });
     const at = await keeper.keep(desired);
+    this.#trusts = keeper.trusts;
     known.checkAt = Math.min(at, now() + driftIntervalMs);
     own.enqueueAfter(name, Math.max(known.checkAt - now(), 0));
     return true;

@@ -1,12 +1,14 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { determineOwnership, type Owner } from "../../release/ownership.ts";
-import type { CrdPolicy } from "../../release/plan.ts";
+import { type CrdPolicy, getCrdPolicy } from "../../release/plan.ts";
 import type { LeftObject } from "../../release/record.ts";
 import { type CrdUse, checkCrdUse } from "../crds/crdUse.ts";
+import { findUnsavedChange, requiresBackup } from "../crds/unsavedChanges.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { type Applier, throwFailures } from "./applier.ts";
 
@@ -40,6 +42,24 @@ export interface CrdRemoval {
   deleting: KubeObject[];
 }
 
+/** What happens to CustomResourceDefinitions. */
+export interface CrdRule {
+  policy: CrdPolicy;
+  /** With policy Delete: returns why a CRD is kept with its custom resources anyway. Default: no CRD is kept. */
+  findReasonToKeep?: ((crd: KubeObject) => Promise<string | undefined>) | undefined;
+}
+
+/** Returns the rule for the CustomResourceDefinitions that an upgrade or rollback of an extension removes. @param client uses the extension's identity */
+export function getCrdRule(extension: Readonly<ClusterExtension>, client: Client, signal: AbortSignal): CrdRule {
+  const policy = getCrdPolicy(extension.spec);
+  if (!requiresBackup(extension)) return { policy };
+  const findReasonToKeep = async (crd: KubeObject): Promise<string | undefined> => {
+    const unsaved = await findUnsavedChange(client, extension, crd, signal);
+    return unsaved && `spec.uninstall.backup is Required: ${unsaved}`;
+  };
+  return { policy, findReasonToKeep };
+}
+
 /** Maximum number of times that a CRD is checked because another client changed it between check and deletion. */
 const MAX_CRD_CHECKS = 5;
 
@@ -47,7 +67,7 @@ const MAX_CRD_CHECKS = 5;
  * Deletes CustomResourceDefinitions according to the policy:
  *
  * | policy         | custom resources   | CRD     |
- * | Delete         | any                | deleted |
+ * | Delete         | any                | deleted, unless the rule has a reason to keep it |
  * | Retain         | any                | kept    |
  * | DeleteIfUnused | none, see `checkCrdUse` | deleted |
  * | DeleteIfUnused | some, or unknown   | kept    |
@@ -59,15 +79,21 @@ export async function removeCrds(
   applier: Pick<Applier, "remove" | "removeUnchanged">,
   client: Pick<Client, "get" | "list" | "raw">,
   crds: readonly KubeObject[],
-  policy: CrdPolicy,
+  { policy, findReasonToKeep }: CrdRule,
   signal: AbortSignal,
 ): Promise<CrdRemoval> {
   if (policy === "Retain") {
     return { kept: crds.map((crd) => newKeptCrd(crd, "spec.uninstall.crdPolicy is Retain")), deleting: [] };
   }
   if (policy === "Delete") {
-    await applier.remove(crds.filter(({ metadata }) => metadata.deletionTimestamp === undefined));
-    return { kept: [], deleting: [...crds] };
+    const kept: KeptCrd[] = [];
+    for (const crd of findReasonToKeep ? crds : []) {
+      const reason = await findReasonToKeep?.(crd);
+      if (reason !== undefined) kept.push(newKeptCrd(crd, reason));
+    }
+    const deleting = crds.filter((crd) => !kept.some((one) => one.crd === crd));
+    await applier.remove(deleting.filter(({ metadata }) => metadata.deletionTimestamp === undefined));
+    return { kept, deleting };
   }
   const removal: CrdRemoval = { kept: [], deleting: [] };
   for (const crd of crds) {
@@ -100,9 +126,8 @@ async function removeUnused(
   return { kind: "in use", crd: checked, reason: "KeepsChanging", text, retry: { cause: new Error(text) } };
 }
 
-/** The policy and the owner for checking kept CRDs again. */
-export interface RecheckRequest {
-  policy: CrdPolicy;
+/** The rule and the owner for checking kept CRDs again. */
+export interface RecheckRequest extends CrdRule {
   owner: Owner;
   /** Reports whether another extension needs an object. */
   isWanted: (object: KubeObject) => boolean;
@@ -142,9 +167,10 @@ export async function recheckKept(
   applier: Pick<Applier, "readEach" | "remove" | "removeUnchanged">,
   client: Pick<Client, "get" | "list" | "raw">,
   definitions: readonly LeftObject[],
-  { policy, owner, isWanted }: RecheckRequest,
+  { owner, isWanted, ...rule }: RecheckRequest,
   signal: AbortSignal,
 ): Promise<KeptCrdResult[]> {
+  const { policy } = rule;
   const still: KeptCrdResult[] = [];
   for (const one of definitions) {
     const { kept: _before, ...ref } = one;
@@ -163,7 +189,7 @@ export async function recheckKept(
       continue;
     }
     try {
-      for (const kept of (await removeCrds(applier, client, [crd], policy, signal)).kept)
+      for (const kept of (await removeCrds(applier, client, [crd], rule, signal)).kept)
         still.push({ left: toLeftObject(kept), ...(kept.retry ? { retry: kept.retry } : {}) });
     } catch (err) {
       const { cause } = err as Error;

@@ -8,7 +8,7 @@ import { combineUnblockChecks } from "../state/conditionPoller.ts";
 import { readReconcileRequest } from "../state/extensionSpec.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import type { ApplyContext } from "./applyContext.ts";
-import { filterOwned, isKept, recheckKept, removeCrds, toKubeObject, toLeftObject } from "./keptCrds.ts";
+import { filterOwned, getCrdRule, isKept, recheckKept, removeCrds, toKubeObject, toLeftObject } from "./keptCrds.ts";
 
 /**
  * Prunes objects that were kept from earlier releases, and records the objects that are still kept:
@@ -63,7 +63,7 @@ async function pruneGiven(given: readonly LeftObject[], context: ApplyContext): 
   const ours = filterOwned(given.map(toKubeObject), await applier.read(given), owner);
   const toDelete = ours.filter((object) => !isDesired(object, context));
   await applier.remove(toDelete.filter((object) => !isCrd(object)));
-  const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), getCrdPolicy(phase.extension.spec), step.signal);
+  const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), getCrdRule(phase.extension, scoped, step.signal), step.signal);
   for (const { text } of kept) deps.events.record(phase.extension, "Normal", "Kept", text);
   const desired = new Set(ours.filter((object) => !toDelete.includes(object)).map(getObjectKey));
   return [...given.filter((one) => desired.has(getObjectKey(one))), ...kept.map(toLeftObject)];

@@ -68,7 +68,7 @@ async function writeRelease(
   const taken = await context.adoptFields(live, getPreviousWriters(phase, base, content));
   const applied = context.toApply(objects, taken, base === undefined && isMigrated(phase.extension));
   const written = leavesDrift ? preserveDrift(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
-  await applier.apply(written, taken);
+  await applier.apply(certificates.addCaBundles(written, taken), taken);
   for (const text of await dropConversions(scoped, await context.lostConversions(objects), step.signal))
     events.record("Normal", "ConversionDropped", text);
   const { kept, left } = await prune(applier, scoped, context.pruneRequest(objects), step.signal);

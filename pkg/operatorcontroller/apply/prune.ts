@@ -8,7 +8,7 @@ import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { LostConversionRequest } from "../crds/lostConversions.ts";
 import type { Applier } from "./applier.ts";
 import { takeOver } from "./handovers.ts";
-import { filterOwned, isKept, type KeptCrd, recheckKept, removeCrds, toKubeObject, toLeftObject } from "./keptCrds.ts";
+import { type CrdRule, filterOwned, isKept, type KeptCrd, recheckKept, removeCrds, toKubeObject, toLeftObject } from "./keptCrds.ts";
 
 /** The releases whose objects are pruned, the desired objects, and their owner. */
 export interface PruneRequest {
@@ -17,6 +17,8 @@ export interface PruneRequest {
   desired: readonly KubeObject[];
   crdPolicy: CrdPolicy;
   owner: Owner;
+  /** With policy Delete: returns why a CRD is kept anyway. Default: no CRD is kept. */
+  findReasonToKeep?: CrdRule["findReasonToKeep"];
   /** Reports whether an object is kept because another extension needs it. */
   isWanted?: (object: KubeObject) => boolean;
 }
@@ -46,7 +48,8 @@ export async function listLeavingObjects(applier: Applier, request: PruneRequest
  * @throws RetryableError Retrying with all failures; the deletions so far are in the applier's actions.
  */
 export async function prune(applier: Applier, scoped: Client, request: PruneRequest, signal: AbortSignal): Promise<Pruned> {
-  const { crdPolicy, owner, isWanted = () => false } = request;
+  const { crdPolicy, findReasonToKeep, owner, isWanted = () => false } = request;
+  const rule: CrdRule = { policy: crdPolicy, findReasonToKeep };
   const plan = buildPlan(request);
   const before = listKept(request);
   const all = [...plan.prune, ...plan.crds.ifUnused, ...plan.crds.kept];
@@ -56,14 +59,14 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
   const left = ours.filter(isWanted);
   const toDelete = ours.filter((object) => !left.includes(object));
   await applier.remove(toDelete.filter((object) => !isCrd(object)));
-  const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), crdPolicy, signal);
+  const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), rule, signal);
   // The Go operator-controller adds an owner reference to the extension. With it, the garbage collector would delete the CRD together with the extension.
   await takeOver(scoped, getCrds(kept), owner.uid, signal);
   const still = await recheckKept(
     applier,
     scoped,
     all.flatMap((object) => before.get(getObjectKey(object)) ?? []),
-    { policy: crdPolicy, owner, isWanted },
+    { ...rule, owner, isWanted },
     signal,
   );
   return { kept, left: [...left.map(toObjectRef), ...kept.map(toLeftObject), ...still.map((one) => one.left)] };

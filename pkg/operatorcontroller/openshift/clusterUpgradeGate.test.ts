@@ -10,6 +10,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { Condition, GroupVersionKind, KubeObject } from "../../api/k8s.ts";
 import { Informer } from "../../controller/informer.ts";
 import type { ListOptions, ListResult, WatchEvent, WatchOptions } from "../../kube/request.ts";
+import type { OperatorVeto } from "../../openshift/vetoCondition.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { DecodedRelease } from "../../release/storage/decode.ts";
 import { getReleaseKey } from "../../release/storage/encode.ts";
@@ -86,6 +87,9 @@ class GateFixture {
   /** While set, reads wait for this promise. */
   held: Promise<void> | undefined;
   readonly metrics = createMetrics("operator_controller");
+  includesVetoes = false;
+  vetoes: OperatorVeto[] = [];
+  readonly vetoHandlers: (() => void)[] = [];
 
   start(): void {
     const { cluster, clock } = this;
@@ -106,12 +110,17 @@ class GateFixture {
     });
     const gate = new ClusterUpgradeGate({
       client: cluster,
-      settings: { mode: "auto" },
+      settings: { mode: "auto", includesVetoes: this.includesVetoes },
       systemNamespace: "system",
       extensions,
       clusterVersion,
       releases,
       findRemedy: () => Promise.resolve(undefined),
+      operatorConditions: {
+        synced: Promise.resolve(),
+        listVetoes: () => this.vetoes,
+        onChange: (handler) => void this.vetoHandlers.push(handler),
+      },
       events: new RecordedEvents(),
       log,
       metrics: this.metrics,
@@ -230,4 +239,49 @@ test("ClusterUpgradeGate blocks upgrades for any maximum when the cluster serves
   gate.start();
   await gate.later(2_000);
   expect(gate.cluster.written).toEqual(["False: "]);
+});
+
+const REPORT = { by: "operator", status: "False", reason: "Migrating", message: "data is moving" } as const;
+const VETO: OperatorVeto = { extension: "a", namespace: "a-system", name: "a.v1", report: REPORT };
+
+test("ClusterUpgradeGate blocks upgrades while an operator does not allow its own upgrade when vetoes are included", async () => {
+  const gate = new GateFixture();
+  gate.includesVetoes = true;
+  gate.install("a", "4.99");
+  gate.vetoes = [VETO];
+  gate.start();
+  await gate.later(1_000);
+  expect(gate.cluster.written).toEqual(["False: "]);
+  expect(await gate.metrics.text()).toContain("operator_controller_cluster_upgradeable 0");
+  gate.vetoes = [];
+  for (const handler of gate.vetoHandlers) handler();
+  await gate.later(1_000);
+  expect(gate.cluster.written.at(-1)).toBe("True: ");
+});
+
+test.for<[of: string, veto: OperatorVeto, expected: string]>([
+  ["an extension", VETO, "False: "],
+  ["OLM v0 for an installed bundle", { namespace: "a-system", name: "a.v1", report: REPORT }, "False: "],
+  ["OLM v0 for another operator", { namespace: "b-system", name: "b.v1", report: REPORT }, "True: "],
+  ["a deleted extension", { ...VETO, extension: "gone" }, "True: "],
+])(
+  "ClusterUpgradeGate includes only OperatorConditions of installed operators when the OperatorCondition is of %s",
+  async ([, veto, expected]) => {
+    const gate = new GateFixture();
+    gate.includesVetoes = true;
+    gate.install("a", "4.99");
+    gate.vetoes = [veto];
+    gate.start();
+    await gate.later(1_000);
+    expect(gate.cluster.written).toEqual([expected]);
+  },
+);
+
+test("ClusterUpgradeGate ignores vetoes when they are not included", async () => {
+  const gate = new GateFixture();
+  gate.install("a", "4.99");
+  gate.vetoes = [VETO];
+  gate.start();
+  await gate.later(1_000);
+  expect(gate.cluster.written).toEqual(["True: "]);
 });

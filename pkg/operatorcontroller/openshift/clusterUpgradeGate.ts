@@ -16,6 +16,7 @@ import {
   buildUpgradeableCondition,
   type ReleaseVerdict,
 } from "../../openshift/upgradeable.ts";
+import { buildVetoCondition, type OperatorVeto } from "../../openshift/vetoCondition.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { type GaugeMetric, type Labels, type Metrics, registerControllerMetrics, registerQueueMetrics } from "../../telemetry/metrics.ts";
 import { type ClusterVersion, formatMinorVersion } from "../../version/clusterVersion.ts";
@@ -159,6 +160,18 @@ export class Remedies {
 /** The settings for ClusterOperator `olm`. */
 export interface ClusterUpgradeSettings extends OperatorSettings {
   mode: ClusterOperatorMode;
+  /** Whether condition Upgradeable of an OperatorCondition blocks upgrades of the cluster too, not only of its operator. Default: false */
+  includesVetoes?: boolean;
+}
+
+/** The vetoes of installed operators. */
+interface VetoSource {
+  /** Resolves when the vetoes are known, or after some seconds without a response. */
+  readonly synced: Promise<void>;
+  /** Returns the OperatorConditions that do not allow an upgrade, including those of OLM v0. */
+  listVetoes(): OperatorVeto[];
+  /** Calls `handler` whenever the result of `listVetoes` may have changed. */
+  onChange(handler: () => void): void;
 }
 
 /** The options of a ClusterUpgradeGate. */
@@ -170,6 +183,7 @@ export interface ClusterUpgradeGateOptions {
   clusterVersion: ClusterVersionReader;
   releases: Pick<InstalledReleases, "listActive" | "onChange" | "synced">;
   findRemedy: RemedyFinder;
+  operatorConditions: VetoSource;
   events: EventSink;
   log: Logger;
   metrics: Metrics;
@@ -260,8 +274,10 @@ export class ClusterUpgradeGate {
   }
 
   async #work(signal: AbortSignal): Promise<void> {
-    const { extensions, clusterVersion } = this.#options;
-    await Promise.race([Promise.all([extensions.synced, this.#releases.synced, clusterVersion.synced]), waitForAbort(signal)]);
+    const { extensions, clusterVersion, operatorConditions, settings } = this.#options;
+    const vetoes = settings.includesVetoes ? [operatorConditions.synced] : [];
+    const synced = [extensions.synced, this.#releases.synced, clusterVersion.synced, ...vetoes];
+    await Promise.race([Promise.all(synced), waitForAbort(signal)]);
     if (signal.aborted) return;
     this.#ready = true;
     this.#trigger();
@@ -270,7 +286,7 @@ export class ClusterUpgradeGate {
 
   #listen(): void {
     const trigger = (): void => this.#trigger();
-    const { extensions, clusterVersion } = this.#options;
+    const { extensions, clusterVersion, operatorConditions, settings } = this.#options;
     extensions.onEvent(({ type, object, old }) => {
       if (type !== "update" || !old || getRemedyInput(old) !== getRemedyInput(object)) this.remediesChanged();
     });
@@ -280,6 +296,7 @@ export class ClusterUpgradeGate {
     this.#deployments.onChange(trigger);
     this.#clusterOperator.onChange(trigger);
     this.#olm.onChange(trigger);
+    if (settings.includesVetoes) operatorConditions.onChange(trigger);
   }
 
   #trigger(): void {
@@ -299,13 +316,15 @@ export class ClusterUpgradeGate {
     const verdicts = releases.map((release) => assessRelease(release, cluster));
     const remedies = isActive ? this.#getRemedies(verdicts, signal) : undefined;
     const upgradeable = buildUpgradeableCondition(verdicts, cluster, remedies);
+    const vetoes = settings.includesVetoes ? [buildVetoCondition(this.#listVetoes(releases))] : [];
     const counts = isActive || cluster.kind === "known";
-    this.#metrics.report(verdicts, cluster, counts ? upgradeable.status === "True" : undefined);
+    const allows = [upgradeable, ...vetoes].every(({ status }) => status === "True");
+    this.#metrics.report(verdicts, cluster, counts ? allows : undefined);
     if (mode.kind === "inactive") this.#reports.set(undefined, cluster);
     if (!isActive) return { requeueAfterMs: RESYNC_MS };
     if (!this.#deployments.known(signal)) return undefined; // the gate runs again when the Deployments are known
     const found = {
-      conditions: [upgradeable, buildGateDegradedCondition(verdicts, cluster)],
+      conditions: [upgradeable, buildGateDegradedCondition(verdicts, cluster), ...vetoes],
       deployment: (name: string) => this.#deployments.get(name),
       cluster,
       unmanaged: mode.unmanaged,
@@ -316,6 +335,16 @@ export class ClusterUpgradeGate {
     this.#reports.set(mode.unmanaged ? undefined : verdicts, cluster);
     if (olm.kind === "present" && !mode.unmanaged) await this.#writer.writeOlm(olm.object, status, signal);
     return { requeueAfterMs: Math.min(nextCheckAfterMs, RESYNC_MS) };
+  }
+
+  /** Returns the vetoes of installed operators. An extension that was converted from OLM v0 keeps the OperatorCondition of OLM v0. */
+  #listVetoes(releases: readonly { readonly extension: string; readonly bundle?: string }[]): OperatorVeto[] {
+    const extensions = new Set(releases.map(({ extension }) => extension));
+    const bundles = new Set(releases.map(({ bundle }) => bundle));
+    const { operatorConditions } = this.#options;
+    return operatorConditions
+      .listVetoes()
+      .filter(({ extension, name }) => (extension === undefined ? bundles.has(name) : extensions.has(extension)));
   }
 
   #getRemedies(verdicts: readonly ReleaseVerdict[], signal: AbortSignal): ReadonlyMap<string, string> {

@@ -21,7 +21,7 @@ import { isForbidden } from "../../kube/errors.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
 import { widensPermissions } from "../../rbac/ruleSets.ts";
 import { type ChangePlan, computeChangePlan, countActions, digestPlan } from "../../release/changePlan.ts";
-import { describeObject, getObjectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey, isCrd } from "../../release/identity.ts";
 import { findInstalledBundle, toReleaseLabels } from "../../release/installedBundle.ts";
 import type { ExtensionExists } from "../../release/ownership.ts";
 import { getCrdPolicy } from "../../release/plan.ts";
@@ -44,6 +44,7 @@ import { type PreparedObjects, prepareExtension, renderExtension, servesOperator
 import { listLeavingObjects, listRemovals, type PruneRequest } from "../apply/prune.ts";
 import { toRenderableBundle } from "../bundles/bundleCache.ts";
 import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
+import { describeBackup } from "../crds/backupRecord.ts";
 import { ClusterApis } from "../dependencies/clusterApis.ts";
 import { loadCelRules } from "../dependencies/constraintCache.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
@@ -62,6 +63,7 @@ import { createUnknownReleases } from "../state/clusterChanges.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { getConfiguration } from "../state/extensionSpec.ts";
 import { hideInError, hideSourced, revealNamespaces } from "../state/hiddenValues.ts";
+import { formatFirst } from "../state/objectActions.ts";
 import { chooseOperatorCondition } from "../state/operatorConditionUse.ts";
 import {
   type Authenticated,
@@ -141,7 +143,14 @@ async function compare(
     return [];
   });
   const warnings = dryRun.warnings.map(({ text, refs }) => ({ text, objects: refs.map(describeObject) }));
-  const notes = [...checked.notes, ...[tolerated, uncertain].flatMap((lacking) => (lacking ? [formatMissing(lacking)] : []))];
+  const lost = leaving.filter((object) => isCrd(object) && crdPolicy === "Delete").map(({ metadata: { name: crd } }) => crd);
+  const notes = [
+    ...checked.notes,
+    ...(lost.length > 0
+      ? [`spec.uninstall.crdPolicy Delete deletes custom resources of ${formatFirst(lost)}. ${describeBackup(extension)}`]
+      : []),
+    ...[tolerated, uncertain].flatMap((lacking) => (lacking ? [formatMissing(lacking)] : [])),
+  ];
   return {
     plan: computeChangePlan({ digest, desired, live, after, leaving, widens: widensPermissions, hidden }),
     refused,

@@ -54,7 +54,7 @@ async function removeAfterQuotaExceeded(
     const live = await applier.read(written.map(toObjectRef));
     const ours = filterOwned(written, live, owner);
     await applier.remove(ours.filter((object) => !isCrd(object)));
-    const { kept } = await removeCrds(applier, client, ours.filter(isCrd), "DeleteIfUnused", signal);
+    const { kept } = await removeCrds(applier, client, ours.filter(isCrd), { policy: "DeleteIfUnused" }, signal);
     const keptText = kept.length === 0 ? "" : `; kept: ${kept.map(({ text }) => text).join("; ")}`;
     outcome = `the controller removed the objects that it had created: ${summarizeActions(selectChanges(applier.actions))}${keptText}`;
   } catch (err) {

@@ -24,9 +24,10 @@ import type { Dependent } from "../../resolve/dependencies/dependents.ts";
 import { formatList } from "../../text/lists.ts";
 import { Applier } from "../apply/applier.ts";
 import { takeOver } from "../apply/handovers.ts";
-import { formatKeptCrd, isKept, recheckKept, removeCrds } from "../apply/keptCrds.ts";
+import { filterOwned, formatKeptCrd, isKept, recheckKept, removeCrds, toKubeObject } from "../apply/keptCrds.ts";
 import { type CustomResourceKind, findOtherServer, listServedKinds } from "../crds/crdUse.ts";
 import { dropConversions } from "../crds/lostConversions.ts";
+import { findUnsavedChange, requiresBackup } from "../crds/unsavedChanges.ts";
 import { ServiceAccountMissing } from "../permissions/identity.ts";
 import { type ReleaseHistory, requireReadable } from "../releases/releaseStore.ts";
 import { createUnknownReleases } from "../state/clusterChanges.ts";
@@ -126,7 +127,7 @@ export class Uninstaller {
       () => this.#delete(others.filter((object) => !WEBHOOKS.has(object.kind) && !WORKLOADS.has(object.kind) && !isApiService(object))),
       async () => {
         const leaving = crds.filter((crd) => !isBefore(crd));
-        const removal = await removeCrds(this.#applier, this.#client, leaving, policy, this.#signal);
+        const removal = await removeCrds(this.#applier, this.#client, leaving, { policy }, this.#signal);
         const request = { policy, owner, isWanted: () => false };
         const still = await recheckKept(this.#applier, this.#client, before, request, this.#signal);
         const staying = [...removal.kept, ...still.map(({ left, ...rest }) => ({ text: formatKeptCrd(left), ...rest }))];
@@ -199,7 +200,7 @@ const DEPENDENTS_LOOK_MS = 1_000;
  * force-uninstall is "true". An uninstall that has begun is not delayed again.
  * @throws WaitingError RequiredByOthers with the dependents and the next step.
  */
-async function holdUninstall(
+async function holdForDependents(
   { dependents, memory }: Pick<Services, "dependents" | "memory">,
   { extension, releases: { installed } }: Deleting,
 ): Promise<void> {
@@ -219,7 +220,44 @@ async function holdUninstall(
       throw new WaitingError(Reason.RequiredByOthers, message, { isOver, everyMs: DEPENDENTS_LOOK_MS, problems });
     }
   }
-  remembered.uninstalling = true;
+}
+
+/** Maximum interval in milliseconds of the check of custom resources. A backup ends the wait at once, because it changes the extension. */
+const BACKUP_LOOK_MS = 10_000;
+
+/**
+ * Delays an uninstall that would delete custom resources which the last backup does not contain, if `spec.uninstall.backup` is Required. An uninstall
+ * that has begun is not delayed again.
+ * @param client uses the extension's identity
+ * @throws WaitingError BackupRequired with the CustomResourceDefinitions and the next step.
+ */
+async function holdForBackup(
+  { memory }: Pick<Services, "memory">,
+  { extension }: Deleting,
+  client: Client,
+  { log, signal }: StepContext,
+): Promise<void> {
+  const { uninstalling, recorded } = memory.of(extension);
+  if (uninstalling || !requiresBackup(extension)) return;
+  const { name, uid = "" } = extension.metadata;
+  const owner = { name, uid, installNamespace: getNamespace(extension) };
+  const crds = recorded.filter(isCrd);
+  const findUnsaved = async (abort: AbortSignal): Promise<{ name: string; message: string }[]> => {
+    const live = await new Applier(client, log, abort).read(crds);
+    const found: { name: string; message: string }[] = [];
+    for (const crd of filterOwned(crds.map(toKubeObject), live, owner)) {
+      const unsaved = await findUnsavedChange(client, extension, crd, abort);
+      if (unsaved !== undefined) found.push({ name: crd.metadata.name, message: unsaved });
+    }
+    return found;
+  };
+  const unsaved = await findUnsaved(signal);
+  const [first] = unsaved;
+  if (!first) return;
+  const message = `not uninstalled: spec.uninstall.backup is Required: ${first.message}`;
+  const problem = newProblem("BackupRequired", { message, next: `olmv1 backup ${name}`, details: unsaved });
+  const isOver = async (abort: AbortSignal): Promise<boolean> => (await findUnsaved(abort)).length === 0;
+  throw new WaitingError(Reason.BackupRequired, message, { isOver, everyMs: BACKUP_LOOK_MS, problems: [problem] });
 }
 
 /**
@@ -249,6 +287,7 @@ const UNINSTALL_POLL_MS = 250;
  *
  * | deleted                                      | objects                                                      | releases |
  * | while other extensions depend on it          | stay until none depends on it, or force-uninstall is set     | stay     |
+ * | without a backup that is required            | stay until a backup contains all custom resources            | stay     |
  * | with --cascade=orphan                        | stay                                                         | stay     |
  * | and its ServiceAccount does not exist        | stay; the condition says what to do                          | stay     |
  * | the same, with annotation force-delete       | left to the garbage collector; CRDs have no owner and stay   | deleted  |
@@ -292,7 +331,7 @@ async function finishDeletion(deps: DeletionServices, phase: Deleting, context: 
     );
   } else {
     stopAtUnreadable(phase);
-    await holdUninstall(deps, phase);
+    await holdForDependents(deps, phase);
     const waitingFor = await uninstall(deps, phase, context);
     if (waitingFor.length > 0)
       return stop(
@@ -328,8 +367,11 @@ function stopAtUnreadable({ releases }: Deleting): void {
 async function uninstall(deps: DeletionServices, phase: Deleting, context: StepContext): Promise<readonly string[]> {
   const { extension, releases } = phase;
   deps.memory.record(extension, releases.history.current, { keep: true });
-  if (deps.memory.of(extension).recorded.length === 0) return [];
-  const client = await clientOrReason(deps, phase, context);
+  const remembered = deps.memory.of(extension);
+  const client = remembered.recorded.length === 0 ? undefined : await clientOrReason(deps, phase, context);
+  if (client !== undefined && typeof client !== "string") await holdForBackup(deps, phase, client, context);
+  remembered.uninstalling = true;
+  if (client === undefined) return [];
   if (typeof client === "string") {
     const text = `the controller leaves the objects to the garbage collector and keeps CustomResourceDefinitions: ${client}`;
     context.log.warn({ reason: client }, "leaving objects to the garbage collector");

@@ -9,6 +9,7 @@ import type { ConditionVerdict } from "./clusterUpgradeCondition.ts";
 /** Problem types for errors that have a reason but no problem, by reason. */
 const REASON_TYPES: Readonly<Partial<Record<string, ProblemType>>> = {
   [Reason.AwaitingApproval]: "AwaitingApproval",
+  [Reason.BackupRequired]: "BackupRequired",
   [Reason.ConversionNeeded]: "ConversionNeeded",
   [Reason.InvalidConfiguration]: "InvalidConfiguration",
   [Reason.NotUpgradeable]: "NotUpgradeable",

@@ -128,6 +128,7 @@ function readKnownUpdates({ status }: Readonly<ClusterExtension>, { name, versio
 const EXTERNAL_REASONS: ReadonlySet<string> = new Set([
   Reason.RequirementsNotMet,
   Reason.RequiredByOthers,
+  Reason.BackupRequired,
   Reason.ConversionNeeded,
   Reason.NotUpgradeable,
 ]);

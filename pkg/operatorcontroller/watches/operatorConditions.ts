@@ -4,7 +4,8 @@ import { type ConditionSupport, OPERATOR_CONDITION, UPGRADEABLE } from "../../ap
 import { type Clock, systemClock } from "../../async/clock.ts";
 import { OptionalKind, type OptionalKindClient } from "../../controller/optionalKind.ts";
 import { encodeCanonicalJson } from "../../golang/json.ts";
-import { readUpgradeable, type UpgradeableReport } from "../../release/upgradeVeto.ts";
+import type { OperatorVeto } from "../../openshift/vetoCondition.ts";
+import { isVeto, readUpgradeable, type UpgradeableReport } from "../../release/upgradeVeto.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
 /** Maximum wait for a response of the API server, in milliseconds. */
@@ -63,6 +64,14 @@ export class OperatorConditions {
   find(namespace: string, name: string): UpgradeableReport | undefined {
     const found = this.#known.get(`${namespace}/${name}`);
     return found && getReport(found.object);
+  }
+
+  /** Returns the OperatorConditions that do not allow an upgrade, including those of OLM v0. */
+  listVetoes(): OperatorVeto[] {
+    return [...this.#known.values()].flatMap(({ object }) => {
+      const report = getReport(object);
+      return report && isVeto(report) ? [{ ...toChanged(object), report }] : [];
+    });
   }
 
   /** Calls `handler` with each OperatorCondition whose report changed, and with undefined if the support of the cluster changed. */

@@ -1,9 +1,14 @@
 import { expect, test } from "vitest";
-import { ANNOTATION_LAST_BACKUP } from "../api/constants.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { ANNOTATION_LAST_BACKUP } from "../../api/constants.ts";
 import { describeBackup, readBackupRecord } from "./backupRecord.ts";
 
 const RECORD = { createdAt: "2026-01-31T10:00:00.000Z", crds: 2, objects: 12, sha256: "0".repeat(64) };
-const withAnnotation = (text?: string) => ({
+const withAnnotation = (text?: string, backup?: "Required"): Pick<ClusterExtension, "metadata" | "spec"> => ({
+  spec: {
+    source: { sourceType: "Catalog", catalog: { packageName: "db" } },
+    ...(backup ? { uninstall: { crdPolicy: "Delete", backup } } : {}),
+  },
   metadata: { name: "db", annotations: text === undefined ? {} : { [ANNOTATION_LAST_BACKUP]: text } },
 });
 
@@ -23,4 +28,7 @@ test("describeBackup names time and size of the last backup, and the command for
     "The last backup is from 2026-01-31T10:00:00.000Z, with 12 custom resources. To make another one: olmv1 backup db",
   );
   expect(describeBackup(withAnnotation())).toBe("No backup is recorded. To make one: olmv1 backup db");
+  expect(describeBackup(withAnnotation(undefined, "Required"))).toBe(
+    "spec.uninstall.backup is Required. No backup is recorded. To make one: olmv1 backup db",
+  );
 });

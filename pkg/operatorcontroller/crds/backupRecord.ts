@@ -1,9 +1,9 @@
 import * as z from "zod";
-import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { ANNOTATION_LAST_BACKUP } from "../api/constants.ts";
-import { toObjectRef } from "../api/k8s.ts";
-import type { Client } from "../kube/client.ts";
-import { formatCount } from "../text/lists.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { ANNOTATION_LAST_BACKUP } from "../../api/constants.ts";
+import { toObjectRef } from "../../api/k8s.ts";
+import type { Client } from "../../kube/client.ts";
+import { formatCount } from "../../text/lists.ts";
 
 /** Maximum length of the annotation; users can change it. */
 const MAX_LENGTH = 1_024;
@@ -40,11 +40,12 @@ export async function recordBackup(
   await client.patch(toObjectRef(extension), { metadata: { uid: extension.metadata.uid, annotations } }, { type: "merge", signal });
 }
 
-/** Describes the last backup of an extension whose custom resources will be deleted, and how to make one. */
-export function describeBackup(extension: Pick<ClusterExtension, "metadata">): string {
+/** Describes the last backup of an extension whose custom resources will be deleted, how to make one, and whether it is required. */
+export function describeBackup(extension: Pick<ClusterExtension, "metadata" | "spec">): string {
   const { name } = extension.metadata;
+  const required = extension.spec.uninstall?.backup === "Required" ? "spec.uninstall.backup is Required. " : "";
   const record = readBackupRecord(extension);
-  if (!record) return `No backup is recorded. To make one: olmv1 backup ${name}`;
+  if (!record) return `${required}No backup is recorded. To make one: olmv1 backup ${name}`;
   const { createdAt, objects } = record;
-  return `The last backup is from ${createdAt}, with ${formatCount(objects, "custom resource")}. To make another one: olmv1 backup ${name}`;
+  return `${required}The last backup is from ${createdAt}, with ${formatCount(objects, "custom resource")}. To make another one: olmv1 backup ${name}`;
 }
