@@ -145,10 +145,12 @@ export interface InstallationOptions {
   /** Environment variables in addition to those of this process; read at each start of a server. */
   env?: Partial<Record<ServerName, Readonly<Record<string, string>>>>;
   /**
-   * Folder of bundled programs to run; default: those next to this one, or the sources in a
+   * Folder of bundled programs to run, or one for each server, read at each start; default: those next to this one, or the sources in a
    * checkout.
    */
-  programs?: string | undefined;
+  programs?: string | Readonly<Record<ServerName, string>> | undefined;
+  /** Folder of the manifests to apply; default: `config` of this checkout. */
+  config?: string;
 }
 
 /** The servers by program name. */
@@ -172,7 +174,7 @@ export interface Installation {
 export async function startInstallation(options: InstallationOptions): Promise<Installation> {
   const { admin, workDir } = options;
   await mkdir(workDir, { recursive: true });
-  await installConfig(admin);
+  await installConfig(admin, options.config);
   const tokens = new TokenFiles(admin, workDir);
   await tokens.write();
   const [content, ...probePorts] = await findFreePorts(4);
@@ -219,7 +221,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
     const server = new ServerProcess({
       name,
       args: [...args, ...specific[name], ...(options.extraArgs?.[name] ?? [])],
-      programs: options.programs,
+      programs: typeof options.programs === "object" ? options.programs[name] : options.programs,
       env: options.env?.[name],
       logFile: join(workDir, `${name}.log`),
       onLine: (line) => options.onLine?.(name, line),
@@ -257,9 +259,9 @@ export async function startInstallation(options: InstallationOptions): Promise<I
  * Applies the prerequisites for servers outside the cluster (namespace, CRDs, RBAC and admission policies of config/). Waits until the CRDs are
  * served, before it applies the default PermissionPolicy.
  */
-export async function installConfig(admin: Client): Promise<void> {
+export async function installConfig(admin: Client, config: string = CONFIG): Promise<void> {
   const applyFolder = async (folder: string): Promise<KubeObject[]> => {
-    const texts = await Promise.all((await listManifests(folder)).map((path) => readFile(join(CONFIG, path), "utf8")));
+    const texts = await Promise.all((await listManifests(config, folder)).map((path) => readFile(path, "utf8")));
     const objects = texts.flatMap((text) => parseYamlDocuments(text) as KubeObject[]);
     for (const object of objects) await admin.apply(object, { fieldManager: FIELD_MANAGER, force: true });
     return objects;
@@ -273,13 +275,13 @@ export async function installConfig(admin: Client): Promise<void> {
   for (const folder of ["rbac", "permissions"]) await applyFolder(folder);
 }
 
-/** Returns the manifests of one folder of config/, relative to it, sorted by name. */
-async function listManifests(folder: string): Promise<string[]> {
-  const files = await readdir(join(CONFIG, folder));
+/** Returns the paths of the manifests in one folder of `config`, sorted by name. */
+async function listManifests(config: string, folder: string): Promise<string[]> {
+  const files = await readdir(join(config, folder));
   return files
     .filter((file) => file.endsWith(".yaml") && file !== "kustomization.yaml")
     .sort()
-    .map((file) => join(folder, file));
+    .map((file) => join(config, folder, file));
 }
 
 function isEstablished(crd: KubeObject | undefined): boolean {

@@ -23,7 +23,7 @@ test("longFiles.json lists test files that exist, the longest first", () => {
 test("listOmittedFiles tests each file on one of four days at least, and some files each day", () => {
   const days = [20_783, 20_784, 20_785, 20_786].map(listOmitted);
   const counts = Object.keys(LONG).map((name) => days.filter((omitted) => omitted.includes(name)).length);
-  expect([...new Set(counts)].toSorted()).toEqual([0, 3]);
+  expect(new Set(counts)).toEqual(new Set([0, 3]));
 });
 
 test("listOmittedFiles omits files that take about the same time each day", () => {

@@ -25,7 +25,7 @@ async function setUp(added: Readonly<Record<string, string>> = {}): Promise<{ co
   await mkdir(bin, { recursive: true });
   await writeFile(
     join(bin, "npm"),
-    "#!/bin/sh\necho npm$npm_config_global >&2\nsleep 0.4\nmkdir -p node_modules\necho {} > node_modules/.package-lock.json\n",
+    "#!/bin/sh\necho npm$npm_config_global >&2\nsleep ${NPM_SECONDS:-0.4}\nmkdir -p node_modules\necho {} > node_modules/.package-lock.json\n",
   );
   await chmod(join(bin, "npm"), 0o755);
   const { npm_execpath: _npm, ...env } = process.env;
@@ -58,7 +58,8 @@ test("setup installs again, once, when the lockfile is newer than the installati
 });
 
 test("setup installs once when two processes run it concurrently, and the second process reports that it waits", async () => {
-  const both = await Promise.all([setUp(), setUp()]);
+  const slow = { NPM_SECONDS: "4" }; // the second process must start before the first ends
+  const both = await Promise.all([setUp(slow), setUp(slow)]);
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
   expect(both.reduce((sum, { output }) => sum + installs(output), 0)).toBe(1);
   expect(both.filter(({ output }) => /^process \d+ is installing packages; waiting$/m.test(output))).toHaveLength(1);

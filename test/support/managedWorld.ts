@@ -57,7 +57,10 @@ export class ManagedWorld implements AsyncDisposable {
     this.client = client;
   }
 
-  static async start(cluster: WorldCluster, options: Pick<InstallationOptions, "extraArgs"> = {}): Promise<ManagedWorld> {
+  static async start(
+    cluster: WorldCluster,
+    options: Pick<InstallationOptions, "extraArgs" | "programs" | "config"> = {},
+  ): Promise<ManagedWorld> {
     return new ManagedWorld(await World.start(cluster, options), cluster.client);
   }
 

@@ -16,6 +16,7 @@ import type { Client } from "../../pkg/kube/client.ts";
 import type { ClusterProxyReader } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import type { ClusterVersionReader } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
+import { toDigestReference } from "../../pkg/operatorcontroller/reconcile/pinInstalledImage.ts";
 import { PermissionManager } from "../../pkg/permissionmanager/permissionManager.ts";
 import { buildInstallerManifests } from "../../pkg/rbac/installerManifests.ts";
 import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
@@ -237,7 +238,7 @@ export class OperatorWorld implements AsyncDisposable {
     const digest = stated ?? this.#tags.get(image.slice(image.lastIndexOf("/") + 1)) ?? "";
     const dir = join(this.#folder.path, digest);
     if (digest === "" || !existsSync(dir)) return Promise.reject(new RetryableError("Retrying", `manifest of ${ref} unknown`));
-    return Promise.resolve({ canonical: `${image}@sha256:${digest}`, digest: `sha256:${digest}`, dir });
+    return Promise.resolve({ canonical: toDigestReference(ref, `sha256:${digest}`), digest: `sha256:${digest}`, dir });
   }
 
   /** Replaces the catalog's content of its package `p`, under a new digest. */

@@ -37,7 +37,7 @@ export class World {
   /** Starts the built programs. Accepts any image unless `signaturePolicy` is set. */
   static async start(
     cluster: WorldCluster,
-    options: Pick<InstallationOptions, "env" | "extraArgs" | "programs" | "signaturePolicy"> = {},
+    options: Pick<InstallationOptions, "env" | "extraArgs" | "programs" | "config" | "signaturePolicy"> = {},
   ): Promise<World> {
     const workDir = await mkdtemp(join(tmpdir(), "olmv1-e2e-"));
     const registriesConf = join(workDir, REGISTRIES_CONF);

@@ -15,6 +15,7 @@ import type { RegistryOptions, ReleaseOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { formatTable } from "../cli/table.ts";
+import { requireRepository } from "../cli/temporaryRepository.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** Options of `olmv1 conformance`. */
@@ -93,14 +94,7 @@ async function testEmbedded(terminal: Terminal, scenarios: readonly Scenario[], 
 }
 
 async function testCluster(terminal: Terminal, scenarios: readonly Scenario[], options: ConformanceOptions): Promise<SuiteReport> {
-  if (options.registry === undefined)
-    throw new Error(
-      "cannot publish catalogs: no registry. Use --registry with a repository that you can push to and the cluster can pull from, or --embedded",
-    );
-  const repository = parseReference(options.registry);
-  if (repository.tag !== undefined || repository.digest !== undefined)
-    throw new Error(`--registry ${options.registry} must be a repository without tag and digest`);
-  return test(terminal, scenarios, options, repository);
+  return test(terminal, scenarios, options, requireRepository(options.registry, "catalogs"));
 }
 
 async function test(

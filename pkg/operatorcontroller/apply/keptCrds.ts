@@ -45,7 +45,7 @@ export interface CrdRemoval {
 /** What happens to CustomResourceDefinitions. */
 export interface CrdRule {
   policy: CrdPolicy;
-  /** With policy Delete: returns why a CRD is kept with its custom resources all the same. Default: no CRD is kept. */
+  /** With policy Delete: returns why a CRD is kept with its custom resources anyway. Default: no CRD is kept. */
   findReasonToKeep?: ((crd: KubeObject) => Promise<string | undefined>) | undefined;
 }
 

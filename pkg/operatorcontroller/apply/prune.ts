@@ -17,7 +17,7 @@ export interface PruneRequest {
   desired: readonly KubeObject[];
   crdPolicy: CrdPolicy;
   owner: Owner;
-  /** With policy Delete: returns why a CRD is kept all the same. Default: no CRD is kept. */
+  /** With policy Delete: returns why a CRD is kept anyway. Default: no CRD is kept. */
   findReasonToKeep?: CrdRule["findReasonToKeep"];
   /** Reports whether an object is kept because another extension needs it. */
   isWanted?: (object: KubeObject) => boolean;

@@ -10,6 +10,12 @@ import { formatDecodeFailure, PayloadReader } from "./payloadReader.ts";
 /** Annotation of an index Secret until its writer has stored the other chunks. The release is only applied after the annotation was removed. */
 export const ANNOTATION_INCOMPLETE = "olm.operatorframework.io/incomplete";
 
+/**
+ * Annotation of an index Secret with a format that older versions of the program cannot read. The current format, also that of the Go
+ * operator-controller, has no annotation.
+ */
+const ANNOTATION_FORMAT = "olm.operatorframework.io/release-format";
+
 /** One release, from the metadata of its index Secret. */
 export interface ReleaseIndex extends ReleaseSummary {
   readonly kind: "index";
@@ -50,13 +56,26 @@ const SYSTEM_MARKS: ReadonlySet<string> = new Set([
   "createdAt",
   "modifiedAt",
   ANNOTATION_INCOMPLETE,
+  ANNOTATION_FORMAT,
 ]);
 
 /**
  * Parses the metadata of an index Secret. An unrecognized status becomes unknown.
- * @returns unreadable if the labels do not identify one release, or do not match the Secret's name
+ * @returns unreadable if the labels do not identify one release, or do not match the Secret's name; also if a newer version of the program wrote the
+ * Secret in another format
  */
-export function parseReleaseIndex({ name: secret, labels = {}, ownerReferences = [] }: ObjectMeta): ReleaseIndex | UnreadableRelease {
+export function parseReleaseIndex({
+  name: secret,
+  labels = {},
+  annotations = {},
+  ownerReferences = [],
+}: ObjectMeta): ReleaseIndex | UnreadableRelease {
+  const format = annotations[ANNOTATION_FORMAT];
+  if (format !== undefined)
+    return markUnreadable(
+      secret,
+      `its format ${goQuote(format.slice(0, MAX_LABEL))} is newer than this version of operator-controller. Run the version that wrote it, or a newer one`,
+    );
   const { name = "", version = "", status } = labels;
   if (!POSITIVE_INTEGER.test(version))
     return markUnreadable(secret, `its label version ${goQuote(version.slice(0, MAX_LABEL))} is not a positive integer`);

@@ -203,6 +203,11 @@ test("encodeRelease rejects more than eleven chunks with the message of the Go i
 });
 
 test.for<[name: string, change: (index: KubeObject) => KubeObject, text: RegExp]>([
+  [
+    "a newer format",
+    (index) => ({ ...index, metadata: { ...index.metadata, annotations: { "olm.operatorframework.io/release-format": "2" } } }),
+    /^its format "2" is newer than this version of operator-controller\. Run the version that wrote it, or a newer one$/,
+  ],
   ["no data", (index) => ({ ...index, data: {} }), /^index secret "sh\.helm\.release\.v1\.hello\.v2" missing chunks data$/],
   [
     "no chunk list",

@@ -23,6 +23,7 @@ import { readConfigFile } from "../../cli/inputFiles.ts";
 import type { RegistryOptions, ReleaseOptions } from "../../cli/options.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
+import { requireRepository } from "../../cli/temporaryRepository.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { waitUntilServed } from "../catalog/add.ts";
 import { followRollout, formatRollout } from "../rollout.ts";
@@ -119,13 +120,7 @@ function joinPath({ bin }: EmbeddedOlm, path: string | undefined): string {
 
 /** Tries the bundle on the cluster of the kubeconfig. */
 async function tryOnCluster(terminal: Terminal, request: TrialRequest, options: BundleTryOptions): Promise<TrialReport> {
-  if (options.registry === undefined)
-    throw new Error(
-      "cannot publish the bundle: no registry. Use --registry with a repository that you can push to and the cluster can pull from, or --embedded",
-    );
-  const repository = parseReference(options.registry);
-  if (repository.tag !== undefined || repository.digest !== undefined)
-    throw new Error(`--registry ${options.registry} must be a repository without tag and digest`);
+  const repository = requireRepository(options.registry, "the bundle");
   const folder = await mkdtemp(join(tmpdir(), "olmv1-try-"));
   try {
     const env = { ...terminal.env, ...(await selectCluster(folder, options, terminal.env)) };

@@ -4,9 +4,9 @@ import { expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Returns the tests that the security model refers to: file or case folder, and the start or a part of the name. */
-function references(): { place: string; name: string }[] {
-  const text = readFileSync(join(ROOT, "docs/security.md"), "utf8");
+/** Returns the tests that a page refers to: file or case folder, and the start or a part of the name. */
+function listReferences(page: string): { place: string; name: string }[] {
+  const text = readFileSync(join(ROOT, page), "utf8");
   const lines = text.split("\n").filter((line) => /^ {2}`(pkg|test|cmd)\//.test(line));
   return lines.flatMap((line) => {
     return line
@@ -27,9 +27,12 @@ function readText(place: string): string {
     .join("\n");
 }
 
-test("every threat in docs/security.md refers to existing tests", () => {
-  const found = references();
-  expect(found.length).toBeGreaterThan(80);
+test.for<[page: string, least: number]>([
+  ["docs/security.md", 80],
+  ["docs/reliability.md", 40],
+])("every threat or fault in %s refers to existing tests", ([page, least]) => {
+  const found = listReferences(page);
+  expect(found.length).toBeGreaterThan(least);
   const missing = found.filter(({ place, name }) => !existsSync(join(ROOT, place)) || !readText(place).includes(name));
   expect(missing).toEqual([]);
 });
