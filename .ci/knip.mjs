@@ -17,7 +17,6 @@ export default {
     ".ci/*.mjs",
     "release/executableStart.ts",
     "test/*/main.ts",
-    "site/.vitepress/**/*.{mjs,js}",
     ...STARTED_BY_PATH,
   ],
   project: ["{cmd,pkg}/**/*.ts!", "release/**/*.ts", "console/src/**/*.{ts,tsx}!", "test/**/*.ts", ".ci/**/*.mjs"],
