@@ -20,7 +20,7 @@ import { listReleaseChecks } from "./releaseChecks.ts";
 const USAGE = `usage: node release/main.ts COMMAND [options]
 
 Checks:
-  licenses       check the license of each package in the lockfile
+  licenses       check the license of each package in the lockfiles
   audit          run npm audit, and fail for each advisory without an exception in release/audit-exceptions.yaml; needs a registry with advisories
   check          build all parts of a release that this machine can build, and check them
   tag TAG        check that TAG, such as v1.0.0, is the version of package.json and has a dated section in CHANGELOG.md
@@ -116,9 +116,12 @@ function checkTag(tag: string): number {
   return 1;
 }
 
+/** The lockfiles of the programs and of the documentation site. */
+const LOCKFILES = ["package-lock.json", "site/package-lock.json"];
+
 function checkLicenses(): number {
-  const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as Lockfile;
-  const rejected = listRejectedLicenses(lock);
+  const locks = LOCKFILES.map((file) => JSON.parse(readFileSync(join(ROOT, file), "utf8")) as Lockfile);
+  const rejected = locks.flatMap(listRejectedLicenses);
   for (const line of rejected) console.error(`license not allowed: ${line}`);
   return rejected.length > 0 ? 1 : 0;
 }
