@@ -24,6 +24,7 @@ export class ClusterNeeds {
    * - `kind GROUP/VERSION Kind`: the API server serves the kind
    * - `field ClusterExtension.spec.x`: the definition has the field
    * - `nodes`: the cluster runs Pods
+   * - several of these, separated by ` | `: at least one of them
    * @throws Error for another need
    */
   async findMissing(needs: readonly string[]): Promise<string[]> {
@@ -32,9 +33,19 @@ export class ClusterNeeds {
   }
 
   #ask(need: string): Promise<string | undefined> {
-    const known = this.#known.get(need) ?? this.#check(need);
+    const known = this.#known.get(need) ?? this.#checkAny(need.split(" | "));
     this.#known.set(need, known);
     return known;
+  }
+
+  async #checkAny(needs: readonly string[]): Promise<string | undefined> {
+    const reasons: string[] = [];
+    for (const need of needs) {
+      const reason = await this.#check(need);
+      if (reason === undefined) return undefined;
+      reasons.push(reason);
+    }
+    return reasons.join(", and ");
   }
 
   async #check(need: string): Promise<string | undefined> {

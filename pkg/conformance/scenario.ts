@@ -23,7 +23,7 @@ export interface Scenario {
   /** The name of its file, such as "resolution". */
   readonly group: string;
   readonly profile: Profile;
-  /** Address of the public document or test that requires this behavior. */
+  /** The document or test that requires this behavior: its public address, or a page in docs for behavior that only olmv1 has. */
   readonly source: string;
   /** What the cluster needs, see `findMissingNeeds`. */
   readonly needs: readonly string[];
@@ -46,7 +46,7 @@ const Document = z.strictObject({
     .regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/)
     .max(MAX_ID),
   profile: z.enum(PROFILES).default("core"),
-  source: z.url({ protocol: /^https$/ }),
+  source: z.union([z.url({ protocol: /^https$/ }), z.string().regex(/^docs\/[\w/-]+\.md(#[\w-]+)?$/)]),
   needs: z.array(z.string()).default([]),
   catalogs: z.record(z.string(), ScenarioCatalog).default({}),
   definitions: z.record(z.string(), z.array(AnyObject)).default({}),

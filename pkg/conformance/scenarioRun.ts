@@ -155,18 +155,12 @@ export class ScenarioRun {
 
   // The extension
 
-  /** Creates the namespace of the extension, and its ServiceAccount with all permissions, of which only the servers may create tokens. */
-  async prepareNamespace(): Promise<void> {
+  /** Creates the namespace of the extension, and its ServiceAccount with all permissions or none, of which only the servers may create tokens. */
+  async prepareNamespace({ isAdmin = true }: { readonly isAdmin?: boolean } = {}): Promise<void> {
     const { namespace } = this.names;
     await this.#apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
     await this.#apply({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: INSTALLER, namespace } });
-    await this.#apply({
-      apiVersion: RBAC,
-      kind: "ClusterRoleBinding",
-      metadata: { name: namespace },
-      subjects: [{ kind: "ServiceAccount", name: INSTALLER, namespace }],
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
-    });
+    if (isAdmin) await this.grantAll();
     const metadata = { name: "installer-token", namespace };
     const rules = [{ apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: [INSTALLER], verbs: ["create"] }];
     await this.#apply({ apiVersion: RBAC, kind: "Role", metadata, rules });
@@ -176,6 +170,18 @@ export class ScenarioRun {
       metadata,
       subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: `system:serviceaccounts:${this.#cluster.systemNamespace}` }],
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: metadata.name },
+    });
+  }
+
+  /** Grants the ServiceAccount all permissions. */
+  async grantAll(): Promise<void> {
+    const { namespace } = this.names;
+    await this.#apply({
+      apiVersion: RBAC,
+      kind: "ClusterRoleBinding",
+      metadata: { name: namespace },
+      subjects: [{ kind: "ServiceAccount", name: INSTALLER, namespace }],
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
     });
   }
 

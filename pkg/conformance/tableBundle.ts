@@ -24,8 +24,14 @@ const OBJECTS: Readonly<Record<string, (bundle: TableBundle) => KubeObject>> = {
 };
 /** A small image that runs until it is stopped, on every architecture. */
 const POD_IMAGE = "registry.k8s.io/pause:3.10";
+/** Types of webhooks by word. Each has the path and the prefix of its name. */
+const WEBHOOKS: Readonly<Record<string, { readonly type: string; readonly path: string; readonly prefix: string }>> = {
+  ValidatingWebhook: { type: "ValidatingAdmissionWebhook", path: "/validate", prefix: "v" },
+  MutatingWebhook: { type: "MutatingAdmissionWebhook", path: "/mutate", prefix: "m" },
+};
+const MAX_VERSION = /^MaxOpenShiftVersion\(([\d.]+)\)$/;
 /** Words without an object of their own. */
-const OTHERS = ["Deployment", "Role", "ClusterRole"];
+const OTHERS = ["Deployment", "Role", "ClusterRole", ...Object.keys(WEBHOOKS)];
 
 /** The versions of a definition that accepts any members. */
 const ANY_MEMBERS: readonly JsonObject[] = [
@@ -39,7 +45,7 @@ const ANY_MEMBERS: readonly JsonObject[] = [
 
 /**
  * Returns the files of the registry+v1 bundle for a row of a catalog table; JSON is YAML. Without an InstallMode it supports all namespaces. Role and
- * ClusterRole are permissions of its operator. `CRD(name)` has the versions in `definitions`, and CRD accepts any members.
+ * ClusterRole are permissions of its operator, and webhooks need a Deployment. `CRD(name)` has the versions in `definitions`, and CRD accepts any members.
  * @throws Error for an unknown word in its contents.
  */
 export function buildTableBundle(bundle: TableBundle, definitions: DefinitionVersions = {}): Map<string, Uint8Array> {
@@ -56,12 +62,12 @@ export function buildTableBundle(bundle: TableBundle, definitions: DefinitionVer
   };
   for (const word of bundle.contents) {
     const definition = DEFINITION.exec(word);
-    if (OTHERS.includes(word) || INSTALL_MODE.test(word)) continue;
+    if (OTHERS.includes(word) || INSTALL_MODE.test(word) || MAX_VERSION.test(word)) continue;
     const build = OBJECTS[word];
     if (definition) files["manifests/crd.yaml"] = buildDefinition(bundle, getVersions(bundle, definition[1], definitions));
     else if (build) files[`manifests/${word.toLowerCase()}.yaml`] = build(bundle);
     else {
-      const known = [...OTHERS, "InstallMode(x)", "CRD", "CRD(x)", ...Object.keys(OBJECTS)].join(", ");
+      const known = [...OTHERS, "InstallMode(x)", "MaxOpenShiftVersion(x)", "CRD", "CRD(x)", ...Object.keys(OBJECTS)].join(", ");
       throw new Error(`contents of ${getBundleName(bundle)}: ${word} is not one of ${known}`);
     }
   }
@@ -102,12 +108,13 @@ function buildServiceVersion(bundle: TableBundle, definitions: DefinitionVersion
   return {
     apiVersion: "operators.coreos.com/v1alpha1",
     kind: "ClusterServiceVersion",
-    metadata: { name: getBundleName(bundle) },
+    metadata: { name: getBundleName(bundle), annotations: buildAnnotations(contents) },
     spec: {
       displayName: name,
       version,
       installModes: (modes.length > 0 ? modes : ["AllNamespaces"]).map((type) => ({ type, supported: true })),
       customresourcedefinitions: { owned: owned.map((of) => ({ name: `things.${getGroup(name)}`, version: of, kind: "Thing" })) },
+      webhookdefinitions: contents.flatMap((word) => buildWebhook(name, word)),
       install: {
         strategy: "deployment",
         spec: {
@@ -118,6 +125,31 @@ function buildServiceVersion(bundle: TableBundle, definitions: DefinitionVersion
       },
     },
   };
+}
+
+function buildAnnotations(contents: readonly string[]): Record<string, string> {
+  const [version] = contents.flatMap((word) => MAX_VERSION.exec(word)?.[1] ?? []);
+  return version === undefined ? {} : { "olm.properties": JSON.stringify([{ type: "olm.maxOpenShiftVersion", value: version }]) };
+}
+
+/** The webhook ignores failures, because no container of the tests serves it. */
+function buildWebhook(name: string, word: string): JsonObject[] {
+  const webhook = WEBHOOKS[word];
+  if (!webhook) return [];
+  return [
+    {
+      type: webhook.type,
+      generateName: `${webhook.prefix}.${getGroup(name)}`,
+      deploymentName: name,
+      containerPort: 443,
+      targetPort: 9443,
+      admissionReviewVersions: ["v1"],
+      sideEffects: "None",
+      failurePolicy: "Ignore",
+      rules: [{ apiGroups: [getGroup(name)], apiVersions: ["v1"], operations: ["CREATE"], resources: ["things"] }],
+      webhookPath: webhook.path,
+    },
+  ];
 }
 
 /** The version is a variable of the container, so that each upgrade causes a rollout. */

@@ -38,6 +38,7 @@ const SAMPLE_NAMESPACE = "cockroachdb";
 const FOLDERS = [
   "config",
   "config/admission",
+  "config/conformance",
   "config/console",
   "config/openshift",
   "config/operator-conditions",
@@ -352,10 +353,12 @@ describeWithCluster("config", (cluster) => {
         ![ACCESS_CONTROL, SERVICE_ACCOUNTS].includes(file) &&
         !/^(argocd|helm|samples\/(gitops|helm|policies))\//.test(file), // applied by other tools
     );
-    const isOverlay = (file: string): boolean => /^(admission|console|openshift|operator-conditions|overlays|prometheus)\//.test(file);
+    const isOverlay = (file: string): boolean =>
+      /^(admission|conformance|console|openshift|operator-conditions|overlays|prometheus)\//.test(file);
     expect(listNames(objects)).toEqual(listNames(readFiles(...files.filter((file) => !isOverlay(file)))));
     const own = [
       "admission/catalog-label.yaml",
+      "conformance/job.yaml",
       "console/console.yaml",
       "console/network-policy.yaml",
       "console/service-account.yaml",

@@ -6,6 +6,7 @@ import type { Terminal } from "../cli/terminal.ts";
 import type { ConformanceOptions } from "../commands/conformance.ts";
 
 const PARALLEL = 6;
+const DEFAULT_PROFILES: readonly string[] = ["core"];
 
 const CONFORMANCE_HELP = `
 Tests whether an installation of OLM v1 does what its documentation says: the Go implementation, olmv1,
@@ -46,8 +47,8 @@ export function addConformance(program: Command, terminal: Terminal): void {
     .option("--registry <repository>", "repository that you can push to and the cluster can pull from")
     .addOption(
       new Option("--profile <names>", `profiles to run, comma-separated: ${PROFILES.join(", ")}`)
-        .default(["core"], "core")
-        .argParser(collectCsv),
+        .default(DEFAULT_PROFILES, "core")
+        .argParser((names: string, before: string[]) => collectCsv(names, before === DEFAULT_PROFILES ? [] : before)),
     )
     .addOption(new Option("--group <names>", "groups of scenarios to run, comma-separated (default: all)").argParser(collectCsv))
     .addOption(new Option("--scenario <ids>", "scenarios to run, comma-separated (default: all)").argParser(collectCsv))

@@ -1,0 +1,162 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
+import { type PollAnswer, poll, waitFor } from "../../pkg/async/poll.ts";
+import { withImages } from "../../pkg/authoring/build/publishImage.ts";
+import { ClusterContentReader } from "../../pkg/conformance/catalogContent.ts";
+import { createRunName, runSuite, type ScenarioResult } from "../../pkg/conformance/runSuite.ts";
+import type { Scenario } from "../../pkg/conformance/scenario.ts";
+import { LABEL_CONFORMANCE } from "../../pkg/conformance/scenarioNames.ts";
+import { type DevCluster, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
+import { type Installation, type ServerName, startInstallation } from "../../pkg/devcluster/installation.ts";
+import { parseYaml } from "../../pkg/golang/yaml.ts";
+import { Client } from "../../pkg/kube/client.ts";
+import { parseReference } from "../../pkg/oci/reference.ts";
+import { getMutatedPath, type Mutant, mutateText } from "./mutants.ts";
+
+const PRELOAD = pathToFileURL(join(import.meta.dirname, "patchSource.ts")).href;
+/** The servers that load the changed modules. */
+const MUTATED: readonly ServerName[] = ["catalogd", "operator-controller"];
+const FIELD_MANAGER = "olmv1-mutants";
+const SWEEP_MS = 90_000;
+const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;
+
+function isDefinition({ file }: Mutant): boolean {
+  return file.startsWith("config/crd/");
+}
+
+/** A control plane whose servers run one mutant after another. */
+export class MutantCluster implements AsyncDisposable {
+  readonly #dev: DevCluster;
+  readonly #client: Client;
+  readonly #workDir: string;
+  readonly #env: Partial<Record<ServerName, Readonly<Record<string, string>>>> = {};
+  #installation: Installation | undefined;
+
+  private constructor(dev: DevCluster, workDir: string) {
+    this.#dev = dev;
+    this.#workDir = workDir;
+    this.#client = Client.fromKubeConfig(dev.kubeconfig);
+  }
+
+  static async start(print: (line: string) => void): Promise<MutantCluster> {
+    const cluster = new MutantCluster(await startDevCluster({ print, auditLog: false }), await mkdtemp(join(tmpdir(), "olmv1-mutants-")));
+    const registriesConf = join(cluster.#workDir, "registries.conf");
+    await writeFile(registriesConf, `[[registry]]\nlocation = "${cluster.#dev.registry.host}"\ninsecure = true\n`);
+    cluster.#installation = await startInstallation({
+      admin: cluster.#client,
+      adminKubeconfig: cluster.#dev.kubeconfig,
+      workDir: join(cluster.#workDir, "servers"),
+      registriesConf,
+      env: cluster.#env,
+      onExit: print,
+    });
+    return cluster;
+  }
+
+  /** Runs scenarios on a mutant, or on the unchanged servers, and deletes everything that they leave. */
+  async run(mutant: Mutant | undefined, scenarios: readonly Scenario[], timeoutMs: number): Promise<ScenarioResult[]> {
+    if (mutant) await this.#mutate(mutant);
+    try {
+      if (!mutant || !isDefinition(mutant)) return await this.#play(scenarios, timeoutMs);
+      return await this.#playUntilFailed(scenarios, timeoutMs);
+    } finally {
+      if (mutant) await this.#restore(mutant);
+      await this.#sweep();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#installation?.stop();
+    await this.#client.close();
+    await this.#dev.stop();
+    await rm(this.#workDir, { recursive: true, force: true });
+  }
+
+  async #mutate(mutant: Mutant): Promise<void> {
+    const path = getMutatedPath(mutant);
+    const source = mutateText(mutant, await readFile(path, "utf8"));
+    if (isDefinition(mutant)) return this.#applyDefinition(source);
+    const env = {
+      NODE_OPTIONS: `--import ${PRELOAD}`,
+      OLMV1_MUTATED_URL: pathToFileURL(path).href,
+      OLMV1_MUTATED_SOURCE: source,
+    };
+    for (const server of MUTATED) this.#env[server] = env;
+    await this.#restart();
+  }
+
+  async #restore(mutant: Mutant): Promise<void> {
+    const path = getMutatedPath(mutant);
+    if (isDefinition(mutant)) return this.#applyDefinition(await readFile(path, "utf8"));
+    for (const server of MUTATED) this.#env[server] = {};
+    await this.#restart();
+  }
+
+  async #restart(): Promise<void> {
+    for (const server of MUTATED) await this.#installation?.restart(server);
+  }
+
+  async #applyDefinition(text: string): Promise<void> {
+    await this.#client.apply(parseYaml(text) as KubeObject, { fieldManager: "olmv1-dev", force: true });
+  }
+
+  async #play(scenarios: readonly Scenario[], timeoutMs: number): Promise<ScenarioResult[]> {
+    const client = this.#client;
+    const repository = parseReference(`${this.#dev.registry.host}/conformance`);
+    const content = new ClusterContentReader(client);
+    const signal = new AbortController().signal;
+    const terminal = { env: {}, signal, out: () => undefined, err: () => undefined };
+    return withImages({ insecure: true }, terminal, (stores) => {
+      const cluster = { client, stores, repository, content, systemNamespace: SYSTEM_NAMESPACE, run: createRunName(), timeoutMs };
+      return runSuite(cluster, scenarios, { parallel: 4, keepFailed: false, signal, report: () => undefined });
+    });
+  }
+
+  /** Repeats the scenarios until they fail: the API server applies a changed definition with a delay. */
+  async #playUntilFailed(scenarios: readonly Scenario[], timeoutMs: number): Promise<ScenarioResult[]> {
+    const limit = { timeoutMs, signal: AbortSignal.timeout(2 * timeoutMs) };
+    const answer = await poll(limit, async (): Promise<PollAnswer<ScenarioResult[], ScenarioResult[]>> => {
+      const results = await this.#play(scenarios, timeoutMs);
+      return results.every(({ state }) => state === "failed") ? { done: results } : { reason: results };
+    });
+    return "done" in answer ? answer.done : answer.reason;
+  }
+
+  /** Deletes what the scenarios left because of the mutant. The finalizers of extensions are removed last. */
+  async #sweep(): Promise<void> {
+    const left = await this.#listLeft();
+    for (const ref of left) await this.#client.delete(ref);
+    for (const ref of left.filter(({ kind }) => kind === "ClusterExtension" || kind === "ClusterCatalog"))
+      await this.#client
+        .patch(ref, { metadata: { finalizers: null } }, { type: "merge", fieldManager: FIELD_MANAGER })
+        .catch(() => undefined); // it is gone
+    const signal = AbortSignal.timeout(SWEEP_MS);
+    await waitFor({ what: "the objects of the mutant to be deleted", timeoutMs: SWEEP_MS, signal }, async () => {
+      const [first] = await this.#listLeft();
+      return first ? { reason: `${first.kind} ${first.name} exists` } : { done: undefined };
+    });
+  }
+
+  async #listLeft(): Promise<ObjectRef[]> {
+    const labelSelector = LABEL_CONFORMANCE;
+    const labelled = await Promise.all(
+      [
+        { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension" },
+        { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterCatalog" },
+        { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding" },
+        { apiVersion: "v1", kind: "Namespace" },
+      ].map(async (kind) => (await this.#client.list(kind, { labelSelector })).items),
+    );
+    const { items: definitions } = await this.#client.list(CRD, { metadataOnly: true });
+    const { items: releases } = await this.#client.list(
+      { apiVersion: "v1", kind: "Secret" },
+      { namespace: SYSTEM_NAMESPACE, labelSelector: "owner=operator-controller", metadataOnly: true },
+    );
+    const things = definitions.filter(({ metadata }) => metadata.name.startsWith("things."));
+    return [...labelled.flat(), ...things, ...releases].map(toObjectRef);
+  }
+}
