@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,6 +6,7 @@ import { getCompletionScript } from "../cmd/olmv1/commands/completion/script.ts"
 import type { ArchivedFile } from "../pkg/oci/store/layerArchive.ts";
 import { packLayout } from "../pkg/oci/store/layoutArchive.ts";
 import { createFile, getFile, listFolder, packFiles } from "./archives.ts";
+import { addNodeToCycloneDx, addNodeToSpdx } from "./billsOfMaterials.ts";
 import { readReleaseNotes } from "./changelog.ts";
 import { packChart, writeChartLayout } from "./chart.ts";
 import { CHECKSUMS_FILE, computeChecksums, formatChecksums } from "./checksums.ts";
@@ -40,10 +42,17 @@ export async function writeExecutableArchive(dist: string, executable: string, o
   return file;
 }
 
-/** Lists the files in an archive in addition to the executable. */
+/** Lists the files in an archive in addition to the executable. Its bills of materials also list Node.js, the one that runs this process. */
 async function listCompanions(dist: string): Promise<ArchivedFile[]> {
-  const inDist = await listFolder(dist, "", (path) => /^(man\/|THIRD_PARTY_NOTICES$|sbom\.)/.test(path));
-  return [...inDist, ...listCompletions(), await getFile(join(ROOT, "LICENSE"), "LICENSE")];
+  const node = { version: process.versions.node, sha256: hash("sha256", await readFile(process.execPath)) };
+  const read = (name: string): Promise<string> => readFile(join(dist, name), "utf8");
+  return [
+    ...(await listFolder(dist, "", (path) => path.startsWith("man/") || path === "THIRD_PARTY_NOTICES")),
+    createFile("sbom.cdx.json", addNodeToCycloneDx(await read("sbom.cdx.json"), node)),
+    createFile("sbom.spdx.json", addNodeToSpdx(await read("sbom.spdx.json"), node)),
+    ...listCompletions(),
+    await getFile(join(ROOT, "LICENSE"), "LICENSE"),
+  ];
 }
 
 /** Returns the completion scripts under the names that shells expect. */

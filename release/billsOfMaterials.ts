@@ -78,6 +78,66 @@ export function formatSpdx(packages: readonly BundledPackage[], lock: Lockfile):
   });
 }
 
+/** Node.js in an executable. */
+export interface NodeJs {
+  /** Such as "24.21.0". */
+  readonly version: string;
+  /** Checksum of its binary in hexadecimal. */
+  readonly sha256: string;
+}
+
+/** Adds Node.js to the CycloneDX bill of materials of a build. */
+export function addNodeToCycloneDx(bill: string, { version, sha256 }: NodeJs): string {
+  const { components, ...others } = JSON.parse(bill) as { readonly components: readonly object[] };
+  const node = {
+    type: "platform",
+    "bom-ref": getNodePurl(version),
+    name: "node",
+    version,
+    purl: getNodePurl(version),
+    licenses: toLicenses("MIT"),
+    hashes: [{ alg: "SHA-256", content: sha256 }],
+  };
+  return toText({ ...others, components: [...components, node] });
+}
+
+/** Adds Node.js to the SPDX bill of materials of a build. */
+export function addNodeToSpdx(bill: string, { version, sha256 }: NodeJs): string {
+  const document = JSON.parse(bill) as SpdxDocument;
+  const purl = getNodePurl(version);
+  const node = {
+    SPDXID: toSpdxId(purl),
+    name: "node",
+    versionInfo: version,
+    downloadLocation: `https://nodejs.org/dist/v${version}/`,
+    filesAnalyzed: false,
+    licenseConcluded: "NOASSERTION",
+    licenseDeclared: "MIT",
+    copyrightText: "NOASSERTION",
+    checksums: [{ algorithm: "SHA256", checksumValue: sha256 }],
+    externalRefs: [{ referenceCategory: "PACKAGE-MANAGER", referenceType: "purl", referenceLocator: purl }],
+  };
+  const relationship = { spdxElementId: document.documentDescribes[0], relationshipType: "CONTAINS", relatedSpdxElement: node.SPDXID };
+  return toText({
+    ...document,
+    documentNamespace: `${document.documentNamespace}-node-${version}-${sha256.slice(0, 16)}`, // a namespace names one document
+    packages: [...document.packages, node],
+    relationships: [...document.relationships, relationship],
+  });
+}
+
+/** Members of an SPDX document that `addNodeToSpdx` reads. */
+interface SpdxDocument {
+  readonly documentNamespace: string;
+  readonly documentDescribes: readonly string[];
+  readonly packages: readonly object[];
+  readonly relationships: readonly object[];
+}
+
+function getNodePurl(version: string): string {
+  return `pkg:generic/node@${version}`;
+}
+
 interface Program {
   readonly name: string;
   readonly version: string;

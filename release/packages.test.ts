@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatCycloneDx, formatSpdx } from "./billsOfMaterials.ts";
+import { addNodeToCycloneDx, addNodeToSpdx, formatCycloneDx, formatSpdx } from "./billsOfMaterials.ts";
 import { formatNotices } from "./notices.ts";
 import { type Lockfile, listBundledPackages } from "./packages.ts";
 
@@ -61,6 +61,25 @@ test("formatSpdx and formatCycloneDx list the same packages with the same checks
     "SPDXRef-pkg-npm-40b-c-3.0.0",
     "SPDXRef-pkg-npm-a-2.0.0",
   ]);
+});
+
+test("addNodeToCycloneDx and addNodeToSpdx add Node.js with its checksum to the packages of a build", () => {
+  const node = { version: "24.0.0", sha256: "a".repeat(64) };
+  const cycloneDx = JSON.parse(addNodeToCycloneDx(formatCycloneDx(bundled(), LOCK), node)) as { components: object[] };
+  expect(cycloneDx.components.length).toBe(3);
+  expect(cycloneDx.components[2]).toMatchObject({ purl: "pkg:generic/node@24.0.0", hashes: [{ alg: "SHA-256", content: node.sha256 }] });
+  const before = JSON.parse(formatSpdx(bundled(), LOCK)) as { documentNamespace: string };
+  const spdx = JSON.parse(addNodeToSpdx(formatSpdx(bundled(), LOCK), node)) as {
+    documentNamespace: string;
+    packages: { name: string; SPDXID: string }[];
+    relationships: { spdxElementId: string; relatedSpdxElement: string }[];
+  };
+  expect(spdx.packages.map(({ name }) => name)).toEqual(["olmv1", "@b/c", "a", "node"]);
+  expect(spdx.relationships.at(-1)).toMatchObject({
+    spdxElementId: "SPDXRef-olmv1-1.0.0",
+    relatedSpdxElement: spdx.packages.at(-1)?.SPDXID,
+  });
+  expect(spdx.documentNamespace).not.toBe(before.documentNamespace);
 });
 
 test("formatNotices prints each text once when several packages have the same license text", () => {
