@@ -96,7 +96,9 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await world.conditions("saved", { Progressing: "False/BackupRequired" });
     const details = [{ name: "things.kept.example.com", message: "no backup is recorded, and Thing default/mine exists" }];
     await world.expectProblem("saved", "BackupRequired", { details, next: "olmv1 backup saved" });
-    await eventually(async () => expect(await world.events("saved")).toContain(`BackupRequired: not uninstalled: ${unsaved}`));
+    await eventually(async () =>
+      expect(await world.events("saved")).toContain(`BackupRequired: not uninstalled: ${unsaved}; next: olmv1 backup saved`),
+    );
     expect(await cluster.client.get(toObjectRef(THING))).toBeDefined();
     await using folder = await mkdtempDisposable(join(tmpdir(), "olmv1-required-backup-"));
     const saved = await olmv1("backup", "saved", "--file", join(folder.path, "saved.gz"), "--kubeconfig", cluster.kubeconfig);
