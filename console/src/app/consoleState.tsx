@@ -3,6 +3,7 @@ import { createContext, type ReactElement, type ReactNode, useContext, useMemo }
 import { Session } from "../../../pkg/consoleapi/session.ts";
 import { type LiveSnapshot, LiveStore, useLiveSnapshot } from "../api/liveStore.ts";
 import { getJson, RequestError } from "../api/request.ts";
+import { refreshQueries } from "./refreshQueries.ts";
 
 interface ConsoleState {
   readonly session: Session;
@@ -33,15 +34,15 @@ export const sessionQuery = queryOptions({
 });
 
 /**
- * Starts to read the session and the live rows, before the program of the page is loaded. Invalidates the queries of an object when its row changes:
+ * Starts to read the session and the live rows, before the program of the page is loaded. Reads the queries of an object again when its row changes:
  * the keys of queries about an extension begin with `["extension", name]`, those about a catalog with `["catalog", name]`, those about all objects of
  * a kind with `["extensions"]` or `["catalogs"]`.
  */
 export function startConsole(queries: QueryClient): LiveStore {
   void queries.prefetchQuery(sessionQuery);
   const live = new LiveStore((kind, names) => {
-    void queries.invalidateQueries({ queryKey: [kind] });
-    for (const name of names) void queries.invalidateQueries({ queryKey: [kind === "extensions" ? "extension" : "catalog", name] });
+    refreshQueries(queries, [kind]);
+    for (const name of names) refreshQueries(queries, [kind === "extensions" ? "extension" : "catalog", name]);
   });
   void live.run();
   return live;
