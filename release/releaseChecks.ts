@@ -113,7 +113,7 @@ async function writeTwice({ dist, out, written }: TwoBuilds, signal: AbortSignal
 const NPM_FILES = ["LICENSE", "README.md", "THIRD_PARTY_NOTICES", "console/index.html", "man/man1/olmv1.1", "olmv1.js", "sbom.cdx.json"];
 
 async function checkNpmPackage({ out, written: [first] }: TwoBuilds, version: string, scratch: string): Promise<string> {
-  if (first === undefined) throw new Error("there is no package");
+  if (first === undefined) throw new Error("the package was not built");
   const { file, paths } = first.npm;
   const missing = NPM_FILES.filter((path) => !paths.includes(path));
   const unwanted = paths.filter((path) => path.endsWith(".map") || /^(catalogd|operator-controller)\.js$/.test(path));

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parseScenarios, requireUniqueIds, type Scenario } from "./scenario.ts";
 
-/** The folder with the scenarios: beside this module, and beside the built program. */
+/** The folder with the scenarios, next to this module and next to the built program. */
 const FOLDER = join(import.meta.dirname, "scenarios");
 
 /** Reads all scenarios that come with the program, by file name. @throws Error with the file and the scenario if one is invalid */

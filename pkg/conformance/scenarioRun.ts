@@ -48,7 +48,7 @@ export interface ExpectedCondition {
 const FIELD_MANAGER = "olmv1-conformance";
 const INSTALLER = "installer";
 const FIRST_TAG = "v1";
-/** Time for which something must not change, in milliseconds: several reconciles of a controller that retries. */
+/** How long something must stay unchanged, in milliseconds: several reconciles of a controller that retries. */
 const SETTLE_MS = 4_000;
 const EVERY_MS = 500;
 const RBAC = "rbac.authorization.k8s.io/v1";
@@ -155,7 +155,7 @@ export class ScenarioRun {
 
   // The extension
 
-  /** Creates the namespace of the extension, and its ServiceAccount with all permissions or none, of which only the servers may create tokens. */
+  /** Creates the namespace of the extension, and its ServiceAccount with all permissions or none. Only the servers may create its tokens. */
   async prepareNamespace({ isAdmin = true }: { readonly isAdmin?: boolean } = {}): Promise<void> {
     const { namespace } = this.names;
     await this.#apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
@@ -285,7 +285,7 @@ export class ScenarioRun {
   /** Expects that an object has these parts for some reconciles. */
   async expectObjectKeeps(ref: ObjectRef, parts: JsonObject): Promise<void> {
     const [named, expected] = this.names.substitute([ref, parts] as const);
-    await this.#expectAlways(`${ref.kind} ${ref.name} to stay as it is`, async () => findMismatch(expected, await this.#find(named)));
+    await this.#expectAlways(`${ref.kind} ${ref.name} to stay unchanged`, async () => findMismatch(expected, await this.#find(named)));
   }
 
   get #labels(): Record<string, string> {

@@ -52,7 +52,7 @@ async function serveSite(): Promise<{ readonly url: string; [Symbol.dispose](): 
   };
 }
 
-/** Opens one page in both themes. @returns what is wrong with it */
+/** Opens one page in both themes. @returns its faults */
 async function checkPage(browser: ConsoleBrowser, path: string): Promise<string[]> {
   const found: string[] = [];
   for (const theme of ["light", "dark"] as const) {
