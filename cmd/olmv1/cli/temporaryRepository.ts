@@ -1,7 +1,7 @@
 import { parseReference, type Reference } from "../../../pkg/oci/reference.ts";
 
 /**
- * Returns the repository in `--registry`, to which a command pushes images for a test.
+ * Returns the repository in `--registry`. The command pushes images for a test to it.
  * @param registry value of the option
  * @param published what the command pushes, for the error
  * @throws Error if it is missing, invalid, or has a tag or digest

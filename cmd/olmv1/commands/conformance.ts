@@ -6,14 +6,13 @@ import { createRunName, runSuite, type ScenarioResult } from "../../../pkg/confo
 import type { Scenario } from "../../../pkg/conformance/scenario.ts";
 import { readScenarios } from "../../../pkg/conformance/scenarioFiles.ts";
 import { createSuiteReport, formatSuiteJunit, type SuiteReport, summarizeSuite } from "../../../pkg/conformance/suiteReport.ts";
-import { startEmbeddedOlm } from "../../../pkg/devcluster/embeddedOlm.ts";
 import { parseReference, type Reference } from "../../../pkg/oci/reference.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
+import { withEmbeddedOlm } from "../cli/embeddedControlPlane.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { RegistryOptions, ReleaseOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
-import { withProgress } from "../cli/progress.ts";
 import { formatTable } from "../cli/table.ts";
 import { requireRepository } from "../cli/temporaryRepository.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -80,17 +79,9 @@ async function printScenarios(terminal: Terminal, scenarios: readonly Scenario[]
 
 /** Tests the servers of this program on an embedded control plane, which is removed afterwards. */
 async function testEmbedded(terminal: Terminal, scenarios: readonly Scenario[], options: ConformanceOptions): Promise<SuiteReport> {
-  const olm = await withProgress(terminal, "starting the embedded control plane", (progress) =>
-    startEmbeddedOlm((line, isTransient) => (isTransient ? progress.now(line) : progress.report(line))),
+  return withEmbeddedOlm(terminal, ({ kubeconfig, registry }) =>
+    test(terminal, scenarios, { ...options, kubeconfig, insecure: true }, parseReference(`${registry}/conformance`)),
   );
-  try {
-    const own = { kubeconfig: olm.kubeconfig, insecure: true };
-    return await test(terminal, scenarios, { ...options, ...own }, parseReference(`${olm.registry}/conformance`));
-  } finally {
-    const failure = olm.getFailure();
-    if (failure !== undefined) terminal.err(`olmv1: ${escapeControlCharacters(failure)}\n`);
-    await withProgress(terminal, "stopping the embedded control plane", () => olm.stop());
-  }
 }
 
 async function testCluster(terminal: Terminal, scenarios: readonly Scenario[], options: ConformanceOptions): Promise<SuiteReport> {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { withImages } from "../../../../pkg/authoring/build/publishImage.ts";
-import { type EmbeddedOlm, startEmbeddedOlm } from "../../../../pkg/devcluster/embeddedOlm.ts";
+import type { EmbeddedOlm } from "../../../../pkg/devcluster/embeddedOlm.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { parseReference, type Reference } from "../../../../pkg/oci/reference.ts";
@@ -18,6 +18,7 @@ import { readTrialBundle, requireUpgrade, type TrialBundle } from "../../../../p
 import { TrialImages } from "../../../../pkg/trial/trialImages.ts";
 import { formatJunitReport, type TrialReport, type TrialStep } from "../../../../pkg/trial/trialReport.ts";
 import { withCluster } from "../../cli/cluster.ts";
+import { withEmbeddedOlm } from "../../cli/embeddedControlPlane.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { readConfigFile } from "../../cli/inputFiles.ts";
 import type { RegistryOptions, ReleaseOptions } from "../../cli/options.ts";
@@ -99,19 +100,12 @@ async function readBundles(terminal: Terminal, source: string, options: BundleTr
 
 /** Tries the bundle on an embedded control plane, which is removed afterwards. Permissions need no approval there. */
 async function tryEmbedded(terminal: Terminal, request: TrialRequest, options: BundleTryOptions): Promise<TrialReport> {
-  const olm = await withProgress(terminal, "starting the embedded control plane", (progress) =>
-    startEmbeddedOlm((line, isTransient) => (isTransient ? progress.now(line) : progress.report(line))),
-  );
-  try {
+  return withEmbeddedOlm(terminal, (olm) => {
     const own = { kubeconfig: olm.kubeconfig, approvePermissions: true, insecure: true };
     const repository = parseReference(`${olm.registry}/trial`);
     const env = { ...terminal.env, KUBECONFIG: olm.kubeconfig, PATH: joinPath(olm, terminal.env["PATH"]) };
-    return await run(terminal, request, { ...options, ...own }, { repository, env });
-  } finally {
-    const failure = olm.getFailure();
-    if (failure !== undefined) terminal.err(`olmv1: ${escapeControlCharacters(failure)}\n`);
-    await withProgress(terminal, "stopping the embedded control plane", () => olm.stop());
-  }
+    return run(terminal, request, { ...options, ...own }, { repository, env });
+  });
 }
 
 function joinPath({ bin }: EmbeddedOlm, path: string | undefined): string {
