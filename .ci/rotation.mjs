@@ -14,12 +14,11 @@ const ALWAYS = new Set([
 ]);
 /** A run of all parts tests one of this many groups of the other files. */
 const GROUPS = 4;
-const DAY_MS = 86_400_000;
 
 /**
  * Returns the paths in `test`, without `.test.ts`, of the long files that a run does not test: all groups but one. The groups take about the same time,
  * and the tested group changes each day.
- * @param {number} day number of the day, see `getToday`
+ * @param {number} day number of the day, see `getDaySeed`
  */
 export function listOmittedFiles(day) {
   const groups = Array.from({ length: GROUPS }, () => ({ seconds: 0, names: [] }));
@@ -30,9 +29,4 @@ export function listOmittedFiles(day) {
     shortest.seconds += seconds;
   }
   return groups.filter((_, at) => at !== day % GROUPS).flatMap(({ names }) => names);
-}
-
-/** Returns the number of the current day, or OLMV1_TEST_SEED. */
-export function getToday(env = process.env) {
-  return Math.abs(Number(env["OLMV1_TEST_SEED"] ?? Math.floor(Date.now() / DAY_MS)));
 }

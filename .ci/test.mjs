@@ -3,8 +3,9 @@ import { spawn } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { getDaySeed } from "../test/support/manyRuns.ts";
 import { countTests, describeFailures, filesToRunAgain, reportFile, unstable, VITEST_PARTS } from "./report.mjs";
-import { getToday, listOmittedFiles } from "./rotation.mjs";
+import { listOmittedFiles } from "./rotation.mjs";
 
 const USAGE = `npm test -- [options] [vitest arguments]
 
@@ -38,7 +39,7 @@ const own = new Set(tokens.filter(({ kind, name }) => kind === "option" && [...P
 const vitestArgs = process.argv.slice(2).filter((_, index) => !own.has(index));
 
 /** Long files that this run does not test. A run with arguments for vitest tests all files that they select. */
-const omitted = values.all || vitestArgs.length > 0 ? [] : listOmittedFiles(getToday());
+const omitted = values.all || vitestArgs.length > 0 ? [] : listOmittedFiles(getDaySeed());
 
 const started = performance.now();
 const failures = [];
