@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { isObject } from "../golang/members.ts";
 
 /** Maximum length of an actual value in a mismatch. */
 const MAX_VALUE = 400;
@@ -73,8 +74,4 @@ function describe(path: string, expected: unknown, actual: unknown): string {
   const shown = JSON.stringify(actual) ?? "nothing";
   const bounded = shown.length > MAX_VALUE ? `${shown.slice(0, MAX_VALUE)}…` : shown;
   return `${path === "" ? "the value" : path} is ${bounded}, not ${JSON.stringify(expected)}`;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
