@@ -167,8 +167,7 @@ async function waitUntilConverged(world: SoakWorld, baseline: ClusterState | und
     const state = await world.readState();
     const differences = listDifferences(state, world.packages.all);
     if (baseline) differences.push(...listBindingChanges(baseline, state));
-    const isLate = performance.now() - began > timeoutMs;
-    if (differences.length === 0 || isLate) return differences;
+    if (differences.length === 0 || performance.now() - began > timeoutMs) return differences;
     await sleep(POLL_MS);
   }
 }
