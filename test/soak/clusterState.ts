@@ -1,7 +1,8 @@
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
-import type { KubeObject } from "../../pkg/api/k8s.ts";
+import type { GroupVersionKind, KubeObject } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
+import { KindNotServed } from "../../pkg/kube/errors.ts";
 import type { SoakPackage } from "./soakPackages.ts";
 
 /** Name of the ConfigMap that users keep in the namespace of each extension. */
@@ -46,7 +47,7 @@ export async function readClusterState(client: Client, packages: readonly SoakPa
   const releases = await list("v1", "Secret", { namespace: SYSTEM_NAMESPACE, labelSelector: "owner=operator-controller,type=index" });
   const bindings = [...(await list<Binding>(RBAC, "ClusterRoleBinding")), ...(await list<Binding>(RBAC, "RoleBinding"))];
   const custom = await Promise.all(
-    packages.filter(({ tiny }) => tiny.hasCrd).map(({ tiny: { customKind } }) => list(customKind.apiVersion, customKind.kind)),
+    packages.filter(({ tiny }) => tiny.hasCrd).map(({ tiny }) => listCustomResources(client, tiny.customKind)),
   );
   const userData = [...configMaps.filter(({ metadata }) => metadata.name === USER_DATA), ...custom.flat()];
   return {
@@ -60,6 +61,16 @@ export async function readClusterState(client: Client, packages: readonly SoakPa
     userData: new Map(userData.map(({ kind, metadata }) => [`${kind} ${metadata.namespace}/${metadata.name}`, metadata.uid ?? ""])),
     bindings: bindings.flatMap((binding) => describeBinding(binding, names)).sort(),
   };
+}
+
+/** Returns none before the CRD is installed. */
+async function listCustomResources(client: Client, kind: GroupVersionKind): Promise<KubeObject[]> {
+  try {
+    return (await client.list(kind)).items;
+  } catch (err) {
+    if (err instanceof KindNotServed) return [];
+    throw err;
+  }
 }
 
 function groupReleases(secrets: readonly KubeObject[]): Map<string, ReleaseState[]> {

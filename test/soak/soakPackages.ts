@@ -42,7 +42,7 @@ export class SoakPackages {
     this.#client = client;
     this.#registry = registry;
     this.all = Array.from({ length: count }, (_, i): SoakPackage => {
-      const tiny = new TinyPackage(i, i % PACKAGES_PER_CRD === 0);
+      const tiny = new TinyPackage(i, { hasCrd: i % PACKAGES_PER_CRD === 0 });
       const catalog = i % CATALOGS;
       return { tiny, name: tiny.name, catalog, isManaged: catalog === MANAGED_CATALOG, bundles: [], next: 0 };
     });

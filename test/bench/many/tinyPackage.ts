@@ -20,10 +20,15 @@ export interface TinyBundle {
 export class TinyPackage {
   readonly name: string;
   readonly hasCrd: boolean;
+  readonly #installModes: readonly string[];
 
-  constructor(number: number, hasCrd = false) {
+  constructor(
+    number: number,
+    { hasCrd = false, installModes = ["AllNamespaces"] }: { hasCrd?: boolean; installModes?: readonly string[] } = {},
+  ) {
     this.name = `tiny-${String(number).padStart(4, "0")}`;
     this.hasCrd = hasCrd;
+    this.#installModes = installModes;
   }
 
   bundleName(version: string = TINY_VERSION): string {
@@ -144,7 +149,7 @@ export class TinyPackage {
         customresourcedefinitions: { owned },
         installModes: ["OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"].map((type) => ({
           type,
-          supported: type === "AllNamespaces",
+          supported: this.#installModes.includes(type),
         })),
         install: { strategy: "deployment", spec: install },
       },
