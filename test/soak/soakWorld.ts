@@ -22,6 +22,8 @@ const CATALOGD_HOST = "127.0.0.1";
 const AT_ONCE = 8;
 /** How long a request may fail before the run reports it, because faults interrupt the API server. */
 const RETRY_MS = 120_000;
+/** How long an uninstall may take: a controller that has just started reconciles all extensions at the same time. */
+const REMOVE_MS = 300_000;
 
 /** Options of a world. */
 export interface SoakWorldOptions {
@@ -128,9 +130,9 @@ export class SoakWorld implements AsyncDisposable {
     await writeCertificate(join(this.disk, "certificate"), await (isExpired ? expiredCertificate : serverCertificate)(CATALOGD_HOST));
   }
 
-  /** Calls `request` until it succeeds, for two minutes. */
-  retry<T>(request: () => Promise<T>): Promise<T> {
-    return eventually(request, { timeoutMs: RETRY_MS, intervalMs: 1_000 });
+  /** Calls `request` until it succeeds, by default for two minutes. */
+  retry<T>(request: () => Promise<T>, timeoutMs = RETRY_MS): Promise<T> {
+    return eventually(request, { timeoutMs, intervalMs: 1_000 });
   }
 
   apply(object: KubeObject): Promise<KubeObject> {
@@ -142,7 +144,7 @@ export class SoakWorld implements AsyncDisposable {
     await this.retry(async () => {
       await this.client.delete(ref);
       if (await this.client.get(ref)) throw new Error(`${ref.kind} ${ref.name} still exists`);
-    });
+    }, REMOVE_MS);
   }
 
   readState(): Promise<ClusterState> {
