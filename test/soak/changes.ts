@@ -47,7 +47,7 @@ export async function change(
   random: Random,
   counts: ChangeCounts,
 ): Promise<void> {
-  await world.retry(() => world.packages.release(upgraded));
+  await world.release(upgraded);
   await world.publish(catalog);
   counts.upgraded += upgraded.length;
   await world.remove({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: reinstalled.name });

@@ -17,13 +17,15 @@ export class SoakObserver {
   readonly violations: string[] = [];
   reads = 0;
   readonly #world: SoakWorld;
+  readonly #say: (line: string) => void;
   readonly #since = performance.now();
   /** Names of extensions whose objects a round deletes now, or has deleted since the last read. */
   #deleting = new Set<string>();
   #deleted = new Set<string>();
 
-  constructor(world: SoakWorld) {
+  constructor(world: SoakWorld, say: (line: string) => void) {
     this.#world = world;
+    this.#say = say;
   }
 
   /** Seconds since the start of the run. */
@@ -37,7 +39,9 @@ export class SoakObserver {
   }
 
   report(violation: string): void {
-    if (this.violations.length < VIOLATIONS_MAX) this.violations.push(`after ${Math.round(this.seconds)} s: ${violation}`);
+    const dated = `after ${Math.round(this.seconds)} s: ${violation}`;
+    this.#say(dated);
+    if (this.violations.length < VIOLATIONS_MAX) this.violations.push(dated);
   }
 
   /** Takes one sample of each program; a program that is starting has none. */

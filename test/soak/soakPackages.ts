@@ -53,18 +53,21 @@ export class SoakPackages {
     return this.#editions;
   }
 
-  /** Pushes the next version of packages, and lets their ServiceAccounts install it. */
-  async release(packages: readonly SoakPackage[]): Promise<void> {
+  /**
+   * Pushes the next version of packages, and lets their ServiceAccounts install it.
+   * @param retry calls a request to the API server until it succeeds
+   */
+  async release(packages: readonly SoakPackage[], retry: <T>(request: () => Promise<T>) => Promise<T>): Promise<void> {
     await mapInParallel(packages, AT_ONCE, async (one) => {
       const version = `1.0.${one.next++}`;
       const image = await pushBundleImage(this.#registry, `soak/${one.name}`, `v${version}`, one.name, one.tiny.bundleFiles(version));
       one.bundles.push({ version, image });
       if (one.bundles.length > VERSIONS_KEPT) one.bundles.shift();
-      if (one.isManaged) return void (await createNamespace(this.#client, one.name));
+      if (one.isManaged) return void (await retry(() => createNamespace(this.#client, one.name)));
       const objects = one.bundles.flatMap((bundle) =>
         renderBundle(loadBundle(one.tiny.bundleFiles(bundle.version)), { installNamespace: one.name }),
       );
-      await grantInstaller(this.#client, one.tiny.extension(), objects);
+      await retry(() => grantInstaller(this.#client, one.tiny.extension(), objects));
     });
   }
 

@@ -82,7 +82,7 @@ class Soak {
     this.#baseline = baseline;
     this.#options = options;
     this.#random = createRandom(options.seed);
-    this.#observer = new SoakObserver(world);
+    this.#observer = new SoakObserver(world, options.say);
   }
 
   async run(minutes: number): Promise<SoakRun> {

@@ -151,6 +151,11 @@ export class SoakWorld implements AsyncDisposable {
     return this.retry(() => readClusterState(this.client, this.packages.all));
   }
 
+  /** Pushes the next version of packages. */
+  release(packages: readonly SoakPackage[]): Promise<void> {
+    return this.packages.release(packages, (request) => this.retry(request));
+  }
+
   /** Publishes the current versions of a catalog. */
   async publish(catalog: number): Promise<void> {
     const ref = await this.packages.pushCatalog(catalog);
@@ -161,7 +166,7 @@ export class SoakWorld implements AsyncDisposable {
   /** Creates catalogs, extensions, and data of users in each namespace. */
   async populate(): Promise<void> {
     const { all } = this.packages;
-    await this.packages.release(all);
+    await this.release(all);
     await mapInParallel([...Array(CATALOGS).keys()], 1, (catalog) => this.publish(catalog));
     await mapInParallel(all, AT_ONCE, async (one) => {
       await this.apply(getExtension(one));
