@@ -353,6 +353,26 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     await world.gone("oar");
     await world.remove("boat");
   });
+
+  test("a dependency with unneeded Remove is uninstalled when an upgrade of another extension ends the last need for it", async () => {
+    const upgrade = (name: string) => ({
+      channels: { stable: [`${name}.v1.0.0`, { name: `${name}.v2.0.0`, replaces: `${name}.v1.0.0` }] },
+    });
+    const first = (name: string) => ({ ...upgrade(name), bundles: [{ name: `${name}.v1.0.0`, requires: ["sail 1.0.0"] }] });
+    const both = (name: string) => ({ ...upgrade(name), bundles: [...first(name).bundles, { name: `${name}.v2.0.0` }] });
+    await serve({ yacht: first("yacht"), raft: first("raft"), sail: { bundles: ["sail.v1.0.0"] } });
+    await world.extension("yacht", buildSpec("yacht", { dependencies: { policy: "Install", unneeded: "Remove" } }));
+    for (const name of ["yacht", "sail"]) await world.conditions(name, DONE);
+    await world.extension("raft", buildSpec("raft", { dependencies: { policy: "Require" } }));
+    await world.conditions("raft", DONE);
+    await serve({ yacht: both("yacht") });
+    await world.until("yacht", ({ status }) => expect(status?.install?.bundle.version).toBe("2.0.0"));
+    await world.conditions("yacht", { ...DONE, Available: "True/Healthy" });
+    expect((await world.get("sail")).metadata.deletionTimestamp).toBeUndefined();
+    await serve({ raft: both("raft") });
+    await world.gone("sail");
+    for (const name of ["yacht", "raft"]) await world.remove(name);
+  });
 });
 
 describeWithPrivateCluster("dependency plans with managed permissions", (cluster) => {

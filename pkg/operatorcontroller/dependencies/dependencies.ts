@@ -71,7 +71,11 @@ export class Dependencies {
     const soon = new KeyedTimers(systemClock, () => {
       for (const name of this.choice.waiting) enqueue(name);
     });
-    installed.onChange(() => soon.set("installed", 0));
+    installed.onChange(() => {
+      soon.set("installed", 0);
+      // The reconcile of an upgrade may end before the watch reports its release, and another extension may have needed the dependency until now.
+      void this.created.listReleasing().then((names) => names.forEach(enqueue));
+    });
     apis.onChange(() => soon.set("served", SERVED_MS));
     extensions.onEvent(({ type, object, old }) => {
       const root = this.plans.find(object.metadata.name)?.root;

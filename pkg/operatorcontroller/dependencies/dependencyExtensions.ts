@@ -98,17 +98,35 @@ export class DependencyExtensions {
 
   /** Releases the extensions that were created for `parent` and that no installed bundle needs any longer. */
   async releaseUnneeded(parent: ClusterExtension, signal: AbortSignal): Promise<void> {
+    const dependencies = this.#listRemovable(this.#listDependencies(parent));
+    const unneeded = await this.#findUnneeded(dependencies);
+    for (const one of dependencies) if (unneeded.has(one.metadata.name)) await this.#releaseOne(parent, one, signal, true);
+  }
+
+  /**
+   * Returns the extensions that must be reconciled to release a dependency that no installed bundle needs any longer. If the API server does not list
+   * its APIs, includes those whose dependencies are still needed: their reconcile retries.
+   */
+  async listReleasing(): Promise<ReadonlySet<string>> {
+    const dependencies = this.#listRemovable(this.#options.extensions.list().filter(isDependencyExtension));
+    const unneeded = await this.#findUnneeded(dependencies).catch(() => undefined);
+    const releasing = dependencies.filter(({ metadata }) => unneeded?.has(metadata.name) ?? true);
+    return new Set(releasing.flatMap((one) => parseDependents(one).map(({ name }) => name)));
+  }
+
+  /** Returns the dependencies that are in no plan, and that all their dependents allow to remove with `spec.dependencies.unneeded`. */
+  #listRemovable(dependencies: readonly ClusterExtension[]): ClusterExtension[] {
     const { extensions, plans } = this.#options;
     const mayRemove = ({ name, uid }: { name: string; uid: string }): boolean => {
       const found = extensions.get(name);
       return found?.metadata.uid !== uid || found.spec.dependencies?.unneeded === "Remove";
     };
-    const dependencies = this.#listDependencies(parent).filter(
-      (one) => parseDependents(one).every(mayRemove) && plans.find(one.metadata.name) === undefined,
-    );
-    if (dependencies.length === 0) return;
-    const unneeded = await this.#options.dependents.listUnneeded(dependencies.map(({ metadata }) => metadata.name));
-    for (const one of dependencies) if (unneeded.has(one.metadata.name)) await this.#releaseOne(parent, one, signal, true);
+    return dependencies.filter((one) => parseDependents(one).every(mayRemove) && plans.find(one.metadata.name) === undefined);
+  }
+
+  async #findUnneeded(dependencies: readonly ClusterExtension[]): Promise<ReadonlySet<string>> {
+    if (dependencies.length === 0) return new Set();
+    return this.#options.dependents.listUnneeded(dependencies.map(({ metadata }) => metadata.name));
   }
 
   /** Returns the extensions that were created as dependencies of `parent`. */
