@@ -31,8 +31,11 @@ export function formatMatrix(results) {
     ...(results.some(({ tests }) => tests) ? [["integration tests", ({ tests = {} }) => formatCounts(tests)]] : []),
     ["date of the run", ({ date }) => date],
   ];
-  const rows = results.toReversed().map((result) => columns.map(([, getCell]) => getCell(result)));
-  return [columns.map(([title]) => title), columns.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+  const rows = [columns.map(([title]) => title), ...results.toReversed().map((result) => columns.map(([, getCell]) => getCell(result)))];
+  const widths = columns.map((_, at) => Math.max(...rows.map((cells) => cells[at].length)));
+  const lines = rows.map((cells) => cells.map((cell, at) => cell.padEnd(widths[at])));
+  const rule = widths.map((width) => "-".repeat(width));
+  return [lines[0], rule, ...lines.slice(1)].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 }
 
 /**
