@@ -4,8 +4,8 @@ import { ClusterCatalog } from "./clusterCatalog.ts";
 import { ClusterExtension } from "./clusterExtension.ts";
 
 const schemas = { ClusterExtension, ClusterCatalog };
-/** Errors whose text comes from the API server, not from a rule. */
-const SERVER_TEXT = /^spec\S*: |^status\S*: | in body |^Checked value /;
+/** Errors whose text comes from the API server, not from a rule: a path, or a path and a text. */
+const SERVER_TEXT = /^[\w.[\]]+(: |$)| in body /;
 /** Excludes cases that need the old object, which only the API server has. */
 const cases = admissionCases().filter(({ on, serverOnly }) => on !== "update" && !serverOnly);
 

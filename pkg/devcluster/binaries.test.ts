@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Binaries, type FindOptions, findBinaries, NoBinariesError } from "./binaries.ts";
 import { CONTROL_PLANE_PROGRAMS } from "./binaryCache.ts";
+import { KUBERNETES_VERSIONS } from "./kubernetesVersions.ts";
 
 const SERVERS = CONTROL_PLANE_PROGRAMS.filter((program) => program !== "kubectl" && program !== "helm");
 const silent = (): void => undefined;
@@ -26,7 +27,7 @@ async function holding(name: string, programs: readonly string[]): Promise<strin
 }
 
 function search(env: Record<string, string>, compiler?: string, say: (line: string) => void = silent): Promise<Binaries> {
-  const compile: FindOptions["compile"] = (_module, output) => writeFile(output, "");
+  const compile: FindOptions["compile"] = (_module, _version, output) => writeFile(output, "");
   return findBinaries(say, {
     env: { XDG_CACHE_HOME: join(folder, "cache"), ...env },
     compilerIn: () => Promise.resolve(compiler),
@@ -71,6 +72,25 @@ test("findBinaries builds all programs when PATH has only some of them, and late
     throw new Error("expected no output");
   });
   expect(again).toEqual(built);
+});
+
+test("findBinaries builds each Kubernetes version once, and ignores PATH, when KUBERNETES_VERSION is set", async () => {
+  const bin = await holding("bin", CONTROL_PLANE_PROGRAMS);
+  const lines: string[] = [];
+  const folders = new Set<string>();
+  for (const { minor, release } of [...KUBERNETES_VERSIONS, ...KUBERNETES_VERSIONS])
+    for (const version of [minor, release, release.slice(1)]) {
+      const { etcd } = await search({ KUBERNETES_VERSION: version, PATH: bin }, "go1.26.8", (line) => void lines.push(line));
+      folders.add(etcd.path);
+    }
+  expect(folders.size).toBe(KUBERNETES_VERSIONS.length);
+  const built = lines.filter((line) => line.includes("building"));
+  expect(built).toEqual(KUBERNETES_VERSIONS.map(({ release }) => expect.stringContaining(`Kubernetes ${release}`) as string));
+});
+
+test.each(["1.31", "1.3", "30", "latest"])("findBinaries names the supported versions when KUBERNETES_VERSION is %s", async (version) => {
+  const expected = `cannot use KUBERNETES_VERSION=${version}: it is not a supported version. Set it to one of 1.30 (v1.30.14), 1.36 (v1.36.3)`;
+  await expect(search({ KUBERNETES_VERSION: version })).rejects.toThrow(expected);
 });
 
 test("findBinaries ignores a file that is not executable", async () => {

@@ -13,6 +13,7 @@ import {
   TOOLS,
   type Tool,
 } from "./binaryCache.ts";
+import { chooseKubernetesVersion, type KubernetesVersion, readKubernetesVersion } from "./kubernetesVersions.ts";
 
 /** One program on disk. */
 export interface Binary {
@@ -53,27 +54,30 @@ export interface FindOptions {
 /**
  * Finds the programs of the control plane: in KUBEBUILDER_ASSETS, the cache, PATH, or a new build
  * (5 minutes once, then cached). Programs missing in KUBEBUILDER_ASSETS are taken from the next
- * locations; PATH is used only if it has all missing programs.
- * @throws NoBinariesError if a program is missing and there is no Go to build it.
+ * locations; PATH is used only if it has all missing programs and `KUBERNETES_VERSION` is not set.
+ * @throws NoBinariesError if a program is missing and there is no Go to build it; Error if `KUBERNETES_VERSION` is not supported
  */
 export async function findBinaries(print: PrintLine, options: FindOptions = {}): Promise<Binaries> {
   const { env = process.env, compilerIn = readGoVersion, compile = buildGoProgram } = options;
+  const version = chooseKubernetesVersion(env);
   const assets = env["KUBEBUILDER_ASSETS"];
   const given = assets ? await findPrograms([assets]) : new FoundBinaries();
   if (isComplete(given)) return asBinaries(given);
 
   const { moduleFolder = MODULE } = options;
   const root = getCacheRoot(env);
-  const source = existsSync(moduleFolder) ? await hashSources(moduleFolder) : undefined;
+  const source = existsSync(moduleFolder) ? await hashSources(moduleFolder, version) : undefined;
   const compiler = source === undefined ? undefined : await compilerIn(env);
   const cached = source === undefined ? undefined : await findCachedBuild(root, source, compiler);
   if (cached !== undefined) return asBinaries(completePrograms(given, cached));
 
-  const onPath = await findPrograms((env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== ""));
+  // Programs on PATH can have any version.
+  const path = readKubernetesVersion(env) === undefined ? (env["PATH"] ?? "") : "";
+  const onPath = await findPrograms(path.split(delimiter).filter((folder) => folder !== ""));
   const together = new FoundBinaries([...onPath, ...given]);
   if (isComplete(together)) return asBinaries(together);
   if (source === undefined || compiler === undefined) throw new NoBinariesError(noWay(together, assets, source !== undefined));
-  return asBinaries(completePrograms(given, await build({ moduleFolder, source, compiler, root, print, compile })));
+  return asBinaries(completePrograms(given, await build({ moduleFolder, version, source, compiler, root, print, compile })));
 }
 
 const FoundBinaries = Map<ControlPlaneProgram, Binary>;
@@ -102,6 +106,7 @@ function completePrograms(given: FoundBinaries, folder: string): FoundBinaries {
 
 interface Build {
   readonly moduleFolder: string;
+  readonly version: KubernetesVersion;
   readonly source: string;
   readonly compiler: string;
   readonly root: string;
@@ -110,7 +115,7 @@ interface Build {
 }
 
 /** Returns the folder of this project's build; builds it unless another process has just built it. */
-async function build({ moduleFolder, source, compiler, root, print: say, compile }: Build): Promise<string> {
+async function build({ moduleFolder, version, source, compiler, root, print: say, compile }: Build): Promise<string> {
   const started = performance.now();
   const elapsed = (): string => {
     const seconds = Math.round((performance.now() - started) / 1000);
@@ -122,12 +127,12 @@ async function build({ moduleFolder, source, compiler, root, print: say, compile
     compiler,
     waiting: (owner) => say(`control plane: ${owner ? `process ${owner.pid}` : "another process"} is building it; waiting`),
     build: async (output) => {
-      say(`control plane: building etcd, Kubernetes and an image registry with ${compiler}, stored in ${root}`);
+      say(`control plane: building etcd, Kubernetes ${version.release} and an image registry with ${compiler}, stored in ${root}`);
       say("control plane: this happens once and takes about 5 minutes on two cores, including downloads");
       let state = "starting";
       const timer = setInterval(() => say(`control plane: ${state} (${elapsed()})`, true), process.stderr.isTTY ? 1000 : 15_000);
       try {
-        await compile(moduleFolder, output, (next) => {
+        await compile(moduleFolder, version, output, (next) => {
           state = next;
         });
       } finally {

@@ -16,15 +16,16 @@ test("getCacheRoot returns a folder in XDG_CACHE_HOME, or else in the home folde
   expect(getCacheRoot({ XDG_CACHE_HOME: "" })).toMatch(/\/\.cache\/olmv1\/controlplane$/);
 });
 
-test("hashSources returns another hash when any module file changes", async () => {
-  const files = ["go.mod", "go.sum", "main.go", "helm.go"];
+test("hashSources returns another hash when the version or any of its module files changes", async () => {
+  const version = { minor: "1.2", release: "v1.2.3", moduleFile: "go-1.2.mod", flags: [] };
+  const files = ["go-1.2.mod", "go-1.2.sum", "main.go", "helm.go"];
   for (const name of files) await writeFile(join(root, name), "x");
-  const hashes = new Set([await hashSources(root)]);
+  const hashes = new Set([await hashSources(root, version), await hashSources(root, { ...version, release: "v1.2.4" })]);
   for (const name of files) {
     await writeFile(join(root, name), "y");
-    hashes.add(await hashSources(root));
+    hashes.add(await hashSources(root, version));
   }
-  expect(hashes.size).toBe(files.length + 1);
+  expect(hashes.size).toBe(files.length + 2);
 });
 
 describe("buildInto", () => {

@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import type { KubernetesVersion } from "./kubernetesVersions.ts";
 import { buildGuardCommand } from "./processes.ts";
 
 /** The holder of a lock, from its `owner.json`. */
@@ -128,19 +129,18 @@ function isCode(err: unknown, code: string): boolean {
 /** Receives readable progress of a build, for example "compiled 412 of 1903 packages". */
 export type BuildProgress = (state: string) => void;
 
-const KUBERNETES_VERSION = "v1.36.3";
 /** Flags for all Go programs of this project, so that they share compiled packages. Debug information costs a tenth of the time and is not used. */
 export const GO_COMPILE_FLAGS: readonly string[] = ["-trimpath", "-gcflags=all=-dwarf=false"];
-/** Build flags. They are part of the cache key, because other flags produce another binary. */
-const BUILD_FLAGS: readonly string[] = [
-  ...GO_COMPILE_FLAGS,
-  "-mod=readonly",
-  "-buildvcs=false",
-  "-ldflags",
-  `-s -w -X k8s.io/component-base/version.gitVersion=${KUBERNETES_VERSION} -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36`,
-];
 const OLDEST_GO = [1, 26] as const;
 const ERROR_TAIL_LINES = 15;
+
+/** Returns the build flags of a version. They are part of the cache key, because other flags produce another binary. */
+function getBuildFlags({ release, flags }: KubernetesVersion): string[] {
+  const [major, minor] = release.slice(1).split(".");
+  const versions = { gitVersion: release, gitMajor: major, gitMinor: minor };
+  const variables = Object.entries(versions).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
+  return [...GO_COMPILE_FLAGS, "-mod=readonly", "-buildvcs=false", ...flags, "-ldflags", ["-s -w", ...variables].join(" ")];
+}
 
 /**
  * Returns the release of `go` on the PATH of `env`, for example "go1.26.8"; undefined if it is
@@ -159,21 +159,22 @@ export async function readGoVersion(env: NodeJS.ProcessEnv = process.env): Promi
 }
 
 /**
- * Compiles the Go module in `folder` to the file `output`. Without a cache it takes 5 minutes on two cores, including 690 MB of downloads. The
- * compiler is ended when this process ends.
+ * Compiles the Go module in `folder` with a version of Kubernetes to the file `output`. Without a cache it takes 5 minutes on two cores, including
+ * 690 MB of downloads. The compiler is ended when this process ends.
  * @throws Error with the end of the compiler's output.
  */
-export async function buildGoProgram(folder: string, output: string, progress: BuildProgress): Promise<void> {
+export async function buildGoProgram(folder: string, version: KubernetesVersion, output: string, progress: BuildProgress): Promise<void> {
+  const moduleFlag = `-modfile=${version.moduleFile}`;
   let downloaded = 0;
   let packages = 0;
   progress("looking for Go modules");
-  await go(folder, ["list", "-mod=readonly", "-deps", "."], (line, stream) => {
+  await go(folder, ["list", moduleFlag, "-mod=readonly", ...version.flags, "-deps", "."], (line, stream) => {
     if (stream === "stdout") packages++;
     else if (line.startsWith("go: downloading")) progress(`downloaded ${++downloaded} Go modules`);
   });
   let compiled = 0;
   progress(`compiling ${packages} Go packages`);
-  await go(folder, ["build", "-v", ...BUILD_FLAGS, "-o", output, "."], (line, stream) => {
+  await go(folder, ["build", "-v", moduleFlag, ...getBuildFlags(version), "-o", output, "."], (line, stream) => {
     if (stream === "stderr" && /^[\w.-]+(\/\S+)*$/.test(line)) progress(`compiled ${++compiled} of ${packages} Go packages`);
   });
 }
@@ -218,7 +219,8 @@ export type Tool = (typeof TOOLS)[number];
 const BINARY = "controlplane";
 /** Suffix of an unfinished folder. If no process holds the lock, the folder is left over from a killed build. */
 const UNFINISHED = ".tmp";
-const MODULE_FILES = ["go.mod", "go.sum", "main.go", "helm.go"];
+/** The Go files, which all versions share. */
+const GO_FILES = ["main.go", "helm.go"];
 
 /** Returns the user's cache folder for built control planes: XDG_CACHE_HOME, else ~/.cache. */
 export function getCacheRoot(env: NodeJS.ProcessEnv = process.env): string {
@@ -226,17 +228,18 @@ export function getCacheRoot(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 /**
- * Returns the hash of all inputs of the binary except the compiler's release: module files, flags,
- * platform.
+ * Returns the hash of all inputs of the binary of a version except the compiler's release: module
+ * files, flags, platform.
  */
-export async function hashSources(moduleFolder: string): Promise<string> {
+export async function hashSources(moduleFolder: string, version: KubernetesVersion): Promise<string> {
+  const { moduleFile } = version;
   const hash = createHash("sha256");
-  for (const name of MODULE_FILES)
+  for (const name of [moduleFile, moduleFile.replace(/\.mod$/, ".sum"), ...GO_FILES])
     hash
       .update(`${name}\0`)
       .update(await readFile(join(moduleFolder, name)))
       .update("\0");
-  hash.update(JSON.stringify([BUILD_FLAGS, platform(), arch()]));
+  hash.update(JSON.stringify([getBuildFlags(version), platform(), arch()]));
   return hash.digest("hex").slice(0, 20);
 }
 

@@ -29,25 +29,38 @@ rules:
 - level: Metadata
 `;
 
-/** Controllers that are not needed, because there are no machines, clouds or volumes. */
-const LEFT_OUT = [
-  "cloud-node-lifecycle-controller",
-  "daemonset-controller",
-  "device-taint-eviction-controller",
-  "ephemeral-volume-controller",
-  "node-ipam-controller",
-  "node-lifecycle-controller",
-  "node-route-controller",
-  "persistentvolume-attach-detach-controller",
-  "persistentvolume-binder-controller",
-  "persistentvolume-expander-controller",
-  "persistentvolume-protection-controller",
-  "persistentvolumeclaim-protection-controller",
-  "resourceclaim-controller",
-  "service-lb-controller",
-  "taint-eviction-controller",
-  "ttl-controller",
-  "volumeattributesclass-protection-controller",
+/**
+ * The controllers that run. All others manage machines, clouds and volumes, which do not exist here. Every version in `KUBERNETES_VERSIONS` must know
+ * each name, because kube-controller-manager rejects unknown names.
+ */
+const CONTROLLERS = [
+  "certificatesigningrequest-approving-controller",
+  "certificatesigningrequest-cleaner-controller",
+  "certificatesigningrequest-signing-controller",
+  "clusterrole-aggregation-controller",
+  "cronjob-controller",
+  "deployment-controller",
+  "disruption-controller",
+  "endpoints-controller",
+  "endpointslice-controller",
+  "endpointslice-mirroring-controller",
+  "garbage-collector-controller",
+  "horizontal-pod-autoscaler-controller",
+  "job-controller",
+  "legacy-serviceaccount-token-cleaner-controller",
+  "namespace-controller",
+  "pod-garbage-collector-controller",
+  "replicaset-controller",
+  "replicationcontroller-controller",
+  "resourcequota-controller",
+  "root-ca-certificate-publisher-controller",
+  "service-cidr-controller",
+  "serviceaccount-controller",
+  "serviceaccount-token-controller",
+  "statefulset-controller",
+  "storage-version-migrator-controller",
+  "ttl-after-finished-controller",
+  "validatingadmissionpolicy-status-controller",
 ];
 
 /**
@@ -136,7 +149,7 @@ export function buildControllerManagerFlags({ files, controllerManagerKubeconfig
     `--root-ca-file=${files.ca}`,
     `--cluster-signing-cert-file=${files.ca}`,
     `--cluster-signing-key-file=${files.caKey}`,
-    `--controllers=${["*", ...LEFT_OUT.map((name) => `-${name}`)].join(",")}`,
+    `--controllers=${CONTROLLERS.join(",")}`,
     "--kube-api-qps=200",
     "--kube-api-burst=400",
     "--profiling=false",

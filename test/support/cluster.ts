@@ -32,6 +32,11 @@ export class TestCluster {
     return this.#available().server;
   }
 
+  /** Version of the API server, such as "v1.36.3". */
+  get kubernetes(): string {
+    return this.#available().kubernetes;
+  }
+
   get registry(): { host: string; insecure: true } {
     return { host: this.#available().registryHost, insecure: true };
   }
@@ -151,6 +156,7 @@ export function describeWithPrivateCluster(
     return {
       available: true,
       server,
+      kubernetes: testCluster().kubernetes,
       kubeconfig,
       registryHost: registry.host,
       auditLog,

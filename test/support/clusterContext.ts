@@ -3,6 +3,8 @@ export type ClusterContext =
   | {
       readonly available: true;
       readonly server: string;
+      /** Version of the API server, such as "v1.36.3". */
+      readonly kubernetes: string;
       /** Path of the administrator's kubeconfig. */
       readonly kubeconfig: string;
       /** Host and port of the image registry, plain HTTP. */

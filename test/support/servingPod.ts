@@ -2,7 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
-import type { ObjectRef } from "../../pkg/api/k8s.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { JsonObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 
 /** How often a server checks whether its Secret has changed, instead of a kubelet. */
@@ -22,13 +24,15 @@ export interface ServingOptions {
 
 /**
  * An operator's HTTPS server for its Service: it serves with the certificate in its Secret, as a Pod that mounts it would, and the
- * API server calls it through an EndpointSlice.
+ * API server calls it through an EndpointSlice, or through Endpoints in older versions of Kubernetes.
  */
 export class ServingPod implements AsyncDisposable {
   readonly #admin: Client;
   readonly #server: Server;
   readonly #options: ServingOptions;
   readonly #stop = new AbortController();
+  #refreshing: Promise<void> = Promise.resolve();
+  #subsets: JsonObject[] = [];
   #certificate = "";
   /** Number of completed requests, by path. */
   readonly served = new Map<string, number>();
@@ -46,6 +50,7 @@ export class ServingPod implements AsyncDisposable {
     const { namespace, service, port = 443 } = options;
     const address = machineAddress();
     await new Promise<void>((resolve) => pod.#server.listen(0, address, resolve));
+    const ports = [{ name: String(port), port: (pod.#server.address() as AddressInfo).port, protocol: "TCP" }];
     const { apiVersion, kind, name } = pod.#slice;
     await admin.create({
       apiVersion,
@@ -53,15 +58,31 @@ export class ServingPod implements AsyncDisposable {
       metadata: { name, namespace, labels: { "kubernetes.io/service-name": service } },
       addressType: "IPv4",
       endpoints: [{ addresses: [address], conditions: { ready: true } }],
-      ports: [{ name: String(port), port: (pod.#server.address() as AddressInfo).port, protocol: "TCP" }],
+      ports,
     });
-    void pod.#refresh();
+    pod.#subsets = [{ addresses: [{ ip: address }], ports }];
+    await pod.#writeEndpoints();
+    pod.#refreshing = pod.#refresh();
     return pod;
   }
 
   get #slice(): ObjectRef {
     const { namespace, service } = this.#options;
     return { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", namespace, name: `${service}-test` };
+  }
+
+  get #endpoints(): ObjectRef {
+    const { namespace, service } = this.#options;
+    return { apiVersion: "v1", kind: "Endpoints", namespace, name: service };
+  }
+
+  /** Writes the Endpoints unless they are current: the controller of Endpoints replaces them if the Service selects Pods. */
+  async #writeEndpoints(): Promise<void> {
+    const { apiVersion, kind, name } = this.#endpoints;
+    const live = await this.#admin.get(this.#endpoints);
+    if (isDeepStrictEqual(live?.["subsets"], this.#subsets)) return;
+    const metadata = { name, namespace: this.#options.namespace, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } };
+    await this.#admin.apply({ apiVersion, kind, metadata, subsets: this.#subsets }, { fieldManager: "test", force: true });
   }
 
   async #refresh(): Promise<void> {
@@ -74,7 +95,8 @@ export class ServingPod implements AsyncDisposable {
         this.certificates.push(cert);
         this.#server.setSecureContext({ cert, key });
       }
-      await new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
+      await this.#writeEndpoints().catch(() => undefined);
+      await sleep(REFRESH_MS, undefined, { signal: this.#stop.signal }).catch(() => undefined);
     }
   }
 
@@ -92,7 +114,8 @@ export class ServingPod implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
-    await this.#admin.delete(this.#slice);
+    await this.#refreshing;
+    await Promise.all([this.#slice, this.#endpoints].map((ref) => this.#admin.delete(ref)));
     this.#server.closeAllConnections();
     await new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
