@@ -1,0 +1,69 @@
+// `npm run test:kubernetes`: tests this checkout on each supported Kubernetes version.
+import { spawn } from "node:child_process";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { parseArgs } from "node:util";
+import { chooseKubernetesVersion, KUBERNETES_VERSIONS } from "../pkg/devcluster/kubernetesVersions.ts";
+import { formatMatrix, isSuccess, replaceMatrix } from "./kubernetesMatrix.mjs";
+import { countTests, VITEST_PARTS } from "./report.mjs";
+
+const USAGE = `npm run test:kubernetes -- [--conformance] [VERSION…]
+
+Runs the conformance scenarios of profile core and all integration tests on an embedded control plane of each supported Kubernetes version, and
+prints a table. About an hour for each version on two processors. With --conformance, runs only the conformance scenarios, about five minutes for
+each version. With VERSION, such as ${KUBERNETES_VERSIONS[0].minor}, tests only these versions. Without, and if everything passed, writes the table in README.md.
+Exits with 1 if anything failed.`;
+
+const root = join(import.meta.dirname, "..");
+const README = join(root, "README.md");
+
+const flag = { type: "boolean", default: false };
+const { values, positionals } = parseArgs({ options: { help: flag, conformance: flag }, allowPositionals: true });
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
+const versions =
+  positionals.length > 0 ? positionals.map((name) => chooseKubernetesVersion({ KUBERNETES_VERSION: name })) : KUBERNETES_VERSIONS;
+
+const results = [];
+for (const version of versions) results.push(await testVersion(version));
+
+const table = formatMatrix(results);
+const passed = results.every(isSuccess);
+console.log(`\n${table}`);
+if (process.env.GITHUB_STEP_SUMMARY) appendFileSync(process.env.GITHUB_STEP_SUMMARY, table);
+if (passed && positionals.length === 0) writeFileSync(README, replaceMatrix(readFileSync(README, "utf8"), table));
+process.exitCode = passed ? 0 : 1;
+
+/** @returns {Promise<import("./kubernetesMatrix.mjs").VersionResult>} */
+async function testVersion({ minor, release }) {
+  console.log(`\nKubernetes ${release}\n`);
+  const reports = mkdtempSync(join(tmpdir(), "olmv1-kubernetes-"));
+  try {
+    // Also selects the folder from which countTests reads.
+    process.env.OLMV1_REPORTS = reports;
+    process.env.KUBERNETES_VERSION = minor;
+    const conformance = readCounts(await run(["cmd/olmv1/main.ts", "conformance", "--embedded", "-o", "json"], "pipe"));
+    const result = { release, conformance, date: new Date().toISOString().slice(0, 10) };
+    if (values.conformance) return result;
+    await run([join(".ci", "test.mjs"), "--integration", "--all"], "inherit");
+    return { ...result, tests: countTests(VITEST_PARTS) };
+  } finally {
+    rmSync(reports, { recursive: true, force: true });
+  }
+}
+
+/** Returns the counts of a conformance report. A run without a report counts as one failure. */
+function readCounts(report) {
+  return report.trim() === "" ? { passed: 0, failed: 1, notRun: 0 } : JSON.parse(report).counts;
+}
+
+/** Runs a program of this checkout, and returns its output if `stdout` is "pipe". Its failures are in its report. */
+async function run(args, stdout) {
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ["inherit", stdout, "inherit"] });
+  const [output] = await Promise.all([child.stdout ? text(child.stdout) : "", new Promise((resolve) => child.once("close", resolve))]);
+  return output;
+}
