@@ -9,8 +9,8 @@ export interface Measured {
 
 interface Column {
   readonly title: string;
-  value(cost: Cost): number;
-  format(value: number): string;
+  readonly value: (cost: Cost) => number;
+  readonly format: (value: number) => string;
 }
 
 const seconds = (value: number): string => `${value < 10 ? value.toFixed(1) : value.toFixed(0)} s`;

@@ -9,7 +9,7 @@ import type { SoakPackage } from "./soakPackages.ts";
 export const USER_DATA = "user-data";
 
 /** A release of an extension, from the labels of its Secret. */
-export interface ReleaseState {
+interface ReleaseState {
   readonly number: string;
   readonly status: string;
 }

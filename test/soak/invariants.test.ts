@@ -112,6 +112,21 @@ test.for<[string, Partial<ClusterState>, string[]]>([
     ["the newest release of tiny-0000 is pending-upgrade"],
   ],
   [
+    "two deployed releases",
+    {
+      releases: new Map([
+        [
+          name,
+          [
+            { number: "1", status: "deployed" },
+            { number: "2", status: "deployed" },
+          ],
+        ],
+      ]),
+    },
+    ["tiny-0000 has 2 deployed releases"],
+  ],
+  [
     "two releases of one number",
     {
       releases: new Map([
@@ -147,21 +162,6 @@ test.for<[string, Partial<ClusterState>, string[]]>([
     "recreated data of users",
     { userData: new Map([["ConfigMap x/user-data", "u2"]]) },
     ["ConfigMap x/user-data, data of a user, was recreated"],
-  ],
-  [
-    "two deployed releases",
-    {
-      releases: new Map([
-        [
-          name,
-          [
-            { number: "1", status: "deployed" },
-            { number: "2", status: "deployed" },
-          ],
-        ],
-      ]),
-    },
-    ["tiny-0000 has 2 deployed releases"],
   ],
   ["a deleted extension", { extensions: new Map() }, ["ClusterExtension tiny-0000 does not exist"]],
   [

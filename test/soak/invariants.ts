@@ -22,8 +22,6 @@ export function listLosses(
     if (now !== uid) found.push(`${what}, data of a user, ${now === undefined ? "does not exist any more" : "was recreated"}`);
   }
   for (const { name } of packages) {
-    const count = (after.releases.get(name) ?? []).filter(({ status }) => status === "deployed").length;
-    if (count > 1) found.push(`${name} has ${count} deployed releases`);
     if (changing.has(name)) continue;
     if (!after.extensions.has(name)) found.push(`ClusterExtension ${name} does not exist`);
     for (const kind of ["deployments", "configMaps"] as const) {
@@ -79,9 +77,11 @@ function findObjectFaults(state: ClusterState, name: string, version: string): s
 function findReleaseFaults(state: ClusterState, name: string): string[] {
   const releases = state.releases.get(name) ?? [];
   const numbers = releases.map(({ number }) => Number(number));
+  const deployed = releases.filter(({ status }) => status === "deployed").length;
   const newest = releases.find(({ number }) => Number(number) === Math.max(...numbers));
   return [
     ...(newest?.status === "deployed" ? [] : [`the newest release of ${name} is ${newest?.status ?? "missing"}`]),
+    ...(deployed > 1 ? [`${name} has ${deployed} deployed releases`] : []),
     ...(new Set(numbers).size === numbers.length ? [] : [`${name} has a release twice`]),
     ...(numbers.length <= RELEASES_MAX ? [] : [`${name} has ${numbers.length} releases`]),
   ];

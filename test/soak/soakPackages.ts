@@ -63,12 +63,14 @@ export class SoakPackages {
       const image = await pushBundleImage(this.#registry, `soak/${one.name}`, `v${version}`, one.name, one.tiny.bundleFiles(version));
       one.bundles.push({ version, image });
       if (one.bundles.length > VERSIONS_KEPT) one.bundles.shift();
-      if (one.isManaged) return void (await retry(() => createNamespace(this.#client, one.name)));
-      const objects = one.bundles.flatMap((bundle) =>
-        renderBundle(loadBundle(one.tiny.bundleFiles(bundle.version)), { installNamespace: one.name }),
-      );
-      await retry(() => grantInstaller(this.#client, one.tiny.extension(), objects));
+      await retry(() => (one.isManaged ? createNamespace(this.#client, one.name) : this.#grant(one)));
     });
+  }
+
+  /** Lets the ServiceAccount of a package install all versions in the catalog. */
+  async #grant({ tiny, name, bundles }: SoakPackage): Promise<void> {
+    const objects = bundles.flatMap(({ version }) => renderBundle(loadBundle(tiny.bundleFiles(version)), { installNamespace: name }));
+    await grantInstaller(this.#client, tiny.extension(), objects);
   }
 
   /** Pushes an image of a catalog with the current versions. @returns its reference by digest */

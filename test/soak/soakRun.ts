@@ -23,7 +23,7 @@ export interface SoakOptions {
 }
 
 /** Seconds until all extensions converged after each fault of one kind. */
-export type Recoveries = Map<string, number[]>;
+type Recoveries = Map<string, number[]>;
 
 /** A completed run. */
 export interface SoakRun {
@@ -57,7 +57,7 @@ const FEW_DIFFERENCES = 3;
 
 /** Causes faults, one after another, while extensions are upgraded, reinstalled and damaged, and checks the cluster all the time. */
 export async function runSoak(options: SoakOptions): Promise<SoakRun> {
-  const { minutes, extensions, seed, say } = options;
+  const { minutes, extensions, say } = options;
   await using world = await SoakWorld.start(options);
   say(`installing ${extensions} extensions`);
   await world.populate();
