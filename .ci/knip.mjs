@@ -7,6 +7,7 @@ const STARTED_BY_PATH = [
   "test/conformance/patchSource.ts",
   "test/support/abortedWrites.ts",
   "test/support/conditionProgram.ts",
+  "test/support/podHostname.ts",
   "test/support/streamClients.ts",
 ];
 

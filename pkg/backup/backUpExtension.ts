@@ -3,7 +3,7 @@ import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { parseExactJson } from "../golang/json.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
-import { listPages, parseList, type ReadPage } from "../kube/listPages.ts";
+import { listPages, readObjectPage } from "../kube/listPages.ts";
 import { type CustomResourceKind, getServedKind } from "../operatorcontroller/crds/crdUse.ts";
 import { CRD_KIND } from "../release/identity.ts";
 import { type BackupEnd, writeBackupFile } from "./backupFile.ts";
@@ -41,7 +41,7 @@ export async function backUpExtension(
     for (const { crd } of crds) yield crd;
     let objects = 0;
     for (const { kind } of crds) {
-      for await (const page of listPages(client, kind, { read: readPage, maxBytes: PAGE_BYTES, signal })) {
+      for await (const page of listPages(client, kind, { read: readObjectPage(parseExactJson), maxBytes: PAGE_BYTES, signal })) {
         yield* page.map((object) => withoutManagers({ ...object, ...kind }));
         objects += page.length;
         report(objects);
@@ -49,11 +49,6 @@ export async function backUpExtension(
     }
   }
   return writeBackupFile(path, { extension, createdAt }, all());
-}
-
-function readPage(bytes: Uint8Array): ReadPage<KubeObject[]> {
-  const { objects, next } = parseList(bytes, parseExactJson);
-  return { content: objects, next };
 }
 
 function requireServedKind(crd: KubeObject): CustomResourceKind {

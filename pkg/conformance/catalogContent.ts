@@ -1,6 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import type { Client } from "../kube/client.ts";
+import { formatServiceProxyPath, parseServiceAddress } from "../kube/serviceProxy.ts";
 
 /** A request for the content of a catalog. */
 export interface CatalogQuery {
@@ -27,9 +28,6 @@ export interface ContentReader {
   read(base: string, request: CatalogQuery, signal: AbortSignal): Promise<CatalogReply>;
 }
 
-/** "name.namespace.svc", as in the addresses of Services in their cluster. */
-const SERVICE_HOST = /^([a-z0-9-]+)\.([a-z0-9-]+)\.svc(?:\.cluster\.local)?$/;
-
 /**
  * Reads content from outside of the cluster: from Services through the proxy of the API server, which needs permission to get services/proxy, and from
  * other addresses directly.
@@ -43,10 +41,9 @@ export class ClusterContentReader implements ContentReader {
 
   async read(base: string, request: CatalogQuery, signal: AbortSignal): Promise<CatalogReply> {
     const url = new URL(base + request.path);
-    const [, name, namespace] = SERVICE_HOST.exec(url.hostname) ?? [];
-    if (name === undefined || namespace === undefined) return readDirectly(url, request, signal);
-    const port = url.port === "" ? { "http:": "80", "https:": "443" }[url.protocol] : url.port;
-    const path = `/api/v1/namespaces/${namespace}/services/${url.protocol}${name}:${port}/proxy${url.pathname}${url.search}`;
+    const address = parseServiceAddress(url);
+    if (!address) return readDirectly(url, request, signal);
+    const path = formatServiceProxyPath(address, url);
     const { method, headers, body } = request;
     const response = await this.#client.request(method, path, { headers, signal, ...(body === undefined ? {} : { body }) });
     const bytes = await buffer(response.body);

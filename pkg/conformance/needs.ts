@@ -1,6 +1,7 @@
 import type { KubeObject } from "../api/k8s.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed } from "../kube/errors.ts";
+import { Servers } from "./servers.ts";
 
 /** Fields of a CustomResourceDefinition, by kind of the field need. */
 const DEFINITIONS: Readonly<Record<string, string>> = {
@@ -8,22 +9,31 @@ const DEFINITIONS: Readonly<Record<string, string>> = {
   ClusterExtension: "clusterextensions.olm.operatorframework.io",
 };
 
+const CLUSTER_PROXY = { apiVersion: "config.openshift.io/v1", kind: "Proxy", name: "cluster" };
+
 /** Finds out what a cluster has; asks once for each need. */
 export class ClusterNeeds {
-  readonly #client: Pick<Client, "get" | "list">;
+  readonly #client: Pick<Client, "get" | "list" | "raw">;
   readonly #signal: AbortSignal;
+  readonly #servers: Servers;
   readonly #known = new Map<string, Promise<string | undefined>>();
 
-  constructor(client: Pick<Client, "get" | "list">, signal: AbortSignal) {
+  constructor(client: Pick<Client, "get" | "list" | "raw">, signal: AbortSignal) {
     this.#client = client;
     this.#signal = signal;
+    this.#servers = new Servers(client, signal);
   }
 
   /**
    * Returns why the cluster does not have what a scenario needs, a reason for each need:
    * - `kind GROUP/VERSION Kind`: the API server serves the kind
+   * - `no kind GROUP/VERSION Kind`: it does not
    * - `field ClusterExtension.spec.x`: the definition has the field
    * - `nodes`: the cluster runs Pods
+   * - `server NAME`: a Deployment runs it, and you may delete its Pods
+   * - `replicas NAME`: it has several, and one of them leads
+   * - `metrics NAME`: this program can reach the Service with its metrics
+   * - `proxy`: Proxy cluster of OpenShift has an address
    * - several of these, separated by ` | `: at least one of them
    * @throws Error for another need
    */
@@ -52,7 +62,13 @@ export class ClusterNeeds {
     const [kind, ...rest] = need.split(" ");
     const subject = rest.join(" ");
     if (kind === "kind") return this.#checkKind(rest[0] ?? "", rest[1] ?? "");
+    if (need.startsWith("no kind "))
+      return (await this.#checkKind(rest[1] ?? "", rest[2] ?? "")) ? undefined : `the API server serves ${rest[1]} ${rest[2]}`;
     if (kind === "field") return this.#checkField(subject);
+    if (kind === "server") return toReason(await this.#servers.find(subject));
+    if (kind === "replicas") return this.#checkReplicas(subject);
+    if (kind === "metrics") return toReason(await this.#servers.findMetrics(subject));
+    if (need === "proxy") return this.#checkProxy();
     if (need === "nodes") return this.#checkNodes();
     throw new Error(`unknown need "${need}"`);
   }
@@ -76,10 +92,30 @@ export class ClusterNeeds {
     return crd && hasField(crd, path) ? undefined : `${kind} has no field ${path.join(".")}`;
   }
 
+  async #checkReplicas(name: string): Promise<string | undefined> {
+    const server = await this.#servers.find(name);
+    if (typeof server === "string") return server;
+    if (server.replicas < 2) return `Deployment ${name} has fewer than two replicas`;
+    return (await this.#servers.findLeader(server)) ? undefined : `no Lease names a Pod of ${name}`;
+  }
+
+  async #checkProxy(): Promise<string | undefined> {
+    const proxy = await this.#client.get(CLUSTER_PROXY, { signal: this.#signal }).catch((err: unknown) => {
+      if (err instanceof KindNotServed) return undefined;
+      throw err;
+    });
+    const { httpProxy = "" } = (proxy?.["status"] ?? {}) as { httpProxy?: string };
+    return httpProxy === "" ? "Proxy cluster has no status.httpProxy" : undefined;
+  }
+
   async #checkNodes(): Promise<string | undefined> {
     const { items } = await this.#client.list({ apiVersion: "v1", kind: "Node" }, { metadataOnly: true, signal: this.#signal });
     return items.length > 0 ? undefined : "the cluster has no nodes";
   }
+}
+
+function toReason(found: unknown): string | undefined {
+  return typeof found === "string" ? found : undefined;
 }
 
 interface Schema {

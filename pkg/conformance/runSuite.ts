@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { mapInParallel } from "../async/concurrency.ts";
 import { getErrorMessage } from "../errors/errors.ts";
+import type { ConformanceCluster } from "./conformanceCluster.ts";
 import { ClusterNeeds } from "./needs.ts";
 import type { Profile } from "./profiles.ts";
 import type { Scenario } from "./scenario.ts";
-import { type ConformanceCluster, ScenarioRun } from "./scenarioRun.ts";
+import { ScenarioRun } from "./scenarioRun.ts";
 
 /** The result of a scenario. `notRun` means that the cluster lacks what it needs, or that the run was stopped before. */
 export interface ScenarioResult {
@@ -42,7 +43,8 @@ export function createRunName(): string {
 }
 
 /**
- * Runs scenarios and removes their objects. A failed scenario does not stop the others. Never throws for a scenario.
+ * Runs scenarios and removes their objects: those that restart servers after all others, one by one. A failed scenario does not stop the others. Never
+ * throws for a scenario.
  * @returns the results, in the order of the scenarios
  */
 export async function runSuite(
@@ -51,11 +53,16 @@ export async function runSuite(
   options: SuiteOptions,
 ): Promise<ScenarioResult[]> {
   const needs = new ClusterNeeds(cluster.client, options.signal);
-  return mapInParallel(scenarios, options.parallel, async (scenario) => {
+  const results = new Map<Scenario, ScenarioResult>();
+  const run = async (scenario: Scenario): Promise<void> => {
     const result = await runOne(cluster, scenario, needs, options);
     options.report(result);
-    return result;
-  });
+    results.set(scenario, result);
+  };
+  const [last = [], first = []] = [true, false].map((disrupts) => scenarios.filter((one) => one.disrupts === disrupts));
+  await mapInParallel(first, options.parallel, run);
+  for (const scenario of last) await run(scenario);
+  return scenarios.flatMap((scenario) => results.get(scenario) ?? []);
 }
 
 async function runOne(

@@ -27,6 +27,8 @@ export interface Scenario {
   readonly source: string;
   /** What the cluster needs, see `findMissingNeeds`. */
   readonly needs: readonly string[];
+  /** Whether it must run without others: it restarts servers, or the API server reports errors meanwhile. */
+  readonly disrupts: boolean;
   /** By name. They are served before the first step. */
   readonly catalogs: ReadonlyMap<string, TableCatalog>;
   readonly definitions: DefinitionVersions;
@@ -48,6 +50,7 @@ const Document = z.strictObject({
   profile: z.enum(PROFILES).default("core"),
   source: z.union([z.url({ protocol: /^https$/ }), z.string().regex(/^docs\/[\w/-]+\.md(#[\w-]+)?$/)]),
   needs: z.array(z.string()).default([]),
+  disrupts: z.boolean().default(false),
   catalogs: z.record(z.string(), ScenarioCatalog).default({}),
   definitions: z.record(z.string(), z.array(AnyObject)).default({}),
   steps: z.array(z.union([z.string(), AnyObject])).min(1),
@@ -63,19 +66,21 @@ export function parseScenarios(group: string, yaml: string): Scenario[] {
 }
 
 function parseScenario(group: string, document: unknown): Scenario {
-  const { id: given } = (document ?? {}) as { id?: unknown };
+  const { id } = (document ?? {}) as { id?: unknown };
   try {
-    const { catalogs, steps, definitions, ...rest } = Document.parse(document);
+    const { catalogs, steps: given, definitions, disrupts, ...rest } = Document.parse(document);
+    const steps = given.map(parseStep);
     return {
       ...rest,
       group,
+      disrupts: disrupts || steps.some(({ word }) => word.disrupts === true),
       definitions,
       catalogs: new Map(Object.entries(catalogs).map(([name, catalog]) => [name, toTableCatalog(catalog)])),
-      steps: steps.map(parseStep),
+      steps,
     };
   } catch (err) {
     const text = err instanceof z.ZodError ? z.prettifyError(err) : getErrorMessage(err);
-    throw new Error(`scenario ${JSON.stringify(given ?? "")} in ${group}: ${text}`, { cause: err });
+    throw new Error(`scenario ${JSON.stringify(id ?? "")} in ${group}: ${text}`, { cause: err });
   }
 }
 

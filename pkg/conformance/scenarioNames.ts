@@ -39,8 +39,8 @@ export class ScenarioNames {
   }
 
   /**
-   * Replaces in all texts of a value: `$extension`, `$namespace`, `$repository`, `$catalog(name)` and `$image(name, tag)`. Does not replace member
-   * names.
+   * Replaces in all texts of a value: `$extension`, `$namespace`, `$repository`, `$catalog(name)`, `$image(name, tag)` and `$tag(name, tag)`. Does not
+   * replace member names.
    */
   substitute<T>(value: T): T {
     return this.#replace(value) as T;
@@ -57,6 +57,7 @@ export class ScenarioNames {
     return text
       .replaceAll(/\$catalog\(([\w-]+)\)/g, (_, name: string) => this.catalog(name))
       .replaceAll(/\$image\(([\w-]+), ?([\w.-]+)\)/g, (_, name: string, tag: string) => this.catalogImage(name, tag))
+      .replaceAll(/\$tag\(([\w-]+), ?([\w.-]+)\)/g, (_, name: string, tag: string) => this.tag(`${name}-${tag}`))
       .replaceAll("$extension", this.extension)
       .replaceAll("$namespace", this.namespace)
       .replaceAll("$repository", this.#repository);

@@ -24,6 +24,13 @@ const OBJECTS: Readonly<Record<string, (bundle: TableBundle) => KubeObject>> = {
 };
 /** A small image that runs until it is stopped, on every architecture. */
 const POD_IMAGE = "registry.k8s.io/pause:3.10";
+/** An image that no node can pull: no host has this name. */
+const MISSING_IMAGE = "registry.invalid/missing:1";
+const DEPLOYMENT = "Deployment";
+/** A Deployment whose Pods never start. */
+const BROKEN_DEPLOYMENT = "BrokenDeployment";
+/** An API server, which needs a Deployment. */
+const API_SERVICE = "APIService";
 /** Types of webhooks by word. Each has the path and the prefix of its name. */
 const WEBHOOKS: Readonly<Record<string, { readonly type: string; readonly path: string; readonly prefix: string }>> = {
   ValidatingWebhook: { type: "ValidatingAdmissionWebhook", path: "/validate", prefix: "v" },
@@ -31,7 +38,7 @@ const WEBHOOKS: Readonly<Record<string, { readonly type: string; readonly path: 
 };
 const MAX_VERSION = /^MaxOpenShiftVersion\(([\d.]+)\)$/;
 /** Words without an object of their own. */
-const OTHERS = ["Deployment", "Role", "ClusterRole", ...Object.keys(WEBHOOKS)];
+const OTHERS = [DEPLOYMENT, BROKEN_DEPLOYMENT, API_SERVICE, "Role", "ClusterRole", ...Object.keys(WEBHOOKS)];
 
 /** The versions of a definition that accepts any members. */
 const ANY_MEMBERS: readonly JsonObject[] = [
@@ -45,7 +52,7 @@ const ANY_MEMBERS: readonly JsonObject[] = [
 
 /**
  * Returns the files of the registry+v1 bundle for a row of a catalog table; JSON is YAML. Without an InstallMode it supports all namespaces. Role and
- * ClusterRole are permissions of its operator, and webhooks need a Deployment. `CRD(name)` has the versions in `definitions`, and CRD accepts any members.
+ * ClusterRole are permissions of its operator; webhooks and an APIService need a Deployment. `CRD(name)` has the versions in `definitions`, and CRD accepts any members.
  * @throws Error for an unknown word in its contents.
  */
 export function buildTableBundle(bundle: TableBundle, definitions: DefinitionVersions = {}): Map<string, Uint8Array> {
@@ -114,11 +121,12 @@ function buildServiceVersion(bundle: TableBundle, definitions: DefinitionVersion
       version,
       installModes: (modes.length > 0 ? modes : ["AllNamespaces"]).map((type) => ({ type, supported: true })),
       customresourcedefinitions: { owned: owned.map((of) => ({ name: `things.${getGroup(name)}`, version: of, kind: "Thing" })) },
+      ...(contents.includes(API_SERVICE) ? { apiservicedefinitions: { owned: [buildApiService(name)] } } : {}),
       webhookdefinitions: contents.flatMap((word) => buildWebhook(name, word)),
       install: {
         strategy: "deployment",
         spec: {
-          deployments: contents.includes("Deployment") ? [buildDeployment(bundle)] : [],
+          deployments: contents.includes(DEPLOYMENT) || contents.includes(BROKEN_DEPLOYMENT) ? [buildDeployment(bundle)] : [],
           ...(contents.includes("Role") ? { permissions: [{ ...account, rules }] } : {}),
           ...(contents.includes("ClusterRole") ? { clusterPermissions: [{ ...account, rules }] } : {}),
         },
@@ -130,6 +138,10 @@ function buildServiceVersion(bundle: TableBundle, definitions: DefinitionVersion
 function buildAnnotations(contents: readonly string[]): Record<string, string> {
   const [version] = contents.flatMap((word) => MAX_VERSION.exec(word)?.[1] ?? []);
   return version === undefined ? {} : { "olm.properties": JSON.stringify([{ type: "olm.maxOpenShiftVersion", value: version }]) };
+}
+
+function buildApiService(name: string): JsonObject {
+  return { group: getGroup(name), version: "v1", kind: "Sample", name: "samples", deploymentName: name, containerPort: 6443 };
 }
 
 /** The webhook ignores failures, because no container of the tests serves it. */
@@ -156,7 +168,8 @@ function buildWebhook(name: string, word: string): JsonObject[] {
 function buildDeployment({ package: name, version, contents }: TableBundle): JsonObject {
   const labels = { app: name };
   const hasAccount = contents.includes("Role") || contents.includes("ClusterRole");
-  const containers = [{ name: "manager", image: POD_IMAGE, env: [{ name: "VERSION", value: version }] }];
+  const image = contents.includes(BROKEN_DEPLOYMENT) ? MISSING_IMAGE : POD_IMAGE;
+  const containers = [{ name: "manager", image, env: [{ name: "VERSION", value: version }] }];
   return {
     name,
     label: { "app.kubernetes.io/name": name },

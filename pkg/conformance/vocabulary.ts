@@ -6,6 +6,8 @@ import type { ScenarioRun } from "./scenarioRun.ts";
 /** A sentence that scenarios may use. */
 export interface Word {
   readonly argument: z.ZodType;
+  /** Whether other scenarios must not run at the same time. */
+  readonly disrupts?: boolean;
   /** Runs the action, or waits until the check succeeds. @param argument the result of `argument`'s parser */
   readonly run: (run: ScenarioRun, argument: never) => Promise<void>;
 }
@@ -13,6 +15,7 @@ export interface Word {
 const AnyObject = z.record(z.string(), z.unknown()).transform((value) => value as JsonObject);
 const Nothing = z.undefined();
 const Name = z.string().min(1);
+const Server = z.enum(["catalogd", "operator-controller"]);
 
 /** API versions of the kinds that scenarios refer to by "Kind name" or "Kind namespace/name". */
 const NAMESPACED: Readonly<Record<string, string>> = {
@@ -80,14 +83,14 @@ const Request = z.strictObject({
 
 /** All sentences of scenarios, after given, when, then or and. */
 export const VOCABULARY: Readonly<Record<string, Word>> = {
-  "a namespace exists": word(Name, (run, name) => run.createNamespace(name)),
+  "a namespace exists": word(Name, (run, name) => run.objects.createNamespace(name)),
   "the namespace and the installer exist": word(Nothing, (run) => run.prepareNamespace()),
   "the namespace and an installer without permissions exist": word(Nothing, (run) => run.prepareNamespace({ isAdmin: false })),
   "the installer gets all permissions": word(Nothing, (run) => run.grantAll()),
-  "an object is applied": word(Manifest, (run, object) => run.applyObject(object as KubeObject)),
-  "an object is deleted": word(ObjectName, (run, name) => run.deleteObject(name)),
+  "an object is applied": word(Manifest, (run, object) => run.objects.apply(object as KubeObject)),
+  "an object is deleted": word(ObjectName, (run, name) => run.objects.delete(name)),
   "an object is patched": word(z.strictObject({ object: ObjectName, patch: AnyObject }), (run, { object, patch }) =>
-    run.patchObject(object, patch),
+    run.objects.patch(object, patch),
   ),
 
   "the extension is applied": word(AnyObject.default({}), async (run, patch) => {
@@ -104,37 +107,44 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
 
   "a catalog is applied": word(
     z.strictObject({ name: Name, spec: AnyObject, labels: z.record(z.string(), z.string()).default({}) }),
-    (run, { name, spec, labels }) => run.applyCatalog(name, spec, labels),
+    (run, { name, spec, labels }) => run.catalogs.apply(name, spec, labels),
   ),
-  "a catalog is changed": word(z.strictObject({ name: Name, patch: AnyObject }), (run, { name, patch }) => run.patchCatalog(name, patch)),
-  "a catalog is deleted": word(Name, (run, name) => run.deleteCatalog(name)),
+  "a catalog is changed": word(z.strictObject({ name: Name, patch: AnyObject }), (run, { name, patch }) => run.catalogs.patch(name, patch)),
+  "a catalog is deleted": word(Name, (run, name) => run.catalogs.delete(name)),
   "an image of a catalog is pushed": word(
     z.strictObject({ name: Name, tag: Name, content: ScenarioCatalog }),
-    (run, { name, tag, content }) => run.pushCatalog(name, tag, toTableCatalog(content)),
+    (run, { name, tag, content }) => run.catalogs.push(name, tag, toTableCatalog(content)),
   ),
   "an image with files is pushed": word(
     z.strictObject({ name: Name, tag: Name, files: z.record(z.string(), z.string()) }),
-    (run, { name, tag, files }) => run.pushFiles(name, tag, files),
+    (run, { name, tag, files }) => run.catalogs.pushFiles(name, tag, files),
   ),
   "the API server rejects a catalog": word(
     z.strictObject({ name: Name.default("rejected"), spec: AnyObject, message: z.string() }),
-    (run, { name, spec, message }) => run.expectCatalogRejected(name, spec, message),
+    (run, { name, spec, message }) => run.catalogs.expectRejected(name, spec, message),
+  ),
+
+  "a server restarts": { ...word(Server, (run, name) => run.servers.restart(name)), disrupts: true },
+  "the leader of a server ends": { ...word(Server, (run, name) => run.servers.deleteLeader(name)), disrupts: true },
+  "the metrics of a server": word(
+    z.strictObject({ server: Server, account: z.string().optional(), is: AnyObject }),
+    (run, { server, account, is }) => run.servers.expectMetrics(server, account, is),
   ),
 
   "it is rolled out as": word(Name, (run, bundle) => run.expectRolledOut(bundle)),
   "it stays installed as": word(Name, (run, bundle) => run.expectStays(bundle)),
   condition: word(Condition, (run, condition) => run.expectCondition(condition)),
   "the extension has": word(AnyObject, (run, parts) => run.expectExtension(parts)),
-  "the catalog has": word(z.strictObject({ name: Name, parts: AnyObject }), (run, { name, parts }) => run.expectCatalog(name, parts)),
-  "these objects exist": word(z.array(ObjectName).min(1), (run, names) => run.expectObjects(names)),
-  "these objects do not exist": word(z.array(ObjectName).min(1), (run, names) => run.expectNoObjects(names)),
+  "the catalog has": word(z.strictObject({ name: Name, parts: AnyObject }), (run, { name, parts }) => run.catalogs.expect(name, parts)),
+  "these objects exist": word(z.array(ObjectName).min(1), (run, names) => run.objects.expectAll(names)),
+  "these objects do not exist": word(z.array(ObjectName).min(1), (run, names) => run.objects.expectNone(names)),
   "an object has": word(z.strictObject({ object: ObjectName, parts: AnyObject }), (run, { object, parts }) =>
-    run.expectObjectHas(object, parts),
+    run.objects.expect(object, parts),
   ),
   "an object keeps": word(z.strictObject({ object: ObjectName, parts: AnyObject }), (run, { object, parts }) =>
-    run.expectObjectKeeps(object, parts),
+    run.objects.expectKept(object, parts),
   ),
-  "the content of a catalog": word(Request, (run, { catalog, is, ...request }) => run.expectContent(catalog, request, is)),
+  "the content of a catalog": word(Request, (run, { catalog, is, ...request }) => run.catalogs.expectContent(catalog, request, is)),
 };
 
 function word<T extends z.ZodType>(argument: T, run: (run: ScenarioRun, argument: z.output<T>) => Promise<void>): Word {

@@ -98,6 +98,12 @@ function getContainerState({ containerStatuses = [] }: NonNullable<PodShape["sta
   return Object.keys(containerStatuses[0]?.state ?? {})[0];
 }
 
+/** Reports whether an image of a Pod is on a host of the top-level domain that never exists. */
+function hasMissingImage(pod: KubeObject): boolean {
+  const { containers = [] } = (pod as KubeObject & PodShape).spec ?? {};
+  return containers.some(({ image = "" }) => image.split("/")[0]?.endsWith(".invalid"));
+}
+
 const MAX_BACKOFF_MS = 1000;
 /** Delay before a failed status write is retried. */
 const RETRY_MS = 500;
@@ -105,7 +111,7 @@ const RETRY_MS = 500;
 /**
  * Simulates scheduler and kubelet: writes the status of every Pod. Pods have no node, so a deleted
  * one is removed immediately. A Pod's outcome is determined by its annotation, the annotation of
- * its Namespace, or the rule, in this order.
+ * its Namespace, or the rule, in this order. Without a rule, Pods are ready unless an image is on a host of domain `.invalid`.
  */
 export class PodSimulation {
   readonly #client: Client;
@@ -113,7 +119,7 @@ export class PodSimulation {
   readonly #namespaces: Informer;
   readonly #pods: Informer;
   #isOver = false;
-  #readiness: PodReadiness = () => "Ready";
+  #readiness: PodReadiness = (pod) => (hasMissingImage(pod) ? "NotReady" : "Ready");
 
   constructor(client: Client, log: Logger) {
     this.#client = client;

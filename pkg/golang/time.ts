@@ -89,15 +89,44 @@ export function formatAge(since: string | null | undefined, now: number): string
   return `${Math.floor(seconds / unit)}${sign}${more > 0 ? `${more}${restSign}` : ""}`;
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
+/** Nanoseconds by unit of a duration. */
+export const DURATION_UNITS: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+};
+const DURATION_PART = /(\d*)(?:\.(\d*))?(ns|us|\u00B5s|\u03BCs|ms|s|m|h)/y;
+/** A duration is an int64 of nanoseconds, and its text has at most this many characters. */
+const DURATION_BITS = 64;
+const DURATION_TEXT_MAX = 128;
+const NANOS_PER_MS = 1e6;
 
-/** Parses a duration in Go's format, such as "12h" or "1h30m", into milliseconds; undefined for any other text. */
+/** Parses a duration as Go's time.ParseDuration does, such as "-1h30m", into nanoseconds; undefined if it is not valid. */
+export function parseGoDuration(text: string): bigint | undefined {
+  if (text.length > DURATION_TEXT_MAX) return undefined;
+  const amount = /^[-+]/.test(text) ? text.slice(1) : text;
+  if (amount === "0") return 0n;
+  let nanos = 0n;
+  let at = 0;
+  while (at < amount.length) {
+    DURATION_PART.lastIndex = at;
+    const [whole, integer = "", fraction = "", unit = ""] = DURATION_PART.exec(amount) ?? [];
+    if (whole === undefined || integer + fraction === "") return undefined;
+    const size = DURATION_UNITS[unit] ?? 0n;
+    nanos += BigInt(integer === "" ? 0 : integer) * size + (BigInt(fraction === "" ? 0 : fraction) * size) / 10n ** BigInt(fraction.length);
+    at += whole.length;
+  }
+  if (at === 0 || BigInt.asIntN(DURATION_BITS, nanos) !== nanos) return undefined;
+  return text.startsWith("-") ? -nanos : nanos;
+}
+
+/** Parses a duration in Go's format that is not negative, such as "12h" or "1h30m", into milliseconds; undefined for any other text. */
 export function parseDuration(text: string): number | undefined {
-  if (text === "0") return 0;
-  if (!DURATION.test(text)) return undefined;
-  return [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)].reduce(
-    (sum, [, size, unit = ""]) => sum + Number(size) * (UNIT_MS[unit] ?? 0),
-    0,
-  );
+  const nanos = parseGoDuration(text);
+  return nanos === undefined || nanos < 0n ? undefined : Number(nanos) / NANOS_PER_MS;
 }

@@ -81,6 +81,14 @@ export async function* listPages<T>(
   }
 }
 
+/** Returns a reader of whole objects for `listPages`. @param parse as for `parseList` */
+export function readObjectPage(parse?: (text: string) => unknown): (bytes: Uint8Array) => ReadPage<KubeObject[]> {
+  return (bytes) => {
+    const { objects, next } = parseList(bytes, parse);
+    return { content: objects, next };
+  };
+}
+
 /** Computes the number of objects in the next page after a page of `limit` objects and `bytes` bytes. */
 function computeLimit(limit: number, bytes: number, most: number): number {
   const fitting = Math.floor((limit * GOAL_BYTES) / Math.max(bytes, 1));

@@ -22,8 +22,8 @@ test("buildVetoCondition lists each veto with its reason, sorted", () => {
     ...FALSE,
     message: [
       'ClusterExtension "a": an administrator overrides condition Upgradeable in OperatorCondition "a-system/a.v1"',
-      'ClusterExtension "b": the operator sets condition Upgradeable in OperatorCondition "b-system/b.v1": Migrating: data is moving',
-      'the operator sets condition Upgradeable in OperatorCondition "c-system/c.v1": Migrating: data is moving',
+      'ClusterExtension "b": the installed operator sets condition Upgradeable in OperatorCondition "b-system/b.v1": Migrating: data is moving',
+      'the installed operator sets condition Upgradeable in OperatorCondition "c-system/c.v1": Migrating: data is moving',
     ].join("\n"),
   });
 });

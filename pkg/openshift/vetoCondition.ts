@@ -1,6 +1,6 @@
 import { boundMessage } from "../api/conditions.ts";
 import { goQuote } from "../golang/quote.ts";
-import type { UpgradeableReport } from "../release/upgradeVeto.ts";
+import { formatUpgradeable, type UpgradeableReport } from "../release/upgradeVeto.ts";
 import { compareText } from "../text/compare.ts";
 import { formatList } from "../text/lists.ts";
 import type { NewOperatorCondition } from "./operatorConditions.ts";
@@ -25,9 +25,7 @@ export function buildVetoCondition(vetoes: readonly OperatorVeto[]): NewOperator
   return { type, status: "False", reason: "OperatorsNotUpgradeable", message: boundMessage(message) };
 }
 
-function formatVeto({ extension, namespace, name, report: { by, reason, message } }: OperatorVeto): string {
+function formatVeto({ extension, report, ...ref }: OperatorVeto): string {
   const subject = extension === undefined ? "" : `ClusterExtension ${goQuote(extension)}: `;
-  const who = by === "override" ? "an administrator overrides" : "the operator sets";
-  const why = [reason, message].filter((text) => text !== "").join(": ");
-  return `${subject}${who} condition Upgradeable in OperatorCondition ${goQuote(`${namespace}/${name}`)}${why === "" ? "" : `: ${why}`}`;
+  return `${subject}${formatUpgradeable(ref, report)}`;
 }

@@ -1,4 +1,5 @@
 import { type OperatorConditionObject, type ReportedCondition, UPGRADEABLE } from "../api/operatorCondition.ts";
+import { goQuote } from "../golang/quote.ts";
 import { toOneLine } from "../text/escape.ts";
 import { truncate } from "../text/truncate.ts";
 
@@ -40,6 +41,16 @@ export function readUpgradeable({ metadata, spec, status }: OperatorConditionObj
 /** Reports whether a report holds upgrades. As in OLM v0, an override with status Unknown holds them, and a condition with that status does not. */
 export function isVeto({ by, status }: UpgradeableReport): boolean {
   return status === "False" || (by === "override" && status === "Unknown");
+}
+
+/** Formats who sets the condition Upgradeable of an OperatorCondition, and why. */
+export function formatUpgradeable(
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  { by, reason, message }: UpgradeableReport,
+): string {
+  const who = by === "override" ? "an administrator overrides" : "the installed operator sets";
+  const why = [reason, message].filter((text) => text !== "");
+  return [`${who} condition Upgradeable in OperatorCondition ${goQuote(`${namespace}/${name}`)}`, ...why].join(": ");
 }
 
 function listConditions(value: unknown): ReportedCondition[] {

@@ -1,14 +1,11 @@
 import type { HttpResponse } from "../http/types.ts";
 import type { Client } from "../kube/client.ts";
+import { formatServiceProxyPath, parseServiceAddress, type ServiceAddress } from "../kube/serviceProxy.ts";
 import type { CatalogRequests } from "../operatorcontroller/catalogs/catalogConnections.ts";
 
 /** Where catalogd serves a catalog: a Service in the cluster, or this machine, where the development cluster runs catalogd. */
-export type CatalogdPlace =
-  | { readonly kind: "service"; readonly namespace: string; readonly service: string; readonly port: string }
-  | { readonly kind: "loopback" };
+export type CatalogdPlace = ({ readonly kind: "service" } & ServiceAddress) | { readonly kind: "loopback" };
 
-/** Host of a Service. Other domains than the default one of a cluster could be hosts outside of the cluster. */
-const SERVICE = /^([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})\.svc(\.cluster\.local)?$/;
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/;
 /** Excludes escapes, which a proxy could decode to another path. */
 const PATH = /^[\w./~-]*$/;
@@ -19,15 +16,13 @@ const PATH = /^[\w./~-]*$/;
  * @returns undefined for an address of another host, and for one that catalogd does not use.
  */
 export function locateCatalogd(url: URL): CatalogdPlace | undefined {
-  const { protocol, hostname, port, pathname } = url;
-  const isSecure = protocol === "https:";
+  const { protocol, hostname, pathname } = url;
   const hasMore = url.username + url.password + url.search + url.hash !== "";
-  const isUsual = (isSecure || protocol === "http:") && !hasMore && PATH.test(pathname);
+  const isUsual = (protocol === "https:" || protocol === "http:") && !hasMore && PATH.test(pathname);
   if (!isUsual) return undefined;
   if (LOOPBACK.test(hostname)) return { kind: "loopback" };
-  const [, service, namespace] = SERVICE.exec(hostname) ?? [];
-  if (service === undefined || namespace === undefined) return undefined;
-  return { kind: "service", service, namespace, port: port || (isSecure ? "443" : "80") };
+  const address = parseServiceAddress(url);
+  return address && { kind: "service", ...address };
 }
 
 /**
@@ -49,9 +44,7 @@ export class ServiceProxyRequests implements CatalogRequests {
     const place = locateCatalogd(url);
     if (place === undefined) throw createPlaceError(url);
     if (place.kind === "loopback") return this.#direct.get(url, signal, headers);
-    const { namespace, service, port } = place;
-    const name = `${url.protocol === "https:" ? "https:" : ""}${service}:${port}`;
-    const path = `/api/v1/namespaces/${namespace}/services/${name}/proxy${url.pathname}`;
+    const path = formatServiceProxyPath(place, url);
     return this.#client.request("GET", path, { signal, headers: { accept: "application/jsonl", ...headers } });
   }
 

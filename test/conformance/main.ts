@@ -6,15 +6,15 @@ import { MutantCluster } from "./mutantCluster.ts";
 import { formatMutantsPage, isKilled, type MutantResult } from "./mutantReport.ts";
 import { type Mutant, readMutants } from "./mutants.ts";
 
-const USAGE = `npm run -s conformance:mutants -- [--lanes N] [TEXT…]
+const USAGE = `npm run -s conformance:mutants -- [--lanes N] [--timeout SECONDS] [TEXT…]
 
 Starts the servers with each broken implementation in test/conformance/mutants.yaml, and runs the conformance scenarios that must detect it.
 With TEXT, runs only mutants whose description contains one of the texts. Without, writes docs/reference/conformance-mutants.md. --lanes is the
-number of control planes (default 2). Exits 1 if a mutant is not detected.`;
+number of control planes (default 2), and --timeout the time limit of each step (default 25). Exits 1 if a mutant is not detected.`;
 
 const PAGE = join(import.meta.dirname, "../../docs/reference/conformance-mutants.md");
 /** A scenario that fails on a mutant waits this long. Scenarios that pass need at most half of it. */
-const TIMEOUT_MS = 25_000;
+const TIMEOUT_SECONDS = "25";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -23,14 +23,14 @@ function selectScenarios(ids: readonly string[]) {
 }
 
 /** Runs the scenarios of all mutants on the unchanged servers, where they must pass. */
-async function checkUnchanged(cluster: MutantCluster, mutants: readonly Mutant[]): Promise<void> {
+async function checkUnchanged(cluster: MutantCluster, mutants: readonly Mutant[], timeoutMs: number): Promise<void> {
   const scenarios = selectScenarios(mutants.flatMap(({ killedBy }) => killedBy));
-  const failed = (await cluster.run(undefined, scenarios, TIMEOUT_MS)).filter(({ state }) => state !== "passed");
+  const failed = (await cluster.run(undefined, scenarios, timeoutMs)).filter(({ state }) => state !== "passed");
   if (failed.length > 0) throw new Error(`not passed without a mutant: ${failed.map(({ id, message }) => `${id}: ${message}`).join("\n")}`);
   say(`${scenarios.length} scenarios pass without a mutant`);
 }
 
-async function runMutants(mutants: readonly Mutant[], lanes: number): Promise<MutantResult[]> {
+async function runMutants(mutants: readonly Mutant[], lanes: number, timeoutMs: number): Promise<MutantResult[]> {
   const found = new Map<Mutant, MutantResult>();
   const waiting = [...mutants];
   let isChecked = false;
@@ -38,10 +38,10 @@ async function runMutants(mutants: readonly Mutant[], lanes: number): Promise<Mu
     await using cluster = await MutantCluster.start(say);
     if (!isChecked) {
       isChecked = true;
-      await checkUnchanged(cluster, mutants);
+      await checkUnchanged(cluster, mutants, timeoutMs);
     }
     for (let mutant = waiting.shift(); mutant; mutant = waiting.shift()) {
-      const result = { mutant, results: await cluster.run(mutant, selectScenarios(mutant.killedBy), TIMEOUT_MS) };
+      const result = { mutant, results: await cluster.run(mutant, selectScenarios(mutant.killedBy), timeoutMs) };
       found.set(mutant, result);
       say(`${isKilled(result) ? "detected" : "SURVIVED"}  ${mutant.breaks}`);
       for (const { id, state, message = "" } of result.results) if (state !== "failed") say(`  ${id} ${state} ${message}`);
@@ -52,14 +52,18 @@ async function runMutants(mutants: readonly Mutant[], lanes: number): Promise<Mu
 }
 
 const { values, positionals } = parseArgs({
-  options: { lanes: { type: "string", default: "2" }, help: { type: "boolean", default: false } },
+  options: {
+    lanes: { type: "string", default: "2" },
+    timeout: { type: "string", default: TIMEOUT_SECONDS },
+    help: { type: "boolean", default: false },
+  },
   allowPositionals: true,
 });
 if (values.help) {
   say(USAGE);
 } else {
   const chosen = readMutants().filter(({ breaks }) => positionals.length === 0 || positionals.some((text) => breaks.includes(text)));
-  const results = await runMutants(chosen, Number(values.lanes));
+  const results = await runMutants(chosen, Number(values.lanes), Number(values.timeout) * 1_000);
   if (positionals.length === 0) await writeFile(PAGE, formatMutantsPage(results));
   const survived = results.filter((result) => !isKilled(result));
   say(`${results.length - survived.length} of ${results.length} mutants detected`);

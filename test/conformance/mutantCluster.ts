@@ -11,15 +11,20 @@ import { createRunName, runSuite, type ScenarioResult } from "../../pkg/conforma
 import type { Scenario } from "../../pkg/conformance/scenario.ts";
 import { LABEL_CONFORMANCE } from "../../pkg/conformance/scenarioNames.ts";
 import { type DevCluster, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
-import { type Installation, type ServerName, startInstallation } from "../../pkg/devcluster/installation.ts";
+import { type Installation, startInstallation } from "../../pkg/devcluster/installation.ts";
 import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { parseReference } from "../../pkg/oci/reference.ts";
+import { DeployedServers } from "../support/deployedServers.ts";
+import { OpenShift } from "../support/openShift.ts";
 import { getMutatedPath, type Mutant, mutateText } from "./mutants.ts";
 
-const PRELOAD = pathToFileURL(join(import.meta.dirname, "patchSource.ts")).href;
+const PRELOADED = ["patchSource.ts", "../support/podHostname.ts"].map((file) => pathToFileURL(join(import.meta.dirname, file)).href);
 /** The servers that load the changed modules. */
-const MUTATED: readonly ServerName[] = ["catalogd", "operator-controller"];
+const MUTATED = ["catalogd", "operator-controller"] as const;
+/** Needs of scenarios that are about the cluster, not the implementation. */
+const NEEDS_DEPLOYMENTS = /^(?:server|replicas|metrics) /;
+const NEEDS_OPENSHIFT = /^(?:proxy|kind config\.openshift\.io\/)/;
 const FIELD_MANAGER = "olmv1-mutants";
 const SWEEP_MS = 90_000;
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;
@@ -28,13 +33,25 @@ function isDefinition({ file }: Mutant): boolean {
   return file.startsWith("config/crd/");
 }
 
+function createEnvironment(): Record<string, string> {
+  return { NODE_OPTIONS: PRELOADED.map((url) => `--import ${url}`).join(" ") };
+}
+
 /** A control plane whose servers run one mutant after another. */
 export class MutantCluster implements AsyncDisposable {
   readonly #dev: DevCluster;
   readonly #client: Client;
   readonly #workDir: string;
-  readonly #env: Partial<Record<ServerName, Readonly<Record<string, string>>>> = {};
+  readonly #env = { catalogd: createEnvironment(), "operator-controller": createEnvironment() };
+  /** The provider of certificates does not change with the API of OpenShift. */
+  readonly #flags = {
+    catalogd: new Array<string>(),
+    "operator-controller": ["--webhook-cert-provider=self-signed"],
+    "permission-manager": new Array<string>(),
+  };
   #installation: Installation | undefined;
+  #deployed: DeployedServers | undefined;
+  #isOpenShift = false;
 
   private constructor(dev: DevCluster, workDir: string) {
     this.#dev = dev;
@@ -52,6 +69,7 @@ export class MutantCluster implements AsyncDisposable {
       workDir: join(cluster.#workDir, "servers"),
       registriesConf,
       env: cluster.#env,
+      extraArgs: cluster.#flags,
       onExit: print,
     });
     return cluster;
@@ -59,6 +77,7 @@ export class MutantCluster implements AsyncDisposable {
 
   /** Runs scenarios on a mutant, or on the unchanged servers, and deletes everything that they leave. */
   async run(mutant: Mutant | undefined, scenarios: readonly Scenario[], timeoutMs: number): Promise<ScenarioResult[]> {
+    await this.#provide(scenarios);
     if (mutant) await this.#mutate(mutant);
     try {
       if (!mutant || !isDefinition(mutant)) return await this.#play(scenarios, timeoutMs);
@@ -70,6 +89,7 @@ export class MutantCluster implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#deployed?.[Symbol.asyncDispose]();
     await this.#installation?.stop();
     await this.#client.close();
     await this.#dev.stop();
@@ -80,23 +100,41 @@ export class MutantCluster implements AsyncDisposable {
     const path = getMutatedPath(mutant);
     const source = mutateText(mutant, await readFile(path, "utf8"));
     if (isDefinition(mutant)) return this.#applyDefinition(source);
-    const env = {
-      NODE_OPTIONS: `--import ${PRELOAD}`,
-      OLMV1_MUTATED_URL: pathToFileURL(path).href,
-      OLMV1_MUTATED_SOURCE: source,
-    };
-    for (const server of MUTATED) this.#env[server] = env;
+    for (const server of MUTATED)
+      Object.assign(this.#env[server], { OLMV1_MUTATED_URL: pathToFileURL(path).href, OLMV1_MUTATED_SOURCE: source });
     await this.#restart();
   }
 
   async #restore(mutant: Mutant): Promise<void> {
     const path = getMutatedPath(mutant);
     if (isDefinition(mutant)) return this.#applyDefinition(await readFile(path, "utf8"));
-    for (const server of MUTATED) this.#env[server] = {};
+    for (const server of MUTATED) {
+      delete this.#env[server]["OLMV1_MUTATED_URL"];
+      delete this.#env[server]["OLMV1_MUTATED_SOURCE"];
+    }
+    await this.#restart();
+  }
+
+  /** Adds to the cluster what scenarios need: Deployments of the servers, and the API of OpenShift with a proxy. */
+  async #provide(scenarios: readonly Scenario[]): Promise<void> {
+    const needs = scenarios.flatMap((scenario) => scenario.needs);
+    const installation = this.#installation;
+    if (needs.some((need) => NEEDS_DEPLOYMENTS.test(need)) && !this.#deployed && installation)
+      this.#deployed = await DeployedServers.start({
+        client: this.#client,
+        installation,
+        workDir: this.#workDir,
+        flags: this.#flags,
+        env: this.#env,
+      });
+    if (!needs.some((need) => NEEDS_OPENSHIFT.test(need)) || this.#isOpenShift) return;
+    this.#isOpenShift = true;
+    await new OpenShift(this.#client).imitate(this.#dev.registry.host);
     await this.#restart();
   }
 
   async #restart(): Promise<void> {
+    await this.#deployed?.settled();
     for (const server of MUTATED) await this.#installation?.restart(server);
   }
 

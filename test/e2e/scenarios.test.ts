@@ -1,11 +1,14 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Scenario as ConformanceScenario } from "../../pkg/conformance/scenario.ts";
 import { readScenarios } from "../../pkg/conformance/scenarioFiles.ts";
 import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConnectProxy } from "../support/connectProxy.ts";
+import { DeployedServers } from "../support/deployedServers.ts";
 import { applyServingSecrets } from "../support/manifests.ts";
+import { OpenShift } from "../support/openShift.ts";
 import { listDeniedRequests } from "../support/programPermissions.ts";
 import { runCli } from "../support/runCli.ts";
 import { loadScenarios, type Scenario } from "../support/scenarios/scenario.ts";
@@ -31,9 +34,17 @@ const SAMPLES: Readonly<Record<string, readonly string[]>> = {
     "skips",
     "step-by-step",
   ],
+  availability: ["leader-operator-controller", "restart-catalogd", "restart-unchanged"],
+  "api-services": ["api-service", "api-service-uninstalled"],
+  extended: ["suspended"],
+  health: ["health-recovered"],
+  permissions: ["account-managed"],
+  webhooks: ["webhook-validating"],
   "crd-upgrade-safety": ["crd-add-field", "crd-check-off", "crd-remove-field"],
 };
 const ALL = process.env["OLMV1_TEST_ALL_SCENARIOS"] === "1";
+/** The conformance scenarios of these groups need servers in Deployments. */
+const DEPLOYED = ["availability", "metrics"];
 /** Label of the objects of conformance scenarios. */
 const RUN = { labelSelector: "conformance.olm.operatorframework.io/run" };
 
@@ -43,8 +54,9 @@ interface ConformanceReport {
 }
 
 describeWithPrivateCluster("scenarios", (cluster) => {
-  const flags = { catalogd: new Array<string>(), "operator-controller": ["--max-backoff", "2s", "--recheck-interval", "1s"] };
-  const env: Record<"operator-controller", Record<string, string>> = { "operator-controller": {} };
+  const common = ["--max-backoff", "2s", "--recheck-interval", "1s"];
+  const flags = { catalogd: new Array<string>(), "operator-controller": [...common], "permission-manager": new Array<string>() };
+  const env: Record<"catalogd" | "operator-controller", Record<string, string>> = { catalogd: {}, "operator-controller": {} };
   let world: World;
 
   beforeAll(async () => {
@@ -65,10 +77,10 @@ describeWithPrivateCluster("scenarios", (cluster) => {
     }
   }
 
-  test("olmv1 conformance passes the scenarios of profile core, and leaves no objects", async () => {
-    const chosen = readScenarios().filter(
-      ({ profile, group, id }) => profile === "core" && (ALL || (SAMPLES[group]?.includes(id) ?? true)),
-    );
+  /** Runs conformance scenarios, and expects that all of them pass and leave no objects. */
+  async function conform(isChosen: (scenario: ConformanceScenario) => boolean): Promise<void> {
+    const isSample = ({ group, id }: ConformanceScenario): boolean => ALL || (SAMPLES[group]?.includes(id) ?? true);
+    const chosen = readScenarios().filter((scenario) => isChosen(scenario) && isSample(scenario));
     const ids = chosen.map(({ id }) => id);
     const registry = ["--registry", `${cluster.registry.host}/conformance`, "--insecure", "--scenario", ids.join(",")];
     const { out, err } = await runCli(["conformance", "--kubeconfig", cluster.kubeconfig, ...registry, "-o", "json"]);
@@ -85,7 +97,10 @@ describeWithPrivateCluster("scenarios", (cluster) => {
       ["v1", "Namespace"],
     ] as const)
       expect((await cluster.client.list({ apiVersion, kind }, RUN)).items.map(({ metadata }) => metadata.name)).toEqual([]);
-  });
+  }
+
+  test("olmv1 conformance passes the scenarios of profile core, and leaves no objects", () =>
+    conform(({ profile, group }) => profile === "core" && !DEPLOYED.includes(group)));
 
   describe.concurrent("with one extension each", () => {
     test.for(loadScenarios(FOLDER))("$name", play);
@@ -129,6 +144,42 @@ describeWithPrivateCluster("scenarios", (cluster) => {
       await restartBehind(proxy.url);
       await play(scenario("proxied"));
       expect(proxy.seen).toContain(`${CATALOGS_HOST}:443`);
+    });
+  });
+
+  // Deployments of simulated Pods restart the controllers.
+  describe("with servers in Deployments", () => {
+    let deployed: DeployedServers | undefined;
+
+    beforeAll(async () => {
+      flags.catalogd = [];
+      flags["operator-controller"] = [...common];
+      env["operator-controller"] = {};
+      deployed = await DeployedServers.start({
+        client: cluster.client,
+        installation: world.installation,
+        workDir: world.workDir,
+        flags,
+        env,
+      });
+    });
+
+    afterAll(() => deployed?.[Symbol.asyncDispose]());
+
+    test("olmv1 conformance passes the scenarios about restarts and metrics, and those of most other profiles", () =>
+      conform(
+        ({ profile, group, id }) =>
+          id !== "leader-catalogd" && (DEPLOYED.includes(group) || !["core", "openshift"].includes(profile)) && group !== "cluster-network",
+      ));
+
+    describe("with the API of OpenShift", () => {
+      beforeAll(async () => {
+        await new OpenShift(cluster.client).imitate(cluster.registry.host);
+        for (const server of ["catalogd", "operator-controller"] as const) await world.installation.restart(server);
+      });
+
+      test("olmv1 conformance passes the scenarios of profile openshift, and those about proxies and mirrors", () =>
+        conform(({ profile, group }) => profile === "openshift" || group === "cluster-network"));
     });
   });
 });

@@ -15,6 +15,7 @@ import { eventually } from "./eventually.ts";
 
 const REGISTRY_PERMISSIONS = join(import.meta.dirname, "../../config/openshift/registries.yaml");
 const AUTHORITIES = { apiVersion: "v1", kind: "ConfigMap", namespace: CLUSTER_CONFIG_NAMESPACE, name: "registry-authorities" } as const;
+const CATALOGS = join(import.meta.dirname, "../../config/openshift/catalogs.yaml");
 const FOLDER = join(import.meta.dirname, "openshift");
 const REGISTRY_DEFINITIONS = ["images", "imagecontentsourcepolicies", "imagedigestmirrorsets", "imagetagmirrorsets"] as const;
 const IMAGE_POLICY_DEFINITIONS = ["clusterimagepolicies", "imagepolicies"] as const;
@@ -140,6 +141,22 @@ export class OpenShift {
   async addOlm(managementState: "Managed" | "Unmanaged" = "Managed"): Promise<void> {
     const { name, ...gvk } = OLM;
     await this.#admin.apply({ ...gvk, metadata: { name }, spec: { managementState } }, { fieldManager: "test", force: true });
+  }
+
+  /** Makes the cluster look like OpenShift to conformance scenarios: with a version, a proxy, and Red Hat's catalogs. @param registry uses plain HTTP */
+  async imitate(registry: string): Promise<void> {
+    await this.install();
+    await this.grantRegistries();
+    await this.setVersion("4.20.0");
+    await this.setProxy({ httpProxy: "http://proxy.example.com:3128", noProxy: ".svc" });
+    await this.setImage({ registrySources: { insecureRegistries: [registry] } });
+    await this.addDefaultCatalogs();
+  }
+
+  /** Creates the catalogs in config/openshift/catalogs.yaml. */
+  async addDefaultCatalogs(): Promise<void> {
+    for (const catalog of parseYamlDocuments(await readFile(CATALOGS, "utf8")) as KubeObject[])
+      await this.#admin.apply(catalog, { fieldManager: "test", force: true });
   }
 
   async removeOlm(): Promise<void> {

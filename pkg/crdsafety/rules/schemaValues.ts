@@ -1,4 +1,4 @@
-import { parseGoDuration, parseTimestamp } from "../../cel/timeFunctions.ts";
+import { parseDurationValue, parseTimestamp } from "../../cel/timeFunctions.ts";
 import { MapValue, UnorderedList, type Value } from "../../cel/values.ts";
 import { encodeGoJson } from "../../golang/json.ts";
 import { isObject } from "../../golang/members.ts";
@@ -94,7 +94,7 @@ function convertText(text: string, format: unknown): Value {
     case "date-time":
       return parseTimestamp(text) ?? rejectText(format);
     case "duration":
-      return parseGoDuration(text) ?? rejectText(format);
+      return parseDurationValue(text) ?? rejectText(format);
     case "byte":
       return new Uint8Array(Buffer.from(text, "base64"));
     default:

@@ -3,7 +3,7 @@ import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { isObject } from "../../golang/members.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
-import { listPages, parseList, type ReadPage } from "../../kube/listPages.ts";
+import { listPages, readObjectPage } from "../../kube/listPages.ts";
 import { describeObject } from "../../release/identity.ts";
 import { getCrdPolicy } from "../../release/plan.ts";
 import { type BackupRecord, readBackupRecord } from "./backupRecord.ts";
@@ -38,7 +38,13 @@ export async function findUnsavedChange(
       continue;
     }
     try {
-      for await (const page of listPages(client, kind, { read: readPage, maxBytes: PAGE_BYTES, metadataOnly: true, restarts: 1, signal })) {
+      for await (const page of listPages(client, kind, {
+        read: readObjectPage(),
+        maxBytes: PAGE_BYTES,
+        metadataOnly: true,
+        restarts: 1,
+        signal,
+      })) {
         const change = page.map((object) => describeUnsaved({ ...object, ...kind }, record)).find((text) => text !== undefined);
         if (change !== undefined) return change;
       }
@@ -49,11 +55,6 @@ export async function findUnsavedChange(
     }
   }
   return problem;
-}
-
-function readPage(bytes: Uint8Array): ReadPage<KubeObject[]> {
-  const { objects, next } = parseList(bytes);
-  return { content: objects, next };
 }
 
 /** A change in the second of the backup counts as unsaved, because times in metadata have no milliseconds. */

@@ -3,7 +3,7 @@ import { Reason } from "../../api/constants.ts";
 import { newProblem } from "../../api/problems.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { findLastDeployed } from "../../release/record.ts";
-import { isVeto, type UpgradeableReport } from "../../release/upgradeVeto.ts";
+import { formatUpgradeable, isVeto, type UpgradeableReport } from "../../release/upgradeVeto.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
 import { findOperatorCondition } from "../state/operatorConditionUse.ts";
 import { isInstalled, keepsEarlierRelease, type ReconcileStep, type Unpacked, type WithBundle } from "../state/phases.ts";
@@ -39,11 +39,8 @@ export function findVetoSource(
 }
 
 /** Describes why an upgrade is held. */
-export function describeVeto(bundle: string, { namespace, name }: ConditionName, { by, reason, message }: UpgradeableReport): string {
-  const who = by === "override" ? "an administrator overrides" : "the installed operator sets";
-  const why = [reason, message].filter((text) => text !== "").join(": ");
-  const head = `bundle ${goQuote(bundle)} is not installed: ${who} condition Upgradeable in OperatorCondition ${goQuote(`${namespace}/${name}`)}`;
-  return why === "" ? head : `${head}: ${why}`;
+export function describeVeto(bundle: string, ref: ConditionName, report: UpgradeableReport): string {
+  return `bundle ${goQuote(bundle)} is not installed: ${formatUpgradeable(ref, report)}`;
 }
 
 /**

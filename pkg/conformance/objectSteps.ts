@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { findCondition } from "../api/conditions.ts";
+import { type Condition, type JsonObject, type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
+import { type PollAnswer, waitFor } from "../async/poll.ts";
+import { getErrorMessage } from "../errors/errors.ts";
+import { isNamespaceMissing, KubeError } from "../kube/errors.ts";
+import type { ConformanceCluster } from "./conformanceCluster.ts";
+import { findMismatch } from "./expectations.ts";
+import { LABEL_CONFORMANCE, type ScenarioNames } from "./scenarioNames.ts";
+
+/** An expected condition; `includes` are parts of its message. */
+export interface ExpectedCondition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+  readonly includes?: readonly string[] | undefined;
+}
+
+/** Field manager of all objects that scenarios apply. */
+export const CONFORMANCE_FIELD_MANAGER = "olmv1-conformance";
+/** How long something must stay unchanged, in milliseconds: several reconciles of a controller that retries. */
+const SETTLE_MS = 4_000;
+const EVERY_MS = 500;
+
+/** Creates, changes and checks the objects of one scenario. Every object that it creates has the label of the run. */
+export class ObjectSteps {
+  readonly #cluster: Pick<ConformanceCluster, "client" | "run" | "timeoutMs">;
+  readonly #names: ScenarioNames;
+  readonly #signal: AbortSignal;
+  /** Objects outside of the namespace of the extension, in the order of their creation. */
+  readonly #created: ObjectRef[] = [];
+
+  constructor(cluster: Pick<ConformanceCluster, "client" | "run" | "timeoutMs">, names: ScenarioNames, signal: AbortSignal) {
+    this.#cluster = cluster;
+    this.#names = names;
+    this.#signal = signal;
+  }
+
+  get labels(): Record<string, string> {
+    return { [LABEL_CONFORMANCE]: this.#cluster.run };
+  }
+
+  /** Deletes `first`, then the objects in the reverse order of their creation. @returns what remains, with the reasons */
+  async removeAll(first: ObjectRef, signal: AbortSignal): Promise<string[]> {
+    const left: string[] = [];
+    for (const ref of [first, ...this.#created.toReversed()])
+      await this.#delete(ref, signal).catch((err: unknown) => void left.push(`${ref.kind} ${ref.name}: ${getErrorMessage(err)}`));
+    return left;
+  }
+
+  async apply(given: KubeObject): Promise<void> {
+    const object = this.#names.substitute(given);
+    const labelled = { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...this.labels } } };
+    if (object.metadata.namespace !== this.#names.namespace) this.#created.push(toObjectRef(object));
+    await this.#cluster.client.apply(labelled, { fieldManager: CONFORMANCE_FIELD_MANAGER, force: true, signal: this.#signal });
+  }
+
+  async createNamespace(name: string): Promise<void> {
+    await this.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  }
+
+  async patch(ref: ObjectRef, patch: JsonObject): Promise<void> {
+    const [named, body] = this.#names.substitute([ref, patch] as const);
+    await this.#cluster.client.patch(named, body, { type: "merge", fieldManager: "kubectl-edit", signal: this.#signal });
+  }
+
+  /** Deletes an object and waits until it is gone. */
+  async delete(ref: ObjectRef): Promise<void> {
+    await this.#delete(this.#names.substitute(ref), this.#signal);
+  }
+
+  async expectAll(refs: readonly ObjectRef[]): Promise<void> {
+    for (const ref of refs) await this.expect(ref, {});
+  }
+
+  async expectNone(refs: readonly ObjectRef[]): Promise<void> {
+    for (const ref of refs)
+      await this.wait(`${ref.kind} ${ref.name} not to exist`, async () => ((await this.get(ref)) === undefined ? undefined : "it exists"));
+  }
+
+  /** Waits until an object exists and has these parts. */
+  async expect(ref: ObjectRef, parts: JsonObject): Promise<void> {
+    const expected = this.#names.substitute(parts);
+    await this.wait(`${ref.kind} ${ref.name}`, async () => {
+      const object = await this.get(ref);
+      return object ? findMismatch(expected, object) : "it does not exist";
+    });
+  }
+
+  /** Expects that an object has these parts for some reconciles. */
+  async expectKept(ref: ObjectRef, parts: JsonObject): Promise<void> {
+    const expected = this.#names.substitute(parts);
+    await this.expectAlways(`${ref.kind} ${ref.name} to stay unchanged`, async () => findMismatch(expected, await this.get(ref)));
+  }
+
+  async expectCondition(ref: ObjectRef, { type, status, reason, message, includes = [] }: ExpectedCondition): Promise<void> {
+    const parts = { type, status, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
+    const expected = this.#names.substitute(parts);
+    const texts = this.#names.substitute(includes);
+    await this.wait(
+      `condition ${type} of ${ref.kind} ${ref.name} to be ${status}${reason === undefined ? "" : ` (${reason})`}`,
+      async () => {
+        const object = await this.get(ref);
+        const { conditions } = (object?.["status"] ?? {}) as { conditions?: Condition[] };
+        const found = findCondition(conditions, type);
+        if (found && found.observedGeneration !== object?.metadata.generation) return "it does not observe the latest generation yet";
+        return findMismatch(expected, found) ?? findMismatch({ message: { $includes: texts } }, found ?? { message: "" });
+      },
+    );
+  }
+
+  /** Expects that the API server rejects an object with a message. */
+  async expectRejected(given: KubeObject, message: string): Promise<void> {
+    const object = this.#names.substitute(given);
+    const options = { fieldManager: CONFORMANCE_FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal };
+    const rejection = await this.#cluster.client.apply(object, options).then(
+      () => undefined,
+      (err: unknown) => {
+        if (err instanceof KubeError) return err.message;
+        throw err;
+      },
+    );
+    if (rejection === undefined) throw new Error(`the API server accepts ${object.kind} ${object.metadata.name}`);
+    const mismatch = findMismatch({ $includes: this.#names.substitute(message) }, rejection);
+    if (mismatch !== undefined) throw new Error(`the API server rejects it for another reason: ${mismatch}`);
+  }
+
+  /** Returns an object; undefined if it or its namespace does not exist. */
+  async get(ref: ObjectRef): Promise<KubeObject | undefined> {
+    return this.#cluster.client.get(this.#names.substitute(ref), { signal: this.#signal }).catch((err: unknown) => {
+      if (isNamespaceMissing(err)) return undefined;
+      throw err;
+    });
+  }
+
+  /** Waits until `check` finds no mismatch. */
+  async wait(what: string, check: () => Promise<string | undefined>): Promise<void> {
+    await this.#waitFor(what, this.#signal, check);
+  }
+
+  /** Expects that `check` finds no mismatch for some time. */
+  async expectAlways(what: string, check: () => Promise<string | undefined>): Promise<void> {
+    const end = performance.now() + SETTLE_MS;
+    for (;;) {
+      const mismatch = await check();
+      if (mismatch !== undefined) throw new Error(`expected ${what}: ${mismatch}`);
+      if (performance.now() >= end) return;
+      await sleep(EVERY_MS, undefined, { signal: this.#signal });
+    }
+  }
+
+  async #delete(ref: ObjectRef, signal: AbortSignal): Promise<void> {
+    const { client } = this.#cluster;
+    await client.delete(ref, { signal });
+    await this.#waitFor(`${ref.kind} ${ref.name} to be deleted`, signal, async () => {
+      const found = await client.get(ref, { signal }).catch((err: unknown) => {
+        if (isNamespaceMissing(err)) return undefined;
+        throw err;
+      });
+      return found === undefined ? undefined : "it exists";
+    });
+  }
+
+  async #waitFor(what: string, signal: AbortSignal, check: () => Promise<string | undefined>): Promise<void> {
+    await waitFor({ what, timeoutMs: this.#cluster.timeoutMs, signal }, async (): Promise<PollAnswer<undefined, string>> => {
+      const reason = await check();
+      return reason === undefined ? { done: undefined } : { reason };
+    });
+  }
+}
