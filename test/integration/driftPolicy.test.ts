@@ -75,6 +75,16 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     expect([after?.["spec"], after?.metadata.labels]).toEqual([before?.["spec"], before?.metadata.labels]);
   });
 
+  test("drift correction reports nothing when an old API server drops a field", async () => {
+    const spec = { ports: [{ port: 80 }], trafficDistribution: "PreferClose" }; // since Kubernetes 1.31
+    const { maintain, live } = await install((namespace) => [
+      { apiVersion: "v1", kind: "Service", metadata: { name: "s", namespace }, spec },
+    ]);
+    const before = await live();
+    for (const policy of ["Correct", "Warn"] as const) expect((await maintain({ policy })).events.seen).toEqual([]);
+    expect(await live()).toEqual(before);
+  });
+
   // S0-090: the cluster fills a ConfigMap that the bundle leaves empty.
   test("drift correction keeps trusted certificates that the cluster writes into a ConfigMap", async () => {
     const labels = { "config.openshift.io/inject-trusted-cabundle": "true" };
