@@ -48,7 +48,7 @@ export default defineConfig({
           include: [
             "{cmd,pkg,release}/**/*.test.ts",
             "console/src/**/*.test.ts",
-            "test/{arch,bench,cases,ci,conformance,docs,fuzz,goldens,recording,soak,support}/**/*.test.ts",
+            "test/{arch,bench,cases,ci,conformance,docs,fuzz,goldens,recording,scale,soak,support}/**/*.test.ts",
           ],
           testTimeout: 120_000,
           hookTimeout: 60_000,

@@ -36,7 +36,7 @@ const spec = z
       .boolean()
       .optional()
       .describe(
-        "isChanging is true while operator-controller writes or deletes objects of an installed bundle and needs write permissions.",
+        "isChanging is true while operator-controller writes or deletes objects of an installed bundle, or has not deleted all objects of an earlier one. It then needs write permissions, and those for the earlier bundle.",
       ),
   })
   .describe("spec is the request of operator-controller.");

@@ -35,6 +35,51 @@ test("WorkQueue gives the next key to the first waiting caller", async () => {
   expect([await first, await second]).toEqual(["a", "b"]);
 });
 
+async function takeAll(queue: WorkQueue): Promise<string[]> {
+  const taken: string[] = [];
+  while (queue.length > 0) {
+    const key = String(await queue.get());
+    taken.push(key);
+    queue.done(key);
+  }
+  return taken;
+}
+
+test("WorkQueue returns keys of normal priority first, and each priority in the order of arrival", async () => {
+  const { queue } = start();
+  for (const key of ["low-1", "low-2"]) queue.add(key, "low");
+  for (const key of ["a", "b"]) queue.add(key);
+  expect(await takeAll(queue)).toEqual(["a", "b", "low-1", "low-2"]);
+});
+
+test("WorkQueue raises the priority of a ready key, but never lowers it", async () => {
+  const { queue } = start();
+  for (const key of ["low", "raised"]) queue.add(key, "low");
+  queue.add("raised");
+  queue.add("raised", "low");
+  expect([queue.length, await takeAll(queue)]).toEqual([2, ["raised", "low"]]);
+});
+
+test("WorkQueue returns a key of low priority after eight others, so that it never waits forever", async () => {
+  const { queue } = start();
+  for (const key of ["low-1", "low-2"]) queue.add(key, "low");
+  const normal = Array.from({ length: 17 }, (_, i) => `key-${i}`);
+  for (const key of normal) queue.add(key);
+  expect(await takeAll(queue)).toEqual([...normal.slice(0, 8), "low-1", ...normal.slice(8, 16), "low-2", "key-16"]);
+});
+
+test("WorkQueue queues a key that was added while it was worked on with the highest priority of these adds", async () => {
+  const { queue } = start();
+  queue.add("a");
+  await queue.get();
+  queue.add("low", "low");
+  queue.add("a", "low");
+  queue.add("a");
+  queue.add("a", "low");
+  queue.done("a");
+  expect(await takeAll(queue)).toEqual(["a", "low"]);
+});
+
 test("WorkQueue doubles the back-off from 5 ms up to 1,000 s, and resets it after forget", () => {
   const { queue } = start();
   const delays = Array.from({ length: 20 }, () => queue.addRateLimited("a"));
@@ -96,9 +141,9 @@ test("WorkQueue reports depth, adds, retries and durations", async () => {
   expect(seen).toEqual(["added", "depth 1", "depth 0", "taken 2", "worked 3", "retried"]);
 });
 
-type Act = { do: "add" | "later" | "limited" | "take" | "done"; key: string };
+type Act = { do: "add" | "low" | "later" | "limited" | "take" | "done"; key: string };
 const act: fc.Arbitrary<Act> = fc.record({
-  do: fc.constantFrom("add", "later", "limited", "take", "done"),
+  do: fc.constantFrom("add", "low", "later", "limited", "take", "done"),
   key: fc.constantFrom("a", "b", "c"),
 });
 
@@ -124,6 +169,7 @@ test("WorkQueue never returns a key twice concurrently and never loses a key", a
         else {
           owed.add(key);
           if (what === "add") queue.add(key);
+          else if (what === "low") queue.add(key, "low");
           else if (what === "later") queue.addAfter(key, 7);
           else queue.addRateLimited(key);
         }

@@ -11,27 +11,35 @@ export interface WorkQueueOptions {
   metrics?: QueueMetrics;
 }
 
+/** Keys of low priority wait while others are ready. */
+export type Priority = "normal" | "low";
+
+/** Number of keys of normal priority after which one of low priority follows, so that it never waits forever. */
+const NORMAL_IN_A_ROW = 8;
+
 interface Delayed {
   at: number;
   cancel: () => void;
 }
 
 /**
- * A first-in, first-out queue of keys to work on. A key is in the queue at most once. A key that is being worked on
+ * A queue of keys to work on: those of normal priority first, each priority in the order of arrival. A key is in the queue at most once. A key that is being worked on
  * is not returned again: if it is added meanwhile, it is queued when `done` is called.
- * @see k8s.io/client-go v0.36.3 util/workqueue
+ * @see k8s.io/client-go v0.36.3 util/workqueue; priorities as in sigs.k8s.io/controller-runtime v0.23.0 pkg/controller/priorityqueue
  */
 export class WorkQueue {
   readonly #baseDelayMs: number;
   readonly #maxDelayMs: number;
   readonly #clock: Clock;
   readonly #metrics: QueueMetrics | undefined;
-  /** Ready keys in order, with the time at which they became ready. */
-  readonly #ready = new Map<string, number>();
-  readonly #working = new Map<string, { since: number; again: boolean }>();
+  /** Ready keys of each priority in order, with the time at which they became ready. */
+  readonly #ready: Readonly<Record<Priority, Map<string, number>>> = { normal: new Map(), low: new Map() };
+  readonly #working = new Map<string, { since: number; again: Priority | undefined }>();
   readonly #delayed = new Map<string, Delayed>();
   readonly #failures = new Map<string, number>();
   readonly #waiting: ((key: string | undefined) => void)[] = [];
+  /** Keys of normal priority that were taken while one of low priority was ready. */
+  #preferred = 0;
   #stopped = false;
 
   constructor({ baseDelayMs = 5, maxDelayMs = 1_000_000, clock = systemClock, metrics }: WorkQueueOptions = {}) {
@@ -43,17 +51,24 @@ export class WorkQueue {
 
   /** Number of ready keys, without delayed keys and keys that are being worked on. */
   get length(): number {
-    return this.#ready.size;
+    return this.#ready.normal.size + this.#ready.low.size;
   }
 
-  /** Adds a key. Does nothing if it is ready, or after `shutDown`. */
-  add(key: string): void {
-    if (this.#stopped || this.#ready.has(key)) return;
+  /** Adds a key. If it is ready, only raises its priority. Does nothing after `shutDown`. */
+  add(key: string, priority: Priority = "normal"): void {
+    if (this.#stopped || this.#ready.normal.has(key)) return;
+    const { normal, low } = this.#ready;
+    const lowSince = low.get(key);
+    if (lowSince !== undefined) {
+      if (priority === "low") return;
+      low.delete(key);
+      normal.set(key, lowSince);
+      return;
+    }
     const working = this.#working.get(key);
-    if (working?.again) return;
-    this.#metrics?.added();
-    if (working) working.again = true;
-    else this.#push(key);
+    if (!working?.again) this.#metrics?.added();
+    if (!working) this.#push(key, priority);
+    else if (working.again !== "normal") working.again = priority;
   }
 
   /** Adds a key after a delay. Of several delays for one key, the shortest applies. */
@@ -106,7 +121,7 @@ export class WorkQueue {
     if (!working) return;
     this.#working.delete(key);
     this.#metrics?.worked((this.#clock.now() - working.since) / 1000);
-    if (working.again && !this.#stopped) this.#push(key);
+    if (working.again && !this.#stopped) this.#push(key, working.again);
   }
 
   /** Drops all queued keys, and lets every `get` return undefined. Does not affect keys being worked on. */
@@ -114,24 +129,28 @@ export class WorkQueue {
     this.#stopped = true;
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
-    this.#ready.clear();
+    for (const ready of Object.values(this.#ready)) ready.clear();
     this.#metrics?.depth(0);
     for (const resolve of this.#waiting.splice(0)) resolve(undefined);
   }
 
-  #push(key: string): void {
-    this.#ready.set(key, this.#clock.now());
+  #push(key: string, priority: Priority): void {
+    this.#ready[priority].set(key, this.#clock.now());
     const resolve = this.#waiting.shift();
     if (resolve) resolve(this.#take());
-    else this.#metrics?.depth(this.#ready.size);
+    else this.#metrics?.depth(this.length);
   }
 
   #take(): string | undefined {
-    for (const [key, since] of this.#ready) {
+    const { normal, low } = this.#ready;
+    const isLowsTurn = normal.size === 0 || (low.size > 0 && this.#preferred >= NORMAL_IN_A_ROW);
+    this.#preferred = isLowsTurn || low.size === 0 ? 0 : this.#preferred + 1;
+    const ready = isLowsTurn ? low : normal;
+    for (const [key, since] of ready) {
       const now = this.#clock.now();
-      this.#ready.delete(key);
-      this.#working.set(key, { since: now, again: false });
-      this.#metrics?.depth(this.#ready.size);
+      ready.delete(key);
+      this.#working.set(key, { since: now, again: undefined });
+      this.#metrics?.depth(this.length);
       this.#metrics?.taken((now - since) / 1000);
       return key;
     }

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { type CatalogState, createCatalog } from "../../test/support/catalogs.ts";
 import { createExtension } from "../../test/support/extensions.ts";
-import { findExtensionsToResolve, needsReconcile } from "./eventHandlers.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import type { Condition } from "../api/k8s.ts";
+import type { Priority } from "../controller/workQueue.ts";
+import { findExtensionsToResolve, getPriority, needsReconcile } from "./eventHandlers.ts";
 
 const ALL = createExtension("all", { packageName: "p" });
 const GOLD = createExtension("gold", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
@@ -39,4 +42,30 @@ test("needsReconcile is true for an edit, but not for the controller's own write
   expect(needsReconcile({ ...ALL, metadata: { ...ALL.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } }, ALL)).toBe(true);
   expect(needsReconcile(ALL, undefined)).toBe(true);
   expect(needsReconcile({ ...ALL, metadata: { ...ALL.metadata, finalizers: ["orphan"] } }, ALL)).toBe(true);
+});
+
+const condition = (type: string, status: Condition["status"], reason: string, observedGeneration: number): Condition => ({
+  type,
+  status,
+  reason,
+  message: "",
+  observedGeneration,
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+});
+
+function withProgress(reason: string, observedGeneration: number, metadata: Partial<ClusterExtension["metadata"]> = {}): ClusterExtension {
+  const install = { bundle: { name: "p.v1.0.0", version: "1.0.0" } };
+  const conditions = [condition("Progressing", "True", reason, observedGeneration)];
+  return { ...ALL, metadata: { ...ALL.metadata, generation: 2, ...metadata }, status: { install, conditions } };
+}
+
+test.for<[string, ClusterExtension | undefined, Priority]>([
+  ["low when the extension is installed as specified", withProgress("Succeeded", 2), "low"],
+  ["normal when its spec has changed", withProgress("Succeeded", 1), "normal"],
+  ["normal when its last reconcile failed", withProgress("Retrying", 2), "normal"],
+  ["normal when it is being deleted", withProgress("Succeeded", 2, { deletionTimestamp: "2026-01-01T00:00:00Z" }), "normal"],
+  ["normal when nothing is installed", ALL, "normal"],
+  ["normal when the extension is unknown", undefined, "normal"],
+])("getPriority is %s", ([, extension, want]) => {
+  expect(getPriority(extension)).toBe(want);
 });

@@ -4,11 +4,11 @@ import { findCondition } from "../api/conditions.ts";
 import { COLLECTOR_FINALIZERS } from "../api/constants.ts";
 import { mayTrust } from "../certificates/caBundle.ts";
 import type { Informer, StoreEvent } from "../controller/informer.ts";
-import type { KeyedTimers } from "../controller/workQueue.ts";
+import type { KeyedTimers, Priority } from "../controller/workQueue.ts";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import { mayHaveHealth } from "../release/health/health.ts";
 import { compileSelector } from "../resolve/labelSelector.ts";
-import { type CatalogPackages, findAffectedExtensions } from "./catalogs/catalogPackages.ts";
+import { type CatalogPackages, findAffectedExtensions, isSettled } from "./catalogs/catalogPackages.ts";
 import type { Dependencies } from "./dependencies/dependencies.ts";
 import type { ClusterUpgradeGate } from "./openshift/clusterUpgradeGate.ts";
 import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
@@ -69,6 +69,14 @@ export function needsReconcile(after: ClusterExtension, before: ClusterExtension
   );
 }
 
+/**
+ * Returns the priority of a reconcile that the extension itself does not require, because the controller has started or something else has changed: an
+ * extension that is installed as specified waits for those with a change, a failure or a deletion.
+ */
+export function getPriority(extension: ClusterExtension | undefined): Priority {
+  return extension && isSettled(extension) && extension.metadata.deletionTimestamp === undefined ? "low" : "normal";
+}
+
 /** The sources of events, and the functions that handle them. */
 export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clusterVersion"> {
   clusterProxy: OperatorControllerOptions["clusterProxy"] | undefined;
@@ -81,8 +89,8 @@ export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clus
   memory: ExtensionCache;
   gate: ClusterUpgradeGate;
   certificateTimers: KeyedTimers;
-  /** Enqueues an extension. */
-  enqueue: (extension: string) => void;
+  /** Enqueues an extension, by default with normal priority. */
+  enqueue: (extension: string, priority?: Priority) => void;
   /** Schedules a health check of an extension. */
   healthChanged: (extension: string) => void;
 }
@@ -98,6 +106,8 @@ export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clus
  * | the cluster's version or proxy          | all extensions                                                                   |
  * | the report in an OperatorCondition      | the extension of the operator                                                    |
  * | whether OperatorConditions are served   | all extensions                                                                   |
+ *
+ * @see getPriority
  */
 export function enqueueOnChanges(parts: EventHandlerParts): void {
   const { extensions, catalogs, watches, memory, certificateTimers, clusterVersion, clusterProxy, enqueue } = parts;
@@ -107,11 +117,13 @@ export function enqueueOnChanges(parts: EventHandlerParts): void {
     if (dueMs !== undefined) certificateTimers.set(extension, dueMs);
   });
   extensions.onEvent((event) => {
-    if (event.type === "delete" || needsReconcile(event.object, event.old)) enqueue(event.object.metadata.name);
+    const { type, object, old } = event;
+    if (type === "add") enqueue(object.metadata.name, getPriority(object));
+    else if (type === "delete" || needsReconcile(object, old)) enqueue(object.metadata.name);
   });
   catalogs.onEvent((event) => handleCatalogEvent(parts, event));
   const enqueueAll = (): void => {
-    for (const { metadata } of extensions.list()) enqueue(metadata.name);
+    for (const extension of extensions.list()) enqueue(extension.metadata.name, getPriority(extension));
   };
   clusterVersion.onChange(enqueueAll);
   clusterProxy?.onChange(enqueueAll);
@@ -140,7 +152,8 @@ function handleCatalogEvent(
   const affected = findExtensionsToResolve(extensions.list(), after, before);
   // These extensions may wait for other packages in the catalog.
   for (const { metadata } of affected) if (dependencies.choice.waiting.has(metadata.name)) enqueue(metadata.name);
-  if (!isContentChange(after, before)) for (const { metadata } of affected) enqueue(metadata.name);
-  else void findAffectedExtensions({ catalog: after, before: getContentRef(before) }, affected, contents, enqueue);
+  const enqueueAffected = (name: string): void => enqueue(name, getPriority(extensions.get(name)));
+  if (!isContentChange(after, before)) for (const { metadata } of affected) enqueueAffected(metadata.name);
+  else void findAffectedExtensions({ catalog: after, before: getContentRef(before) }, affected, contents, enqueueAffected);
   if (affected.length > 0) gate.remediesChanged();
 }

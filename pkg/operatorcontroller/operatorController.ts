@@ -117,7 +117,9 @@ export class OperatorController {
       this.#permissions = new Informer<ExtensionPermissions>(client, EXTENSION_PERMISSIONS, { transform: withoutBulk }, log);
       this.#permissions.onEvent(({ type, object }) => {
         // A new request without status is the controller's own.
-        if (type !== "add" || object.status !== undefined) this.#queue.add(object.metadata.name);
+        // After the start, the event of the extension itself decides the priority.
+        if (type !== "add") this.#queue.add(object.metadata.name);
+        else if (object.status !== undefined) this.#queue.add(object.metadata.name, "low");
       });
     }
     this.#identities = new Identities(client, new ServiceAccountTokens(client), this.#managed);
@@ -196,7 +198,7 @@ export class OperatorController {
       memory: this.#memory,
       gate: this.#gate,
       certificateTimers: this.#certificateTimers,
-      enqueue: (name) => this.#queue.add(name),
+      enqueue: (name, priority) => this.#queue.add(name, priority),
       healthChanged: (name) => this.healthChanged(name),
     });
   }

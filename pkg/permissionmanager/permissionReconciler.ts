@@ -219,7 +219,9 @@ export class PermissionReconciler {
       const problem = findPolicyProblem(policy, buildPolicyTarget(packageName, namespace.name, catalog), rules);
       if (problem !== undefined) return { outcome: reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)}: ${problem}`) };
       const judged = judgePermissions(rules, policy, riskSubject);
-      const isSettled = requested !== undefined && isInstalledAndHealthy(extension, requested);
+      const isHealthy = requested !== undefined && isInstalledAndHealthy(extension, requested);
+      const hasOlder = !isEmptyRules(findMissingRules(granted.rules, toRules(judged)));
+      const isSettled = isHealthy && !(hasOlder && (await this.#isChanging(extension.metadata.name, signal)));
       const approvedDigest = permissions.metadata.annotations?.[ANNOTATION_APPROVE];
       const { name } = extension.metadata;
       const lastApproved = this.#approved.get(name) ?? permissions.status?.approvedDigest;
@@ -241,6 +243,15 @@ export class PermissionReconciler {
       signal.throwIfAborted();
       return { outcome: reject(subject, "Failed", getErrorMessage(err)), error: err };
     }
+  }
+
+  /**
+   * Reports whether operator-controller still needs the rules of an earlier bundle. Reads the request from the API server, because the informer may know
+   * that the bundle is healthy before it knows this.
+   */
+  async #isChanging(name: string, signal: AbortSignal): Promise<boolean> {
+    const permissions = await this.#services.api.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal });
+    return permissions?.spec?.isChanging === true;
   }
 
   /** Writes the decided rules. Nothing is created for an extension that never had permissions while its request is not granted. */

@@ -131,7 +131,8 @@ test("TinyPackage returns bundle files, and different catalog content for each e
   const tiny = new TinyPackage(7);
   expect(tiny.name).toBe("tiny-0007");
   expect([...tiny.bundleFiles().keys()]).toContain("metadata/annotations.yaml");
-  expect(tiny.catalogLines("i", 1)).not.toBe(tiny.catalogLines("i", 2));
+  const bundles = [{ version: "1.0.0", image: "i" }];
+  expect(tiny.catalogLines(bundles, 1)).not.toBe(tiny.catalogLines(bundles, 2));
 });
 
 describe("parseBenchArguments", () => {

@@ -16,10 +16,12 @@ import { thingDefinition } from "../support/definitions.ts";
 import { ManagedWorld } from "../support/managedWorld.ts";
 import { TemplateWatch } from "../support/migrationWorld.ts";
 import { PreviousProgram } from "../support/previousProgram.ts";
+import { Replicas } from "../support/replicas.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const PLAIN = ["plain-1", "plain-2", "plain-3", "plain-4", "plain-5", "plain-6", "plain-7", "plain-8"];
 const VERSIONS = ["1.0.0", "1.1.0", "1.2.0"];
+const CONTROLLER_FLAGS = ["--max-backoff", "2s", "--recheck-interval", "1s"];
 /** An upgrade of the programs restarts them in this order, and a downgrade in the opposite one. */
 const ORDER: readonly ServerName[] = ["catalogd", "permission-manager", "operator-controller"];
 /** Maximum number of writes of all programs per extension, when they are replaced by another version. */
@@ -110,23 +112,28 @@ describeWithPrivateCluster("a replacement of the programs by another version", (
     expect(sum - writes).toBeLessThan(Object.keys(states).length * WRITES_PER_EXTENSION);
   }
 
+  /** Publishes the catalog of all packages. @param versions of package plain */
+  async function publish(versions: readonly string[]): Promise<void> {
+    const bundles = (name: string, of: readonly string[], parts: Parameters<typeof tinyBundle>[1] = {}) =>
+      of.map((version) => ({ version, files: tinyBundle(version, { name, ...parts }) }));
+    const needsProvider = [{ type: "olm.package.required", value: { packageName: "provider", versionRange: ">=1.0.0" } }];
+    await world.publish("bundles", {
+      plain: bundles("plain", versions),
+      stuck: [...bundles("stuck", ["1.0.0"]), ...bundles("stuck", ["1.1.0"], { podOutcome: "Pending" })],
+      things: bundles("things", ["1.0.0"], { objects: [thingDefinition("self.example.com")] }),
+      provider: bundles("provider", ["1.0.0"]),
+      consumer: bundles("consumer", ["1.0.0"]).map((one) => ({ ...one, properties: needsProvider })),
+    });
+  }
+
   beforeAll(async () => {
     audit = new AuditTail(cluster.auditLog);
     previous = await PreviousProgram.build();
     if (typeof previous === "string") return;
     for (const program of ORDER) programs[program] = previous.programs;
-    const extraArgs = { "operator-controller": ["--max-backoff", "2s", "--recheck-interval", "1s"] };
+    const extraArgs = { "operator-controller": CONTROLLER_FLAGS };
     world = await ManagedWorld.start(cluster, { programs, config: previous.config, extraArgs });
-    const bundles = (name: string, parts: Parameters<typeof tinyBundle>[1] = {}, versions = VERSIONS) =>
-      versions.map((version) => ({ version, files: tinyBundle(version, { name, ...parts }) }));
-    const needsProvider = [{ type: "olm.package.required", value: { packageName: "provider", versionRange: ">=1.0.0" } }];
-    await world.publish("bundles", {
-      plain: bundles("plain"),
-      stuck: [...bundles("stuck", {}, ["1.0.0"]), ...bundles("stuck", { podOutcome: "Pending" }, ["1.1.0"])],
-      things: bundles("things", { objects: [thingDefinition("self.example.com")] }, ["1.0.0"]),
-      provider: bundles("provider", {}, ["1.0.0"]),
-      consumer: bundles("consumer", {}, ["1.0.0"]).map((one) => ({ ...one, properties: needsProvider })),
-    });
+    await publish(VERSIONS);
     const at = (version: string) => ({ version, upgradeConstraintPolicy: "SelfCertified" });
     for (const name of [...PLAIN, "suspended", "drifting", "pinned"]) await world.create(name, "plain", { namespace: name }, at("1.0.0"));
     for (const name of ["things", "provider", "consumer"]) await world.create(name, name, { namespace: name });
@@ -194,5 +201,47 @@ describeWithPrivateCluster("a replacement of the programs by another version", (
     expect(changed.sort()).toEqual(["plain-1/plain", "plain-2/plain"]);
     await cluster.client.delete(ref("consumer"));
     await eventually(async () => expect(await extension("provider")).toBeUndefined());
+  });
+
+  test("replicas of both versions elect one leader, and each continues when the other ends and the catalog changes", async (context) => {
+    if (previous === undefined || typeof previous === "string") {
+      context.skip(`not run: ${previous}`);
+      return;
+    }
+    await world.world.installation.servers["operator-controller"].stop();
+    const replicas = await Replicas.start(cluster, "operator-controller");
+    const upgrade = async (name: string): Promise<void> => {
+      await world.edit(name, { spec: { source: { catalog: { version: "1.1.0" } } } });
+      await world.ready(name, "1.1.0");
+    };
+    try {
+      const old = await replicas.add("old", CONTROLLER_FLAGS, { programs: previous.programs });
+      await replicas.leads(old);
+      const current = await replicas.add("current", CONTROLLER_FLAGS, { programs: cluster.programs });
+      await replicas.ready(current);
+      await upgrade("plain-4");
+      const others = async (): Promise<Record<string, ExtensionState>> => {
+        const { "plain-5": _first, "plain-6": _second, newest: _newest, ...rest } = await readStates();
+        return rest;
+      };
+      const states = await others();
+
+      await old.process.stop();
+      await replicas.leads(current);
+      await publish([...VERSIONS, "1.3.0"]);
+      await world.ready("newest", "1.3.0");
+      await upgrade("plain-5");
+
+      const again = await replicas.add("again", CONTROLLER_FLAGS, { programs: previous.programs });
+      await replicas.ready(again);
+      process.kill(current.process.pid ?? 0, "SIGKILL");
+      await replicas.leads(again);
+      await publish([...VERSIONS, "1.3.0", "1.4.0"]);
+      await world.ready("newest", "1.4.0");
+      await upgrade("plain-6");
+      await eventually(async () => expect(await others()).toEqual(states));
+    } finally {
+      await replicas.stop();
+    }
   });
 });

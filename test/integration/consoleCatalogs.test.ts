@@ -70,7 +70,7 @@ describeWithPrivateCluster("catalogs that the console reads", (cluster) => {
     const flags = ["--serving-certificates=self-managed", `--metrics-bind-address=127.0.0.1:${metrics}`];
     flags.push(`--external-address=${HOST}`, `--catalogs-server-addr=0.0.0.0:${port}`);
     await applyServingSecrets(cluster.client);
-    replica = await replicas.add("catalogd", flags, registry.host);
+    replica = await replicas.add("catalogd", flags, { registry: registry.host });
     await replicas.ready(replica);
     await serveThroughService();
     const secret = await cluster.client.get({

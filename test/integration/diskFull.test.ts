@@ -9,7 +9,8 @@ import { noSmallDisk, putOnSmallDisk, SmallDisk } from "../support/smallDisk.ts"
 import { TempFolder } from "../support/tempFolder.ts";
 import { World } from "../support/world.ts";
 
-const MIB = 1024 * 1024;
+const KIB = 1024;
+const MIB = 1024 * KIB;
 const TIMEOUT_MS = 240_000;
 const LABEL = "a catalogd whose disk is full";
 
@@ -49,17 +50,27 @@ if (reason !== undefined) {
       return { encoding: answer.headers.get("content-encoding"), text: await answer.text() };
     }
 
-    test.for<[when: string, name: string, free: number, text: RegExp, reported: (catalog: KubeObject) => unknown]>([
+    test.for<[when: string, name: string, bytes: number, free: number, text: RegExp, reported: (catalog: KubeObject) => unknown]>([
       [
         "an image is unpacked",
         "unpacking",
+        5 * MIB,
         2 * MIB,
+        /^source catalog content: .*ENOSPC|no space left/,
+        (catalog) => expectProblem(catalog, "ReconcileFailed"),
+      ],
+      [
+        "a part of a small file is unpacked",
+        "unpacking-small",
+        60 * KIB,
+        24 * KIB,
         /^source catalog content: .*ENOSPC|no space left/,
         (catalog) => expectProblem(catalog, "ReconcileFailed"),
       ],
       [
         "content is stored",
         "storing",
+        5 * MIB,
         8 * MIB,
         /^error storing fbc: error walking FBC root: .*ENOSPC: no space left on device/,
         (catalog) => expectProblem(catalog, "StorageFailed", { message: "ENOSPC: no space left on device" }),
@@ -67,8 +78,8 @@ if (reason !== undefined) {
     ])(
       "catalogd reports a full disk when %s, serves the earlier content, leaves no partial files, and resumes when space is available",
       { timeout: TIMEOUT_MS },
-      async ([, name, free, text, reported]) => {
-        const [before, after] = [content(1, MIB / 2), content(2, 5 * MIB)];
+      async ([, name, bytes, free, text, reported]) => {
+        const [before, after] = [content(1, MIB / 2), content(2, bytes)];
         await world.serve(name, await push(name, "v1", before));
         await eventually(async () => expect((await all(name, { "accept-encoding": "gzip" })).encoding).toBe("gzip"));
         const stored = disk.stored(name);

@@ -82,6 +82,35 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
     await world.remove("root");
   });
 
+  test("an upgrade keeps the permissions to delete an object that it leaves, until the object is deleted", async () => {
+    await using world = await OperatorWorld.start(cluster, { permissionManager: cluster.client, slowReconcileMs: 300 });
+    await setPolicy({});
+    await world.serveVersions({ "1.0.0": [clusterRole("first", ["get"])] });
+    await create("leaving");
+    await world.conditions("leaving", { Installed: "True/Succeeded", Ready: "True/Succeeded" });
+    // After a restart, cluster-scoped objects stay until it is known that no other extension needs them.
+    const end = world.hang("q");
+    await create("unknown", { namespace: "unknown-system", source: { sourceType: "Catalog", catalog: { packageName: "q" } } });
+    await world.restart();
+    await world.serveVersions({ "1.0.0": [clusterRole("first", ["get"])], "1.1.0": [clusterRole("second", ["get"])] });
+    await world.until("leaving", ({ status }) => expect(status?.install?.bundle.version).toBe("1.1.0"));
+    await world.conditions("leaving", { Ready: "True/Succeeded", Progressing: "True/Succeeded" });
+    const listNames = async (): Promise<string[]> =>
+      (await read("leaving")).status?.rules?.flatMap(({ resourceNames = [] }) => resourceNames) ?? [];
+    const left = { apiVersion: RBAC, kind: "ClusterRole", name: "first" };
+    expect(await cluster.client.get(left)).toBeDefined();
+    expect((await read("leaving")).spec?.isChanging).toBe(true);
+    expect(await listNames()).toEqual(expect.arrayContaining(["first", "second"]));
+    end();
+    await eventually(async () => {
+      expect(await cluster.client.get(left)).toBeUndefined();
+      expect((await read("leaving")).spec?.isChanging).toBeUndefined();
+      expect(await listNames()).not.toContain("first");
+    });
+    await world.remove("leaving");
+    await world.remove("unknown");
+  });
+
   test("a policy that denies a permission blocks the extension", async () => {
     await using world = await OperatorWorld.start(cluster, { permissionManager: cluster.client });
     await setPolicy({ deny: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }] });

@@ -89,7 +89,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
   });
 
   test("a replica that cannot load content is unready until its deadline, and responds to requests for that content with 503", async () => {
-    const lost = await replicas.add("lost", ["--load-deadline=5s"], "127.0.0.1:1");
+    const lost = await replicas.add("lost", ["--load-deadline=5s"], { registry: "127.0.0.1:1" });
     await eventually(async () => expect((await readyz(lost)).text).toContain("[-]serving failed"));
     const answer = await get(lost);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "5"]);
@@ -167,7 +167,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
   test("a leader that loses content while the registry is down gives up its Lease, and serves the content again when the registry is up", async () => {
     await using registry = await RegistryProxy.start(cluster.registry.host);
     const others = replicas.running;
-    const loser = await replicas.add("fifth", ["--gc-interval=1s"], registry.host);
+    const loser = await replicas.add("fifth", ["--gc-interval=1s"], { registry: registry.host });
     await replicas.ready(loser);
     for (const other of others) await other.process.stop();
     await replicas.leads(loser);

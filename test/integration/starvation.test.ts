@@ -121,4 +121,25 @@ describeWithPrivateCluster("faults for more extensions than the controller has w
     for (const name of affected) await world.remove(name);
     expect(await cluster.client.list({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION })).toMatchObject({ items: [] });
   });
+
+  test("an extension with a change does not wait for unchanged ones when the controller starts", async () => {
+    const names = ["a", "b", "c", "d", "e", "f", "g", "h"].map((letter) => `start-${letter}`);
+    const changed = "start-h";
+    for (const name of names) await world.extension(name, { catalog: { version: "1.0.0" } });
+    for (const name of names) await world.conditions(name, INSTALLED);
+    let known = 0;
+    await world.restart(() => {
+      known = proxy.requests.length;
+      const spec = { source: { catalog: { version: "2.0.0" } } };
+      return cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: changed }, { spec }, { type: "merge" });
+    });
+    const readOrder = (): string[] => {
+      const accounts = proxy.requests.slice(known).map(({ user }) => /:(start-.)-installer$/.exec(user)?.[1]);
+      return [...new Set(accounts.filter((name) => name !== undefined))];
+    };
+    await eventually(() => expect(readOrder().toSorted()).toEqual(names));
+    // Two workers take the first two extensions of the list at once.
+    expect(readOrder().indexOf(changed)).toBeLessThan(4);
+    for (const name of names) await world.remove(name);
+  });
 });

@@ -1,78 +1,73 @@
-import { writeFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { ServerName } from "../../pkg/devcluster/installation.ts";
-import { BenchCluster } from "../bench/benchCluster.ts";
-import { TinyWorld } from "../bench/many/tinyWorld.ts";
-import { buildPrograms, environmentOfImage } from "../bench/programs.ts";
-import { Churn } from "./churn.ts";
-import { sampleProgram } from "./programSample.ts";
+import { environmentOfImage } from "../bench/programs.ts";
+import { noSmallDisk } from "../support/smallDisk.ts";
 import { listRunFaults, soakReport } from "./report.ts";
-import type { Course, Sample } from "./samples.ts";
+import { runSoak } from "./soakRun.ts";
 
-const USAGE = `npm run -s soak -- [--minutes N] [--extensions N] [--report FILE]
+const USAGE = `npm run -s soak -- [--hours N | --minutes N] [--extensions N] [--seed N] [--report FILE]
 
-Runs both bundled programs on a control plane for N minutes (default 30), while a catalog changes, extensions are reinstalled and
-objects are deleted. Prints a report as Markdown. Exits 1 if memory grows after the first third, or if sockets or watches leak.`;
+Runs the bundled programs on a control plane for N hours (default 2) with 300 extensions from four catalogs. Causes faults, one after
+another, while catalogs change, extensions are upgraded and reinstalled, and objects are deleted. Checks all the time that no object or
+data of users is lost, and after each fault that all extensions converge. Prints a report as Markdown. Exits 1 after a violation, if
+memory grows, or if sockets or watches leak. The same seed causes the same faults in the same order.`;
 
-const PROGRAMS: readonly ServerName[] = ["catalogd", "operator-controller"];
-const SAMPLE_MS = 5_000;
-/** Time in which servers close idle connections (after a minute) and return freed memory. */
-const REST_MS = 90_000;
+/** Set for the process that runs with a small disk. */
+const DISK = "OLMV1_SOAK_DISK";
+const DISK_SIZE = "256m";
 
-async function soak(minutes: number, extensions: number): Promise<Parameters<typeof soakReport>[0]> {
-  const say = (line: string): void => void process.stderr.write(`${line}\n`);
-  for (const [name, value] of Object.entries(await environmentOfImage())) process.env[name] ??= value;
-  await using cluster = await BenchCluster.start({ say, programs: buildPrograms(say) });
-  await using world = await cluster.startServers();
-  const tiny = await TinyWorld.start(cluster, world, extensions, say);
-  say(`${extensions} extensions installed in ${(await tiny.install()).toFixed(1)} s`);
-  const since = performance.now();
-  const takeSamples = (): Promise<Sample[]> =>
-    Promise.all(
-      PROGRAMS.map((program) => sampleProgram(world.installation.servers[program].pid, world.installation.probes[program], since)),
-    );
-  const churn = new Churn(cluster, world, tiny);
-  const stop = new AbortController();
-  await sleep(REST_MS);
-  const first = await takeSamples();
-  const began = performance.now();
-  const samples: Sample[][] = [];
-  const running = churn.run(stop.signal);
-  while (performance.now() - began < minutes * 60_000) {
-    await sleep(SAMPLE_MS);
-    samples.push(await takeSamples());
-    if (samples.length % 12 === 0) say(`${Math.round((performance.now() - began) / 60_000)} of ${minutes} minutes`);
-  }
-  stop.abort();
-  await running;
-  await sleep(REST_MS);
-  const last = await takeSamples();
-  const courses = PROGRAMS.map(
-    (program, i): Course => ({
-      program,
-      samples: samples.flatMap((all) => all[i] ?? []),
-      first: first[i] as Sample,
-      last: last[i] as Sample,
-    }),
-  );
-  const warmUpSeconds = (began - since) / 1_000 + (minutes * 60) / 3;
-  return { minutes, extensions, warmUpSeconds, courses, counts: churn.counts };
+/** Runs this program again in a mount namespace with a small file system for caches. @returns its exit code */
+async function runOnSmallDisk(folder: string): Promise<number> {
+  const mount = `mount -t tmpfs -o size=${DISK_SIZE} tmpfs "$0" && exec "$@"`;
+  const command = ["-rm", "sh", "-c", mount, folder, process.execPath, import.meta.filename, ...process.argv.slice(2)];
+  const child = spawn("unshare", command, { stdio: "inherit", env: { ...process.env, [DISK]: folder } });
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
+  const [code] = (await once(child, "exit")) as [number | null];
+  return code ?? 1;
 }
 
 const { values } = parseArgs({
   options: {
-    minutes: { type: "string", default: "30" },
-    extensions: { type: "string", default: "20" },
+    hours: { type: "string" },
+    minutes: { type: "string" },
+    extensions: { type: "string", default: "300" },
+    seed: { type: "string", default: "1" },
     report: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
 if (values.help) console.log(USAGE);
-else {
-  const run = await soak(Number(values.minutes), Number(values.extensions));
-  const report = soakReport(run);
+else process.exitCode = await run();
+
+async function run(): Promise<number> {
+  const noDisk = noSmallDisk();
+  const given = process.env[DISK];
+  const disk = given ?? (await mkdtemp(join(tmpdir(), "olmv1-soak-")));
+  try {
+    return given === undefined && noDisk === undefined
+      ? await runOnSmallDisk(disk)
+      : await runHere(disk, given === undefined ? noDisk : undefined);
+  } finally {
+    if (given === undefined) await rm(disk, { recursive: true, force: true });
+  }
+}
+
+async function runHere(disk: string, noDisk: string | undefined): Promise<number> {
+  for (const [name, value] of Object.entries(await environmentOfImage())) process.env[name] ??= value;
+  const soak = await runSoak({
+    minutes: values.minutes === undefined ? Number(values.hours ?? 2) * 60 : Number(values.minutes),
+    extensions: Number(values.extensions),
+    seed: Number(values.seed),
+    disk,
+    noDisk,
+    say: (line) => void process.stderr.write(`${line}\n`),
+  });
+  const report = soakReport(soak);
   console.log(report);
   if (values.report !== undefined) await writeFile(values.report, report);
-  process.exitCode = listRunFaults(run).length > 0 ? 1 : 0;
+  return listRunFaults(soak).length > 0 ? 1 : 0;
 }

@@ -31,8 +31,24 @@ test("listFaults reports memory growth and additional sockets or watches, and ac
   ]);
   const sound = { ...course, samples: [], last: sample(1_300, 100, { sockets: 4 }) };
   expect(listFaults(sound, 600)).toEqual([]);
-  const counts = { editions: 7, removed: 3, damaged: 3, failures: [] };
-  const report = soakReport({ minutes: 30, extensions: 20, warmUpSeconds: 600, courses: [sound], counts });
-  expect(report).toContain("| catalogd | 0.00 | 100.00 | 100.00 | 5 | 4 | 40 | 40 |");
-  expect(report).toContain("No faults.");
+  const run = {
+    minutes: 30,
+    extensions: 20,
+    seed: 1,
+    editions: 7,
+    reads: 90,
+    warmUpSeconds: 600,
+    violations: [],
+    writesAtRest: [],
+    missing: [],
+  };
+  const report = soakReport({
+    ...run,
+    courses: [sound],
+    counts: { upgraded: 9, reinstalled: 3, damaged: 3 },
+    recoveries: new Map([["registry down", [1, 3]]]),
+  });
+  expect(report).toContain("| registry down | 2 | 2 s | 3 s |");
+  expect(report).toContain("| catalogd | 0.00 MB | 100.00 MB | 100.00 MB | 5 | 4 | 40 | 40 |");
+  expect(report).toContain("No violation.");
 });

@@ -156,7 +156,7 @@ export class GateKillWorld implements AsyncDisposable {
     const file = join(this.#folder.path, `clock-${at}.mjs`);
     writeFileSync(file, formatSkewedClock(SKEWS_MS[at % SKEWS_MS.length] ?? 0));
     const env = { NODE_OPTIONS: `--import ${file}` };
-    const replica = await this.#replicas.add(`gate-${at}`, ["--max-backoff=1s", ...ELECTION], undefined, env);
+    const replica = await this.#replicas.add(`gate-${at}`, ["--max-backoff=1s", ...ELECTION], { env });
     await this.#replicas.ready(replica);
   }
 

@@ -89,9 +89,9 @@ export class OperatorWorld implements AsyncDisposable {
   }
 
   /** Stops the controller and starts a new one, with empty memory. @param between runs while none is running. */
-  async restart(between: () => void = () => undefined): Promise<void> {
+  async restart(between: () => unknown = () => undefined): Promise<void> {
     await this.#running.end();
-    between();
+    await between();
     this.#running = this.#run(this.#client);
   }
 

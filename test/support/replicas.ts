@@ -34,6 +34,12 @@ export interface Replica {
   readonly credential: string;
 }
 
+interface ReplicaOptions {
+  readonly registry?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly programs?: string;
+}
+
 /** The parts of a cluster that replicas need. */
 type ReplicaCluster = Pick<TestCluster, "auditEvents" | "client" | "kubeconfig" | "registry">;
 
@@ -57,14 +63,11 @@ export class Replicas {
 
   /**
    * Starts one more replica without waiting until it is ready.
-   * @param registry the registry with the images instead of quay.io @param env more environment variables
+   * @param options.registry the registry with the images instead of quay.io @param options.env more environment variables
+   * @param options.programs folder of another build of the programs
    */
-  async add(
-    name: string,
-    flags: readonly string[] = [],
-    registry = this.#cluster.registry.host,
-    env: Readonly<Record<string, string>> = {},
-  ): Promise<Replica> {
+  async add(name: string, flags: readonly string[] = [], options: ReplicaOptions = {}): Promise<Replica> {
+    const { registry = this.#cluster.registry.host, env = {}, programs } = options;
     const [contentPort, probePort] = await findFreePorts(2);
     const token = await this.#token();
     const path = (file: string): string => join(this.#dir, `${name}.${file}`);
@@ -97,6 +100,7 @@ export class Replicas {
       name: this.#program,
       args,
       env,
+      programs,
       logFile: path("log"),
       onLine: () => undefined,
       onExit: () => undefined,

@@ -47,12 +47,11 @@ export class SmallDisk {
 
   /** Fills it until only this number of bytes is free. */
   leave(bytes: number): void {
-    const { bavail, bsize } = statfsSync(this.#dir);
-    writeFileSync(join(this.#dir, BALLAST), Buffer.alloc(Math.max(0, bavail * bsize - bytes)));
+    fillDisk(this.#dir, bytes);
   }
 
   clear(): void {
-    rmSync(join(this.#dir, BALLAST), { force: true });
+    clearDisk(this.#dir);
   }
 
   /** Lists the files of a catalog's stored content. */
@@ -60,4 +59,15 @@ export class SmallDisk {
     const dir = join(this.#dir, "catalogs", catalog);
     return existsSync(dir) ? readdirSync(dir) : [];
   }
+}
+
+/** Fills the file system of a folder until only this number of bytes is free. */
+export function fillDisk(folder: string, free: number): void {
+  const { bavail, bsize } = statfsSync(folder);
+  writeFileSync(join(folder, BALLAST), Buffer.alloc(Math.max(0, bavail * bsize - free)));
+}
+
+/** Frees what `fillDisk` used. */
+export function clearDisk(folder: string): void {
+  rmSync(join(folder, BALLAST), { force: true });
 }

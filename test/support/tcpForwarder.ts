@@ -1,5 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { Transform } from "node:stream";
 
 /** Forwards connections to a server, until it is interrupted, as if the server went away. */
 export class TcpForwarder implements AsyncDisposable {
@@ -7,6 +8,8 @@ export class TcpForwarder implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   #isAway = false;
   #rejected = 0;
+  /** Time that each piece of data waits, in both directions. */
+  #delayMs = 0;
 
   private constructor(server: Server) {
     this.#server = server;
@@ -42,6 +45,11 @@ export class TcpForwarder implements AsyncDisposable {
     this.#isAway = false;
   }
 
+  /** Delays each piece of data by this time, at most 64 KiB each, which also limits the throughput; 0 ends it. */
+  slowDown(delayMs: number): void {
+    this.#delayMs = delayMs;
+  }
+
   #accept(socket: Socket, open: () => Socket): void {
     if (this.#isAway) {
       this.#rejected++;
@@ -59,8 +67,17 @@ export class TcpForwarder implements AsyncDisposable {
         this.#sockets.delete(one);
         other.destroy();
       });
-      one.pipe(other);
+      one.pipe(this.#pace()).pipe(other);
     }
+  }
+
+  #pace(): Transform {
+    return new Transform({
+      transform: (data, _encoding, done) => {
+        if (this.#delayMs === 0) done(null, data);
+        else setTimeout(() => done(null, data), this.#delayMs);
+      },
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,4 @@
-import { closeSync, constants, createReadStream, openSync, writeSync } from "node:fs";
+import { closeSync, constants, createReadStream, openSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { type Duplex, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -171,7 +171,8 @@ async function writeFile(entry: LayerEntry, size: number, path: string): Promise
     for await (const chunk of entry) chunks.push(chunk);
     const file = openSync(path, CREATE, 0o400);
     try {
-      for (const chunk of chunks) writeSync(file, chunk);
+      // Unlike writeSync, this never writes only a part without an error, as a disk that is nearly full would cause.
+      for (const chunk of chunks) writeFileSync(file, chunk);
     } finally {
       closeSync(file);
     }

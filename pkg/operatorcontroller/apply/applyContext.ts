@@ -14,6 +14,7 @@ import type { ObjectChecker } from "../crds/existingObjects.ts";
 import { type LostConversionRequest, newConversionRequest } from "../crds/lostConversions.ts";
 import type { StorageMigrator } from "../crds/storageMigrator.ts";
 import type { DependencyPlans } from "../dependencies/dependencyPlans.ts";
+import type { ManagedPermissions } from "../permissions/managedPermissions.ts";
 import type { JournalOptions } from "../releases/releaseJournal.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import type { ExtensionMetrics } from "../state/extensionMetrics.ts";
@@ -148,6 +149,8 @@ export interface ApplyServices {
   handovers: Handovers;
   /** The plans in progress. Default: none. */
   plans?: Pick<DependencyPlans, "fail" | "hasReached" | "isApproved" | "isProvidedByPartner" | "listPartners" | "reach">;
+  /** Keeps the permissions for objects that are left of an earlier bundle. Default: they are not managed. */
+  managed?: Pick<ManagedPermissions, "keepEarlierRules">;
   /** Provides serving certificates. Default: none are provided. */
   certificates?: CertificateServices;
   metrics?: Pick<ExtensionMetrics, "countCorrections">;

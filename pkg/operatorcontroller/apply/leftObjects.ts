@@ -44,11 +44,17 @@ export async function pruneLeft(deployed: ReleaseRecord, context: ApplyContext, 
     release = await journal.storeLeft(deployed, stays);
     phase.releases.history = replaceCurrent(phase.releases.history, release);
   });
+  await followLeft(release, context);
+}
+
+/** Keeps the permissions to delete the objects that are left for another extension, and requests a reconcile when that may change. */
+export async function followLeft(release: ReleaseRecord, context: ApplyContext): Promise<void> {
+  if ((release.left ?? []).some((one) => !isKept(one))) await context.deps.managed?.keepEarlierRules(context.phase.extension);
   watchLeft(release, context);
 }
 
 /** Requests a reconcile when an object that was kept for another extension may be deleted, or another extension has taken over a left object. */
-export function watchLeft({ left = [] }: ReleaseRecord, context: ApplyContext): void {
+function watchLeft({ left = [] }: ReleaseRecord, context: ApplyContext): void {
   if (left.length === 0) return;
   const { report } = context.phase;
   const isOver = (): Promise<boolean> =>

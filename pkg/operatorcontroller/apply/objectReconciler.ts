@@ -28,7 +28,7 @@ import { ExtensionCertificates } from "./certificates.ts";
 import { followRelease, reconcileDrift } from "./drift.ts";
 import { HandoverPending, type Need, ObjectsLocked } from "./handovers.ts";
 import { isKept } from "./keptCrds.ts";
-import { pruneLeft, watchLeft } from "./leftObjects.ts";
+import { followLeft, pruneLeft } from "./leftObjects.ts";
 import { buildNextRelease, describeCompletion, describeProgress, type NextRelease, type RenderedBundle } from "./nextRelease.ts";
 import { PermissionCheck, type PermissionSubject } from "./permissionCheck.ts";
 import { KIND_CHECKS, newChecked, OBJECT_CHECKS, PERMISSION_CHECKS, preflight } from "./preflight.ts";
@@ -348,7 +348,7 @@ export class ObjectReconciler {
   async #recordSuccess(record: ReleaseRecord, { left }: WriteResult): Promise<void> {
     const deployed = await this.#journal.markDeployed(left.length > 0 ? { ...record, left } : record);
     this.#deps.handovers.settle(this.#phase.extension, deployed.objects);
-    watchLeft(deployed, this.#context);
+    await followLeft(deployed, this.#context);
     this.#certificates.noteComplete(record);
     const { changes, releases } = this.#phase;
     changes.deployed = deployed;

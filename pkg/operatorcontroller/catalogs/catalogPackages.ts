@@ -309,7 +309,7 @@ export async function findAffectedExtensions(
 }
 
 /** Reports whether the last reconcile succeeded for the current spec. If not, the extension is reconciled even if the package has not changed. */
-function isSettled({ metadata, status }: ClusterExtension): boolean {
+export function isSettled({ metadata, status }: ClusterExtension): boolean {
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);
   return (
     status?.install !== undefined &&

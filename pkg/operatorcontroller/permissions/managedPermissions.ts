@@ -134,7 +134,16 @@ export class ManagedPermissions {
     throw this.#wait(extension, "waiting for permission-manager to restore the write permissions", mayWrite);
   }
 
-  /** Lets permission-manager withhold write permissions again after a change that `acquireWrites` began. */
+  /**
+   * Keeps the permissions of the earlier bundle after an upgrade, because objects of it are left: otherwise permission-manager revokes them when the new
+   * bundle is healthy, and the objects could not be deleted later. `releaseWrites` ends it.
+   */
+  async keepEarlierRules(extension: Readonly<ClusterExtension>): Promise<void> {
+    if (!this.covers(extension) || this.#find(extension)?.spec?.isChanging) return;
+    await this.#patch(extension, { isChanging: true });
+  }
+
+  /** Lets permission-manager withhold permissions again after a change that `acquireWrites` or `keepEarlierRules` began. */
   async releaseWrites(extension: Readonly<ClusterExtension>): Promise<void> {
     if (this.#find(extension)?.spec?.isChanging) await this.#patch(extension, { isChanging: null });
   }

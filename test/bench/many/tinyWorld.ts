@@ -55,8 +55,10 @@ export class TinyWorld {
    * reference by digest.
    */
   pushEdition(edition: number): Promise<string> {
-    const lines = this.packages.map((one) => one.catalogLines(this.#images.get(one.name) ?? "", 0));
-    lines.push(new TinyPackage(this.packages.length).catalogLines([...this.#images.values()][0] ?? "", edition));
+    const lines = this.packages.map((one) => one.catalogLines([{ version: TINY_VERSION, image: this.#images.get(one.name) ?? "" }], 0));
+    lines.push(
+      new TinyPackage(this.packages.length).catalogLines([{ version: TINY_VERSION, image: [...this.#images.values()][0] ?? "" }], edition),
+    );
     return this.#world.pushCatalog(CATALOG_REPOSITORY, `edition-${edition}`, new Map([["catalog.json", Buffer.from(lines.join(""))]]));
   }
 
