@@ -42,6 +42,14 @@ test.for<[why: string, change: object, message: string]>([
   expect(() => parse({ ...SCENARIO, ...change })).toThrow(/^scenario "\w+" in install: /);
 });
 
+test.for<[what: string, change: object, disrupts: boolean]>([
+  ["a scenario that restarts a server", { steps: [{ "when a server restarts": "catalogd" }] }, true],
+  ["a scenario with disrupts", { disrupts: true }, true],
+  ["another scenario", {}, false],
+])("parseScenarios decides whether %s runs alone", ([, change, disrupts]) => {
+  expect(parse({ ...SCENARIO, ...change })[0]?.disrupts).toBe(disrupts);
+});
+
 test("requireUniqueIds throws when two scenarios have one id", () => {
   expect(() => requireUniqueIds(parse(SCENARIO, SCENARIO))).toThrow("two scenarios have the id installed");
 });

@@ -44,7 +44,7 @@ async function runMutants(mutants: readonly Mutant[], lanes: number, timeoutMs: 
       const result = { mutant, results: await cluster.run(mutant, selectScenarios(mutant.killedBy), timeoutMs) };
       found.set(mutant, result);
       say(`${isKilled(result) ? "detected" : "SURVIVED"}  ${mutant.breaks}`);
-      for (const { id, state, message = "" } of result.results) if (state !== "failed") say(`  ${id} ${state} ${message}`);
+      for (const { id, state, message = "" } of result.results) say(`  ${id} ${state} ${message}`);
     }
   };
   await Promise.all(Array.from({ length: lanes }, runLane));

@@ -27,6 +27,8 @@ const NEEDS_DEPLOYMENTS = /^(?:server|replicas|metrics) /;
 const NEEDS_OPENSHIFT = /^(?:proxy|kind config\.openshift\.io\/)/;
 const FIELD_MANAGER = "olmv1-mutants";
 const SWEEP_MS = 90_000;
+/** Longer than the duration of a lease. */
+const LEADING_MS = 180_000;
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;
 
 function isDefinition({ file }: Mutant): boolean {
@@ -135,7 +137,16 @@ export class MutantCluster implements AsyncDisposable {
 
   async #restart(): Promise<void> {
     await this.#deployed?.settled();
-    for (const server of MUTATED) await this.#installation?.restart(server);
+    const installation = this.#installation;
+    for (const server of MUTATED) await installation?.restart(server);
+    // A mutant may not release its lease.
+    const signal = AbortSignal.timeout(LEADING_MS);
+    for (const server of MUTATED)
+      await waitFor({ what: `${server} to lead`, timeoutMs: LEADING_MS, signal }, async () => {
+        const response = await fetch(`${installation?.probes[server]}/readyz?verbose`, { signal });
+        const text = await response.text();
+        return text.includes("leader ok: this process leads") ? { done: undefined } : { reason: text };
+      });
   }
 
   async #applyDefinition(text: string): Promise<void> {

@@ -17,6 +17,7 @@ failure or Ctrl-C.
 
 You need the permissions of a cluster administrator: the scenarios grant their ServiceAccounts all
 permissions. A scenario does not run if the cluster lacks what it needs; then the output names the reason.
+Scenarios of group availability restart the servers, after all others.
 
 Examples:
   olmv1 conformance --embedded

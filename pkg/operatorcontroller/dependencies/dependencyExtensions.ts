@@ -119,7 +119,7 @@ export class DependencyExtensions {
     const { extensions, plans } = this.#options;
     const mayRemove = ({ name, uid }: { name: string; uid: string }): boolean => {
       const found = extensions.get(name);
-      return found?.metadata.uid !== uid || found.spec.dependencies?.unneeded === "Remove";
+      return found?.metadata.uid !== uid || found.spec?.dependencies?.unneeded === "Remove";
     };
     return dependencies.filter((one) => parseDependents(one).every(mayRemove) && plans.find(one.metadata.name) === undefined);
   }
