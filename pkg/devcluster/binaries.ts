@@ -55,7 +55,7 @@ export interface FindOptions {
  * Finds the programs of the control plane: in KUBEBUILDER_ASSETS, the cache, PATH, or a new build
  * (5 minutes once, then cached). Programs missing in KUBEBUILDER_ASSETS are taken from the next
  * locations; PATH is used only if it has all missing programs and `KUBERNETES_VERSION` is not set.
- * @throws NoBinariesError if a program is missing and there is no Go to build it; Error if `KUBERNETES_VERSION` is not supported
+ * @throws NoBinariesError if a program is missing and Go is not installed to build it; Error if `KUBERNETES_VERSION` is not supported
  */
 export async function findBinaries(print: PrintLine, options: FindOptions = {}): Promise<Binaries> {
   const { env = process.env, compilerIn = readGoVersion, compile = buildGoProgram } = options;

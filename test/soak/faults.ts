@@ -141,7 +141,7 @@ export function listFaultKinds(noDisk: string | undefined): { faults: Fault[]; m
   };
 }
 
-/** Lets the clock of a program jump an hour ahead, back, and an hour behind. Timers, which use the monotonic clock, are not affected. */
+/** Moves the clock of a program forward by an hour, back, and backward by an hour. Timers, which use the monotonic clock, are not affected. */
 function jumpClock(program: ServerName, library: string): Fault {
   return {
     name: `clock of ${program} jumps`,
