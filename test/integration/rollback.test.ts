@@ -200,7 +200,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     await eventually(async () => expect(await getInstalledVersion("stuck")).toBe("1.0.0"));
     await serve("1.0.0", "2.0.0");
     await world.conditions("stuck", READY);
-    const late = await olmv1("rollback", "stuck", "--timeout", "1s", "--kubeconfig", cluster.kubeconfig);
+    const late = await olmv1("rollback", "stuck", "--timeout", "10s", "--kubeconfig", cluster.kubeconfig);
     expect(late).toMatchObject({ code: 1, out: expect.stringContaining("is being rolled back to revision 1") as string });
     expect(late.err).toMatch(/\nstuck is not ready after \d+ s\n {2}Available is False, RollingOut: /);
     expect(await rollback("stuck", "--cancel", "--no-wait")).toBe(
