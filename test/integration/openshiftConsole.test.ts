@@ -52,7 +52,7 @@ describeWithPrivateCluster("OpenShift's console", (cluster) => {
     const managed = ["--managed-permissions=always", "--catalogd-cas-dir", join(folder, "ca")];
     world = await ManagedWorld.start(cluster, {
       extraArgs: {
-        catalogd: ["--tls-cert", join(folder, "tls.crt"), "--tls-key", join(folder, "tls.key")],
+        catalogd: ["--tls-cert", join(folder, "tls.crt"), "--tls-key", join(folder, "tls.key"), "--metrics-bind-address=0"],
         "operator-controller": [...managed, "--max-backoff", "2s"],
         "permission-manager": managed,
       },

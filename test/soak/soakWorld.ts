@@ -85,6 +85,7 @@ export class SoakWorld implements AsyncDisposable {
             join(certificate, "tls.crt"),
             "--tls-key",
             join(certificate, "tls.key"),
+            "--metrics-bind-address=0",
           ],
           "operator-controller": ["--cache-path", join(disk, "operator-controller"), ...authorities],
           "permission-manager": ["--cache-path", join(disk, "permission-manager"), ...authorities],
