@@ -25,6 +25,7 @@ import { type GrantedAccess, getGrantName } from "../permissions/grantObjects.ts
 import { planGrant, toRules } from "../permissions/grantPlan.ts";
 import { judgePermissions } from "../permissions/judgePermissions.ts";
 import { buildPolicyTarget, DEFAULT_POLICY, findPolicyProblem, getPolicyName } from "../permissions/policySelection.ts";
+import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { findMissingRules, isEmptyRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { AdmissionGuard } from "./admissionGuard.ts";
@@ -219,16 +220,15 @@ export class PermissionReconciler {
       const problem = findPolicyProblem(policy, buildPolicyTarget(packageName, namespace.name, catalog), rules);
       if (problem !== undefined) return { outcome: reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)}: ${problem}`) };
       const judged = judgePermissions(rules, policy, riskSubject);
-      const isHealthy = requested !== undefined && isInstalledAndHealthy(extension, requested);
-      const hasOlder = !isEmptyRules(findMissingRules(granted.rules, toRules(judged)));
-      const isSettled = isHealthy && !(hasOlder && (await this.#isChanging(extension.metadata.name, signal)));
-      const approvedDigest = permissions.metadata.annotations?.[ANNOTATION_APPROVE];
       const { name } = extension.metadata;
+      const exceedsRequest = (other: RequiredRules): boolean => !isEmptyRules(findMissingRules(other, toRules(judged)));
+      const isHealthy = requested !== undefined && isInstalledAndHealthy(extension, requested);
+      const isSettled = isHealthy && !(exceedsRequest(granted.rules) && (await this.#isChanging(name, signal)));
+      const approvedDigest = permissions.metadata.annotations?.[ANNOTATION_APPROVE];
       const lastApproved = this.#approved.get(name) ?? permissions.status?.approvedDigest;
       const plan = planGrant({ current: granted.rules, judged, approvedDigest, lastApproved, isSettled });
       if (plan.approvedDigest !== undefined) this.#approved.set(name, plan.approvedDigest);
-      const hasMore = (): boolean => !isEmptyRules(findMissingRules(plan.rules, toRules(judged)));
-      if (!isSettled && (policy.standing === "WhileChanging" || hasMore())) this.#awaitsHealth.add(name);
+      if (!isSettled && (policy.standing === "WhileChanging" || exceedsRequest(plan.rules))) this.#awaitsHealth.add(name);
       else this.#awaitsHealth.delete(name);
       const outcome: GrantOutcome = {
         kind: "planned",
