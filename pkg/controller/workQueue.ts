@@ -23,8 +23,8 @@ interface Delayed {
 }
 
 /**
- * A queue of keys to work on: those of normal priority first, each priority in the order of arrival. A key is in the queue at most once. A key that is being worked on
- * is not returned again: if it is added meanwhile, it is queued when `done` is called.
+ * A queue of keys to work on: those of normal priority first, each priority in the order of arrival. A key is in the queue at most once. A key that is
+ * being worked on is not returned again: if it is added meanwhile, it is queued when `done` is called.
  * @see k8s.io/client-go v0.36.3 util/workqueue; priorities as in sigs.k8s.io/controller-runtime v0.23.0 pkg/controller/priorityqueue
  */
 export class WorkQueue {
