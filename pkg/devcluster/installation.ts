@@ -156,7 +156,8 @@ export interface InstallationOptions {
 /** The servers by program name. */
 export type ServerName = "catalogd" | "operator-controller" | "permission-manager";
 
-const SERVERS: readonly ServerName[] = ["catalogd", "operator-controller", "permission-manager"];
+/** All servers. */
+export const INSTALLED_SERVERS: readonly ServerName[] = ["catalogd", "operator-controller", "permission-manager"];
 
 /** The servers, running as separate processes with only the permissions in config. */
 export interface Installation {
@@ -317,7 +318,7 @@ class TokenFiles {
   }
 
   async write(): Promise<void> {
-    for (const name of SERVERS) {
+    for (const name of INSTALLED_SERVERS) {
       const account = `${name}-controller-manager`;
       const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${account}/token`;
       const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: TOKEN_SECONDS } };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ServerName } from "../../pkg/devcluster/installation.ts";
 import { BenchCluster } from "../bench/benchCluster.ts";
 import { requestsSince, waitUntilQuiet } from "../bench/many/quiet.ts";
@@ -64,7 +65,7 @@ export async function measureWork<T>(
   await waitUntilQuiet(pids, QUIET_MS);
   const after = await Promise.all(pids.map(readProcessUse));
   const requests = (await requestsSince(cluster.auditLog, since)).length;
-  await new Promise((resolve) => setTimeout(resolve, REST_MS));
+  await sleep(REST_MS);
   const rested = await Promise.all(pids.map(readProcessUse));
   const byProgram = (value: (index: number) => number): Record<string, number> =>
     Object.fromEntries(MEASURED.map((name, i) => [name, value(i)]));

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServerName } from "../../pkg/devcluster/installation.ts";
+import { INSTALLED_SERVERS } from "../../pkg/devcluster/installation.ts";
 import { BenchCluster } from "../bench/benchCluster.ts";
 import { generateCatalog } from "../bench/generatedCatalog.ts";
 import { waitUntilQuiet } from "../bench/many/quiet.ts";
@@ -8,7 +8,6 @@ import { readProcessUse } from "../bench/processUse.ts";
 import type { World } from "../support/world.ts";
 import type { ScaleContext } from "./dimension.ts";
 
-const PROGRAMS: readonly ServerName[] = ["catalogd", "operator-controller", "permission-manager"];
 const QUIET_MS = 300_000;
 const SETTLE_MS = 60_000;
 const SAMPLE_MS = 120_000;
@@ -36,15 +35,15 @@ export async function measureFootprint(context: ScaleContext): Promise<string> {
     "",
     `Resident memory, and CPU in thousandths of a core, over ${SAMPLE_MS / 1_000} s.`,
     "",
-    `| cluster | ${PROGRAMS.flatMap((name) => [`memory of ${name}`, "CPU"]).join(" | ")} |`,
-    `| --- | ${PROGRAMS.map(() => "--- | ---").join(" | ")} |`,
+    `| cluster | ${INSTALLED_SERVERS.flatMap((name) => [`memory of ${name}`, "CPU"]).join(" | ")} |`,
+    `| --- | ${INSTALLED_SERVERS.map(() => "--- | ---").join(" | ")} |`,
     ...rows,
     "",
   ].join("\n");
 }
 
 async function measureRest({ installation: { servers } }: World, state: string): Promise<string> {
-  const pids = PROGRAMS.map((name) => servers[name].pid);
+  const pids = INSTALLED_SERVERS.map((name) => servers[name].pid);
   await waitUntilQuiet(pids, QUIET_MS);
   await sleep(SETTLE_MS);
   const before = await Promise.all(pids.map(readProcessUse));

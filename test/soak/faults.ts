@@ -3,10 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { GroupVersionKind } from "../../pkg/api/k8s.ts";
-import type { ServerName } from "../../pkg/devcluster/installation.ts";
+import { INSTALLED_SERVERS, type ServerName } from "../../pkg/devcluster/installation.ts";
 import { pick, type Random, upTo } from "../support/random.ts";
 import { clearDisk, fillDisk } from "../support/smallDisk.ts";
-import { PROGRAMS, type SoakWorld } from "./soakWorld.ts";
+import type { SoakWorld } from "./soakWorld.ts";
 
 /** A fault that a run causes while the cluster changes. */
 export interface Fault {
@@ -34,7 +34,7 @@ const FAKETIME_PATHS = [
   "/usr/lib/faketime/libfaketime.so.1",
 ];
 
-const KILLS: readonly Fault[] = PROGRAMS.map((program) => ({
+const KILLS: readonly Fault[] = INSTALLED_SERVERS.map((program) => ({
   name: `kill -9 ${program}`,
   restarts: true,
   strike: async (world, random) => {
@@ -132,7 +132,7 @@ export function listFaultKinds(noDisk: string | undefined): { faults: Fault[]; m
       ...KILLS,
       ...OUTSIDE,
       ...(noDisk === undefined ? [FULL_DISK] : []),
-      ...(library === undefined ? [] : PROGRAMS.map((program) => jumpClock(program, library))),
+      ...(library === undefined ? [] : INSTALLED_SERVERS.map((program) => jumpClock(program, library))),
     ],
     missing: [
       ...(noDisk === undefined ? [] : [`disk full: ${noDisk}`]),

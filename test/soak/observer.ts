@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { INSTALLED_SERVERS } from "../../pkg/devcluster/installation.ts";
 import type { ClusterState } from "./clusterState.ts";
 import { listLosses } from "./invariants.ts";
 import { sampleProgram } from "./programSample.ts";
 import type { Sample } from "./samples.ts";
-import { PROGRAMS, type SoakWorld } from "./soakWorld.ts";
+import type { SoakWorld } from "./soakWorld.ts";
 
 const SAMPLE_MS = 5_000;
 /** The cluster is read with every fourth sample. */
@@ -12,8 +13,8 @@ const VIOLATIONS_MAX = 50;
 
 /** Watches a run while it causes faults: takes samples of the programs, and compares each state of the cluster with the one before. */
 export class SoakObserver {
-  /** Samples of each program, in the order of `PROGRAMS`. */
-  readonly samples: Sample[][] = PROGRAMS.map(() => []);
+  /** Samples of each program, in the order of `INSTALLED_SERVERS`. */
+  readonly samples: Sample[][] = INSTALLED_SERVERS.map(() => []);
   readonly violations: string[] = [];
   reads = 0;
   readonly #world: SoakWorld;
@@ -45,12 +46,13 @@ export class SoakObserver {
   }
 
   /** Takes one sample of each program; a program that is starting has none. */
-  async sample(): Promise<Sample[]> {
+  async sample(): Promise<void> {
     const taken = await Promise.all(
-      PROGRAMS.map((program) => sampleProgram(this.#world.pid(program), this.#world.probes(program), this.#since).catch(() => undefined)),
+      INSTALLED_SERVERS.map((program) =>
+        sampleProgram(this.#world.pid(program), this.#world.probes(program), this.#since).catch(() => undefined),
+      ),
     );
     for (const [i, one] of taken.entries()) if (one) this.samples[i]?.push(one);
-    return taken.filter((one) => one !== undefined);
   }
 
   /** Observes until `signal` aborts. */

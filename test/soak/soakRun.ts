@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { INSTALLED_SERVERS } from "../../pkg/devcluster/installation.ts";
 import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { createRandom, type Random, shuffle } from "../support/random.ts";
 import { type ChangeCounts, change, listDeleting, planRound } from "./changes.ts";
@@ -9,7 +10,7 @@ import { listBindingChanges, listDifferences } from "./invariants.ts";
 import { SoakObserver } from "./observer.ts";
 import { readWrites } from "./restWrites.ts";
 import type { Course, Sample } from "./samples.ts";
-import { PROGRAMS, SoakWorld } from "./soakWorld.ts";
+import { SoakWorld } from "./soakWorld.ts";
 
 /** Options of a run. */
 export interface SoakOptions {
@@ -102,7 +103,7 @@ class Soak {
     await observing;
     for (const end of this.#world.unexpectedEnds) this.#observer.report(end);
     const { extensions, seed } = this.#options;
-    const courses = PROGRAMS.map((program, i): Course => {
+    const courses = INSTALLED_SERVERS.map((program, i): Course => {
       const samples = (this.#observer.samples[i] ?? []).filter((sample) => sample.seconds >= began && sample.seconds <= ended);
       return { program, samples, first: before.samples[i] as Sample, last: after.samples[i] as Sample };
     });
@@ -156,7 +157,9 @@ class Soak {
     await sleep(REST_MS);
     const { size } = await stat(this.#world.dev.auditLog);
     await sleep(REST_MS);
-    return { samples: await this.#observer.sample(), writes: await readWrites(this.#world.dev.auditLog, size) };
+    await this.#observer.sample();
+    const samples = this.#observer.samples.map((all) => all.at(-1) as Sample);
+    return { samples, writes: await readWrites(this.#world.dev.auditLog, size) };
   }
 }
 

@@ -15,9 +15,6 @@ import { World } from "../support/world.ts";
 import { type ClusterState, readClusterState, USER_DATA } from "./clusterState.ts";
 import { CATALOGS, getExtension, type SoakPackage, SoakPackages } from "./soakPackages.ts";
 
-/** The programs of an installation. */
-export const PROGRAMS: readonly ServerName[] = ["catalogd", "operator-controller", "permission-manager"];
-
 const CATALOGD_HOST = "127.0.0.1";
 const AT_ONCE = 8;
 /** How long a request may fail before the run reports it, because faults interrupt the API server. */
@@ -168,7 +165,7 @@ export class SoakWorld implements AsyncDisposable {
   async populate(): Promise<void> {
     const { all } = this.packages;
     await this.release(all);
-    await mapInParallel([...Array(CATALOGS).keys()], 1, (catalog) => this.publish(catalog));
+    for (let catalog = 0; catalog < CATALOGS; catalog++) await this.publish(catalog);
     await mapInParallel(all, AT_ONCE, async (one) => {
       await this.apply(getExtension(one));
       await this.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: USER_DATA, namespace: one.name }, data: { kept: "yes" } });
