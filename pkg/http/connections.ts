@@ -1,11 +1,10 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import type { Socket } from "node:net";
 import { Readable } from "node:stream";
+import { limitConnecting, limitPauses } from "./timeouts.ts";
 import type { Connections, ConnectionsOptions, HttpBody, HttpRequest, HttpResponse } from "./types.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
-const RESPONSE_TIMEOUT_MS = 300_000;
 /** Interval of TCP keep-alive probes, to detect a dead peer while a watch sends no events. */
 const TCP_PROBE_MS = 30_000;
 const DUMP_LIMIT = 128 * 1024;
@@ -90,40 +89,6 @@ function abortWith(signal: AbortSignal | undefined, request: ClientRequest): () 
   };
   signal.addEventListener("abort", abort, { once: true });
   return () => signal.removeEventListener("abort", abort);
-}
-
-/** Fails a new connection that is not ready in time. A reused connection is always ready. */
-function limitConnecting(request: ClientRequest, timeoutMs: number): void {
-  request.once("socket", (socket: Socket) => {
-    if (!socket.connecting) return;
-    const timer = setTimeout(() => request.destroy(timeoutError("CONNECT", `no connection within ${timeoutMs} ms`)), timeoutMs);
-    const ready = (): void => clearTimeout(timer);
-    socket.once("encrypted" in socket ? "secureConnect" : "connect", ready).once("close", ready);
-  });
-}
-
-/**
- * Fails a response that does not start in time or whose body stalls. Pauses of the reader do not
- * count.
- */
-function limitPauses(request: ClientRequest, headersMs = RESPONSE_TIMEOUT_MS, bodyMs = RESPONSE_TIMEOUT_MS): void {
-  let message: IncomingMessage | undefined;
-  request.setTimeout(headersMs);
-  request.once("response", (begun) => {
-    message = begun;
-    // Without a listener, Node would drop an error that occurs before the body is read.
-    message.on("error", () => undefined);
-    message.socket.setTimeout(bodyMs);
-  });
-  request.on("timeout", () => {
-    if (!message) request.destroy(timeoutError("HEADERS", `no response within ${headersMs} ms`));
-    else if (message.readableLength === 0) message.destroy(timeoutError("BODY", `no data within ${bodyMs} ms`));
-  });
-}
-
-/** Uses undici's codes, so that both clients fail in the same way. */
-function timeoutError(what: "CONNECT" | "HEADERS" | "BODY", message: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(message), { code: `UND_ERR_${what}_TIMEOUT` });
 }
 
 /** Converts a header that was sent once to a string, and a repeated header to an array. */

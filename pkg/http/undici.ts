@@ -3,6 +3,7 @@ import api from "undici/lib/api/index.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import DispatcherBase from "undici/lib/dispatcher/dispatcher.js";
 import ProxyAgent from "undici/lib/dispatcher/proxy-agent.js";
+import { limitBodyPauses } from "./timeouts.ts";
 import type { Connections, ConnectionsOptions, HttpRequest, HttpResponse } from "./types.ts";
 
 // Imports only the required files of undici, because its main file also loads fetch, WebSocket,
@@ -16,6 +17,7 @@ const TCP_PROBE_MS = 30_000;
 /** Connections of undici, for HTTP/2 and proxies. */
 export class UndiciConnections implements Connections {
   readonly #dispatcher: Dispatcher;
+  readonly #limited: Dispatcher;
 
   constructor({ tls, lookup, perServer, keepAliveMs, connectTimeoutMs, proxy, http2 = false }: ConnectionsOptions) {
     const common = {
@@ -35,10 +37,11 @@ export class UndiciConnections implements Connections {
       proxy === undefined
         ? new Agent({ ...common, connect })
         : new ProxyAgent({ ...common, uri: proxy, requestTls: { ...connect, allowH2: http2 } });
+    this.#limited = this.#dispatcher.compose(limitBodyPauses);
   }
 
   request(url: URL, { method, headers, body, signal, headersTimeoutMs, bodyTimeoutMs }: HttpRequest): Promise<HttpResponse> {
-    return this.#dispatcher.request({
+    return this.#limited.request({
       origin: url.origin,
       path: `${url.pathname}${url.search}`,
       method,
