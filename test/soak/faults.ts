@@ -54,9 +54,12 @@ const OUTSIDE: readonly Fault[] = [
     restarts: false,
     async strike({ dev, network }, random) {
       network.interrupt();
-      await sleep(FEW_SECONDS + upTo(random, LONG));
-      await dev.compact();
-      network.resume();
+      try {
+        await sleep(FEW_SECONDS + upTo(random, LONG));
+        await dev.compact();
+      } finally {
+        network.resume();
+      }
     },
   },
   {
@@ -155,13 +158,16 @@ function jumpClock(program: ServerName, library: string): Fault {
         FAKETIME_CACHE_DURATION: "1",
         FAKETIME_DONT_FAKE_MONOTONIC: "1",
       };
-      await world.restart(program);
-      for (const offset of ["+3600", "+0", "-3600", "+0"]) {
-        await writeFile(file, offset);
-        await sleep(2 * FEW_SECONDS);
+      try {
+        await world.restart(program);
+        for (const offset of ["+3600", "+0", "-3600", "+0"]) {
+          await writeFile(file, offset);
+          await sleep(2 * FEW_SECONDS);
+        }
+      } finally {
+        delete world.env[program];
+        await world.restart(program);
       }
-      delete world.env[program];
-      await world.restart(program);
     },
   };
 }
