@@ -10,7 +10,7 @@ import {
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { installConfig, type ServerName } from "../../pkg/devcluster/installation.ts";
 import { releaseStates } from "../support/audit.ts";
-import { AuditTail } from "../support/auditTail.ts";
+import { AuditTail, isWrite } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { thingDefinition } from "../support/definitions.ts";
 import { ManagedWorld } from "../support/managedWorld.ts";
@@ -26,9 +26,6 @@ const CONTROLLER_FLAGS = ["--max-backoff", "2s", "--recheck-interval", "1s"];
 const ORDER: readonly ServerName[] = ["catalogd", "permission-manager", "operator-controller"];
 /** Maximum number of writes of all programs per extension, when they are replaced by another version. */
 const WRITES_PER_EXTENSION = 3;
-const WRITES = new Set(["create", "update", "patch", "delete"]);
-/** Resources that the programs write regardless of extensions, or that only ask a question. */
-const NOT_COUNTED = new Set(["leases", "events", "tokenreviews", "subjectaccessreviews", "selfsubjectaccessreviews", "serviceaccounts"]);
 
 /** What a replacement of the programs must not change. */
 interface ExtensionState {
@@ -72,9 +69,7 @@ describeWithPrivateCluster("a replacement of the programs by another version", (
     let writes = 0;
     for (const program of ORDER) {
       const requests = await audit.requestsOf(SYSTEM_NAMESPACE, `${program}-controller-manager`);
-      writes += requests.filter(
-        ({ verb, uri, ref: { resource } }) => WRITES.has(verb) && !uri.includes("dryRun") && !NOT_COUNTED.has(resource),
-      ).length;
+      writes += requests.filter((request) => isWrite(request) && request.ref.resource !== "events").length;
     }
     return writes;
   }

@@ -5,7 +5,6 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { TinyPackage } from "../bench/many/tinyPackage.ts";
 import type { ClusterState } from "./clusterState.ts";
 import { listBindingChanges, listDifferences, listLosses } from "./invariants.ts";
-import { listWrites } from "./restWrites.ts";
 import type { SoakPackage } from "./soakPackages.ts";
 
 const VERSION = "1.0.3";
@@ -191,24 +190,4 @@ test("listBindingChanges returns new and lost permissions", () => {
     "lost permission: tiny-0000/a: ClusterRole r in the cluster",
     "new permission: tiny-0000/a: ClusterRole cluster-admin in the cluster",
   ]);
-});
-
-test("listWrites returns writes of ServiceAccounts without dry runs, Leases, reviews and tokens", () => {
-  const event = (username: string, verb: string, resource: string, more: { subresource?: string; requestURI?: string } = {}): string => {
-    const { requestURI = "/", ...ref } = more;
-    return JSON.stringify({ verb, requestURI, user: { username }, objectRef: { resource, name: "x", ...ref } });
-  };
-  const controller = "system:serviceaccount:olmv1-system:operator-controller-controller-manager";
-  const lines = [
-    event(controller, "get", "secrets"),
-    event(controller, "update", "leases"),
-    event(controller, "create", "selfsubjectaccessreviews"),
-    event(controller, "create", "tokenreviews"),
-    event(controller, "create", "serviceaccounts", { subresource: "token" }),
-    event(controller, "patch", "configmaps", { requestURI: "/api/v1/configmaps/x?dryRun=All" }),
-    event("system:serviceaccount:kube-system:job-controller", "update", "jobs"),
-    event("kubernetes-admin", "patch", "configmaps"),
-    event(controller, "patch", "clusterextensions", { subresource: "status" }),
-  ];
-  expect(listWrites(`${lines.join("\n")}\n`)).toEqual([`${controller} patch clusterextensions x`]);
 });

@@ -1,14 +1,13 @@
-import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { INSTALLED_SERVERS } from "../../pkg/devcluster/installation.ts";
 import { getErrorMessage } from "../../pkg/errors/errors.ts";
+import { AuditTail } from "../support/auditTail.ts";
 import { createRandom, type Random, shuffle } from "../support/random.ts";
 import { type ChangeCounts, change, listDeleting, planRound } from "./changes.ts";
 import type { ClusterState } from "./clusterState.ts";
 import { type Fault, listFaultKinds } from "./faults.ts";
 import { listBindingChanges, listDifferences } from "./invariants.ts";
 import { SoakObserver } from "./observer.ts";
-import { readWrites } from "./restWrites.ts";
 import type { Course, Sample } from "./samples.ts";
 import { SoakWorld } from "./soakWorld.ts";
 
@@ -155,11 +154,11 @@ class Soak {
   /** Waits while nothing changes. @returns the resources of each program then, and the writes of the programs meanwhile */
   async #rest(): Promise<{ samples: Sample[]; writes: string[] }> {
     await sleep(REST_MS);
-    const { size } = await stat(this.#world.dev.auditLog);
+    const audit = await AuditTail.fromNow(this.#world.dev.auditLog);
     await sleep(REST_MS);
     await this.#observer.sample();
     const samples = this.#observer.samples.map((all) => all.at(-1) as Sample);
-    return { samples, writes: await readWrites(this.#world.dev.auditLog, size) };
+    return { samples, writes: await audit.listWrites() };
   }
 }
 

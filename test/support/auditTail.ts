@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import type { AuditEvent } from "./cluster.ts";
 
 /** A request of a ServiceAccount to the API server, and its response. */
@@ -15,21 +15,49 @@ export interface Request {
   time: { begin: string; end: string };
 }
 
+const WRITES = new Set(["create", "update", "patch", "delete", "deletecollection"]);
+/** Leases are renewed all the time; creating a review or a token only asks a question. */
+const NOT_WRITTEN = /^(leases|(self)?subject\w+|\w+reviews)$/;
+
+/** Returns whether a request changes an object other than a Lease. */
+export function isWrite({ verb, uri, ref: { resource, subresource } }: Request): boolean {
+  return WRITES.has(verb) && !uri.includes("dryRun=") && !NOT_WRITTEN.test(resource) && subresource !== "token";
+}
+
 /** Reads the requests of ServiceAccounts from an API server's audit log; reads each line only once. */
 export class AuditTail {
   readonly #path: string;
   readonly #requests = new Map<string, Request[]>();
-  #offset = 0;
+  #offset: number;
   #reading: Promise<void> = Promise.resolve();
 
-  constructor(path: string) {
+  /** @param offset in bytes; earlier requests are not read */
+  constructor(path: string, offset = 0) {
     this.#path = path;
+    this.#offset = offset;
+  }
+
+  /** Creates a reader of the requests from now on. */
+  static async fromNow(path: string): Promise<AuditTail> {
+    return new AuditTail(path, (await stat(path)).size);
+  }
+
+  /** Returns the writes of all ServiceAccounts so far as "account verb resource name", without those of Kubernetes itself. */
+  async listWrites(): Promise<string[]> {
+    await this.#update();
+    return [...this.#requests]
+      .filter(([account]) => !account.includes(":kube-system:"))
+      .flatMap(([account, requests]) => requests.filter(isWrite).map(({ verb, ref }) => `${account} ${verb} ${ref.resource} ${ref.name}`));
   }
 
   /** Returns all requests of an account so far, oldest first. */
   async requestsOf(namespace: string, account: string): Promise<readonly Request[]> {
-    await (this.#reading = this.#reading.then(() => this.#read()));
+    await this.#update();
     return this.#requests.get(`system:serviceaccount:${namespace}:${account}`) ?? [];
+  }
+
+  #update(): Promise<void> {
+    return (this.#reading = this.#reading.then(() => this.#read()));
   }
 
   async #read(): Promise<void> {
