@@ -169,7 +169,7 @@ const packages = listBundledPackages(metafile, await modules, lock);
 await writeFile(join(dist, "sbom.cdx.json"), formatCycloneDx(packages, lock));
 await writeFile(join(dist, "sbom.spdx.json"), formatSpdx(packages, lock));
 await writeFile(join(dist, "THIRD_PARTY_NOTICES"), formatNotices(readNotices(packages, root)));
-// The command line reads the scenarios of the conformance tests beside its files.
+// The command line reads the scenarios of the conformance tests from its own folder.
 await cp(join(root, "pkg/conformance/scenarios"), join(dist, "scenarios"), { recursive: true });
 await mkdir(join(dist, "man", "man1"), { recursive: true });
 const silentTerminal = new CommandTerminal({ out: () => undefined, err: () => undefined });

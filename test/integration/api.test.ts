@@ -4,7 +4,8 @@ import { API_VERSION } from "../../pkg/api/constants.ts";
 import { buildCrd, KINDS } from "../../pkg/api/customResourceDefinitions.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
-import { type AdmissionCase, admissionCases, applyMergePatch } from "../support/admissionCases.ts";
+import { mergeValues } from "../../pkg/render/configSources.ts";
+import { type AdmissionCase, admissionCases } from "../support/admissionCases.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
 
 /** The API server adds this text to every error that keeps it from evaluating the rules. */
@@ -24,7 +25,7 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
   test("the API server drops an unknown field without strict validation", async () => {
     const [smallest] = admissionCases().filter(({ kind, on }) => kind === "ClusterExtension" && on === "create");
     const object = { ...smallest?.before, metadata: { name: cluster.name("pruned") } };
-    const stored = await create(cluster, applyMergePatch(object, { spec: { nonsense: 1 } }) as KubeObject, "fieldValidation=Ignore");
+    const stored = await create(cluster, mergeValues(object, { spec: { nonsense: 1 } }) as KubeObject, "fieldValidation=Ignore");
     expect(stored["spec"]).not.toHaveProperty("nonsense");
   });
 
@@ -50,7 +51,7 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
     const group = `${cluster.name("takeover")}.example.com`;
     const crd = buildCrd(KINDS[0]!);
     const names = { metadata: { name: `clusterextensions.${group}` }, spec: { group } };
-    const strict = applyMergePatch(crd, names) as KubeObject & { spec: { versions: { schema: { openAPIV3Schema: JsonObject } }[] } };
+    const strict = mergeValues(crd, names) as KubeObject & { spec: { versions: { schema: { openAPIV3Schema: JsonObject } }[] } };
     const lenient = structuredClone(strict);
     delete lenient.spec.versions[0]?.schema.openAPIV3Schema["x-kubernetes-validations"];
     const apiVersion = `${group}/v1`;
@@ -83,14 +84,14 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
 
 /** Submits the object of the row as a dry run, or deletes it afterwards. */
 async function attempt(cluster: TestCluster, { kind, on, before, patch }: AdmissionCase): Promise<KubeObject> {
-  const named = applyMergePatch({ ...before, metadata: { name: cluster.name("api") } }, on === "create" ? patch : {}) as KubeObject;
+  const named = mergeValues({ ...before, metadata: { name: cluster.name("api") } }, on === "create" ? patch : {}) as KubeObject;
   if (on === "create") return create(cluster, named, "dryRun=All&fieldValidation=Strict");
   const { status: _, ...withoutStatus } = named;
   const { name } = (await cluster.client.create(withoutStatus)).metadata;
   const ref = { apiVersion: API_VERSION, kind, name };
   try {
     if (on === "update") return await cluster.client.patch(ref, patch, { type: "merge", dryRun: true });
-    const status = applyMergePatch({ status: before["status"] }, patch);
+    const status = mergeValues({ status: before["status"] }, patch);
     return await cluster.client.patch(ref, status, { type: "merge", dryRun: true, subresource: "status" });
   } finally {
     await cluster.client.delete(ref);

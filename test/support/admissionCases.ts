@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../pkg/api/k8s.ts";
 import { isObject } from "../../pkg/golang/members.ts";
+import { mergeValues } from "../../pkg/render/configSources.ts";
 import { type CaseHead, loadCases } from "./caseFiles.ts";
 
 /** How to submit the value of a row: in a new object, or as an update of an existing one. */
@@ -46,6 +47,8 @@ export interface AdmissionCase {
   before: JsonObject;
   /** JSON merge patch to submit. */
   patch: JsonObject;
+  /** The object with the value of the row. */
+  after: JsonObject;
   errors: string[];
   want?: unknown;
   serverOnly: boolean;
@@ -65,33 +68,24 @@ function caseFrom(table: AdmissionTable, row: AdmissionRow): AdmissionCase {
   const path = table.path.split(".");
   const bases = [table.base ?? {}, row.base ?? {}];
   const head = { apiVersion: "olm.operatorframework.io/v1", kind: table.kind, metadata: { name: "case" } };
-  const before = bases.reduce((object, base) => applyMergePatch(object, expand(base)) as JsonObject, {
+  const before = bases.reduce((object, base) => mergeValues(object, expand(base) as JsonObject), {
     ...head,
     ...SMALLEST[table.kind],
   });
   const { value } = row;
+  const patch = value === undefined ? {} : (path.reduceRight((inner: unknown, member) => ({ [member]: inner }), expand(value)) as JsonObject);
   return {
     title: `${table.kind} ${table.name}: ${row.name}`,
     kind: table.kind,
     on: table.on ?? "create",
     path,
     before,
-    patch: value === undefined ? {} : (path.reduceRight((inner: unknown, member) => ({ [member]: inner }), expand(value)) as JsonObject),
+    patch,
+    after: mergeValues(before, patch),
     errors: row.errors.map((error) => table.messages?.[error] ?? error),
     want: row.want,
     serverOnly: row.serverOnly ?? table.serverOnly ?? false,
   };
-}
-
-/** Applies a JSON merge patch, RFC 7396. */
-export function applyMergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
-  const result: JsonObject = isObject(target) ? { ...target } : {};
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) delete result[name];
-    else result[name] = applyMergePatch(result[name], value);
-  }
-  return result;
 }
 
 function expand(value: unknown): unknown {
