@@ -3,6 +3,7 @@ import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/
 import type { GroupVersionKind, KubeObject } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { KindNotServed } from "../../pkg/kube/errors.ts";
+import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import type { SoakPackage } from "./soakPackages.ts";
 
 /** Name of the ConfigMap that users keep in the namespace of each extension. */
@@ -25,6 +26,8 @@ export interface ClusterState {
   readonly userData: ReadonlyMap<string, string>;
   /** Roles of each ServiceAccount, as "namespace/account: Kind name in namespace", without parts of names that change with versions. */
   readonly bindings: readonly string[];
+  /** Permissions of each ServiceAccount by these roles, as "namespace/account: verb resource.group name in namespace", each once. */
+  readonly permissions: readonly string[];
 }
 
 interface Binding extends KubeObject {
@@ -32,9 +35,13 @@ interface Binding extends KubeObject {
   subjects?: { kind: string; name: string; namespace?: string }[];
 }
 
+interface Role extends KubeObject {
+  rules?: PolicyRule[] | null;
+}
+
 const RBAC = "rbac.authorization.k8s.io/v1";
 
-/** Reads the state of the cluster with six lists, and one for each CRD. */
+/** Reads the state of the cluster with eight lists, and one for each CRD. */
 export async function readClusterState(client: Client, packages: readonly SoakPackage[]): Promise<ClusterState> {
   const names = new Set(packages.map(({ name }) => name));
   const list = async <T extends KubeObject>(apiVersion: string, kind: string, more: object = {}): Promise<T[]> =>
@@ -45,7 +52,12 @@ export async function readClusterState(client: Client, packages: readonly SoakPa
   const deployments = inNamespaces(await list("apps/v1", "Deployment"));
   const configMaps = inNamespaces(await list("v1", "ConfigMap"));
   const releases = await list("v1", "Secret", { namespace: SYSTEM_NAMESPACE, labelSelector: "owner=operator-controller,type=index" });
-  const bindings = [...(await list<Binding>(RBAC, "ClusterRoleBinding")), ...(await list<Binding>(RBAC, "RoleBinding"))];
+  const bindings = [...(await list<Binding>(RBAC, "ClusterRoleBinding")), ...(await list<Binding>(RBAC, "RoleBinding"))].filter((binding) =>
+    hasSubjectIn(binding, names),
+  );
+  const roles = new Map(
+    [...(await list<Role>(RBAC, "ClusterRole")), ...(await list<Role>(RBAC, "Role"))].map((role) => [getRoleKey(role), role]),
+  );
   const custom = await Promise.all(
     packages.filter(({ tiny }) => tiny.hasCrd).map(({ tiny }) => listCustomResources(client, tiny.customKind)),
   );
@@ -59,7 +71,8 @@ export async function readClusterState(client: Client, packages: readonly SoakPa
     ),
     releases: groupReleases(releases),
     userData: new Map(userData.map(({ kind, metadata }) => [`${kind} ${metadata.namespace}/${metadata.name}`, metadata.uid ?? ""])),
-    bindings: bindings.flatMap((binding) => describeBinding(binding, names)).sort(),
+    bindings: bindings.flatMap((binding) => describeBinding(binding)).sort(),
+    permissions: [...new Set(bindings.flatMap((binding) => describePermissions(binding, roles)))].sort(),
   };
 }
 
@@ -82,15 +95,45 @@ function groupReleases(secrets: readonly KubeObject[]): Map<string, ReleaseState
   return releases;
 }
 
-/** Describes the permissions that a binding gives to ServiceAccounts of extensions and of olmv1. */
-function describeBinding({ metadata, roleRef, subjects = [] }: Binding, namespaces: ReadonlySet<string>): string[] {
-  const where = metadata.namespace === undefined ? "the cluster" : metadata.namespace;
-  return subjects
-    .filter(({ kind, namespace = "" }) => kind === "ServiceAccount" && (namespaces.has(namespace) || namespace === SYSTEM_NAMESPACE))
-    .map(({ namespace, name }) => `${namespace}/${name}: ${roleRef.kind} ${withoutVersion(roleRef.name)} in ${where}`);
+/** Returns whether a binding gives permissions to a ServiceAccount of extensions or of olmv1. */
+function hasSubjectIn({ subjects = [] }: Binding, namespaces: ReadonlySet<string>): boolean {
+  return subjects.some(
+    ({ kind, namespace = "" }) => kind === "ServiceAccount" && (namespaces.has(namespace) || namespace === SYSTEM_NAMESPACE),
+  );
 }
 
-/** Replaces the version and what follows it in the name of a role of a bundle, such as tiny-0001.v1.0.2-tiny-0001-abc. */
+function listAccounts({ subjects = [] }: Binding): string[] {
+  return subjects.map(({ namespace, name }) => `${namespace}/${name}`);
+}
+
+function getPlace({ metadata }: Binding): string {
+  return metadata.namespace ?? "the cluster";
+}
+
+function describeBinding(binding: Binding): string[] {
+  const { kind, name } = binding.roleRef;
+  return listAccounts(binding).map((account) => `${account}: ${kind} ${withoutVersion(name)} in ${getPlace(binding)}`);
+}
+
+function describePermissions(binding: Binding, roles: ReadonlyMap<string, Role>): string[] {
+  const { kind, name } = binding.roleRef;
+  const role = roles.get(getRoleKey({ kind, metadata: { name, namespace: kind === "Role" ? binding.metadata.namespace : undefined } }));
+  const permissions = (role?.rules ?? []).flatMap(expandRule);
+  return listAccounts(binding).flatMap((account) => permissions.map((one) => `${account}: ${one} in ${getPlace(binding)}`));
+}
+
+function getRoleKey({ kind, metadata }: { kind: string; metadata: { name: string; namespace?: string | undefined } }): string {
+  return `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+/** Returns each permission of a rule as "verb resource.group name". */
+function expandRule({ verbs, apiGroups = [], resources = [], resourceNames = [""], nonResourceURLs = [] }: PolicyRule): string[] {
+  const names = resourceNames.length === 0 ? [""] : resourceNames.map(withoutVersion);
+  const objects = apiGroups.flatMap((group) => resources.flatMap((resource) => names.map((name) => `${resource}.${group} ${name}`)));
+  return verbs.flatMap((verb) => [...objects, ...nonResourceURLs].map((what) => `${verb} ${what}`.trim()));
+}
+
+/** Replaces the version and what follows it in the name of an object of a bundle, such as role tiny-0001.v1.0.2-tiny-0001-abc. */
 function withoutVersion(name: string): string {
   return name.replace(/\.v\d+\.\d+\.\d+-.*$/, ".v*");
 }

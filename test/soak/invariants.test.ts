@@ -4,7 +4,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { TinyPackage } from "../bench/many/tinyPackage.ts";
 import type { ClusterState } from "./clusterState.ts";
-import { listBindingChanges, listDifferences, listLosses } from "./invariants.ts";
+import { listDifferences, listLosses, listPermissionChanges } from "./invariants.ts";
 import type { SoakPackage } from "./soakPackages.ts";
 
 const VERSION = "1.0.3";
@@ -62,6 +62,7 @@ const STATE: ClusterState = {
   ]),
   userData: new Map([["ConfigMap x/user-data", "u1"]]),
   bindings: [`${name}/a: ClusterRole r in the cluster`],
+  permissions: [`${name}/a: get secrets. in the cluster`],
 };
 const withState = (more: Partial<ClusterState>): ClusterState => ({ ...STATE, ...more });
 
@@ -181,13 +182,17 @@ test("listLosses accepts deletions of objects of extensions that the run changes
   expect(listLosses(STATE, withState({ extensions: new Map(), deployments: new Map() }), PACKAGES, new Set([name]))).toEqual([]);
 });
 
-test("listBindingChanges returns new and lost permissions", () => {
-  const after = withState({ bindings: [`${name}/a: ClusterRole cluster-admin in the cluster`] });
-  expect(listBindingChanges(STATE, STATE)).toEqual([]);
+test("listPermissionChanges returns new and lost roles and permissions", () => {
+  const after = withState({
+    bindings: [`${name}/a: ClusterRole cluster-admin in the cluster`],
+    permissions: [...STATE.permissions, `${name}/a: * *.* in the cluster`],
+  });
+  expect(listPermissionChanges(STATE, STATE)).toEqual([]);
   const twice = withState({ bindings: [...STATE.bindings, ...STATE.bindings] });
-  expect(listBindingChanges(STATE, twice)).toEqual(["new permission: tiny-0000/a: ClusterRole r in the cluster"]);
-  expect(listBindingChanges(STATE, after)).toEqual([
-    "lost permission: tiny-0000/a: ClusterRole r in the cluster",
-    "new permission: tiny-0000/a: ClusterRole cluster-admin in the cluster",
+  expect(listPermissionChanges(STATE, twice)).toEqual(["new role: tiny-0000/a: ClusterRole r in the cluster"]);
+  expect(listPermissionChanges(STATE, after)).toEqual([
+    "lost role: tiny-0000/a: ClusterRole r in the cluster",
+    "new role: tiny-0000/a: ClusterRole cluster-admin in the cluster",
+    "new permission: tiny-0000/a: * *.* in the cluster",
   ]);
 });

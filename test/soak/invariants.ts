@@ -87,12 +87,19 @@ function findReleaseFaults(state: ClusterState, name: string): string[] {
   ];
 }
 
-/** Returns permissions that ServiceAccounts have gained or lost, a sentence each. */
-export function listBindingChanges(before: ClusterState, after: ClusterState): string[] {
-  const [old, now] = [before, after].map(({ bindings }) => countEach(bindings)) as [Map<string, number>, Map<string, number>];
-  return [...new Set([...old.keys(), ...now.keys()])].flatMap((binding) => {
-    const more = (now.get(binding) ?? 0) - (old.get(binding) ?? 0);
-    return more === 0 ? [] : [`${more > 0 ? "new" : "lost"} permission: ${binding}`];
+/** Returns roles and permissions that ServiceAccounts have gained or lost, a sentence each. */
+export function listPermissionChanges(before: ClusterState, after: ClusterState): string[] {
+  return [
+    ...listCountChanges(before.bindings, after.bindings, "role"),
+    ...listCountChanges(before.permissions, after.permissions, "permission"),
+  ];
+}
+
+function listCountChanges(before: readonly string[], after: readonly string[], what: string): string[] {
+  const [old, now] = [countEach(before), countEach(after)];
+  return [...new Set([...old.keys(), ...now.keys()])].flatMap((text) => {
+    const more = (now.get(text) ?? 0) - (old.get(text) ?? 0);
+    return more === 0 ? [] : [`${more > 0 ? "new" : "lost"} ${what}: ${text}`];
   });
 }
 

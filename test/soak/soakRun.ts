@@ -6,7 +6,7 @@ import { createRandom, type Random, shuffle } from "../support/random.ts";
 import { type ChangeCounts, change, listDeleting, planRound } from "./changes.ts";
 import type { ClusterState } from "./clusterState.ts";
 import { type Fault, listFaultKinds } from "./faults.ts";
-import { listBindingChanges, listDifferences } from "./invariants.ts";
+import { listDifferences, listPermissionChanges } from "./invariants.ts";
 import { SoakObserver } from "./observer.ts";
 import type { Course, Sample } from "./samples.ts";
 import { SoakWorld } from "./soakWorld.ts";
@@ -168,7 +168,7 @@ async function waitUntilConverged(world: SoakWorld, baseline: ClusterState | und
   for (;;) {
     const state = await world.readState();
     const differences = listDifferences(state, world.packages.all);
-    if (baseline) differences.push(...listBindingChanges(baseline, state));
+    if (baseline) differences.push(...listPermissionChanges(baseline, state));
     if (differences.length === 0 || performance.now() - began > timeoutMs) return differences;
     await sleep(POLL_MS);
   }
