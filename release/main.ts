@@ -16,6 +16,7 @@ import type { Lockfile } from "./packages.ts";
 import { PROJECT, parseTag, ROOT, readVersion } from "./project.ts";
 import { publishLayout } from "./publishChart.ts";
 import { listReleaseChecks } from "./releaseChecks.ts";
+import { buildSite } from "./siteVersions.ts";
 
 const USAGE = `usage: node release/main.ts COMMAND [options]
 
@@ -29,16 +30,19 @@ Parts of a release, from the build in dist:
   artifacts      package for npm, Helm chart, manifests, completions, bills of materials, release notes
   executable     archive with the executable for this platform
   indexes        manifests for krew and Homebrew, and checksums of all files
+  site           documentation of all versions, each in its folder, with a menu
   publish-chart  send the chart to ${PROJECT.charts}/${PROJECT.name}, with the logins of docker, and print its digest
 
 Options:
   --out DIR        folder for the files (default: dist-release)
-  --digest DIGEST  digest of the pushed image, for chart and manifests`;
+  --digest DIGEST  digest of the pushed image, for chart and manifests
+  --base PATH      path of the documentation on its server (default: /)`;
 
 /** Values of the options. */
 interface Options {
   readonly out: string;
   readonly digest: string | undefined;
+  readonly base: string;
 }
 
 const DIST = join(ROOT, "dist");
@@ -69,6 +73,10 @@ const COMMANDS: Readonly<Record<string, (options: Options) => number | Promise<n
     await writeIndexes(out);
     return 0;
   },
+  async site({ out, base }) {
+    await buildSite({ root: ROOT, base, out, say: console.log });
+    return 0;
+  },
   async "publish-chart"({ out }) {
     const target = { repository: `${PROJECT.charts}/${PROJECT.name}` };
     const published = await publishLayout(join(out, getChartLayoutFile(readVersion())), target, endless());
@@ -82,7 +90,7 @@ async function main(args: string[]): Promise<number> {
   const { positionals, values } = parseArgs({
     args,
     allowPositionals: true,
-    options: { out: { type: "string", default: "dist-release" }, digest: { type: "string" } },
+    options: { out: { type: "string", default: "dist-release" }, digest: { type: "string" }, base: { type: "string", default: "/" } },
   });
   const [name = "", argument, ...others] = positionals;
   if (name === "tag" && argument !== undefined && others.length === 0) return checkTag(argument);
@@ -91,7 +99,7 @@ async function main(args: string[]): Promise<number> {
     console.error(USAGE);
     return 2;
   }
-  return command({ out: resolve(values.out), digest: values.digest });
+  return command({ out: resolve(values.out), digest: values.digest, base: values.base });
 }
 
 /** Ctrl-C ends the whole process, so nothing else needs to stop. */

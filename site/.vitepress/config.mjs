@@ -84,6 +84,8 @@ export default {
     },
   },
   themeConfig: {
+    // Where versions.json is. Undefined for a site of one version.
+    versionsRoot: process.env.OLMV1_SITE_ROOT,
     search: { provider: "local" },
     outline: { level: [2, 3] },
     nav: [
