@@ -86,7 +86,7 @@ async function checkVersions(program: string): Promise<string[]> {
     using site = await serveSite(out);
     await using browser = await ConsoleBrowser.start(program, site.url);
     await using page = await browser.open();
-    const menu = page.page.getByLabel("Version");
+    const menu = page.page.getByRole("combobox", { name: "Version" });
     const note = page.page.locator(".version-note");
     const found: string[] = [];
     const check = async (what: string, folder: string, notes: number): Promise<void> => {

@@ -39,7 +39,7 @@ export const VersionNote = defineComponent(() => {
     const [newest] = versions.value;
     if (shown === undefined || shown === newest) return null;
     const what = shown.name === "main" ? "the next release, which is in development" : `version ${shown.name}`;
-    return h("p", { class: "version-note" }, [
+    return h("aside", { class: "version-note", "aria-label": "Other versions" }, [
       `This page describes ${what}. `,
       h("a", { href: link(newest) }, `Version ${newest.name} is the newest`),
       ".",
