@@ -73,7 +73,8 @@ function caseFrom(table: AdmissionTable, row: AdmissionRow): AdmissionCase {
     ...SMALLEST[table.kind],
   });
   const { value } = row;
-  const patch = value === undefined ? {} : (path.reduceRight((inner: unknown, member) => ({ [member]: inner }), expand(value)) as JsonObject);
+  const patch =
+    value === undefined ? {} : (path.reduceRight((inner: unknown, member) => ({ [member]: inner }), expand(value)) as JsonObject);
   return {
     title: `${table.kind} ${table.name}: ${row.name}`,
     kind: table.kind,
