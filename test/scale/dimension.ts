@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ServerName } from "../../pkg/devcluster/installation.ts";
 import { BenchCluster } from "../bench/benchCluster.ts";
-import { requestsSince, waitUntilQuiet } from "../bench/many/quiet.ts";
+import { waitUntilQuiet } from "../bench/many/quiet.ts";
 import { readProcessUse } from "../bench/processUse.ts";
+import { AuditTail } from "../support/auditTail.ts";
 import type { World } from "../support/world.ts";
 
 /** The measured programs, in the order of the table. */
@@ -58,13 +59,13 @@ export async function measureWork<T>(
   const pids = MEASURED.map((name) => servers[name].pid);
   await waitUntilQuiet(pids, QUIET_MS);
   const before = await Promise.all(pids.map(readProcessUse));
-  const since = new Date();
+  const audit = await AuditTail.fromNow(cluster.auditLog);
   const began = performance.now();
   await work(prepared);
   const seconds = (performance.now() - began) / 1_000;
   await waitUntilQuiet(pids, QUIET_MS);
   const after = await Promise.all(pids.map(readProcessUse));
-  const requests = (await requestsSince(cluster.auditLog, since)).length;
+  const requests = (await audit.listRequests()).length;
   await sleep(REST_MS);
   const rested = await Promise.all(pids.map(readProcessUse));
   const byProgram = (value: (index: number) => number): Record<string, number> =>

@@ -3,6 +3,8 @@ import type { AuditEvent } from "./cluster.ts";
 
 /** A request of a ServiceAccount to the API server, and its response. */
 export interface Request {
+  /** User name, such as "system:serviceaccount:namespace:name". */
+  account: string;
   verb: string;
   uri: string;
   /** HTTP status. */
@@ -24,6 +26,9 @@ export function isWrite({ verb, uri, ref: { resource, subresource } }: Request):
   return WRITES.has(verb) && !uri.includes("dryRun=") && !NOT_WRITTEN.test(resource) && subresource !== "token";
 }
 
+/** Far more than the longest line. */
+const CHUNK_BYTES = 16 * 1024 * 1024;
+
 /** Reads the requests of ServiceAccounts from an API server's audit log; reads each line only once. */
 export class AuditTail {
   readonly #path: string;
@@ -44,10 +49,14 @@ export class AuditTail {
 
   /** Returns the writes of all ServiceAccounts so far as "account verb resource name", without those of Kubernetes itself. */
   async listWrites(): Promise<string[]> {
+    return (await this.listRequests()).filter(isWrite).map(({ account, verb, ref }) => `${account} ${verb} ${ref.resource} ${ref.name}`);
+  }
+
+  /** Returns the requests of all ServiceAccounts so far, without watches and without those of Kubernetes itself. */
+  async listRequests(): Promise<Request[]> {
     await this.#update();
-    return [...this.#requests]
-      .filter(([account]) => !account.includes(":kube-system:"))
-      .flatMap(([account, requests]) => requests.filter(isWrite).map(({ verb, ref }) => `${account} ${verb} ${ref.resource} ${ref.name}`));
+    const others = [...this.#requests].filter(([account]) => !account.includes(":kube-system:"));
+    return others.flatMap(([, requests]) => requests).filter(({ verb }) => verb !== "watch");
   }
 
   /** Returns all requests of an account so far, oldest first. */
@@ -63,11 +72,12 @@ export class AuditTail {
   async #read(): Promise<void> {
     const file = await open(this.#path);
     try {
-      const { size } = await file.stat();
-      const { buffer } = await file.read(Buffer.alloc(size - this.#offset), 0, size - this.#offset, this.#offset);
-      const end = buffer.lastIndexOf("\n") + 1;
-      this.#offset += end;
-      for (const line of buffer.toString("utf8", 0, end).split("\n")) if (line.includes("system:serviceaccount:")) this.#take(line);
+      const buffer = Buffer.alloc(CHUNK_BYTES);
+      for (let end = -1; end !== 0; this.#offset += end) {
+        const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES, this.#offset);
+        end = buffer.subarray(0, bytesRead).lastIndexOf("\n") + 1;
+        for (const line of buffer.toString("utf8", 0, end).split("\n")) if (line.includes("system:serviceaccount:")) this.#take(line);
+      }
     } finally {
       await file.close();
     }
@@ -81,6 +91,6 @@ export class AuditTail {
     const reason = annotations?.["authorization.k8s.io/reason"] ?? "";
     const ref = { group, resource, namespace, name, subresource };
     const time = { begin: times.requestReceivedTimestamp, end: times.stageTimestamp };
-    requests.push({ verb, uri, code: responseStatus?.code ?? 0, reason, ref, time });
+    requests.push({ account: user.username, verb, uri, code: responseStatus?.code ?? 0, reason, ref, time });
   }
 }

@@ -1,9 +1,9 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { API_VERSION } from "../../../pkg/api/constants.ts";
-import type { AuditEvent } from "../../support/cluster.ts";
+import { AuditTail, type Request } from "../../support/auditTail.ts";
 import type { World } from "../../support/world.ts";
 import type { BenchCluster } from "../benchCluster.ts";
-import { requestsSince, waitUntilQuiet } from "./quiet.ts";
+import { waitUntilQuiet } from "./quiet.ts";
 import { TINY_CATALOG, type TinyWorld } from "./tinyWorld.ts";
 
 /** Effect of a new edition of the catalog. */
@@ -11,7 +11,7 @@ export interface CatalogChange {
   /** Time until both servers were idle and the last request was sent. */
   readonly seconds: number;
   readonly cpuSeconds: number;
-  readonly requests: readonly AuditEvent[];
+  readonly requests: readonly Request[];
 }
 
 const TIMEOUT_MS = 120_000;
@@ -25,10 +25,10 @@ export async function changeCatalog(tiny: TinyWorld, cluster: BenchCluster, worl
     const catalog = await cluster.client.get<ClusterCatalog>(REF);
     return catalog?.status?.resolvedSource?.image?.ref === ref;
   };
-  const since = new Date();
+  const [audit, since] = [await AuditTail.fromNow(cluster.auditLog), Date.now()];
   await cluster.client.patch(REF, { spec: { source: { image: { ref } } } }, { type: "merge" });
   const busy = await waitUntilQuiet([controller.pid, catalogd.pid], TIMEOUT_MS, isServed);
-  const requests = await requestsSince(cluster.auditLog, since);
-  const last = requests.reduce((latest, { requestReceivedTimestamp: at }) => Math.max(latest, new Date(at).getTime()), since.getTime());
-  return { seconds: Math.max(busy.seconds, (last - since.getTime()) / 1_000), cpuSeconds: busy.cpuSeconds[0] ?? 0, requests };
+  const requests = await audit.listRequests();
+  const last = requests.reduce((latest, { time }) => Math.max(latest, Date.parse(time.begin)), since);
+  return { seconds: Math.max(busy.seconds, (last - since) / 1_000), cpuSeconds: busy.cpuSeconds[0] ?? 0, requests };
 }

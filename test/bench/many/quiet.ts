@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type AuditEvent } from "../../support/cluster.ts";
+import type { AuditEvent } from "../../support/cluster.ts";
 import { readProcessUse } from "../processUse.ts";
 
 /** Activity of processes. */
@@ -43,17 +43,6 @@ export async function waitUntilQuiet(
     before = now;
   }
   return { seconds: (lastBusy.at - started) / 1_000, cpuSeconds: lastBusy.cpu.map((cpu, i) => cpu - (first[i] ?? cpu)) };
-}
-
-/** Returns the requests of ServiceAccounts since `since` without watches, oldest first. */
-export async function requestsSince(auditLog: string, since: Date): Promise<AuditEvent[]> {
-  const lines = (await readFile(auditLog, "utf8")).split("\n").filter((line) => line !== "");
-  return lines
-    .map((line) => JSON.parse(line) as AuditEvent)
-    .filter(({ verb, user, requestReceivedTimestamp }) => {
-      if (verb === "watch" || !user.username.startsWith("system:serviceaccount:") || user.username.includes(":kube-system:")) return false;
-      return new Date(requestReceivedTimestamp) >= since;
-    });
 }
 
 const SETTLE_MS = 10_000;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AuditEvent } from "../../support/cluster.ts";
+import { AuditTail, type Request } from "../../support/auditTail.ts";
 import type { World } from "../../support/world.ts";
 import { BenchCluster } from "../benchCluster.ts";
 import { changeCatalog } from "../many/catalogChange.ts";
 import { readCounters } from "../many/counters.ts";
-import { requestsSince, waitUntilQuiet, waitUntilWatched } from "../many/quiet.ts";
+import { waitUntilQuiet, waitUntilWatched } from "../many/quiet.ts";
 import { TinyWorld } from "../many/tinyWorld.ts";
 import type { BenchContext, Figure, Measurement } from "../measurement.ts";
 import { readProcessUse } from "../processUse.ts";
@@ -42,10 +42,10 @@ async function* rest(
   what: string,
 ): AsyncGenerator<Figure> {
   say(`measuring ${restSeconds} s of rest`);
-  const [before, since] = [await readProcessUse(pid), new Date()];
+  const [before, audit] = [await readProcessUse(pid), await AuditTail.fromNow(cluster.auditLog)];
   await sleep(restSeconds * 1_000);
   const after = await readProcessUse(pid);
-  const requests = await requestsSince(cluster.auditLog, since);
+  const requests = await audit.listRequests();
   yield { id: "steady.memory", samples: [after.rssBytes], note: `${what}; peak ${Math.round(after.peakRssBytes / 1e6)} MB` };
   yield { id: "steady.cpu", samples: [(after.cpuSeconds - before.cpuSeconds) / restSeconds], note: `${restSeconds} s` };
   yield { id: "steady.lists", samples: [requests.filter(({ verb }) => verb === "list").length] };
@@ -79,9 +79,9 @@ async function* changes(
 }
 
 /** Formats requests, such as "8 × create serviceaccounts/token, 2 × get clustercatalogs". */
-function describe(requests: readonly AuditEvent[]): string {
-  const format = ({ verb, objectRef }: AuditEvent): string =>
-    [verb, [objectRef?.resource, objectRef?.subresource].filter((part) => part !== undefined).join("/")].join(" ");
+function describe(requests: readonly Request[]): string {
+  const format = ({ verb, ref }: Request): string =>
+    [verb, [ref.resource, ref.subresource].filter((part) => part !== "").join("/")].join(" ");
   const groups = [...Map.groupBy(requests, format)].map(([text, of]) => `${of.length} × ${text}`);
   return `requests to the API server: ${groups.length > 0 ? groups.join(", ") : "none"}`;
 }

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
+import { AuditTail } from "../../support/auditTail.ts";
 import { eventually } from "../../support/eventually.ts";
 import { BenchCluster } from "../benchCluster.ts";
-import { requestsSince, waitUntilQuiet, waitUntilWatched } from "../many/quiet.ts";
+import { waitUntilQuiet, waitUntilWatched } from "../many/quiet.ts";
 import { TinyWorld } from "../many/tinyWorld.ts";
 import type { Figure, Measurement } from "../measurement.ts";
 import { type ProcessUse, readProcessUse } from "../processUse.ts";
@@ -47,10 +48,10 @@ async function* rest(
   unwatched: ProcessUse,
   { extensions, streams }: { extensions: number; streams: number },
 ): AsyncGenerator<Figure> {
-  const [before, since] = [await readProcessUse(pid), new Date()];
+  const [before, audit] = [await readProcessUse(pid), await AuditTail.fromNow(cluster.auditLog)];
   await sleep(REST_MS);
   const after = await readProcessUse(pid);
-  const requests = await requestsSince(cluster.auditLog, since);
+  const requests = await audit.listRequests();
   const each = Math.round((after.rssBytes - unwatched.rssBytes) / streams / 1_024);
   const note = `${extensions} extensions; ${Math.round(unwatched.rssBytes / 1e6)} MB before watching, ${each} KiB per stream; peak ${Math.round(after.peakRssBytes / 1e6)} MB`;
   yield { id: "watches.memory", samples: [after.rssBytes], note };
