@@ -13,7 +13,8 @@ interface Column {
   readonly format: (value: number) => string;
 }
 
-const seconds = (value: number): string => `${value < 10 ? value.toFixed(1) : value.toFixed(0)} s`;
+const seconds = (value: number): string =>
+  value < 0.1 ? `${(value * 1_000).toFixed(1)} ms` : `${value < 10 ? value.toFixed(1) : value.toFixed(0)} s`;
 const megabytes = (value: number): string => `${Math.round(value / 1e6)} MB`;
 
 const COLUMNS: readonly Column[] = [
