@@ -14,7 +14,7 @@ Without options, all parts run: checks, unit, integration, e2e.
   --unit          unit tests, including architecture tests
   --integration   tests on a real control plane
   --e2e           end-to-end tests of the programs on a real control plane
-  --all           all files of the tests on a control plane: otherwise a seventh of the long ones runs, all of them in a week
+  --all           all files of the tests on a control plane: otherwise a ninth of the long ones runs, all of them in nine days
 Other arguments are passed to vitest, for example: npm test -- --unit pkg/resolve -t channel`;
 
 const root = join(import.meta.dirname, "..");
