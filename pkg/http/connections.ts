@@ -1,6 +1,7 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { Readable } from "node:stream";
+import { shareSecureContext } from "./secureContext.ts";
 import { limitConnecting, limitPauses } from "./timeouts.ts";
 import type { Connections, ConnectionsOptions, HttpBody, HttpRequest, HttpResponse } from "./types.ts";
 
@@ -11,7 +12,10 @@ const DUMP_LIMIT = 128 * 1024;
 
 /** Connections of Node's own HTTP/1.1 client. */
 class Http1Connections implements Connections {
-  readonly #agents: { readonly plain: HttpAgent; readonly tls: HttpsAgent };
+  readonly #plain: HttpAgent;
+  /** Created for the first request with TLS, because its context takes time. */
+  #tls: HttpsAgent | undefined;
+  readonly #createTls: () => HttpsAgent;
   readonly #connectTimeoutMs: number;
 
   constructor({
@@ -29,7 +33,8 @@ class Http1Connections implements Connections {
       maxSockets: perServer,
       ...(lookup ? { lookup } : {}),
     };
-    this.#agents = { plain: new HttpAgent(common), tls: new HttpsAgent({ ...common, ...tls }) };
+    this.#plain = new HttpAgent(common);
+    this.#createTls = () => new HttpsAgent({ ...common, ...shareSecureContext(tls) });
     this.#connectTimeoutMs = connectTimeoutMs;
   }
 
@@ -40,8 +45,8 @@ class Http1Connections implements Connections {
     const options = { method, headers: { ...length, ...headers } };
     const request =
       url.protocol === "https:"
-        ? httpsRequest(url, { ...options, agent: this.#agents.tls })
-        : httpRequest(url, { ...options, agent: this.#agents.plain });
+        ? httpsRequest(url, { ...options, agent: (this.#tls ??= this.#createTls()) })
+        : httpRequest(url, { ...options, agent: this.#plain });
     const response = new Promise<IncomingMessage>((resolve, reject) => {
       request.on("response", resolve);
       request.on("error", (err) => reject(signal?.aborted ? signal.reason : err));
@@ -60,7 +65,7 @@ class Http1Connections implements Connections {
   }
 
   close(): Promise<void> {
-    for (const agent of [this.#agents.plain, this.#agents.tls]) {
+    for (const agent of this.#opened()) {
       // Without keep-alive, Node's agents close the connection after a response.
       Object.assign(agent, { keepAlive: false });
       for (const socket of Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
@@ -69,9 +74,12 @@ class Http1Connections implements Connections {
   }
 
   destroy(): Promise<void> {
-    this.#agents.plain.destroy();
-    this.#agents.tls.destroy();
+    for (const agent of this.#opened()) agent.destroy();
     return Promise.resolve();
+  }
+
+  #opened(): HttpAgent[] {
+    return [this.#plain, ...(this.#tls ? [this.#tls] : [])];
   }
 }
 

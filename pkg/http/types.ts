@@ -65,7 +65,6 @@ const TLS_OPTIONS = [
   "passphrase",
   "servername",
   "rejectUnauthorized",
-  "secureContext",
   "minVersion",
   "maxVersion",
   "ciphers",

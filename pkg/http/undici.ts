@@ -3,6 +3,7 @@ import api from "undici/lib/api/index.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import DispatcherBase from "undici/lib/dispatcher/dispatcher.js";
 import ProxyAgent from "undici/lib/dispatcher/proxy-agent.js";
+import { shareSecureContext } from "./secureContext.ts";
 import { limitBodyPauses } from "./timeouts.ts";
 import type { Connections, ConnectionsOptions, HttpRequest, HttpResponse } from "./types.ts";
 
@@ -27,7 +28,7 @@ export class UndiciConnections implements Connections {
       ...(perServer === undefined ? {} : { connections: perServer }),
     };
     const connect = {
-      ...tls,
+      ...shareSecureContext(tls),
       ...(lookup ? { lookup } : {}),
       timeout: connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
       keepAlive: true,

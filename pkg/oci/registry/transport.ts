@@ -2,7 +2,7 @@ import { lookup as systemLookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createSecureContext, getCACertificates } from "node:tls";
+import { getCACertificates } from "node:tls";
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import { openConnections } from "../../http/connections.ts";
@@ -224,7 +224,7 @@ function agentFor(proxy: URL | undefined, peer: Peer, { foreign, outer }: Connec
   const identity = foreign ? undefined : peer.tls.identity;
   // An unverified peer needs no authorities, and reading them takes 100 ms.
   const ca = peer.insecure ? [] : listAuthorities(peer.tls.ca);
-  const tls = { secureContext: createSecureContext({ ca, ...identity }), rejectUnauthorized: !peer.insecure };
+  const tls = { ca, ...identity, rejectUnauthorized: !peer.insecure };
   const lookup = outer ? outerLookup : undefined;
   return openConnections({
     tls,
