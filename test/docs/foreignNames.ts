@@ -5,7 +5,7 @@ export const FOREIGN_FLAGS: readonly string[] = [
   "--connect-to --compressed",
   "--heap-growing-percent --memory-saver-mode --max-semi-space-size",
   "--pass-authorization-header --pass-access-token --pass-host-header --skip-auth-strip-headers --api-route --cookie-refresh --scope",
-  "--unit --integration --e2e --minutes --hours --divide --check",
+  "--unit --integration --e2e --minutes --hours --seed --divide --check",
 ].flatMap((flags) => flags.split(" "));
 
 /**
