@@ -2,12 +2,9 @@ import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { Readable } from "node:stream";
 import { shareSecureContext } from "./secureContext.ts";
-import { limitConnecting, limitPauses } from "./timeouts.ts";
+import { CONNECT_TIMEOUT_MS, limitConnecting, limitPauses, TCP_PROBE_MS } from "./timeouts.ts";
 import type { Connections, ConnectionsOptions, HttpBody, HttpRequest, HttpResponse } from "./types.ts";
 
-const CONNECT_TIMEOUT_MS = 10_000;
-/** Interval of TCP keep-alive probes, to detect a dead peer while a watch sends no events. */
-const TCP_PROBE_MS = 30_000;
 const DUMP_LIMIT = 128 * 1024;
 
 /** Connections of Node's own HTTP/1.1 client. */

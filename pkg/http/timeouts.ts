@@ -2,6 +2,10 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:h
 import type { Socket } from "node:net";
 import type { Dispatcher } from "undici";
 
+/** Default time until a connection is ready. */
+export const CONNECT_TIMEOUT_MS = 10_000;
+/** Interval of TCP keep-alive probes, to detect a dead peer while a watch sends no events. */
+export const TCP_PROBE_MS = 30_000;
 const RESPONSE_TIMEOUT_MS = 300_000;
 
 /** Fails a new connection that is not ready in time. A reused connection is always ready. */

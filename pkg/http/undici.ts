@@ -4,16 +4,12 @@ import Agent from "undici/lib/dispatcher/agent.js";
 import DispatcherBase from "undici/lib/dispatcher/dispatcher.js";
 import ProxyAgent from "undici/lib/dispatcher/proxy-agent.js";
 import { shareSecureContext } from "./secureContext.ts";
-import { limitBodyPauses } from "./timeouts.ts";
+import { CONNECT_TIMEOUT_MS, limitBodyPauses, TCP_PROBE_MS } from "./timeouts.ts";
 import type { Connections, ConnectionsOptions, HttpRequest, HttpResponse } from "./types.ts";
 
 // Imports only the required files of undici, because its main file also loads fetch, WebSocket,
 // caches and mocks. Adds the request methods to dispatchers, like the main file.
 Object.assign(DispatcherBase.prototype, api);
-
-const CONNECT_TIMEOUT_MS = 10_000;
-/** Interval of TCP keep-alive probes, to detect a dead peer while a watch sends no events. */
-const TCP_PROBE_MS = 30_000;
 
 /** Connections of undici, for HTTP/2 and proxies. */
 export class UndiciConnections implements Connections {
