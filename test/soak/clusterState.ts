@@ -39,6 +39,20 @@ interface Role extends KubeObject {
   rules?: PolicyRule[] | null;
 }
 
+/** Kind and name of a role, in the places of an object. */
+interface RoleRef {
+  kind: string;
+  metadata: { name: string; namespace?: string | undefined };
+}
+
+/** A role of a ServiceAccount. */
+interface Grant {
+  readonly account: string;
+  readonly role: RoleRef;
+  /** A namespace, or "the cluster". */
+  readonly place: string;
+}
+
 const RBAC = "rbac.authorization.k8s.io/v1";
 
 /** Reads the state of the cluster with eight lists, and one for each CRD. */
@@ -52,9 +66,8 @@ export async function readClusterState(client: Client, packages: readonly SoakPa
   const deployments = inNamespaces(await list("apps/v1", "Deployment"));
   const configMaps = inNamespaces(await list("v1", "ConfigMap"));
   const releases = await list("v1", "Secret", { namespace: SYSTEM_NAMESPACE, labelSelector: "owner=operator-controller,type=index" });
-  const bindings = [...(await list<Binding>(RBAC, "ClusterRoleBinding")), ...(await list<Binding>(RBAC, "RoleBinding"))].filter((binding) =>
-    hasSubjectIn(binding, names),
-  );
+  const bindings = [...(await list<Binding>(RBAC, "ClusterRoleBinding")), ...(await list<Binding>(RBAC, "RoleBinding"))];
+  const grants = bindings.flatMap((binding) => listGrants(binding, names));
   const roles = new Map(
     [...(await list<Role>(RBAC, "ClusterRole")), ...(await list<Role>(RBAC, "Role"))].map((role) => [getRoleKey(role), role]),
   );
@@ -71,8 +84,8 @@ export async function readClusterState(client: Client, packages: readonly SoakPa
     ),
     releases: groupReleases(releases),
     userData: new Map(userData.map(({ kind, metadata }) => [`${kind} ${metadata.namespace}/${metadata.name}`, metadata.uid ?? ""])),
-    bindings: bindings.flatMap((binding) => describeBinding(binding)).sort(),
-    permissions: [...new Set(bindings.flatMap((binding) => describePermissions(binding, roles)))].sort(),
+    bindings: grants.map(describeRole).sort(),
+    permissions: [...new Set(grants.flatMap((grant) => describePermissions(grant, roles)))].sort(),
   };
 }
 
@@ -95,39 +108,30 @@ function groupReleases(secrets: readonly KubeObject[]): Map<string, ReleaseState
   return releases;
 }
 
-/** Returns whether a binding gives permissions to a ServiceAccount of extensions or of olmv1. */
-function hasSubjectIn({ subjects = [] }: Binding, namespaces: ReadonlySet<string>): boolean {
-  return subjects.some(
-    ({ kind, namespace = "" }) => kind === "ServiceAccount" && (namespaces.has(namespace) || namespace === SYSTEM_NAMESPACE),
-  );
+/** Returns the ServiceAccounts of extensions and of olmv1 that a binding gives permissions, each with its role and where that applies. */
+function listGrants({ metadata, roleRef, subjects = [] }: Binding, namespaces: ReadonlySet<string>): Grant[] {
+  const { namespace: place } = metadata;
+  const role = { kind: roleRef.kind, metadata: { name: roleRef.name, namespace: roleRef.kind === "Role" ? place : undefined } };
+  return subjects
+    .filter(({ kind, namespace = "" }) => kind === "ServiceAccount" && (namespaces.has(namespace) || namespace === SYSTEM_NAMESPACE))
+    .map(({ namespace, name }) => ({ account: `${namespace}/${name}`, role, place: place ?? "the cluster" }));
 }
 
-function listAccounts({ subjects = [] }: Binding): string[] {
-  return subjects.map(({ namespace, name }) => `${namespace}/${name}`);
+function describeRole({ account, role, place }: Grant): string {
+  return `${account}: ${role.kind} ${withoutVersion(role.metadata.name)} in ${place}`;
 }
 
-function getPlace({ metadata }: Binding): string {
-  return metadata.namespace ?? "the cluster";
+function describePermissions({ account, role, place }: Grant, roles: ReadonlyMap<string, Role>): string[] {
+  const permissions = (roles.get(getRoleKey(role))?.rules ?? []).flatMap(expandRule);
+  return permissions.map((one) => `${account}: ${one} in ${place}`);
 }
 
-function describeBinding(binding: Binding): string[] {
-  const { kind, name } = binding.roleRef;
-  return listAccounts(binding).map((account) => `${account}: ${kind} ${withoutVersion(name)} in ${getPlace(binding)}`);
-}
-
-function describePermissions(binding: Binding, roles: ReadonlyMap<string, Role>): string[] {
-  const { kind, name } = binding.roleRef;
-  const role = roles.get(getRoleKey({ kind, metadata: { name, namespace: kind === "Role" ? binding.metadata.namespace : undefined } }));
-  const permissions = (role?.rules ?? []).flatMap(expandRule);
-  return listAccounts(binding).flatMap((account) => permissions.map((one) => `${account}: ${one} in ${getPlace(binding)}`));
-}
-
-function getRoleKey({ kind, metadata }: { kind: string; metadata: { name: string; namespace?: string | undefined } }): string {
+function getRoleKey({ kind, metadata }: RoleRef): string {
   return `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
 /** Returns each permission of a rule as "verb resource.group name". */
-function expandRule({ verbs, apiGroups = [], resources = [], resourceNames = [""], nonResourceURLs = [] }: PolicyRule): string[] {
+function expandRule({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): string[] {
   const names = resourceNames.length === 0 ? [""] : resourceNames.map(withoutVersion);
   const objects = apiGroups.flatMap((group) => resources.flatMap((resource) => names.map((name) => `${resource}.${group} ${name}`)));
   return verbs.flatMap((verb) => [...objects, ...nonResourceURLs].map((what) => `${verb} ${what}`.trim()));

@@ -121,9 +121,12 @@ const FULL_DISK: Fault = {
   name: "disk full",
   restarts: false,
   async strike({ disk }, random) {
-    fillDisk(disk, FREE_BYTES);
-    await sleep(FEW_SECONDS + upTo(random, LONG));
-    clearDisk(disk);
+    try {
+      fillDisk(disk, FREE_BYTES);
+      await sleep(FEW_SECONDS + upTo(random, LONG));
+    } finally {
+      clearDisk(disk);
+    }
   },
 };
 
