@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AuditEvent } from "../../support/cluster.ts";
+import { AuditTail, type Request } from "../../support/auditTail.ts";
 import { readProcessUse } from "../processUse.ts";
 
 /** Activity of processes. */
@@ -49,20 +48,18 @@ const SETTLE_MS = 10_000;
 
 /** Waits until no new watch has started for some seconds. @returns the number of watches. */
 export async function waitUntilWatched(auditLog: string): Promise<number> {
+  const audit = new AuditTail(auditLog);
   let [before, now] = [-1, 0];
   while (before !== now) {
     await sleep(SETTLE_MS);
-    [before, now] = [now, await countStreams(auditLog)];
+    [before, now] = [now, countStreams(await audit.listRequests())];
   }
   return now;
 }
 
 /** Counts the watches of installers by the list before each, because a watch appears in the log only when it ends. */
-async function countStreams(auditLog: string): Promise<number> {
-  const lines = (await readFile(auditLog, "utf8")).split("\n").filter((line) => line.includes('"verb":"list"'));
-  const lists = lines
-    .map((line) => JSON.parse(line) as AuditEvent)
-    .filter(({ user }) => /^system:serviceaccount:tiny-\d+:/.test(user.username));
-  const selected = lists.filter(({ requestURI, responseStatus }) => requestURI.includes("Selector=") && responseStatus?.code === 200);
-  return new Set(selected.map(({ user, requestURI }) => `${user.username} ${requestURI}`)).size;
+function countStreams(requests: readonly Request[]): number {
+  const lists = requests.filter(({ account, verb }) => verb === "list" && /^system:serviceaccount:tiny-\d+:/.test(account));
+  const selected = lists.filter(({ uri, code }) => uri.includes("Selector=") && code === 200);
+  return new Set(selected.map(({ account, uri }) => `${account} ${uri}`)).size;
 }
