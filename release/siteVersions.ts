@@ -62,20 +62,25 @@ export async function buildSite({ root, base, out, say }: SiteBuild): Promise<re
 }
 
 async function buildVersion({ folder, tag }: SiteVersion, { root, base, out }: Omit<SiteBuild, "say">): Promise<void> {
-  const checkout = tag === undefined ? undefined : join(await mkdtemp(join(tmpdir(), "olmv1-site-")), folder);
-  const source = checkout ?? root;
+  const scratch = await mkdtemp(join(tmpdir(), "olmv1-site-"));
   try {
-    if (checkout !== undefined) await run("git", ["worktree", "add", "--detach", checkout, `refs/tags/${tag}`], { cwd: root });
+    const source = tag === undefined ? root : await extractTag(root, tag, scratch);
     const env = { ...process.env, OLMV1_SITE_BASE: `${base}${folder}/`, OLMV1_SITE_ROOT: base };
-    for (const command of [
-      ["ci", "--no-audit", "--no-fund"],
-      ["run", "build"],
-    ])
-      await run("npm", ["--prefix", "site", ...command], { cwd: source, env });
+    await run("npm", ["--prefix", "site", "ci", "--no-audit", "--no-fund"], { cwd: source });
+    await run("npm", ["--prefix", "site", "run", "build"], { cwd: source, env });
     await cp(join(source, "dist-site"), join(out, folder), { recursive: true });
   } finally {
-    if (checkout !== undefined) await run("git", ["worktree", "remove", "--force", checkout], { cwd: root });
+    await rm(scratch, { recursive: true, force: true });
   }
+}
+
+/** Writes the files of a tag to a folder. @returns the folder with the files */
+async function extractTag(root: string, tag: string, scratch: string): Promise<string> {
+  const [archive, source] = [join(scratch, "source.tar"), join(scratch, "source")];
+  await mkdir(source);
+  await run("git", ["archive", "--output", archive, `refs/tags/${tag}`], { cwd: root });
+  await run("tar", ["-xf", archive, "-C", source]);
+  return source;
 }
 
 function formatRedirect(path: string): string {

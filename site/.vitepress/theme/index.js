@@ -1,14 +1,16 @@
 import DefaultTheme from "vitepress/theme";
-import { h } from "vue";
+import { defineComponent, h } from "vue";
 import "./style.css";
-import { VersionMenu, VersionNote } from "./versions.js";
+import { renderMenu, renderNote, useVersions } from "./versions.js";
 
-export default {
-  extends: DefaultTheme,
-  Layout: () =>
+const Layout = defineComponent(() => {
+  const versions = useVersions();
+  return () =>
     h(DefaultTheme.Layout, null, {
-      "nav-bar-content-after": () => h(VersionMenu),
-      "nav-screen-content-after": () => h(VersionMenu),
-      "doc-before": () => h(VersionNote),
-    }),
-};
+      "nav-bar-content-after": () => renderMenu(versions),
+      "nav-screen-content-after": () => renderMenu(versions),
+      "doc-before": () => renderNote(versions),
+    });
+});
+
+export default { extends: DefaultTheme, Layout };

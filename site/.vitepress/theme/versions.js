@@ -1,8 +1,8 @@
 import { useData } from "vitepress";
-import { defineComponent, h, onMounted, ref } from "vue";
+import { h, onMounted, ref } from "vue";
 
-/** Returns the versions of versions.json, and the folder of this page. Both are empty until the page is mounted, and in a site of one version. */
-function useVersions() {
+/** Reads versions.json once. The list is empty until the page is mounted, and in a site of one version. */
+export function useVersions() {
   const { site, theme } = useData();
   const versions = ref([]);
   onMounted(async () => {
@@ -18,31 +18,22 @@ function useVersions() {
 }
 
 /** A menu that opens another version of the documentation. */
-export const VersionMenu = defineComponent(() => {
-  const { versions, isShown, link } = useVersions();
+export function renderMenu({ versions, isShown, link }) {
   const open = ({ target }) => window.location.assign(link(versions.value[target.selectedIndex]));
-  return () =>
-    versions.value.length === 0
-      ? null
-      : h(
-          "select",
-          { class: "version-menu", "aria-label": "Version", onChange: open },
-          versions.value.map((version) => h("option", { selected: isShown(version) }, version.name)),
-        );
-});
+  if (versions.value.length === 0) return null;
+  const options = versions.value.map((version) => h("option", { selected: isShown(version) }, version.name));
+  return h("select", { class: "version-menu", "aria-label": "Version", onChange: open }, options);
+}
 
 /** Tells readers of another version than the newest release where that is. */
-export const VersionNote = defineComponent(() => {
-  const { versions, isShown, link } = useVersions();
-  return () => {
-    const shown = versions.value.find(isShown);
-    const [newest] = versions.value;
-    if (shown === undefined || shown === newest) return null;
-    const what = shown.name === "main" ? "the next release, which is in development" : `version ${shown.name}`;
-    return h("aside", { class: "version-note", "aria-label": "Other versions" }, [
-      `This page describes ${what}. `,
-      h("a", { href: link(newest) }, `Version ${newest.name} is the newest`),
-      ".",
-    ]);
-  };
-});
+export function renderNote({ versions, isShown, link }) {
+  const shown = versions.value.find(isShown);
+  const [newest] = versions.value;
+  if (shown === undefined || shown === newest) return null;
+  const what = shown.name === "main" ? "the next release, which is in development" : `version ${shown.name}`;
+  return h("aside", { class: "version-note", "aria-label": "Other versions" }, [
+    `This page describes ${what}. `,
+    h("a", { href: link(newest) }, `Version ${newest.name} is the newest`),
+    ".",
+  ]);
+}
