@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { type Answer, LoopbackApi, statusAnswer } from "../../test/support/loopbackApi.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { Client } from "./client.ts";
@@ -8,6 +8,7 @@ const EXTENSION: KubeObject = { apiVersion: "olm.operatorframework.io/v1", kind:
 
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const close of open.splice(0)) await close();
 });
 
@@ -122,4 +123,15 @@ test("EventRecorder creates a new event when an event is repeated after more tha
   now += 600_001;
   const late = series.next(occurrence("m"));
   expect([late?.id === first?.id, late?.count, late?.firstAt]).toEqual([false, 1, now]);
+});
+
+test("EventSeries frees memory when its entries expire", () => {
+  vi.useFakeTimers();
+  const series = new EventSeries(Date.now);
+  for (let i = 0; i < 20; i++) series.next(occurrence("m", `object ${i}`));
+  expect(series.size).toBe(60);
+  vi.advanceTimersByTime(601_000);
+  expect(series.size).toBe(20);
+  vi.advanceTimersByTime(25 * 300_000);
+  expect(series.size).toBe(0);
 });

@@ -37,7 +37,7 @@ interface Budget {
 }
 
 const MAX_MESSAGE = 1024;
-/** Maximum number of cached entries of each type; the least recently used are evicted first. */
+/** Maximum number of cached entries of each type; the least recently used are evicted first. Entries of a busy cluster expire long before. */
 const MAX_REMEMBERED = 4096;
 /**
  * After this time, a repeated occurrence is a new event. @see k8s.io/client-go v0.36.3 tools/events
@@ -68,10 +68,15 @@ export class EventSeries {
   constructor(now: () => number) {
     this.#now = now;
     // Uses `maxSize`, because `max` would allocate all slots immediately.
-    const common = { maxSize: MAX_REMEMBERED, sizeCalculation: () => 1, ttlResolution: 0, perf: { now } };
+    const common = { maxSize: MAX_REMEMBERED, sizeCalculation: () => 1, ttlAutopurge: true, ttlResolution: 0, perf: { now } };
     this.#events = new LRUCache({ ...common, ttl: SERIES_MS });
     this.#similar = new LRUCache({ ...common, ttl: SIMILAR_MS });
     this.#budgets = new LRUCache({ ...common, ttl: BURST * REFILL_MS });
+  }
+
+  /** Number of cached entries of all types. */
+  get size(): number {
+    return this.#events.size + this.#similar.size + this.#budgets.size;
   }
 
   /** Returns the write for an occurrence; undefined if its object has used up its budget. */
