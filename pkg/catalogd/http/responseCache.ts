@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+
 /** Limits of the cache in bytes. */
 export interface CacheLimits {
   total: number;
@@ -6,14 +7,18 @@ export interface CacheLimits {
 }
 
 const MIB = 1024 * 1024;
+/** Memory of an entry in addition to the bytes of its response, measured with heap snapshots: most responses are smaller. */
+const ENTRY_BYTES = 512;
+/** How long to keep a response after its last use. Responses of replaced catalogs are not requested again. */
+const KEEP_MS = 600_000;
 /** Maximum number of expensive responses to compute concurrently. */
 const MAX_COSTLY = 2;
-/** Default limits for the bytes of all responses and of one response. */
+/** Default limits for the memory of all responses, and for the bytes of one response. */
 export const CACHE_LIMITS: CacheLimits = { total: 32 * MIB, entry: 4 * MIB };
 
 /**
  * Caches the bytes of recent responses by a key that changes with the bytes. Evicts the least
- * recently used responses.
+ * recently used responses, and each response that was not requested for ten minutes.
  */
 export class ResponseCache {
   readonly #limits: CacheLimits;
@@ -21,11 +26,23 @@ export class ResponseCache {
   readonly #pending = new Map<string, Promise<Uint8Array>>();
   #costly = 0;
 
-  constructor(limits: CacheLimits = CACHE_LIMITS) {
+  /** @param now clock in milliseconds */
+  constructor(limits: CacheLimits = CACHE_LIMITS, now: () => number = () => performance.now()) {
     this.#limits = limits;
-    // LRUCache rejects a size of 0.
-    const sizeCalculation = ({ byteLength }: Uint8Array): number => Math.max(byteLength, 1);
-    this.#entries = new LRUCache({ maxSize: limits.total, maxEntrySize: limits.entry, sizeCalculation });
+    this.#entries = new LRUCache({
+      maxSize: limits.total,
+      maxEntrySize: limits.entry + ENTRY_BYTES,
+      sizeCalculation: ({ byteLength }) => byteLength + ENTRY_BYTES,
+      ttl: KEEP_MS,
+      ttlAutopurge: true,
+      updateAgeOnGet: true,
+      perf: { now },
+    });
+  }
+
+  /** Number of cached responses. */
+  get size(): number {
+    return this.#entries.size;
   }
 
   /** Returns whether a response of that size can be cached. */
