@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServerName } from "../../pkg/devcluster/installation.ts";
+import { INSTALLED_SERVERS, type ServerName } from "../../pkg/devcluster/installation.ts";
 import { BenchCluster } from "../bench/benchCluster.ts";
 import { waitUntilQuiet } from "../bench/many/quiet.ts";
 import { readProcessUse } from "../bench/processUse.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import type { World } from "../support/world.ts";
-
-/** The measured programs, in the order of the table. */
-export const MEASURED: readonly ServerName[] = ["catalogd", "operator-controller"];
 
 /** Cost of one size of a dimension. */
 export interface Cost {
@@ -56,7 +53,7 @@ export async function measureWork<T>(
   await using world = await cluster.startServers(extraArgs);
   const prepared = await prepare(cluster, world);
   const { servers } = world.installation;
-  const pids = MEASURED.map((name) => servers[name].pid);
+  const pids = INSTALLED_SERVERS.map((name) => servers[name].pid);
   await waitUntilQuiet(pids, QUIET_MS);
   const before = await Promise.all(pids.map(readProcessUse));
   const audit = await AuditTail.fromNow(cluster.auditLog);
@@ -69,7 +66,7 @@ export async function measureWork<T>(
   await sleep(REST_MS);
   const rested = await Promise.all(pids.map(readProcessUse));
   const byProgram = (value: (index: number) => number): Record<string, number> =>
-    Object.fromEntries(MEASURED.map((name, i) => [name, value(i)]));
+    Object.fromEntries(INSTALLED_SERVERS.map((name, i) => [name, value(i)]));
   return {
     seconds,
     requests,

@@ -5,12 +5,19 @@ import type { Cost, Dimension } from "./dimension.ts";
 import { bundlesDimension } from "./dimensions/bundles.ts";
 import { catalogsDimension } from "./dimensions/catalogs.ts";
 import { clientsDimension } from "./dimensions/clients.ts";
-import { extensionsDimension } from "./dimensions/extensions.ts";
+import { extensionsDimension, managedExtensionsDimension } from "./dimensions/extensions.ts";
 import { namespacesDimension } from "./dimensions/namespaces.ts";
 import { measureFootprint } from "./footprint.ts";
 import { formatDimension } from "./report.ts";
 
-const DIMENSIONS: readonly Dimension[] = [extensionsDimension, namespacesDimension, bundlesDimension, catalogsDimension, clientsDimension];
+const DIMENSIONS: readonly Dimension[] = [
+  extensionsDimension,
+  managedExtensionsDimension,
+  namespacesDimension,
+  bundlesDimension,
+  catalogsDimension,
+  clientsDimension,
+];
 const FOOTPRINT = "footprint";
 
 const USAGE = `npm run -s scale -- [${[...DIMENSIONS.map(({ name }) => name), FOOTPRINT].join(" | ")}]... [--divide N] [--report FILE]

@@ -1,4 +1,5 @@
-import { type Cost, type Dimension, MEASURED } from "./dimension.ts";
+import { INSTALLED_SERVERS } from "../../pkg/devcluster/installation.ts";
+import type { Cost, Dimension } from "./dimension.ts";
 import { fitExponent } from "./growth.ts";
 
 /** The costs of a dimension, in the order of its sizes. */
@@ -20,7 +21,7 @@ const megabytes = (value: number): string => `${Math.round(value / 1e6)} MB`;
 const COLUMNS: readonly Column[] = [
   { title: "time", value: (cost) => cost.seconds, format: seconds },
   { title: "API requests", value: ({ requests }) => requests, format: (value) => value.toLocaleString("en") },
-  ...MEASURED.flatMap((name): Column[] => [
+  ...INSTALLED_SERVERS.flatMap((name): Column[] => [
     { title: `CPU time of ${name}`, value: ({ cpuSeconds }) => cpuSeconds[name] ?? 0, format: seconds },
     { title: "peak memory", value: ({ peakBytes }) => peakBytes[name] ?? 0, format: megabytes },
     { title: "memory at rest", value: ({ restBytes }) => restBytes[name] ?? 0, format: megabytes },
