@@ -9,12 +9,7 @@ export const extensionsDimension: Dimension = {
   unit: "extensions",
   description: "All extensions are applied at once, each with 7 objects in its own namespace and with its own ServiceAccount.",
   sizes: SIZES,
-  measure: (size, context) =>
-    measureWork(
-      context,
-      (cluster, world) => TinyWorld.start(cluster, world, size, context.say),
-      async (tiny) => void (await tiny.install()),
-    ),
+  measure: measureInstall(false),
 };
 
 /** Small extensions that are installed at the same time, without ServiceAccounts. */
@@ -23,10 +18,14 @@ export const managedExtensionsDimension: Dimension = {
   unit: "extensions with managed permissions",
   description: "The same without ServiceAccounts: permission-manager grants each extension its permissions.",
   sizes: SIZES,
-  measure: (size, context) =>
+  measure: measureInstall(true),
+};
+
+function measureInstall(isManaged: boolean): Dimension["measure"] {
+  return (size, context) =>
     measureWork(
       context,
       (cluster, world) => TinyWorld.start(cluster, world, size, context.say),
-      async (tiny) => void (await tiny.install({}, true)),
-    ),
-};
+      async (tiny) => void (await tiny.install({}, isManaged)),
+    );
+}
