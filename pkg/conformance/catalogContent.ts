@@ -1,5 +1,6 @@
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { formatServiceProxyPath, parseServiceAddress } from "../kube/serviceProxy.ts";
 
@@ -53,7 +54,11 @@ export class ClusterContentReader implements ContentReader {
 }
 
 async function readDirectly(url: URL, { method, headers, body }: CatalogQuery, signal: AbortSignal): Promise<CatalogReply> {
-  const response = await fetch(url, { method, headers, redirect: "manual", signal, ...(body === undefined ? {} : { body }) });
+  const options: RequestInit = { method, headers, redirect: "manual", signal, ...(body === undefined ? {} : { body }) };
+  const response = await fetch(url, options).catch((err: Error) => {
+    // The message of fetch does not contain the reason, such as an unknown certificate authority.
+    throw new Error(`cannot read ${url.href}: ${getErrorMessage(err.cause ?? err)}`, { cause: err });
+  });
   return toResponse(response.status, Object.fromEntries(response.headers), Buffer.from(await response.arrayBuffer()));
 }
 

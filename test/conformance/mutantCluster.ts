@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { pathToFileURL } from "node:url";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
@@ -121,7 +122,7 @@ export class MutantCluster implements AsyncDisposable {
   async #provide(scenarios: readonly Scenario[]): Promise<void> {
     const needs = scenarios.flatMap((scenario) => scenario.needs);
     const installation = this.#installation;
-    if (needs.some((need) => NEEDS_DEPLOYMENTS.test(need)) && !this.#deployed && installation)
+    if (needs.some((need) => NEEDS_DEPLOYMENTS.test(need)) && !this.#deployed && installation) {
       this.#deployed = await DeployedServers.start({
         client: this.#client,
         installation,
@@ -129,6 +130,9 @@ export class MutantCluster implements AsyncDisposable {
         flags: this.#flags,
         env: this.#env,
       });
+      // Scenarios read the content of catalogs over HTTPS now.
+      setDefaultCACertificates([...getCACertificates("default"), this.#deployed.authority]);
+    }
     if (!needs.some((need) => NEEDS_OPENSHIFT.test(need)) || this.#isOpenShift) return;
     this.#isOpenShift = true;
     await new OpenShift(this.#client).imitate(this.#dev.registry.host);

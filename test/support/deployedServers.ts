@@ -32,6 +32,8 @@ export interface DeployedServersOptions {
  * of one Pod. After the deletion of this Pod, it restarts in the name of another one, like a replica that takes over.
  */
 export class DeployedServers implements AsyncDisposable {
+  /** The certificate authority of the servers, as PEM. */
+  readonly authority: string;
   readonly #options: DeployedServersOptions;
   readonly #pods: Informer;
   readonly #stop = new AbortController();
@@ -40,7 +42,8 @@ export class DeployedServers implements AsyncDisposable {
   readonly #restarts = new Map<string, Promise<void>>();
   readonly #failures: unknown[] = [];
 
-  private constructor(options: DeployedServersOptions) {
+  private constructor(options: DeployedServersOptions, authority: string) {
+    this.authority = authority;
     this.#options = options;
     const log = createLogger({ component: "deployed-servers", level: "silent" });
     this.#pods = new Informer(
@@ -72,7 +75,7 @@ export class DeployedServers implements AsyncDisposable {
     }
     for (const server of ["operator-controller", "permission-manager"] as const) flags[server].push("--catalogd-cas-dir", authorities);
     await installation.restart("permission-manager");
-    const deployed = new DeployedServers(options);
+    const deployed = new DeployedServers(options, cert);
     await eventually(async () => {
       await deployed.settled();
       for (const server of SERVERS) if (options.env[server]["POD_NAME"] === undefined) throw new Error(`${server} has no Pod`);
