@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { chmod, cp, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -92,4 +92,12 @@ test("setup reports the Node.js version when it is too old", async () => {
   const { code, output } = await setUp();
   expect(code).toBe(1);
   expect(output).toMatch(/^Node 22\.19 or newer is needed, but .*node is v22\.18\.0; install it/);
+});
+
+// A shell remembers where it found `node`, so it does not use the Node.js that the setup has installed.
+test("scripts start a new shell for node when the setup has installed the packages", async () => {
+  const { scripts } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { scripts: Record<string, string> };
+  const withSetup = Object.entries(scripts).filter(([, script]) => script.includes(".ci/setup.mjs"));
+  expect(withSetup).not.toEqual([]);
+  expect(withSetup.filter(([, script]) => /setup\.mjs && .*\bnode /.test(script))).toEqual([]);
 });
