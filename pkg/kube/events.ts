@@ -37,7 +37,7 @@ interface Budget {
 }
 
 const MAX_MESSAGE = 1024;
-/** Maximum number of cached entries of each type; the least recently used are evicted first. Entries of a busy cluster expire long before. */
+/** Maximum number of cached entries of each type; the least recently used are evicted first. */
 const MAX_REMEMBERED = 4096;
 /**
  * After this time, a repeated occurrence is a new event. @see k8s.io/client-go v0.36.3 tools/events
