@@ -1,6 +1,7 @@
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../api/k8s.ts";
-import type { CatalogQuery, ContentReader } from "./catalogContent.ts";
+import { CannotRun } from "./cannotRun.ts";
+import type { CatalogQuery, CatalogReply, ContentReader } from "./catalogContent.ts";
 import type { TableCatalog } from "./catalogTable.ts";
 import { findMismatch } from "./expectations.ts";
 import type { ExpectedCondition, ObjectSteps } from "./objectSteps.ts";
@@ -22,6 +23,8 @@ export interface CatalogStepsParts {
 export class CatalogSteps {
   readonly #id: string;
   readonly #parts: CatalogStepsParts;
+  /** The addresses of catalogs that were served, by name. */
+  readonly #bases = new Map<string, string>();
 
   /** @param id of the scenario. */
   constructor(id: string, parts: CatalogStepsParts) {
@@ -75,14 +78,43 @@ export class CatalogSteps {
 
   /** Sends a request for the content of a catalog until the response is as expected. */
   async expectContent(name: string, request: CatalogQuery, response: JsonObject): Promise<void> {
-    const { names, objects, content, signal } = this.#parts;
-    const [sent, expected] = names.substitute([request, response] as const);
-    await objects.wait(`the content of catalog ${name} at ${sent.path}`, async () => {
-      const catalog = await objects.get(this.#toRef(name));
-      const { urls } = (catalog?.["status"] ?? {}) as { urls?: { base?: string } };
-      if (urls?.base === undefined) return "status.urls.base does not exist";
-      return findMismatch(expected, await content.read(urls.base, sent, signal));
+    const { names, objects } = this.#parts;
+    const expected = names.substitute(response);
+    await objects.wait(`the content of catalog ${name} at ${request.path}`, async () => {
+      const reply = await this.#read(name, request);
+      return reply ? findMismatch(expected, reply) : "status.urls.base does not exist";
     });
+  }
+
+  /** Expects that a client gets the content only if it does not have the latest: again with the time of its last change, or an earlier time. */
+  async expectConditional(name: string, path: string): Promise<void> {
+    const get = { path, method: "GET" };
+    await this.#parts.objects.wait(`the content of catalog ${name} at ${path} to be sent only if it changed`, async () => {
+      const first = await this.#read(name, { ...get, headers: {} });
+      const changed = first?.headers["last-modified"];
+      if (changed === undefined) return "the response has no header Last-Modified";
+      const readSince = (ms: number) => this.#read(name, { ...get, headers: { "if-modified-since": new Date(ms).toUTCString() } });
+      const unchanged = findMismatch({ status: 304, body: "" }, await readSince(Date.parse(changed)), "the response since Last-Modified");
+      return unchanged ?? findMismatch({ status: 200 }, await readSince(Date.parse(changed) - 1_000), "the response since a second before");
+    });
+  }
+
+  /** @throws CannotRun if the catalog is served, but not at this path */
+  async requireEndpoint(name: string, path: string): Promise<void> {
+    const get = { method: "GET", headers: {} };
+    await this.expectContent(name, { ...get, path: "/api/v1/all" }, { status: 200 });
+    const reply = await this.#read(name, { ...get, path });
+    if (reply?.status === 404) throw new CannotRun(`catalogs are not served at ${path}`);
+  }
+
+  /** Requests the content of a catalog, also of a deleted one that was served. Undefined if the catalog is not served. */
+  async #read(name: string, request: CatalogQuery): Promise<CatalogReply | undefined> {
+    const { names, objects, content, signal } = this.#parts;
+    const catalog = await objects.get(this.#toRef(name));
+    const { urls } = (catalog?.["status"] ?? {}) as { urls?: { base?: string } };
+    if (urls?.base !== undefined) this.#bases.set(name, urls.base);
+    const base = catalog ? urls?.base : this.#bases.get(name);
+    return base === undefined ? undefined : content.read(base, names.substitute(request), signal);
   }
 
   #toRef(name: string): ObjectRef {

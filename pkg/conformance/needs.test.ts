@@ -79,7 +79,6 @@ test.for<[need: string, missing: string[]]>([
   ["kind example.com/v1 Thing", ["the API server does not serve example.com/v1 Thing"]],
   ["field ClusterExtension.spec.suspend", []],
   ["field ClusterExtension.spec.drift", ["ClusterExtension has no field spec.drift"]],
-  ["nodes", ["the cluster has no nodes"]],
   ["no kind example.com/v1 Thing", []],
   ["no kind v1 Node", ["the API server serves v1 Node"]],
   ["server catalogd", []],
@@ -92,7 +91,7 @@ test.for<[need: string, missing: string[]]>([
   ["metrics other", ["no Service with label app.kubernetes.io/name=other has a port metrics"]],
   ["proxy", ["Proxy cluster has no status.httpProxy"]],
   ["kind example.com/v1 Thing | field ClusterExtension.spec.suspend", []],
-  ["kind example.com/v1 Thing | nodes", ["the API server does not serve example.com/v1 Thing, and the cluster has no nodes"]],
+  ["kind example.com/v1 Thing | proxy", ["the API server does not serve example.com/v1 Thing, and Proxy cluster has no status.httpProxy"]],
 ])("findMissing returns the reasons for need %s", async ([need, missing]) => {
   expect(await new ClusterNeeds(new FakeCluster(), new AbortController().signal).findMissing([need])).toEqual(missing);
 });

@@ -29,7 +29,6 @@ export class ClusterNeeds {
    * - `kind GROUP/VERSION Kind`: the API server serves the kind
    * - `no kind GROUP/VERSION Kind`: it does not
    * - `field ClusterExtension.spec.x`: the definition has the field
-   * - `nodes`: the cluster runs Pods
    * - `server NAME`: a Deployment runs it, and you may delete its Pods
    * - `replicas NAME`: it has several, and one of them leads
    * - `metrics NAME`: this program can reach the Service with its metrics
@@ -69,7 +68,6 @@ export class ClusterNeeds {
     if (kind === "replicas") return this.#checkReplicas(subject);
     if (kind === "metrics") return toReason(await this.#servers.findMetrics(subject));
     if (need === "proxy") return this.#checkProxy();
-    if (need === "nodes") return this.#checkNodes();
     throw new Error(`unknown need "${need}"`);
   }
 
@@ -106,11 +104,6 @@ export class ClusterNeeds {
     });
     const { httpProxy = "" } = (proxy?.["status"] ?? {}) as { httpProxy?: string };
     return httpProxy === "" ? "Proxy cluster has no status.httpProxy" : undefined;
-  }
-
-  async #checkNodes(): Promise<string | undefined> {
-    const { items } = await this.#client.list({ apiVersion: "v1", kind: "Node" }, { metadataOnly: true, signal: this.#signal });
-    return items.length > 0 ? undefined : "the cluster has no nodes";
   }
 }
 

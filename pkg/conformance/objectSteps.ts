@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { findCondition } from "../api/conditions.ts";
+import { CLUSTER_EXTENSION } from "../api/constants.ts";
 import { type Condition, type JsonObject, type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { type PollAnswer, waitFor } from "../async/poll.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import { isNamespaceMissing, KubeError } from "../kube/errors.ts";
+import { CannotRun } from "./cannotRun.ts";
 import type { ConformanceCluster } from "./conformanceCluster.ts";
 import { findMismatch } from "./expectations.ts";
 import { LABEL_CONFORMANCE, type ScenarioNames } from "./scenarioNames.ts";
@@ -18,7 +20,7 @@ export interface ExpectedCondition {
 }
 
 /** Field manager of all objects that scenarios apply. */
-export const CONFORMANCE_FIELD_MANAGER = "olmv1-conformance";
+const CONFORMANCE_FIELD_MANAGER = "olmv1-conformance";
 /** How long something must stay unchanged, in milliseconds: several reconciles of a controller that retries. */
 const SETTLE_MS = 4_000;
 const EVERY_MS = 500;
@@ -28,8 +30,8 @@ export class ObjectSteps {
   readonly #cluster: Pick<ConformanceCluster, "client" | "run" | "timeoutMs">;
   readonly #names: ScenarioNames;
   readonly #signal: AbortSignal;
-  /** Objects outside of the namespace of the extension, in the order of their creation. */
-  readonly #created: ObjectRef[] = [];
+  /** Objects outside of the namespace of the extension, by kind and name, in the order of their creation. */
+  readonly #created = new Map<string, ObjectRef>();
 
   constructor(cluster: Pick<ConformanceCluster, "client" | "run" | "timeoutMs">, names: ScenarioNames, signal: AbortSignal) {
     this.#cluster = cluster;
@@ -37,22 +39,22 @@ export class ObjectSteps {
     this.#signal = signal;
   }
 
-  get labels(): Record<string, string> {
-    return { [LABEL_CONFORMANCE]: this.#cluster.run };
-  }
-
-  /** Deletes `first`, then the objects in the reverse order of their creation. @returns what remains, with the reasons */
-  async removeAll(first: ObjectRef, signal: AbortSignal): Promise<string[]> {
+  /** Deletes the extensions, then the other objects in the reverse order of their creation. @returns what remains, with the reasons */
+  async removeAll(signal: AbortSignal): Promise<string[]> {
     const left: string[] = [];
-    for (const ref of [first, ...this.#created.toReversed()])
+    const created = [...this.#created.values()].toReversed();
+    const isExtension = ({ kind }: ObjectRef): boolean => kind === CLUSTER_EXTENSION;
+    for (const ref of [...created.filter(isExtension), ...created.filter((one) => !isExtension(one))])
       await this.#delete(ref, signal).catch((err: unknown) => void left.push(`${ref.kind} ${ref.name}: ${getErrorMessage(err)}`));
     return left;
   }
 
+  /** Applies an object with the label of the run. @throws CannotRun if it exists, and the run did not create it */
   async apply(given: KubeObject): Promise<void> {
     const object = this.#names.substitute(given);
-    const labelled = { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...this.labels } } };
-    if (object.metadata.namespace !== this.#names.namespace) this.#created.push(toObjectRef(object));
+    const labels = { ...object.metadata.labels, [LABEL_CONFORMANCE]: this.#cluster.run };
+    const labelled = { ...object, metadata: { ...object.metadata, labels } };
+    if (object.metadata.namespace !== this.#names.namespace) await this.#claim(toObjectRef(object));
     await this.#cluster.client.apply(labelled, { fieldManager: CONFORMANCE_FIELD_MANAGER, force: true, signal: this.#signal });
   }
 
@@ -65,7 +67,7 @@ export class ObjectSteps {
     await this.#cluster.client.patch(named, body, { type: "merge", fieldManager: "kubectl-edit", signal: this.#signal });
   }
 
-  /** Deletes an object and waits until it is gone. */
+  /** Deletes an object and waits until it is gone, or until another object has its name. */
   async delete(ref: ObjectRef): Promise<void> {
     await this.#delete(this.#names.substitute(ref), this.#signal);
   }
@@ -110,6 +112,22 @@ export class ObjectSteps {
     );
   }
 
+  /** Waits until a ServiceAccount in the namespace of the extension has a permission in the whole cluster. */
+  async expectAllowed(
+    account: string,
+    attributes: { readonly verb: string; readonly group: string; readonly resource: string },
+  ): Promise<void> {
+    const spec = { user: `system:serviceaccount:${this.#names.namespace}:${account}`, resourceAttributes: attributes };
+    const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+    const { verb, group, resource } = attributes;
+    await this.wait(`ServiceAccount ${account} to be allowed to ${verb} ${group === "" ? resource : `${resource}.${group}`}`, async () => {
+      const review = await this.#cluster.client.raw("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body, {
+        signal: this.#signal,
+      });
+      return findMismatch({ status: { allowed: true } }, review);
+    });
+  }
+
   /** Expects that the API server rejects an object with a message. */
   async expectRejected(given: KubeObject, message: string): Promise<void> {
     const object = this.#names.substitute(given);
@@ -128,10 +146,7 @@ export class ObjectSteps {
 
   /** Returns an object; undefined if it or its namespace does not exist. */
   async get(ref: ObjectRef): Promise<KubeObject | undefined> {
-    return this.#cluster.client.get(this.#names.substitute(ref), { signal: this.#signal }).catch((err: unknown) => {
-      if (isNamespaceMissing(err)) return undefined;
-      throw err;
-    });
+    return this.#find(this.#names.substitute(ref), this.#signal);
   }
 
   /** Waits until `check` finds no mismatch. */
@@ -150,15 +165,31 @@ export class ObjectSteps {
     }
   }
 
+  /** Registers an object for its removal. An object that exists belongs to a user, or to another run, which may need it. */
+  async #claim(ref: ObjectRef): Promise<void> {
+    const key = `${ref.kind} ${ref.namespace ?? ""}/${ref.name}`;
+    if (this.#created.has(key)) return;
+    const found = await this.#find(ref, this.#signal);
+    if (found && found.metadata.labels?.[LABEL_CONFORMANCE] !== this.#cluster.run)
+      throw new CannotRun(`${ref.kind} ${ref.name} exists, and this run did not create it. Delete it, or wait until its run has ended`);
+    this.#created.set(key, ref);
+  }
+
   async #delete(ref: ObjectRef, signal: AbortSignal): Promise<void> {
-    const { client } = this.#cluster;
-    await client.delete(ref, { signal });
+    const uid = (await this.#find(ref, signal))?.metadata.uid;
+    if (uid === undefined) return;
+    await this.#cluster.client.delete(ref, { signal });
     await this.#waitFor(`${ref.kind} ${ref.name} to be deleted`, signal, async () => {
-      const found = await client.get(ref, { signal }).catch((err: unknown) => {
-        if (isNamespaceMissing(err)) return undefined;
-        throw err;
-      });
-      return found === undefined ? undefined : "it exists";
+      const found = await this.#find(ref, signal);
+      // A controller may have created the object again.
+      return found?.metadata.uid === uid ? "it exists" : undefined;
+    });
+  }
+
+  async #find(ref: ObjectRef, signal: AbortSignal): Promise<KubeObject | undefined> {
+    return this.#cluster.client.get(ref, { signal }).catch((err: unknown) => {
+      if (isNamespaceMissing(err)) return undefined;
+      throw err;
     });
   }
 

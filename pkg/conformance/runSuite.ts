@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { mapInParallel } from "../async/concurrency.ts";
 import { getErrorMessage } from "../errors/errors.ts";
+import { CannotRun } from "./cannotRun.ts";
 import type { ConformanceCluster } from "./conformanceCluster.ts";
 import { ClusterNeeds } from "./needs.ts";
 import type { Profile } from "./profiles.ts";
 import type { Scenario } from "./scenario.ts";
 import { ScenarioRun } from "./scenarioRun.ts";
 
-/** The result of a scenario. `notRun` means that the cluster lacks what it needs, or that the run was stopped before. */
+/** The result of a scenario. `notRun` means that it cannot run on the cluster, or that the run was stopped before. */
 export interface ScenarioResult {
   readonly id: string;
   readonly name: string;
@@ -34,8 +35,9 @@ export interface SuiteOptions {
   readonly report: (result: ScenarioResult) => void;
 }
 
-/** Maximum time to remove the objects of a scenario after a failure, in milliseconds. */
+/** Maximum time to remove the objects of a scenario, in milliseconds. */
 const REMOVAL_MS = 120_000;
+const SERVICE_ACCOUNT_FIELD = "field ClusterExtension.spec.serviceAccount";
 
 /** Returns a name for a run, which no other run has. */
 export function createRunName(): string {
@@ -79,32 +81,42 @@ async function runOne(
     return { id, name, group, profile, source, state, seconds, ...more };
   };
   if (signal.aborted) return end("notRun", "the run was stopped");
+  let namesServiceAccount: boolean;
   try {
     const missing = await needs.findMissing(scenario.needs);
     if (missing.length > 0) return end("notRun", missing.join("; "));
+    namesServiceAccount = (await needs.findMissing([SERVICE_ACCOUNT_FIELD])).length === 0;
   } catch (err) {
     return end("failed", `cannot find out whether the cluster has what the scenario needs: ${getErrorMessage(err)}`);
   }
-  const run = new ScenarioRun(cluster, scenario, signal);
+  const timeoutMs = Math.max(cluster.timeoutMs, scenario.minTimeoutMs);
+  const run = new ScenarioRun({ ...cluster, timeoutMs }, scenario, { namesServiceAccount, signal });
   const failure = await play(run, scenario);
-  const left = failure !== undefined && keepFailed ? [] : await run.remove(AbortSignal.timeout(REMOVAL_MS));
-  if (failure !== undefined) return signal.aborted ? end("notRun", "the run was stopped", left) : end("failed", failure, left);
-  return left.length > 0 ? end("failed", `not removed: ${left.join("; ")}`, left) : end("passed");
+  const { objects, images } =
+    failure?.state === "failed" && keepFailed ? { objects: [], images: [] } : await run.remove(AbortSignal.timeout(REMOVAL_MS));
+  const left = [...objects, ...images];
+  if (signal.aborted && failure) return end("notRun", "the run was stopped", left);
+  if (failure) return end(failure.state, failure.message, left);
+  // That a registry does not delete tags says nothing about the implementation.
+  return objects.length > 0 ? end("failed", `not removed: ${objects.join("; ")}`, left) : end("passed", undefined, left);
 }
 
-/** Runs the steps. @returns why a step failed, with the step */
-async function play(run: ScenarioRun, { steps }: Scenario): Promise<string | undefined> {
+/** Runs the steps. @returns why a step failed, with the step, or why the scenario cannot run */
+async function play(
+  run: ScenarioRun,
+  { steps }: Scenario,
+): Promise<{ readonly state: "failed" | "notRun"; readonly message: string } | undefined> {
+  let step = "given its catalogs";
   try {
     await run.serveCatalogs();
-  } catch (err) {
-    return `given its catalogs: ${getErrorMessage(err)}`;
-  }
-  for (const { text, word, argument } of steps) {
-    try {
+    for (const { text, word, argument } of steps) {
+      step = text;
       await word.run(run, argument as never);
-    } catch (err) {
-      return `${text}: ${getErrorMessage(err)}`;
     }
+    return undefined;
+  } catch (err) {
+    return err instanceof CannotRun
+      ? { state: "notRun", message: err.message }
+      : { state: "failed", message: `${step}: ${getErrorMessage(err)}` };
   }
-  return undefined;
 }

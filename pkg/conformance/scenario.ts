@@ -29,6 +29,8 @@ export interface Scenario {
   readonly needs: readonly string[];
   /** Whether it must run without others: it restarts servers, or the API server reports errors meanwhile. */
   readonly disrupts: boolean;
+  /** Minimum of the time limit of each step, in milliseconds: something that it waits for takes this long. */
+  readonly minTimeoutMs: number;
   /** By name. They are served before the first step. */
   readonly catalogs: ReadonlyMap<string, TableCatalog>;
   readonly definitions: DefinitionVersions;
@@ -51,6 +53,7 @@ const Document = z.strictObject({
   source: z.union([z.url({ protocol: /^https$/ }), z.string().regex(/^docs\/[\w/-]+\.md(#[\w-]+)?$/)]),
   needs: z.array(z.string()).default([]),
   disrupts: z.boolean().default(false),
+  minTimeoutSeconds: z.number().int().positive().default(1),
   catalogs: z.record(z.string(), ScenarioCatalog).default({}),
   definitions: z.record(z.string(), z.array(AnyObject)).default({}),
   steps: z.array(z.union([z.string(), AnyObject])).min(1),
@@ -68,12 +71,13 @@ export function parseScenarios(group: string, yaml: string): Scenario[] {
 function parseScenario(group: string, document: unknown): Scenario {
   const { id } = (document ?? {}) as { id?: unknown };
   try {
-    const { catalogs, steps: given, definitions, disrupts, ...rest } = Document.parse(document);
+    const { catalogs, steps: given, definitions, disrupts, minTimeoutSeconds, ...rest } = Document.parse(document);
     const steps = given.map(parseStep);
     return {
       ...rest,
       group,
       disrupts: disrupts || steps.some(({ word }) => word.disrupts === true),
+      minTimeoutMs: minTimeoutSeconds * 1_000,
       definitions,
       catalogs: new Map(Object.entries(catalogs).map(([name, catalog]) => [name, toTableCatalog(catalog)])),
       steps,

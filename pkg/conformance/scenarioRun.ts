@@ -7,7 +7,7 @@ import { CatalogSteps } from "./catalogSteps.ts";
 import type { TableCatalog } from "./catalogTable.ts";
 import type { ConformanceCluster } from "./conformanceCluster.ts";
 import { findMismatch } from "./expectations.ts";
-import { CONFORMANCE_FIELD_MANAGER, type ExpectedCondition, ObjectSteps } from "./objectSteps.ts";
+import { type ExpectedCondition, ObjectSteps } from "./objectSteps.ts";
 import { ScenarioImages } from "./scenarioImages.ts";
 import { LABEL_SCENARIO, ScenarioNames } from "./scenarioNames.ts";
 import { ServerSteps } from "./serverSteps.ts";
@@ -18,6 +18,13 @@ export interface ScenarioSetup {
   readonly id: string;
   readonly catalogs: ReadonlyMap<string, TableCatalog>;
   readonly definitions: DefinitionVersions;
+}
+
+/** How a scenario runs. */
+export interface ScenarioRunOptions {
+  /** Whether the extension names its ServiceAccount: the field is deprecated, so an implementation may not have it. */
+  readonly namesServiceAccount: boolean;
+  readonly signal: AbortSignal;
 }
 
 const INSTALLER = "installer";
@@ -32,13 +39,11 @@ export class ScenarioRun {
   readonly #scenario: ScenarioSetup;
   readonly #names: ScenarioNames;
   readonly #images: ScenarioImages;
-  readonly #signal: AbortSignal;
   #desired: KubeObject;
 
-  constructor(cluster: ConformanceCluster, scenario: ScenarioSetup, signal: AbortSignal) {
+  constructor(cluster: ConformanceCluster, scenario: ScenarioSetup, { namesServiceAccount, signal }: ScenarioRunOptions) {
     this.#cluster = cluster;
     this.#scenario = scenario;
-    this.#signal = signal;
     const names = new ScenarioNames(scenario.id, { repository: formatRepository(cluster.repository), run: cluster.run });
     this.#names = names;
     this.#images = new ScenarioImages(cluster, names, scenario.definitions, signal);
@@ -48,10 +53,10 @@ export class ScenarioRun {
     this.#desired = {
       apiVersion: API_VERSION,
       kind: CLUSTER_EXTENSION,
-      metadata: { name: names.extension, labels: this.objects.labels },
+      metadata: { name: names.extension },
       spec: {
         namespace: names.namespace,
-        serviceAccount: { name: INSTALLER },
+        ...(namesServiceAccount ? { serviceAccount: { name: INSTALLER } } : {}),
         source: {
           sourceType: "Catalog",
           catalog: { packageName: scenario.id, selector: { matchLabels: { [LABEL_SCENARIO]: scenario.id } } },
@@ -65,9 +70,9 @@ export class ScenarioRun {
     await this.catalogs.serveAll(this.#scenario.catalogs);
   }
 
-  /** Deletes the extension, then the other objects and the images. @returns what remains, with the reasons */
-  async remove(signal: AbortSignal): Promise<string[]> {
-    return [...(await this.objects.removeAll(this.#extensionRef, signal)), ...(await this.#images.remove(signal))];
+  /** Deletes the extensions, the other objects, and the tags of the images. @returns what remains, with the reasons */
+  async remove(signal: AbortSignal): Promise<{ objects: string[]; images: string[] }> {
+    return { objects: await this.objects.removeAll(signal), images: await this.#images.remove(signal) };
   }
 
   /** Creates the namespace of the extension, and its ServiceAccount with all permissions or none. Only the servers may create its tokens. */
@@ -103,7 +108,13 @@ export class ScenarioRun {
   /** Applies the extension with a merge patch of its spec, which later patches build on. */
   async applyExtension(patch: JsonObject): Promise<void> {
     this.#desired = this.#patched(patch);
-    await this.#cluster.client.apply(this.#desired, { fieldManager: CONFORMANCE_FIELD_MANAGER, force: true, signal: this.#signal });
+    await this.objects.apply(this.#desired);
+  }
+
+  /** Applies another extension: as this one, with a patch of its spec. @param suffix of its name */
+  async applyOther(suffix: string, patch: JsonObject): Promise<void> {
+    const { metadata, ...object } = this.#patched(patch);
+    await this.objects.apply({ ...object, metadata: { ...metadata, name: `${metadata.name}-${suffix}` } });
   }
 
   async deleteExtension(): Promise<void> {

@@ -4,17 +4,17 @@ import type { ScenarioResult } from "./runSuite.ts";
 
 /** The result of a run, as the command prints it. */
 export interface SuiteReport {
-  /** Whether scenarios ran, and none of them failed. */
+  /** Whether scenarios ran to the end of the run, and none of them failed. */
   readonly passed: boolean;
   readonly counts: Readonly<Record<ScenarioResult["state"], number>>;
   readonly scenarios: readonly ScenarioResult[];
 }
 
-/** Creates the report of a run. A run without a passed scenario has not passed. */
-export function createSuiteReport(scenarios: readonly ScenarioResult[]): SuiteReport {
+/** Creates the report of a run. A run without a passed scenario, or that was stopped, has not passed. */
+export function createSuiteReport(scenarios: readonly ScenarioResult[], { isStopped }: { readonly isStopped: boolean }): SuiteReport {
   const count = (state: ScenarioResult["state"]): number => scenarios.filter((one) => one.state === state).length;
   const counts = { passed: count("passed"), failed: count("failed"), notRun: count("notRun") };
-  return { passed: counts.failed === 0 && counts.passed > 0, counts, scenarios };
+  return { passed: !isStopped && counts.failed === 0 && counts.passed > 0, counts, scenarios };
 }
 
 /** Returns the rows of the summary: profile, group, and the numbers of passed and failed scenarios, and of those that did not run. */

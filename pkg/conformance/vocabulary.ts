@@ -98,6 +98,9 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
     await run.applyExtension(patch);
   }),
   "the extension is applied without its namespace": word(AnyObject.default({}), (run, patch) => run.applyExtension(patch)),
+  "another extension is applied": word(z.strictObject({ suffix: Name, spec: AnyObject.default({}) }), (run, { suffix, spec }) =>
+    run.applyOther(suffix, spec),
+  ),
   "the extension is changed": word(AnyObject, (run, patch) => run.applyExtension(patch)),
   "the extension is deleted": word(Nothing, (run) => run.deleteExtension()),
   "the API server rejects the extension": word(
@@ -110,6 +113,9 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
     (run, { name, spec, labels }) => run.catalogs.apply(name, spec, labels),
   ),
   "a catalog is changed": word(z.strictObject({ name: Name, patch: AnyObject }), (run, { name, patch }) => run.catalogs.patch(name, patch)),
+  "a catalog has an endpoint": word(z.strictObject({ catalog: Name, path: z.string().startsWith("/") }), (run, { catalog, path }) =>
+    run.catalogs.requireEndpoint(catalog, path),
+  ),
   "a catalog is deleted": word(Name, (run, name) => run.catalogs.delete(name)),
   "an image of a catalog is pushed": word(
     z.strictObject({ name: Name, tag: Name, content: ScenarioCatalog }),
@@ -143,6 +149,14 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
   ),
   "an object keeps": word(z.strictObject({ object: ObjectName, parts: AnyObject }), (run, { object, parts }) =>
     run.objects.expectKept(object, parts),
+  ),
+  "a ServiceAccount may": word(
+    z.strictObject({ account: Name, verb: Name, group: z.string().default(""), resource: Name }),
+    (run, { account, ...attributes }) => run.objects.expectAllowed(account, attributes),
+  ),
+  "the content of a catalog is sent only if it changed": word(
+    z.strictObject({ catalog: Name, path: z.string().startsWith("/") }),
+    (run, { catalog, path }) => run.catalogs.expectConditional(catalog, path),
   ),
   "the content of a catalog": word(Request, (run, { catalog, is, ...request }) => run.catalogs.expectContent(catalog, request, is)),
 };

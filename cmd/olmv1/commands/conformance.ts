@@ -8,6 +8,7 @@ import { readScenarios } from "../../../pkg/conformance/scenarioFiles.ts";
 import { createSuiteReport, formatSuiteJunit, type SuiteReport, summarizeSuite } from "../../../pkg/conformance/suiteReport.ts";
 import { parseReference, type Reference } from "../../../pkg/oci/reference.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { formatList } from "../../../pkg/text/lists.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { withEmbeddedOlm } from "../cli/embeddedControlPlane.ts";
 import { EXIT } from "../cli/errors.ts";
@@ -33,6 +34,9 @@ export interface ConformanceOptions extends ReleaseOptions, RegistryOptions {
   junit?: string;
   output: Output;
 }
+
+/** Maximum number of objects and images in the report that could not be removed. */
+const MAX_LEFT = 3;
 
 /** Runs `olmv1 conformance`. */
 export async function runConformance(terminal: Terminal, options: ConformanceOptions): Promise<void> {
@@ -106,7 +110,7 @@ async function test(
         signal: terminal.signal,
         report: (result) => terminal.err(formatResult(result)),
       });
-      return createSuiteReport(results);
+      return createSuiteReport(results, { isStopped: terminal.signal.aborted });
     }),
   );
 }
@@ -121,5 +125,8 @@ function formatResult({ id, name, state, seconds, message }: ScenarioResult): st
 
 function formatReport(terminal: Terminal, report: SuiteReport): string {
   const { passed, failed, notRun } = report.counts;
-  return `${formatTable(terminal, ["PROFILE", "GROUP", "PASSED", "FAILED", "NOT RUN"], summarizeSuite(report))}\n${passed} passed, ${failed} failed, ${notRun} not run\n`;
+  const table = formatTable(terminal, ["PROFILE", "GROUP", "PASSED", "FAILED", "NOT RUN"], summarizeSuite(report));
+  const left = report.scenarios.flatMap((scenario) => scenario.left ?? []).map(escapeControlCharacters);
+  const remains = left.length === 0 ? "" : `\nNot removed: ${formatList(left, { max: MAX_LEFT, separator: "\n  " })}\n`;
+  return `${table}\n${passed} passed, ${failed} failed, ${notRun} not run\n${remains}`;
 }
