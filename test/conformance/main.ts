@@ -64,7 +64,7 @@ if (values.help) {
 } else {
   const chosen = readMutants().filter(({ breaks }) => positionals.length === 0 || positionals.some((text) => breaks.includes(text)));
   const results = await runMutants(chosen, Number(values.lanes), Number(values.timeout) * 1_000);
-  if (positionals.length === 0) await writeFile(PAGE, formatMutantsPage(results));
+  if (positionals.length === 0) await writeFile(PAGE, formatMutantsPage(results, readScenarios().length));
   const survived = results.filter((result) => !isKilled(result));
   say(`${results.length - survived.length} of ${results.length} mutants detected`);
   process.exitCode = survived.length > 0 ? 1 : 0;

@@ -23,12 +23,14 @@ Each row is a broken implementation of OLM v1, and the [conformance scenarios](.
 
 `;
 
-/** Formats the page of all mutants. */
-export function formatMutantsPage(all: readonly MutantResult[]): string {
+/** Formats the page of all mutants. @param scenarios the number of all scenarios */
+export function formatMutantsPage(all: readonly MutantResult[], scenarios: number): string {
   const killed = all.filter(isKilled).length;
   const rows = all.map(({ mutant, results }) => {
     const by = results.map(({ id, state, message }) => `\`${id}\` (${state === "failed" ? getFailedStep(message) : state})`);
     return `| ${mutant.breaks} | \`${mutant.file}\` | ${by.join("<br>")} |\n`;
   });
-  return `${HEAD}${killed} of ${all.length} mutants are detected.\n\n| the implementation… | changed file | detected by |\n| --- | --- | --- |\n${rows.join("")}`;
+  const used = new Set(all.flatMap(({ mutant }) => mutant.killedBy)).size;
+  const summary = `${killed} of ${all.length} mutants are detected, by ${used} of ${scenarios} scenarios. No mutant tests the other scenarios.`;
+  return `${HEAD}${summary}\n\n| the implementation… | changed file | detected by |\n| --- | --- | --- |\n${rows.join("")}`;
 }

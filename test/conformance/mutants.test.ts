@@ -32,7 +32,7 @@ test("the page of mutants lists every mutant with its scenarios, and all are det
     return row === undefined || killedBy.some((id) => !row.includes(`\`${id}\` (`));
   });
   expect(missing).toEqual([]);
-  expect(PAGE).toContain(`${MUTANTS.length} of ${MUTANTS.length} mutants are detected.`);
+  expect(PAGE).toContain(`${MUTANTS.length} of ${MUTANTS.length} mutants are detected, by `);
 });
 
 test("isKilled is false when one of the scenarios passes", () => {
@@ -40,8 +40,8 @@ test("isKilled is false when one of the scenarios passes", () => {
   const failed = { id: "one", state: "failed", message: "then it rains: no" } as const;
   expect(isKilled({ mutant, results: [failed, { id: "two", state: "failed" }] })).toBe(true);
   expect(isKilled({ mutant, results: [failed, { id: "two", state: "passed" }] })).toBe(false);
-  expect(formatMutantsPage([{ mutant, results: [failed, { id: "two", state: "passed" }] }])).toContain(
-    "0 of 1 mutants are detected.\n\n| the implementation… | changed file | detected by |\n| --- | --- | --- |\n| x | `pkg/x.ts` | `one` (then it rains)<br>`two` (passed) |",
+  expect(formatMutantsPage([{ mutant, results: [failed, { id: "two", state: "passed" }] }], 3)).toContain(
+    "0 of 1 mutants are detected, by 2 of 3 scenarios. No mutant tests the other scenarios.\n\n| the implementation… | changed file | detected by |\n| --- | --- | --- |\n| x | `pkg/x.ts` | `one` (then it rains)<br>`two` (passed) |",
   );
 });
 
