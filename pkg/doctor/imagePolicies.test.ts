@@ -46,7 +46,7 @@ test.for<[what: string, snapshot: Partial<ImagePolicySnapshot>, want: string[]]>
     { readers: new Map() },
     ["ClusterImagePolicy", "ImagePolicy"].map(
       (kind) =>
-        `problem: image policies: the servers cannot read ${kind} objects, so they reject every image: ClusterRoleBinding olmv1-${kind === "ImagePolicy" ? "" : "cluster-"}image-policies-reader does not exist → kubectl apply -k config/openshift, or set openshift.enabled of the chart`,
+        `problem: image policies: the servers cannot read ${kind} objects, so they reject every image: ClusterRoleBinding olmv1-${kind === "ImagePolicy" ? "" : "cluster-"}image-policies-reader does not exist → use config/openshift in your kustomization.yaml, or set openshift.enabled of the chart`,
     ),
   ],
   [

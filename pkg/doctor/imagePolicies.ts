@@ -11,6 +11,7 @@ import { CLUSTER_POLICIES_READER, IMAGE_POLICIES_READER, type ImagePolicySnapsho
 import type { SnapshotPart } from "./snapshotPart.ts";
 
 const CHECK = "image policies";
+const GRANT = "use config/openshift in your kustomization.yaml, or set openshift.enabled of the chart";
 const SCOPES_LISTED_MAX = 10;
 const OBJECTS_LISTED_MAX = 50;
 
@@ -47,7 +48,7 @@ function checkReader(name: string, kind: string, readers: ImagePolicySnapshot["r
   const reader = readers.get(name);
   if (reader && valueOf(reader)) return [];
   const message = `the servers cannot read ${kind} objects, so they reject every image: ClusterRoleBinding ${name} does not exist`;
-  return [{ check: CHECK, status: "problem", message, next: "kubectl apply -k config/openshift, or set openshift.enabled of the chart" }];
+  return [{ check: CHECK, status: "problem", message, next: GRANT }];
 }
 
 /** Lists the scopes of each object. */

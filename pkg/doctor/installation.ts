@@ -11,7 +11,8 @@ import { readManagedMode } from "./programs.ts";
 /** Name of the check of the API server version. */
 const API_SERVER = "API server";
 const LEAST_MINOR = 30;
-const APPLY = "kubectl apply -k config, or helm upgrade with the chart of this olmv1";
+/** Never `kubectl apply -k config`: it sets an image that cannot be pulled. */
+const APPLY = "apply your kustomization.yaml with config of this olmv1, or run helm upgrade with its chart";
 /** Names of the policies that permission-manager needs. */
 const OF_PERMISSIONS = "olmv1-";
 /** Maximum number of fields listed in a message. */
@@ -63,7 +64,7 @@ const ABSENT: Readonly<Record<(typeof POLICIES)[number]["name"], Pick<DoctorFind
   "operator-controller-dependencies": {
     status: "problem",
     message: "it does not exist: operator-controller can create and delete any extension",
-    next: "kubectl apply -k config",
+    next: APPLY,
   },
   "clusterextension-service-accounts": {
     status: "warning",
@@ -73,22 +74,22 @@ const ABSENT: Readonly<Record<(typeof POLICIES)[number]["name"], Pick<DoctorFind
   "olmv1-permission-manager": {
     status: "problem",
     message: "it does not exist: permission-manager grants nothing, because nothing limits it",
-    next: "kubectl apply -k config",
+    next: APPLY,
   },
   "olmv1-granted-objects": {
     status: "problem",
     message: "it does not exist: users who may write roles can add permissions to extensions",
-    next: "kubectl apply -k config",
+    next: APPLY,
   },
   "olmv1-extension-identities": {
     status: "problem",
     message: "it does not exist: users who may create Pods in the namespace of an extension have its permissions",
-    next: "kubectl apply -k config",
+    next: APPLY,
   },
   "olmv1-extension-permissions": {
     status: "problem",
     message: "it does not exist: approvals need no permission, and any user with write access can request permissions",
-    next: "kubectl apply -k config",
+    next: APPLY,
   },
   "clustercatalog-name-label": {
     status: "ok",

@@ -57,7 +57,7 @@ function checkDeployment(check: string, deployment: Deployment | undefined, name
       check,
       status: "problem",
       message,
-      next: "set its namespace with --system-namespace, or install the servers: kubectl apply -k config",
+      next: "set its namespace with --system-namespace, or install the servers with your kustomization.yaml or Helm",
     };
   }
   const { spec: { replicas = 1 } = {}, status: { readyReplicas = 0, updatedReplicas = 0, conditions } = {} } = deployment;

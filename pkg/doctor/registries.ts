@@ -15,7 +15,7 @@ import type { SnapshotPart } from "./snapshotPart.ts";
 const CHECK = "registries";
 const ENTRIES_MAX = 50;
 const LISTED_MAX = 10;
-const GRANT = "kubectl apply -k config/openshift, or set openshift.enabled of the chart";
+const GRANT = "use config/openshift in your kustomization.yaml, or set openshift.enabled of the chart";
 
 /** Lists the mirrors, blocked and allowed registries that apply to pulls of the servers, with the object of each, and the parts without effect. */
 export function checkRegistries({ registries }: ClusterSnapshot): DoctorFinding[] {

@@ -566,7 +566,7 @@ describe("doctor checks registries", () => {
       "mirrors that the servers cannot read",
       { ...withSets(set({ source: "quay.io", mirrors: ["m.com"] })), reader: NOTHING },
       [
-        "problem: registries: the servers cannot read the mirrors of the cluster: ClusterRoleBinding olmv1-registries-reader does not exist → kubectl apply -k config/openshift, or set openshift.enabled of the chart",
+        "problem: registries: the servers cannot read the mirrors of the cluster: ClusterRoleBinding olmv1-registries-reader does not exist → use config/openshift in your kustomization.yaml, or set openshift.enabled of the chart",
         'ok: registries: "quay.io": mirror "m.com" (by digest), then the registry itself; from ImageDigestMirrorSet "m"',
       ],
     ],
