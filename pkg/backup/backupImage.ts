@@ -11,15 +11,15 @@ import type { ImageWriter } from "../oci/store/imageStore.ts";
 import type { FoundImage } from "../oci/store/imageStores.ts";
 import type { BackupEnd } from "./backupFile.ts";
 
-/** Type of the artefact, and of its only layer, which is the file of the backup. */
+/** Type of the artifact, and of its only layer, which is the file of the backup. */
 const BACKUP_TYPE = "application/vnd.olmv1.backup.v1+gzip";
-/** The configuration of an artefact without one. @see https://github.com/opencontainers/image-spec/blob/v1.1.1/manifest.md */
+/** The configuration of an artifact without one. @see https://github.com/opencontainers/image-spec/blob/v1.1.1/manifest.md */
 const EMPTY_TYPE = "application/vnd.oci.empty.v1+json";
 const EMPTY = Buffer.from("{}");
 
 /**
- * Stores a backup file as an OCI artefact.
- * @returns the digest of the artefact
+ * Stores a backup file as an OCI artifact.
+ * @returns the digest of the artifact
  * @throws Error if the tag exists, because a backup is never replaced; the errors of the writer
  */
 export async function pushBackup(writer: ImageWriter, tag: string, path: string, end: BackupEnd, signal: AbortSignal): Promise<string> {
@@ -42,7 +42,7 @@ export async function pushBackup(writer: ImageWriter, tag: string, path: string,
 }
 
 /**
- * Writes the backup file of an OCI artefact to a path that does not exist.
+ * Writes the backup file of an OCI artifact to a path that does not exist.
  * @throws TerminalError Blocked if the image is not a backup, or its content does not have the size and digest of the manifest; the errors of the reader
  */
 export async function pullBackup({ reader, manifest }: FoundImage, path: string, signal: AbortSignal): Promise<void> {

@@ -173,7 +173,7 @@ describeWithCluster("olmv1 backup and restore", (cluster) => {
     ]);
   });
 
-  test("backup pushes an OCI artefact whose tag does not exist, and restore reads it", async () => {
+  test("backup pushes an OCI artifact whose tag does not exist, and restore reads it", async () => {
     const registry = await loopbackRegistry();
     const conf = join(folder, "registries.conf");
     await writeFile(conf, insecureRegistry(registry.host));
