@@ -241,10 +241,13 @@ Copies bundle images, related images and their signatures, then the catalog imag
 of the catalog, the command builds an image with only this part. To resume after an error, run the
 command again. If no machine can reach both registries, mirror to oci:FOLDER, move the folder, and
 mirror from it. Repository a/b becomes REGISTRY/PATH/a-b. The command writes to --to-dir:
+
   mapping.txt      source=destination, for oc image mirror
   images.txt       the source images
   registries.conf  for catalogd, operator-controller and podman
-and the objects ClusterCatalog, ImageContentSourcePolicy, ImageDigestMirrorSet and ImageTagMirrorSet.
+
+It also writes the objects ClusterCatalog, ImageContentSourcePolicy, ImageDigestMirrorSet and
+ImageTagMirrorSet.
 
 Examples:
   olmv1 catalog mirror quay.io/operatorhubio/catalog:latest mirror.internal:5000/olm --packages argocd-operator

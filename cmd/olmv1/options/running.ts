@@ -123,7 +123,7 @@ export function addVersion(program: Command, terminal: Terminal): void {
 
 const COMPLETION_HELP = `
 Completes commands, options, and names from your cluster, if it responds within two seconds. The
-plug-in kubectl olmv1 needs kubectl_complete-olmv1 on the PATH; npm install --global provides it.
+plug-in kubectl olmv1 needs kubectl_complete-olmv1 on the PATH, which a global npm installation provides.
 
 Examples:
   source <(olmv1 completion bash)                                             # bash 4 and later; add it to ~/.bashrc
