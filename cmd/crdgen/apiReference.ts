@@ -14,6 +14,7 @@ const COVERED: readonly (readonly [message: RegExp, description: RegExp])[] = [
   [/./, /image reference/],
   [/must be JSON pointers/, /JSON pointers/],
   [/forbidden otherwise$|^cannot specify /, /forbidden|valuesFrom/i],
+  [/^at least one of \[preflight\] are required/, /At least one member is required/],
 ];
 
 /** Returns the API reference in Markdown: for each kind, a list for spec and a list for status, with one line per field in schema order. */

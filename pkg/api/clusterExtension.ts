@@ -271,7 +271,7 @@ const install = withRules(
         (member) => member !== undefined,
       ),
   },
-).describe("install configures installations and upgrades.");
+).describe("install configures installations and upgrades. At least one member is required.");
 
 const uninstall = z
   .object({
