@@ -35,6 +35,8 @@ export interface CatalogLeaderInit {
 export class CatalogLeader {
   readonly #init: CatalogLeaderInit;
   readonly #polls = new Map<string, PollRecord>();
+  /** Times of the last successful lookups of catalogs with a poll interval. Unlike poll records, they survive failures. */
+  readonly #polledAt = new Map<string, number>();
   readonly #reconciler: CatalogReconciler;
 
   constructor(init: CatalogLeaderInit) {
@@ -63,15 +65,16 @@ export class CatalogLeader {
 
   /**
    * Returns when the image of a catalog was last resolved successfully, in milliseconds since the
-   * epoch.
+   * epoch. Undefined for a catalog that is not polled.
    */
   polledAt(name: string): number | undefined {
-    return this.#polls.get(name)?.at;
+    return this.#polledAt.get(name);
   }
 
   /** Deletes all poll records, so that every reference is resolved again as after a restart. */
   forget(): void {
     this.#polls.clear();
+    this.#polledAt.clear();
   }
 
   /** @param catalog undefined if it does not exist. @throws as CatalogReconciler. */
@@ -84,6 +87,20 @@ export class CatalogLeader {
       return undefined;
     } finally {
       replica.setOutdated(name, getServedImage(catalog) ? !store.get(name) : undefined);
+      this.#recordPoll(name, catalog);
     }
   }
+
+  #recordPoll(name: string, catalog: Readonly<ClusterCatalog> | undefined): void {
+    const at = this.#polls.get(name)?.at;
+    if (!isPolled(catalog)) this.#polledAt.delete(name);
+    else if (at !== undefined) this.#polledAt.set(name, at);
+  }
+}
+
+/** Returns whether catalogd looks the image of a catalog up periodically. */
+function isPolled(catalog: Readonly<ClusterCatalog> | undefined): boolean {
+  if (!catalog || catalog.metadata.deletionTimestamp !== undefined) return false;
+  const { availabilityMode, source } = catalog.spec;
+  return availabilityMode !== "Unavailable" && source.image?.pollIntervalMinutes !== undefined;
 }

@@ -26,7 +26,7 @@ export class CatalogMetrics {
     this.#bytes = metrics.gauge({ name: "catalog_bytes", help: "Size of the served content of a catalog, in bytes", labels });
     this.#polled = metrics.gauge({
       name: "catalog_last_poll_timestamp_seconds",
-      help: "Time of the last successful image lookup of a catalog, in seconds since the epoch",
+      help: "Time of the last successful image lookup of a catalog with a poll interval, in seconds since the epoch; absent before the first one, and on replicas that do not lead",
       labels,
     });
     this.#findings = metrics.gauge({
