@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { LAYERS } from "./layers.ts";
@@ -20,4 +20,13 @@ test("architecture.md mentions only files and folders that exist", () => {
   const named = [...PAGE.matchAll(/`((?:cmd|pkg|test|docs)\/[\w./-]+)`/g)].map(([, path = ""]) => path);
   expect(named.length).toBeGreaterThan(60);
   expect([...new Set(named)].filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+test("architecture.md says what each folder of pkg contains", () => {
+  const rows = [...PAGE.matchAll(/^\| `(pkg\/[a-z]+)` +\| \S/gm)].map(([, folder = ""]) => folder);
+  expect(rows.toSorted()).toEqual(
+    readdirSync(join(ROOT, "pkg"))
+      .map((name) => `pkg/${name}`)
+      .toSorted(),
+  );
 });
