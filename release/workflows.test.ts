@@ -21,6 +21,31 @@ test.for(WORKFLOWS)("%s can only read by default, and never keeps the credential
   expect(checkouts.filter((text) => !/^.*\n\s+with:\n(\s{10,}.*\n)*?\s+persist-credentials: false\n/.test(text))).toEqual([]);
 });
 
+/** A job of a workflow. */
+interface Job {
+  readonly environment?: string;
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly steps: readonly Step[];
+}
+interface Step {
+  readonly name?: string;
+  readonly uses?: string;
+  readonly run?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly with?: Readonly<Record<string, unknown>>;
+}
+
+const readJobs = (file: string): Readonly<Record<string, Job>> => (parseYaml(readText(file)) as { jobs: Record<string, Job> }).jobs;
+
+test.for(WORKFLOWS)("%s uses the browser of GitHub's runners for tests, and installs no packages of Debian", (file) => {
+  expect(readText(file)).not.toContain("apt-get");
+  for (const { steps } of Object.values(readJobs(file))) {
+    const runs = steps.map(({ run = "" }) => run);
+    const tests = runs.findIndex((run) => run.includes(".ci/run") || run === "${{ matrix.command }}");
+    if (tests >= 0) expect(runs.slice(0, tests)).toContain("command -v chromium");
+  }
+});
+
 test("the dependency review accepts the same licenses as the check of the lockfile", () => {
   const [, list = ""] = /allow-licenses: (.*)$/m.exec(readText(".github/workflows/dependency-review.yaml")) ?? [];
   expect(list.split(", ").toSorted()).toEqual([...DEVELOPMENT_LICENSES].toSorted());

@@ -3,10 +3,14 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
-/** Debian's names of the browser. The second starts a process for its toolbar with each page; the first does not. */
+/**
+ * Names of the browser: both of Debian, the second also of GitHub's runners. The second starts a process for its toolbar with each page; the first does
+ * not.
+ * @see https://github.com/actions/runner-images/blob/main/images/ubuntu/scripts/build/install-google-chrome.sh
+ */
 const PROGRAMS = ["chromium-headless-shell", "chromium"];
 
-/** Finds the browser: $OLMV1_CHROMIUM, or one of Debian's names on the PATH; undefined if it is not installed. */
+/** Finds the browser: $OLMV1_CHROMIUM, or one of its names on the PATH; undefined if it is not installed. */
 export function findChromium(): string | undefined {
   const named = process.env["OLMV1_CHROMIUM"];
   if (named) return named;
