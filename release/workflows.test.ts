@@ -1,6 +1,10 @@
+import { execFile, spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
 import { parseYaml } from "../pkg/golang/yaml.ts";
 import { DEVELOPMENT_LICENSES } from "./licenses.ts";
 import { ROOT } from "./project.ts";
@@ -65,6 +69,69 @@ test("the release workflow runs only commands that release/main.ts has, and publ
     ["image", "release"],
     ["publish", "release"],
   ]);
+});
+
+/** Writes its arguments to $LOG, prints the index $INDEX for imagetools, and like Docker keeps only one platform under a digest. */
+const DOCKER = `#!/bin/sh
+echo "$*" >> "$LOG"
+case "$1" in
+  buildx) cat "$INDEX" ;;
+  run | create)
+    platform=; digest=
+    while [ $# -gt 0 ]; do
+      case "$1" in --platform) platform=$2 ;; *@sha256:*) digest=\${1##*@} ;; esac
+      shift
+    done
+    kept=$(sed -n "s|^$digest ||p" "$LOG.kept" 2>/dev/null | head -n 1)
+    if [ -n "$kept" ] && [ "$kept" != "$platform" ]; then echo "cannot overwrite digest $digest" >&2; exit 1; fi
+    echo "$digest $platform" >> "$LOG.kept" ;;
+esac
+`;
+
+/** Runs the step that starts the programs, with the platforms in an index, and returns the commands of docker. */
+async function startPrograms(platforms: readonly string[]): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), "olmv1-workflow-"));
+  try {
+    const manifests = platforms.map((platform, i) => {
+      const [os, architecture] = platform.split("/");
+      return { digest: `sha256:${String(i).repeat(64)}`, platform: { os, architecture } };
+    });
+    await writeFile(join(folder, "images.json"), JSON.stringify({ manifests }));
+    await writeFile(join(folder, "docker"), DOCKER);
+    await chmod(join(folder, "docker"), 0o755);
+    const { env } = parseYaml(readText(".github/workflows/release.yaml")) as { env: Record<string, string> };
+    const { image } = readJobs(".github/workflows/release.yaml");
+    const run = image?.steps.find(({ name }) => name === "start the programs on each platform")?.run ?? "";
+    await promisify(execFile)("bash", ["-e", "-c", run], {
+      cwd: folder,
+      env: {
+        ...env,
+        PATH: [folder, process.env["PATH"]].join(delimiter),
+        DIGEST: `sha256:${"f".repeat(64)}`,
+        LOG: join(folder, "log"),
+        INDEX: join(folder, "images.json"),
+      },
+    });
+    return (await readFile(join(folder, "log"), "utf8")).trimEnd().split("\n");
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+describe.skipIf(spawnSync("jq", ["--version"]).status !== 0)("the release workflow", () => {
+  const PLATFORMS = ["linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"];
+
+  test("starts four programs on each platform, by the digest of the platform", async () => {
+    const commands = await startPrograms(PLATFORMS);
+    expect(commands.filter((command) => command.startsWith("run")).length).toBe(16);
+    const image = "ghcr.io/olmv1/olmv1";
+    expect(commands).toContain(`run --rm --platform linux/s390x ${image}@sha256:${"3".repeat(64)} /app/catalogd.js version`);
+    expect(commands).toContain(`create --platform linux/s390x --name copy ${image}@sha256:${"3".repeat(64)}`);
+  });
+
+  test("fails when the image lacks a platform", async () => {
+    await expect(startPrograms(PLATFORMS.slice(0, 3))).rejects.toThrow();
+  });
 });
 
 test("the base images of the Dockerfile are pinned by digest", () => {
