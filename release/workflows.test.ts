@@ -11,6 +11,7 @@ import { ROOT } from "./project.ts";
 
 const FILES = globSync(".github/{workflows,actions/*}/*.{yaml,yml}", { cwd: ROOT }).toSorted();
 const readText = (file: string): string => readFileSync(join(ROOT, file), "utf8");
+const PINNED_IMAGE = /^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/;
 const WORKFLOWS = FILES.filter((file) => file.startsWith(".github/workflows/"));
 
 test.for(FILES)("%s refers to each action by the digest of a commit and names its version", (file) => {
@@ -134,8 +135,18 @@ describe.skipIf(spawnSync("jq", ["--version"]).status !== 0)("the release workfl
   });
 });
 
+test("the release workflow pins the images of QEMU and BuildKit by digest, and does not read them from a cache", () => {
+  const steps = readJobs(".github/workflows/release.yaml")["image"]?.steps ?? [];
+  const [qemu, buildx] = ["docker/setup-qemu-action@", "docker/setup-buildx-action@"].map(
+    (action) => steps.find(({ uses = "" }) => uses.startsWith(action))?.with ?? {},
+  );
+  expect(qemu).toMatchObject({ image: expect.stringMatching(PINNED_IMAGE), "cache-image": false });
+  expect(buildx).toMatchObject({ "driver-opts": expect.stringMatching(/^image=/), "cache-binary": false });
+  expect(String(buildx?.["driver-opts"]).replace("image=", "")).toMatch(PINNED_IMAGE);
+});
+
 test("the base images of the Dockerfile are pinned by digest", () => {
   const bases = [...readText("Dockerfile").matchAll(/^FROM (?:--platform=\S+ )?(\S+)/gm)].map(([, base = ""]) => base);
   expect(bases.length).toBe(2);
-  expect(bases.filter((base) => !/^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/.test(base))).toEqual([]);
+  expect(bases.filter((base) => !PINNED_IMAGE.test(base))).toEqual([]);
 });
