@@ -7,11 +7,17 @@ const URL = `https://github.com/advisories/${ID}`;
 const REPORT = {
   auditReportVersion: 2,
   vulnerabilities: {
-    left: { name: "left", severity: "high", via: [{ source: 1, name: "left", title: "Denial of service", url: URL, severity: "high" }] },
-    right: { name: "right", severity: "high", via: ["left"] },
+    left: {
+      name: "left",
+      severity: "high",
+      nodes: ["node_modules/left"],
+      via: [{ source: 1, name: "left", title: "Denial of service", url: URL, severity: "high" }],
+    },
+    right: { name: "right", severity: "high", nodes: ["node_modules/right"], via: ["left"] },
   },
   metadata: {},
 };
+const SHIPPED = new Set(["node_modules/left", "node_modules/right"]);
 const FINDING = `left: Denial of service (high, ${URL})`;
 const exception = (expires: string, advisory = ID): AuditExceptions => ({
   exceptions: [{ advisory, reason: "olmv1 never calls this function", expires }],
@@ -27,13 +33,20 @@ const CASES: readonly [string, unknown, AuditExceptions, string[], string[]][] =
 ];
 
 test.for(CASES)("judgeAudit returns the failures when %s", ([, report, exceptions, failures, unused]) => {
-  expect(judgeAudit(report, exceptions, "2026-11-26")).toEqual({ failures, unused });
+  expect(judgeAudit(report, exceptions, "2026-11-26", SHIPPED)).toEqual({ failures, unused });
+});
+
+test("judgeAudit ignores an advisory when it affects only packages for development", () => {
+  const shipped = new Set(["node_modules/right", "node_modules/right/node_modules/left"]);
+  expect(judgeAudit(REPORT, { exceptions: [] }, "2026-11-26", shipped)).toEqual({ failures: [], unused: [] });
+  const nested = { ...REPORT.vulnerabilities.left, nodes: ["node_modules/left", "node_modules/right/node_modules/left"] };
+  expect(judgeAudit({ vulnerabilities: { left: nested } }, { exceptions: [] }, "2026-11-26", shipped).failures).toEqual([FINDING]);
 });
 
 test.for([{}, { error: { code: "ENOAUDIT" } }, { message: "405 Method Not Allowed" }, null, []])(
   "judgeAudit throws when npm printed %j in place of a report",
   (report) => {
-    expect(() => judgeAudit(report, { exceptions: [] }, "2026-11-26")).toThrow("npm audit printed no report");
+    expect(() => judgeAudit(report, { exceptions: [] }, "2026-11-26", SHIPPED)).toThrow("npm audit printed no report");
   },
 );
 

@@ -6,6 +6,8 @@ const AuditReport = z.object({
     z.string(),
     z.object({
       severity: z.enum(["info", "low", "moderate", "high", "critical"]),
+      /** Folders of the affected versions. */
+      nodes: z.array(z.string()),
       via: z.array(z.union([z.string(), z.object({ url: z.string(), title: z.string(), severity: z.string() })])),
     }),
   ),
@@ -34,19 +36,23 @@ export interface AuditVerdict {
 }
 
 /**
- * Compares the advisories in a report with the exceptions. Every advisory fails the gate unless an exception names it that has not expired.
+ * Compares the advisories in a report with the exceptions. Every advisory of a package that a release may contain fails the gate unless an exception
+ * names it that has not expired.
+ * @param shipped folders of the packages that a release may contain, from `listShippedFolders`
  * @param today such as "2026-11-26"
  * @throws Error if the report is not a report of npm audit, for example because the registry did not respond with one.
  */
-export function judgeAudit(report: unknown, { exceptions }: AuditExceptions, today: string): AuditVerdict {
+export function judgeAudit(report: unknown, { exceptions }: AuditExceptions, today: string, shipped: ReadonlySet<string>): AuditVerdict {
   const parsed = AuditReport.safeParse(report);
   if (!parsed.success) throw new Error("npm audit printed no report. Run it with a registry that serves security advisories");
   const advisories = new Map(
-    Object.entries(parsed.data.vulnerabilities).flatMap(([name, { via }]) =>
-      via.flatMap((one) =>
-        typeof one === "string" ? [] : [[getId(one.url), `${name}: ${one.title} (${one.severity}, ${one.url})`] as const],
+    Object.entries(parsed.data.vulnerabilities)
+      .filter(([, { nodes }]) => nodes.some((folder) => shipped.has(folder)))
+      .flatMap(([name, { via }]) =>
+        via.flatMap((one) =>
+          typeof one === "string" ? [] : [[getId(one.url), `${name}: ${one.title} (${one.severity}, ${one.url})`] as const],
+        ),
       ),
-    ),
   );
   const byId = new Map(exceptions.map((one) => [one.advisory, one]));
   const failures = [...advisories].flatMap(([id, text]) => {

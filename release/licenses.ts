@@ -20,12 +20,13 @@ export const DEVELOPMENT_LICENSES = new Set([...PERMISSIVE, "CC-BY-4.0", "MPL-2.
  * Returns the packages of the lockfile whose license is not allowed, one line each: those that a release may contain need a permissive license, and
  * tools may also have a license that concerns only changes of their own files. Ignores packages without a license in the lockfile that are built only
  * for other platforms.
+ * @param shipped folders of the packages that a release may contain, from `listShippedFolders`
  */
-export function listRejectedLicenses({ packages }: Lockfile): string[] {
+export function listRejectedLicenses({ packages }: Lockfile, shipped: ReadonlySet<string>): string[] {
   return Object.entries(packages).flatMap(([folder, locked]) => {
-    const { version = "", license, dev = false, devOptional = false } = locked;
+    const { version = "", license } = locked;
     if (folder === "" || (license === undefined && isForOtherPlatform(locked))) return [];
-    if (license !== undefined && isAllowed(license, dev || devOptional ? DEVELOPMENT_LICENSES : PERMISSIVE)) return [];
+    if (license !== undefined && isAllowed(license, shipped.has(folder) ? PERMISSIVE : DEVELOPMENT_LICENSES)) return [];
     return [`${getPackageName(folder)} ${version}: ${license ?? "no license is declared"}`];
   });
 }

@@ -16,13 +16,15 @@ import type { Lockfile } from "./packages.ts";
 import { PROJECT, parseTag, ROOT, readVersion } from "./project.ts";
 import { publishLayout } from "./publishChart.ts";
 import { listReleaseChecks } from "./releaseChecks.ts";
+import { listImportedPackages, listShippedFolders } from "./shippedPackages.ts";
 import { buildSite } from "./siteVersions.ts";
 
 const USAGE = `usage: node release/main.ts COMMAND [options]
 
 Checks:
   licenses       check the license of each package in the lockfiles
-  audit          run npm audit, and fail for each advisory without an exception in release/audit-exceptions.yaml; needs a registry with advisories
+  audit          run npm audit, and fail for each advisory of a shipped package without an exception in release/audit-exceptions.yaml; needs a
+                 registry with advisories
   check          build all parts of a release that this machine can build, and check them
   tag TAG        check that TAG, such as v1.0.0, is the version of package.json and has a dated section in CHANGELOG.md
 
@@ -124,20 +126,29 @@ function checkTag(tag: string): number {
   return 1;
 }
 
-/** The lockfiles of the programs and of the documentation site. */
-const LOCKFILES = ["package-lock.json", "site/package-lock.json"];
+function readLockfile(file: string): Lockfile {
+  return JSON.parse(readFileSync(join(ROOT, file), "utf8")) as Lockfile;
+}
+
+/** Returns the folders of the packages that a release may contain. */
+function listShipped(): Set<string> {
+  const lock = readLockfile("package-lock.json");
+  return listShippedFolders(lock, listImportedPackages(ROOT, lock));
+}
 
 function checkLicenses(): number {
-  const locks = LOCKFILES.map((file) => JSON.parse(readFileSync(join(ROOT, file), "utf8")) as Lockfile);
-  const rejected = locks.flatMap(listRejectedLicenses);
+  const rejected = [
+    ...listRejectedLicenses(readLockfile("package-lock.json"), listShipped()),
+    ...listRejectedLicenses(readLockfile("site/package-lock.json"), listShippedFolders(readLockfile("site/package-lock.json"), [])),
+  ];
   for (const line of rejected) console.error(`license not allowed: ${line}`);
   return rejected.length > 0 ? 1 : 0;
 }
 
 function checkAdvisories(): number {
   const exceptions = AuditExceptions.parse(parseYaml(readFileSync(join(import.meta.dirname, "audit-exceptions.yaml"), "utf8")));
-  const { stdout } = spawnSync("npm", ["audit", "--json", "--omit=dev"], { cwd: ROOT, encoding: "utf8" });
-  const { failures, unused } = judgeAudit(JSON.parse(stdout), exceptions, new Date().toISOString().slice(0, 10));
+  const { stdout } = spawnSync("npm", ["audit", "--json"], { cwd: ROOT, encoding: "utf8" });
+  const { failures, unused } = judgeAudit(JSON.parse(stdout), exceptions, new Date().toISOString().slice(0, 10), listShipped());
   for (const line of failures) console.error(`advisory: ${line}`);
   for (const id of unused) console.error(`exception for ${id} is not needed any more: remove it from release/audit-exceptions.yaml`);
   return failures.length + unused.length > 0 ? 1 : 0;

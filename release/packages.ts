@@ -11,9 +11,15 @@ export interface LockedPackage {
   /** Algorithm and base64 hash, such as "sha512-…". */
   readonly integrity?: string;
   readonly resolved?: string;
-  /** Whether only tools need the package. */
+  /** Whether package.json lists the package only for development. A release may contain it all the same: see shippedPackages.ts. */
   readonly dev?: boolean;
   readonly devOptional?: boolean;
+  /** Range of each dependency by name. */
+  readonly dependencies?: Readonly<Record<string, string>>;
+  /** Only the lockfile's root has them. */
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
   /** Whether the installation succeeds without the package, for example on another platform. */
   readonly optional?: boolean;
   readonly os?: readonly string[];

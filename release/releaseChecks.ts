@@ -21,7 +21,9 @@ import { buildExecutable } from "./executable.ts";
 import { computeTreeDigest } from "./imageTree.ts";
 import { MANIFESTS } from "./manifests.ts";
 import { runPackedPackage } from "./npmPackage.ts";
+import { getPackageName, type Lockfile } from "./packages.ts";
 import { PROJECT, ROOT, readVersion } from "./project.ts";
+import { listImportedPackages, listShippedFolders } from "./shippedPackages.ts";
 
 const run = promisify(execFile);
 const MAX_OUTPUT = 2 ** 26;
@@ -81,11 +83,19 @@ async function checkBuilds({ dist }: TwoBuilds, isMissing: boolean): Promise<str
 
 async function checkBills({ dist }: TwoBuilds): Promise<string> {
   const [cycloneDx, spdx] = await Promise.all(["sbom.cdx.json", "sbom.spdx.json"].map((name) => readFile(join(dist[0], name), "utf8")));
-  const { components } = JSON.parse(cycloneDx ?? "") as { components: unknown[] };
+  const { components } = JSON.parse(cycloneDx ?? "") as { components: { name: string; version: string }[] };
   const { packages } = JSON.parse(spdx ?? "") as { packages: unknown[] };
   if (components.length === 0 || packages.length !== components.length + 1)
     throw new Error(`CycloneDX lists ${components.length} packages, SPDX ${packages.length - 1}`);
+  const lock = JSON.parse(await readFile(join(ROOT, "package-lock.json"), "utf8")) as Lockfile;
+  const judged = [...listShippedFolders(lock, listImportedPackages(ROOT, lock))].map((folder) => describePackage(folder, lock));
+  const unjudged = components.map(({ name, version }) => `${name} ${version}`).filter((one) => !judged.includes(one));
+  if (unjudged.length > 0) throw new Error(`the audit and the check of licenses ignore bundled packages: ${unjudged.join(", ")}`);
   return `${components.length} packages in CycloneDX and SPDX`;
+}
+
+function describePackage(folder: string, { packages }: Lockfile): string {
+  return `${getPackageName(folder)} ${packages[folder]?.version}`;
 }
 
 /** Returns the path of a program of the control plane. @throws NotRunError if no control plane was built. */

@@ -51,9 +51,10 @@ test.for(WORKFLOWS)("%s uses the browser of GitHub's runners for tests, and inst
   }
 });
 
-test("the dependency review accepts the same licenses as the check of the lockfile", () => {
+test("the dependency review checks all packages, and accepts the same licenses as the check of the lockfile", () => {
   const [, list = ""] = /allow-licenses: (.*)$/m.exec(readText(".github/workflows/dependency-review.yaml")) ?? [];
   expect(list.split(", ").toSorted()).toEqual([...DEVELOPMENT_LICENSES].toSorted());
+  expect(readText(".github/workflows/dependency-review.yaml")).toContain("fail-on-scopes: runtime, development\n");
 });
 
 test("the release workflow runs only commands that release/main.ts has, and publishes only in its protected environment", () => {
