@@ -136,6 +136,27 @@ describe.skipIf(spawnSync("jq", ["--version"]).status !== 0)("the release workfl
   });
 });
 
+test("the release workflow attaches all attestations in one format, with the types in the guide, and signs in the format of cosign 2", () => {
+  const jobs = readJobs(".github/workflows/release.yaml");
+  const steps = jobs["image"]?.steps ?? [];
+  const attached = steps.filter((step) => step.with?.["push-to-registry"] === true);
+  expect(attached.map(({ uses = "" }) => uses.split("@")[0])).toEqual([
+    "actions/attest",
+    "actions/attest",
+    "actions/attest-build-provenance",
+  ]);
+  const types = attached.flatMap((step) => step.with?.["predicate-type"] ?? []);
+  expect(types).toEqual(["https://cyclonedx.org/bom", "https://spdx.dev/Document/v2.3"]);
+  const guide = readText("docs/how-to/verify-a-release.md");
+  for (const type of types) expect(guide).toContain(`--predicate-type ${type}`);
+  // cosign finds one format of attestations only, and nodes read only signatures in the format of cosign 2.
+  expect(readText(".github/workflows/release.yaml")).not.toContain("cosign attest");
+  const versions = Object.values(jobs).flatMap((job) => job.steps.flatMap((step) => step.with?.["cosign-release"] ?? []));
+  expect(versions.length).toBeGreaterThan(0);
+  expect(versions.filter((version) => !String(version).startsWith("v2."))).toEqual([]);
+  expect(guide.match(/^cosign verify .*/gm)?.every((line) => line.startsWith("cosign verify --new-bundle-format=false "))).toBe(true);
+});
+
 test("the release workflow pins the images of QEMU and BuildKit by digest, and does not read them from a cache", () => {
   const steps = readJobs(".github/workflows/release.yaml")["image"]?.steps ?? [];
   const [qemu, buildx] = ["docker/setup-qemu-action@", "docker/setup-buildx-action@"].map(
