@@ -6,6 +6,8 @@
 # For OpenShift's cluster-olm-operator, add the minor version of the cluster, for the tags of the default catalogs:
 #   docker build -t olmv1 --build-arg OPENSHIFT_VERSION=v4.20 .
 
+FROM gcr.io/distroless/nodejs24-debian12:nonroot@sha256:14d42e2511532589a7c7e01a753667a74fcc96266e137e8125006b87b0c32d0a AS base
+
 # The programs are the same for all platforms.
 FROM --platform=$BUILDPLATFORM node:24-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS build
 ARG OPENSHIFT_VERSION=""
@@ -14,9 +16,12 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev --include=optional
 COPY . .
 RUN node .ci/build.mjs
+# The bills of materials also list the base image and its Node.js.
+COPY --from=base /nodejs/bin/node /base/node
+RUN node release/imageBills.ts dist Dockerfile /base/node
 RUN sed -i "s/^    version: \"\"$/    version: \"$OPENSHIFT_VERSION\"/" config/helm/openshift/catalogd.yaml
 
-FROM gcr.io/distroless/nodejs24-debian12:nonroot@sha256:14d42e2511532589a7c7e01a753667a74fcc96266e137e8125006b87b0c32d0a
+FROM base
 LABEL org.opencontainers.image.title="olmv1" \
       org.opencontainers.image.description="Operator Lifecycle Manager v1: catalogd, operator-controller, the console and the olmv1 command line" \
       org.opencontainers.image.licenses="Apache-2.0"

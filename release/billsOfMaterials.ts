@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { BaseImage } from "./baseImage.ts";
 import type { BundledPackage, Lockfile } from "./packages.ts";
 
 /** A time that makes the bills reproducible; SPDX requires one. */
@@ -78,32 +79,29 @@ export function formatSpdx(packages: readonly BundledPackage[], lock: Lockfile):
   });
 }
 
-/** Node.js in an executable. */
+/** Node.js in an executable or an image. */
 export interface NodeJs {
   /** Such as "24.21.0". */
   readonly version: string;
-  /** Checksum of its binary in hexadecimal. */
-  readonly sha256: string;
+  /** Checksum of its binary in hexadecimal. Undefined for an image, whose platforms have different binaries. */
+  readonly sha256?: string;
 }
 
 /** Adds Node.js to the CycloneDX bill of materials of a build. */
 export function addNodeToCycloneDx(bill: string, { version, sha256 }: NodeJs): string {
-  const { components, ...others } = JSON.parse(bill) as { readonly components: readonly object[] };
-  const node = {
+  return addComponent(bill, {
     type: "platform",
     "bom-ref": getNodePurl(version),
     name: "node",
     version,
     purl: getNodePurl(version),
     licenses: toLicenses("MIT"),
-    hashes: [{ alg: "SHA-256", content: sha256 }],
-  };
-  return toText({ ...others, components: [...components, node] });
+    ...(sha256 === undefined ? {} : { hashes: [{ alg: "SHA-256", content: sha256 }] }),
+  });
 }
 
 /** Adds Node.js to the SPDX bill of materials of a build. */
 export function addNodeToSpdx(bill: string, { version, sha256 }: NodeJs): string {
-  const document = JSON.parse(bill) as SpdxDocument;
   const purl = getNodePurl(version);
   const node = {
     SPDXID: toSpdxId(purl),
@@ -114,24 +112,76 @@ export function addNodeToSpdx(bill: string, { version, sha256 }: NodeJs): string
     licenseConcluded: "NOASSERTION",
     licenseDeclared: "MIT",
     copyrightText: "NOASSERTION",
-    checksums: [{ algorithm: "SHA256", checksumValue: sha256 }],
+    ...(sha256 === undefined ? {} : { checksums: [{ algorithm: "SHA256", checksumValue: sha256 }] }),
     externalRefs: [{ referenceCategory: "PACKAGE-MANAGER", referenceType: "purl", referenceLocator: purl }],
   };
-  const relationship = { spdxElementId: document.documentDescribes[0], relationshipType: "CONTAINS", relatedSpdxElement: node.SPDXID };
+  return addPackage(bill, node, sha256 === undefined ? `node-${version}` : `node-${version}-${sha256.slice(0, 16)}`);
+}
+
+/** Adds the base image of an image, and its Node.js, to the CycloneDX bill of materials of a build. It is the same for all platforms. */
+export function addBaseImageToCycloneDx(bill: string, base: BaseImage): string {
+  const { name, digest, node } = base;
+  return addComponent(addNodeToCycloneDx(bill, { version: node }), {
+    type: "container",
+    "bom-ref": getImagePurl(base),
+    name,
+    version: digest,
+    purl: getImagePurl(base),
+    hashes: [{ alg: "SHA-256", content: getHex(digest) }],
+  });
+}
+
+/** Adds the base image of an image, and its Node.js, to the SPDX bill of materials of a build. It is the same for all platforms. */
+export function addBaseImageToSpdx(bill: string, base: BaseImage): string {
+  const { name, digest, node } = base;
+  const image = {
+    SPDXID: toSpdxId(`${name}@${digest}`),
+    name,
+    versionInfo: digest,
+    primaryPackagePurpose: "CONTAINER",
+    downloadLocation: "NOASSERTION",
+    filesAnalyzed: false,
+    licenseConcluded: "NOASSERTION",
+    licenseDeclared: "NOASSERTION",
+    copyrightText: "NOASSERTION",
+    checksums: [{ algorithm: "SHA256", checksumValue: getHex(digest) }],
+    externalRefs: [{ referenceCategory: "PACKAGE-MANAGER", referenceType: "purl", referenceLocator: getImagePurl(base) }],
+  };
+  return addPackage(addNodeToSpdx(bill, { version: node }), image, `base-${getHex(digest).slice(0, 16)}`);
+}
+
+function addComponent(bill: string, component: object): string {
+  const { components, ...others } = JSON.parse(bill) as { readonly components: readonly object[] };
+  return toText({ ...others, components: [...components, component] });
+}
+
+/** @param suffix of the namespace, because a namespace names one document */
+function addPackage(bill: string, added: { readonly SPDXID: string }, suffix: string): string {
+  const document = JSON.parse(bill) as SpdxDocument;
+  const relationship = { spdxElementId: document.documentDescribes[0], relationshipType: "CONTAINS", relatedSpdxElement: added.SPDXID };
   return toText({
     ...document,
-    documentNamespace: `${document.documentNamespace}-node-${version}-${sha256.slice(0, 16)}`, // a namespace names one document
-    packages: [...document.packages, node],
+    documentNamespace: `${document.documentNamespace}-${suffix}`,
+    packages: [...document.packages, added],
     relationships: [...document.relationships, relationship],
   });
 }
 
-/** Members of an SPDX document that `addNodeToSpdx` reads. */
+/** Members of an SPDX document that `addPackage` reads. */
 interface SpdxDocument {
   readonly documentNamespace: string;
   readonly documentDescribes: readonly string[];
   readonly packages: readonly object[];
   readonly relationships: readonly object[];
+}
+
+/** @see https://github.com/package-url/purl-spec/blob/v1.0.0/types/oci-definition.json */
+function getImagePurl({ name, tag, digest }: BaseImage): string {
+  return `pkg:oci/${name.slice(name.lastIndexOf("/") + 1)}@${encodeURIComponent(digest)}?repository_url=${name}&tag=${tag}`;
+}
+
+function getHex(digest: string): string {
+  return digest.slice(digest.indexOf(":") + 1);
 }
 
 function getNodePurl(version: string): string {

@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { addNodeToCycloneDx, addNodeToSpdx, formatCycloneDx, formatSpdx } from "./billsOfMaterials.ts";
+import {
+  addBaseImageToCycloneDx,
+  addBaseImageToSpdx,
+  addNodeToCycloneDx,
+  addNodeToSpdx,
+  formatCycloneDx,
+  formatSpdx,
+} from "./billsOfMaterials.ts";
 import { formatNotices } from "./notices.ts";
 import { type Lockfile, listBundledPackages } from "./packages.ts";
 
@@ -80,6 +87,28 @@ test("addNodeToCycloneDx and addNodeToSpdx add Node.js with its checksum to the 
     relatedSpdxElement: spdx.packages.at(-1)?.SPDXID,
   });
   expect(spdx.documentNamespace).not.toBe(before.documentNamespace);
+});
+
+test("addBaseImageToCycloneDx and addBaseImageToSpdx add the base image with its digest, and its Node.js", () => {
+  const hex = "b".repeat(64);
+  const base = { name: "gcr.io/distroless/nodejs", tag: "nonroot", digest: `sha256:${hex}`, node: "24.0.0" };
+  const purl = `pkg:oci/nodejs@sha256%3A${hex}?repository_url=gcr.io/distroless/nodejs&tag=nonroot`;
+  const cycloneDx = JSON.parse(addBaseImageToCycloneDx(formatCycloneDx(bundled(), LOCK), base)) as { components: object[] };
+  expect(cycloneDx.components.slice(2)).toEqual([
+    expect.objectContaining({ name: "node", version: "24.0.0" }),
+    expect.objectContaining({ type: "container", name: base.name, version: base.digest, purl, hashes: [{ alg: "SHA-256", content: hex }] }),
+  ]);
+  const spdx = JSON.parse(addBaseImageToSpdx(formatSpdx(bundled(), LOCK), base)) as {
+    packages: { name: string; versionInfo: string; SPDXID: string }[];
+    relationships: { relatedSpdxElement: string }[];
+  };
+  expect(spdx.packages.slice(3).map(({ name, versionInfo }) => [name, versionInfo])).toEqual([
+    ["node", "24.0.0"],
+    [base.name, base.digest],
+  ]);
+  expect(spdx.relationships.map(({ relatedSpdxElement }) => relatedSpdxElement)).toEqual(
+    spdx.packages.slice(1).map(({ SPDXID }) => SPDXID),
+  );
 });
 
 test("formatNotices prints each text once when several packages have the same license text", () => {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { access, mkdir, readFile } from "node:fs/promises";
+import { access, cp, mkdir, readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { findBinaries } from "../pkg/devcluster/binaries.ts";
@@ -14,10 +14,12 @@ import {
   writeExecutableArchive,
   writeIndexes,
 } from "./artifacts.ts";
+import { readBaseImage } from "./baseImage.ts";
 import { findReleaseDay } from "./changelog.ts";
 import { NotRunError, type ReleaseCheck } from "./checkRunner.ts";
 import { CHECKSUMS_FILE, computeChecksums, formatChecksums } from "./checksums.ts";
 import { buildExecutable } from "./executable.ts";
+import { writeImageBills } from "./imageBills.ts";
 import { computeTreeDigest } from "./imageTree.ts";
 import { MANIFESTS } from "./manifests.ts";
 import { runPackedPackage } from "./npmPackage.ts";
@@ -54,7 +56,7 @@ export function listReleaseChecks({ work, dist, signal }: CheckOptions): Release
   const version = readVersion();
   return [
     { name: "image files", run: () => checkBuilds(builds, dist === undefined) },
-    { name: "bills of materials", run: () => checkBills(builds) },
+    { name: "bills of materials", run: () => checkBills(builds, join(work, "bills")) },
     { name: "files without a platform", run: () => writeTwice(builds, signal) },
     { name: "npm package", run: () => checkNpmPackage(builds, version, join(work, "npm")) },
     { name: "chart", run: () => checkChart(builds, version) },
@@ -81,8 +83,12 @@ async function checkBuilds({ dist }: TwoBuilds, isMissing: boolean): Promise<str
   return `${first}, the same twice`;
 }
 
-async function checkBills({ dist }: TwoBuilds): Promise<string> {
-  const [cycloneDx, spdx] = await Promise.all(["sbom.cdx.json", "sbom.spdx.json"].map((name) => readFile(join(dist[0], name), "utf8")));
+/** Files with the bills of materials of a build. */
+const BILLS = ["sbom.cdx.json", "sbom.spdx.json"];
+
+/** The image itself is not built here, so that the Node.js of this process stands for that of the base image. */
+async function checkBills({ dist }: TwoBuilds, scratch: string): Promise<string> {
+  const [cycloneDx, spdx] = await Promise.all(BILLS.map((name) => readFile(join(dist[0], name), "utf8")));
   const { components } = JSON.parse(cycloneDx ?? "") as { components: { name: string; version: string }[] };
   const { packages } = JSON.parse(spdx ?? "") as { packages: unknown[] };
   if (components.length === 0 || packages.length !== components.length + 1)
@@ -91,7 +97,16 @@ async function checkBills({ dist }: TwoBuilds): Promise<string> {
   const judged = [...listShippedFolders(lock, listImportedPackages(ROOT, lock))].map((folder) => describePackage(folder, lock));
   const unjudged = components.map(({ name, version }) => `${name} ${version}`).filter((one) => !judged.includes(one));
   if (unjudged.length > 0) throw new Error(`the audit and the check of licenses ignore bundled packages: ${unjudged.join(", ")}`);
-  return `${components.length} packages in CycloneDX and SPDX`;
+  const base = await readBaseImage(join(ROOT, "Dockerfile"), process.execPath);
+  await mkdir(scratch, { recursive: true });
+  for (const name of BILLS) await cp(join(dist[0], name), join(scratch, name));
+  await writeImageBills(scratch, base);
+  for (const name of BILLS) {
+    const bill = await readFile(join(scratch, name), "utf8");
+    if (![`"${base.name}"`, `"${base.digest}"`, `"pkg:generic/node@${process.versions.node}"`].every((text) => bill.includes(text)))
+      throw new Error(`${name} of the image lacks the base image or Node.js`);
+  }
+  return `${components.length} packages in CycloneDX and SPDX, in the image also ${base.name} and Node.js`;
 }
 
 function describePackage(folder: string, { packages }: Lockfile): string {

@@ -73,15 +73,19 @@ test("the release workflow runs only commands that release/main.ts has, and publ
   ]);
 });
 
-/** Writes its arguments to $LOG, prints the index $INDEX for imagetools, and like Docker keeps only one platform under a digest. */
+/**
+ * Writes its arguments to $LOG, prints the index $INDEX for imagetools, and like Docker keeps only one platform under a digest. The image contains
+ * Node.js $NODE, and a bill of materials with Node.js 24.0.0.
+ */
 const DOCKER = `#!/bin/sh
 echo "$*" >> "$LOG"
 case "$1" in
   buildx) cat "$INDEX" ;;
+  cp) echo '{ "components": [{ "name": "node", "version": "24.0.0" }] }' > "\${2##*/}" ;;
   run | create)
     platform=; digest=
     while [ $# -gt 0 ]; do
-      case "$1" in --platform) platform=$2 ;; *@sha256:*) digest=\${1##*@} ;; esac
+      case "$1" in --platform) platform=$2 ;; *@sha256:*) digest=\${1##*@} ;; --version) echo "v$NODE" ;; esac
       shift
     done
     kept=$(sed -n "s|^$digest ||p" "$LOG.kept" 2>/dev/null | head -n 1)
@@ -91,7 +95,7 @@ esac
 `;
 
 /** Runs the step that starts the programs, with the platforms in an index, and returns the commands of docker. */
-async function startPrograms(platforms: readonly string[]): Promise<string[]> {
+async function startPrograms(platforms: readonly string[], node = "24.0.0"): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), "olmv1-workflow-"));
   try {
     const manifests = platforms.map((platform, i) => {
@@ -112,6 +116,7 @@ async function startPrograms(platforms: readonly string[]): Promise<string[]> {
         DIGEST: `sha256:${"f".repeat(64)}`,
         LOG: join(folder, "log"),
         INDEX: join(folder, "images.json"),
+        NODE: node,
       },
     });
     return (await readFile(join(folder, "log"), "utf8")).trimEnd().split("\n");
@@ -123,12 +128,16 @@ async function startPrograms(platforms: readonly string[]): Promise<string[]> {
 describe.skipIf(spawnSync("jq", ["--version"]).status !== 0)("the release workflow", () => {
   const PLATFORMS = ["linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"];
 
-  test("starts four programs on each platform, by the digest of the platform", async () => {
+  test("starts four programs on each platform, by the digest of the platform, and then asks for the version of Node.js", async () => {
     const commands = await startPrograms(PLATFORMS);
-    expect(commands.filter((command) => command.startsWith("run")).length).toBe(16);
+    expect(commands.filter((command) => command.startsWith("run")).length).toBe(17);
     const image = "ghcr.io/olmv1/olmv1";
     expect(commands).toContain(`run --rm --platform linux/s390x ${image}@sha256:${"3".repeat(64)} /app/catalogd.js version`);
     expect(commands).toContain(`create --platform linux/s390x --name copy ${image}@sha256:${"3".repeat(64)}`);
+  });
+
+  test("fails when the image has another Node.js than its bill of materials", async () => {
+    await expect(startPrograms(PLATFORMS, "24.0.1")).rejects.toThrow();
   });
 
   test("fails when the image lacks a platform", async () => {
@@ -168,7 +177,12 @@ test("the release workflow pins the images of QEMU and BuildKit by digest, and d
 });
 
 test("the base images of the Dockerfile are pinned by digest", () => {
-  const bases = [...readText("Dockerfile").matchAll(/^FROM (?:--platform=\S+ )?(\S+)/gm)].map(([, base = ""]) => base);
+  const text = readText("Dockerfile");
+  const stages = [...text.matchAll(/^FROM .* AS (\w+)$/gm)].map(([, stage = ""]) => stage);
+  expect(stages).toEqual(["base", "build"]);
+  const bases = [...text.matchAll(/^FROM (?:--platform=\S+ )?(\S+)/gm)]
+    .map(([, base = ""]) => base)
+    .filter((base) => !stages.includes(base));
   expect(bases.length).toBe(2);
   expect(bases.filter((base) => !PINNED_IMAGE.test(base))).toEqual([]);
 });
