@@ -20,6 +20,8 @@ RUN node .ci/build.mjs
 COPY --from=base /nodejs/bin/node /base/node
 RUN node release/imageBills.ts dist Dockerfile /base/node
 RUN sed -i "s/^    version: \"\"$/    version: \"$OPENSHIFT_VERSION\"/" config/helm/openshift/catalogd.yaml
+# Files of a checkout have the permissions of its umask. The image must not depend on them.
+RUN chmod -R u=rwX,go=rX dist config LICENSE
 
 FROM base
 LABEL org.opencontainers.image.title="olmv1" \
@@ -32,8 +34,7 @@ COPY --from=build /src/dist /app
 COPY --from=build /src/config /config
 # The init containers of cluster-olm-operator run it. It has no package.json beside it, so Node.js detects that it is an ES module.
 COPY --from=build --chmod=755 /src/dist/cp-manifests.js /cp-manifests
-COPY LICENSE /licenses/
-COPY --from=build /src/dist/THIRD_PARTY_NOTICES /licenses/
+COPY --from=build /src/LICENSE /src/dist/THIRD_PARTY_NOTICES /licenses/
 WORKDIR /tmp
 USER 65532:65532
 ENTRYPOINT ["/nodejs/bin/node"]

@@ -33,6 +33,7 @@ interface Job {
   readonly steps: readonly Step[];
 }
 interface Step {
+  readonly id?: string;
   readonly name?: string;
   readonly uses?: string;
   readonly run?: string;
@@ -174,6 +175,23 @@ test("the release workflow pins the images of QEMU and BuildKit by digest, and d
   expect(qemu).toMatchObject({ image: expect.stringMatching(PINNED_IMAGE), "cache-image": false });
   expect(buildx).toMatchObject({ "driver-opts": expect.stringMatching(/^image=/), "cache-binary": false });
   expect(String(buildx?.["driver-opts"]).replace("image=", "")).toMatch(PINNED_IMAGE);
+  const [, version = ""] = /image=docker\.io\/(\S+)@/.exec(String(buildx?.["driver-opts"])) ?? [];
+  const guide = readText("docs/how-to/verify-a-release.md");
+  expect(guide).toContain(`--driver-opt image=${version}\n`);
+  expect(guide).toContain(
+    String(steps.find(({ id }) => id === "second")?.with?.["outputs"]).replace("${{ env.IMAGE }}", "ghcr.io/olmv1/olmv1"),
+  );
+});
+
+test("the image contains only files of the build stage, whose permissions do not depend on the checkout", () => {
+  const [build = "", image = ""] = readText("Dockerfile").split("\nFROM base\n");
+  const copied = [...image.matchAll(/^(?:COPY|ADD) (.*) \S+$/gm)].map(([, words = ""]) => words.split(" "));
+  expect(copied.length).toBeGreaterThan(0);
+  expect(copied.filter(([from]) => from !== "--from=build")).toEqual([]);
+  const [, roots = ""] = /^RUN chmod -R u=rwX,go=rX (.*)$/m.exec(build) ?? [];
+  const sources = copied.flatMap((words) => words.filter((word) => !word.startsWith("--")));
+  expect(sources.filter((path) => !roots.split(" ").some((root) => `${path}/`.startsWith(`/src/${root}/`)))).toEqual([]);
+  expect(build.indexOf("RUN chmod")).toBeGreaterThan(build.lastIndexOf("COPY "));
 });
 
 test("the base images of the Dockerfile are pinned by digest", () => {
