@@ -12,6 +12,7 @@ import { packChart, writeChartLayout } from "./chart.ts";
 import { CHECKSUMS_FILE, computeChecksums, formatChecksums } from "./checksums.ts";
 import { getPlatform } from "./executable.ts";
 import { MANIFESTS, renderManifest } from "./manifests.ts";
+import { findNodeLicense, NODE_LICENSE_FILE } from "./nodeJs.ts";
 import { type PackedPackage, packNpmPackage } from "./npmPackage.ts";
 import { findExecutables, formatHomebrewFormula, formatKrewManifest, getArchiveName, getExecutableName } from "./packageManagers.ts";
 import { getImage, type ImageName, PROJECT, ROOT, readVersion } from "./project.ts";
@@ -27,7 +28,7 @@ async function withScratch<T>(work: (folder: string) => Promise<T>): Promise<T> 
 }
 
 /**
- * Writes the archive with the executable for the platform of this process, in addition to completions, manual pages, license, notices and bills of
+ * Writes the archive with the executable for the platform of this process, in addition to completions, manual pages, licenses, notices and bills of
  * materials.
  * @param dist folder of the build
  * @param executable from `buildExecutable`
@@ -52,6 +53,7 @@ async function listCompanions(dist: string): Promise<ArchivedFile[]> {
     createFile("sbom.spdx.json", addNodeToSpdx(await read("sbom.spdx.json"), node)),
     ...listCompletions(),
     await getFile(join(ROOT, "LICENSE"), "LICENSE"),
+    await getFile(await findNodeLicense(process.execPath), NODE_LICENSE_FILE),
   ];
 }
 

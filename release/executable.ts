@@ -8,6 +8,7 @@ import { build } from "esbuild";
 import { inject } from "postject";
 import { compareText } from "../pkg/text/compare.ts";
 import { listCommandLineFiles } from "./commandLineFiles.ts";
+import { checkNode } from "./nodeJs.ts";
 import { ROOT } from "./project.ts";
 
 /** The mark in the binary of Node.js that an injection changes. @see https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html */
@@ -37,8 +38,10 @@ export function getPlatform(): Platform {
  * of the command line. The same Node.js and build always have the same bytes, except on macOS, where the signature has a time.
  * @param dist folder of the build
  * @param file to write
+ * @throws Error if package.json pins another Node.js than the one that runs this process.
  */
 export async function buildExecutable(dist: string, file: string): Promise<void> {
+  checkNode(process.versions.node);
   const scratch = await mkdtemp(join(tmpdir(), "olmv1-executable-"));
   try {
     const assets = await writeAssets(dist, scratch);

@@ -31,6 +31,11 @@ test("formatKrewManifest names address, checksum and executable of each platform
           uri: "https://github.com/olmv1/olmv1/releases/download/v1.2.0/olmv1_1.2.0_darwin_arm64.tar.gz",
           sha256: "a".repeat(64),
           bin: "olmv1",
+          files: [
+            { from: "olmv1", to: "." },
+            { from: "LICENSE", to: "." },
+            { from: "LICENSE.node", to: "." },
+          ],
         },
         { selector: { matchLabels: { os: "linux", arch: "amd64" } }, sha256: "b".repeat(64), bin: "olmv1" },
         { selector: { matchLabels: { os: "windows", arch: "amd64" } }, sha256: "c".repeat(64), bin: "olmv1.exe" },

@@ -1,4 +1,5 @@
 import { toYaml } from "../pkg/golang/yaml.ts";
+import { NODE_LICENSE_FILE } from "./nodeJs.ts";
 import { getDownloadUrl, PROJECT } from "./project.ts";
 
 const DESCRIPTION = "Manage Kubernetes operators with Operator Lifecycle Manager v1";
@@ -46,6 +47,7 @@ export function formatKrewManifest(version: string, executables: readonly Execut
         files: [
           { from: getExecutableName(os), to: "." },
           { from: "LICENSE", to: "." },
+          { from: NODE_LICENSE_FILE, to: "." },
         ],
       })),
     },
@@ -90,6 +92,7 @@ ${platforms.join("\n")}
     bin.install "olmv1"
     bin.install_symlink "olmv1" => "kubectl-olmv1"
     bin.install_symlink "olmv1" => "kubectl_complete-olmv1"
+    prefix.install "${NODE_LICENSE_FILE}"
     man1.install Dir["man/man1/*.1"]
     bash_completion.install "completions/olmv1.bash" => "olmv1"
     zsh_completion.install "completions/_olmv1"

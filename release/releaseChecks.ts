@@ -22,6 +22,7 @@ import { buildExecutable } from "./executable.ts";
 import { writeImageBills } from "./imageBills.ts";
 import { computeTreeDigest } from "./imageTree.ts";
 import { MANIFESTS } from "./manifests.ts";
+import { NODE_LICENSE_FILE, readPinnedNode } from "./nodeJs.ts";
 import { runPackedPackage } from "./npmPackage.ts";
 import { getPackageName, type Lockfile } from "./packages.ts";
 import { PROJECT, ROOT, readVersion } from "./project.ts";
@@ -207,10 +208,14 @@ async function isOnPath(program: string): Promise<boolean> {
 }
 
 async function checkExecutable({ dist, out }: TwoBuilds, version: string, scratch: string): Promise<string> {
+  const pinned = readPinnedNode();
+  if (process.versions.node !== pinned) throw new NotRunError(`needs Node.js ${pinned}, this is ${process.versions.node}`);
   const executables = [join(scratch, "first", PROJECT.name), join(scratch, "second", PROJECT.name)] as const;
   await Promise.all(executables.map((file, i) => buildExecutable(dist[i] ?? "", file)));
   const archive = await writeExecutableArchive(dist[0], executables[0], out[0]);
   await run("tar", ["-xzf", join(out[0], archive), "-C", scratch]);
+  const license = await readFile(join(scratch, NODE_LICENSE_FILE), "utf8");
+  if (!license.startsWith("Node.js is licensed")) throw new Error(`${NODE_LICENSE_FILE} is not the license of Node.js`);
   // Without PATH and home, it must not find another Node.js or an unpacked copy.
   const env = { XDG_CACHE_HOME: join(scratch, "cache"), PATH: "" };
   const { stdout } = await run(join(scratch, PROJECT.name), ["version", "--client"], { cwd: scratch, env });

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { parseYaml } from "../pkg/golang/yaml.ts";
 import { DEVELOPMENT_LICENSES } from "./licenses.ts";
+import { readPinnedNode } from "./nodeJs.ts";
 import { ROOT } from "./project.ts";
 
 const FILES = globSync(".github/{workflows,actions/*}/*.{yaml,yml}", { cwd: ROOT }).toSorted();
@@ -165,6 +166,13 @@ test("the release workflow attaches all attestations in one format, with the typ
   expect(versions.length).toBeGreaterThan(0);
   expect(versions.filter((version) => !String(version).startsWith("v2."))).toEqual([]);
   expect(guide.match(/^cosign verify .*/gm)?.every((line) => line.startsWith("cosign verify --new-bundle-format=false "))).toBe(true);
+});
+
+test("the release workflow uses the Node.js that package.json pins, which becomes part of the executables", () => {
+  const used = Object.values(readJobs(".github/workflows/release.yaml")).flatMap(({ steps }) =>
+    steps.filter(({ uses = "" }) => uses.startsWith("actions/setup-node@")).map((step) => step.with?.["node-version"]),
+  );
+  expect(new Set(used)).toEqual(new Set([readPinnedNode()]));
 });
 
 test("the release workflow pins the images of QEMU and BuildKit by digest, and does not read them from a cache", () => {
