@@ -177,6 +177,18 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
       expect(operatorController?.containers[0]?.resources).toMatchObject({ limits: { memory: "1Gi" } });
     });
 
+    test.for([
+      { set: "catalogd.replicas=1", programs: ["operator-controller", "permission-manager"] },
+      { set: "options.operatorController.deployment.replicas=1", programs: ["catalogd"] },
+      {
+        set: "catalogd.replicas=1,options.catalogd.podDisruptionBudget.enabled=true",
+        programs: ["catalogd", "operator-controller", "permission-manager"],
+      },
+    ])("the chart with $set contains the PodDisruptionBudgets of $programs, because that of one replica blocks drains", async (row) => {
+      const budgets = only(await renderChart([...SYSTEM, "--set", row.set]), "PodDisruptionBudget");
+      expect(budgets.map(({ metadata }) => metadata.name).sort()).toEqual(row.programs.map((program) => `${program}-controller-manager`));
+    });
+
     test.for(["registries", "signatures"])(
       "the chart with %s on OpenShift creates the ConfigMaps in the namespace of each Pod",
       async (file) => {

@@ -335,10 +335,14 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{- /* dict "root" $ "program" NAME: a PodDisruptionBudget that keeps one replica running while nodes are drained. */}}
+{{- /*
+dict "root" $ "program" NAME "values" VALUES: a PodDisruptionBudget that keeps one replica running while nodes are drained. The budget of a single
+replica would block each drain, so that only options.PROGRAM.podDisruptionBudget.enabled creates it.
+*/}}
 {{- define "olmv1.podDisruptionBudget" -}}
 {{- $options := get .root.Values.options (ternary "catalogd" "operatorController" (eq .program "catalogd")) -}}
-{{- if kindIs "invalid" $options.podDisruptionBudget.enabled | ternary .root.Values.podDisruptionBudgets.enabled $options.podDisruptionBudget.enabled }}
+{{- $several := gt (include "olmv1.replicas" (dict "options" $options "values" .values) | trim | int) 1 -}}
+{{- if kindIs "invalid" $options.podDisruptionBudget.enabled | ternary (and .root.Values.podDisruptionBudgets.enabled $several) $options.podDisruptionBudget.enabled }}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
