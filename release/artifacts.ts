@@ -15,7 +15,7 @@ import { MANIFESTS, renderManifest } from "./manifests.ts";
 import { findNodeLicense, NODE_LICENSE_FILE } from "./nodeJs.ts";
 import { type PackedPackage, packNpmPackage } from "./npmPackage.ts";
 import { findExecutables, formatHomebrewFormula, formatKrewManifest, getArchiveName, getExecutableName } from "./packageManagers.ts";
-import { getImage, type ImageName, PROJECT, ROOT, readVersion } from "./project.ts";
+import { getChartFile, getChartLayoutFile, getImage, type ImageName, PROJECT, ROOT, readVersion } from "./project.ts";
 
 /** Calls `work` with an empty folder that is removed afterwards. */
 async function withScratch<T>(work: (folder: string) => Promise<T>): Promise<T> {
@@ -122,16 +122,6 @@ async function writeManifests(kubectl: string, out: string, image: ImageName): P
 
 /** File with the changes of a release. */
 export const NOTES_FILE = "release-notes.md";
-
-/** Returns the name of the chart's archive. */
-export function getChartFile(version: string): string {
-  return `${PROJECT.name}-chart-${version}.tgz`;
-}
-
-/** Returns the name of the OCI layout with the chart, in a tar archive. */
-export function getChartLayoutFile(version: string): string {
-  return `${PROJECT.name}-chart-${version}.oci.tar`;
-}
 
 /** Writes the files that contain checksums of the other files in a folder: for krew, for Homebrew, and the list of all checksums. */
 export async function writeIndexes(out: string): Promise<void> {

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { findBinaries } from "../pkg/devcluster/binaries.ts";
 import { parseYaml } from "../pkg/golang/yaml.ts";
-import { getChartLayoutFile, writeArtifacts, writeExecutableArchive, writeIndexes } from "./artifacts.ts";
+import { writeArtifacts, writeExecutableArchive, writeIndexes } from "./artifacts.ts";
 import { AuditExceptions, judgeAudit } from "./auditGate.ts";
 import { findReleaseDay } from "./changelog.ts";
 import { runChecks } from "./checkRunner.ts";
@@ -14,7 +14,6 @@ import { buildExecutable } from "./executable.ts";
 import { listRejectedLicenses } from "./licenses.ts";
 import type { Lockfile } from "./packages.ts";
 import { PROJECT, parseTag, ROOT, readVersion } from "./project.ts";
-import { publishLayout } from "./publishChart.ts";
 import { listReleaseChecks } from "./releaseChecks.ts";
 import { listImportedPackages, listShippedFolders } from "./shippedPackages.ts";
 import { buildSite } from "./siteVersions.ts";
@@ -33,7 +32,6 @@ Parts of a release, from the build in dist:
   executable     archive with the executable for this platform
   indexes        manifests for krew and Homebrew, and checksums of all files
   site           documentation of all versions, each in its folder, with a menu
-  publish-chart  send the chart to ${PROJECT.charts}/${PROJECT.name}, with the logins of docker, and print its digest
 
 Options:
   --out DIR        folder for the files (default: dist-release)
@@ -77,12 +75,6 @@ const COMMANDS: Readonly<Record<string, (options: Options) => number | Promise<n
   },
   async site({ out, base }) {
     await buildSite({ root: ROOT, base, out, say: console.log });
-    return 0;
-  },
-  async "publish-chart"({ out }) {
-    const target = { repository: `${PROJECT.charts}/${PROJECT.name}` };
-    const published = await publishLayout(join(out, getChartLayoutFile(readVersion())), target, endless());
-    console.log(published.get(readVersion()));
     return 0;
   },
 };

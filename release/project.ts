@@ -34,6 +34,16 @@ export function getDownloadUrl(version: string, file: string): string {
   return `${PROJECT.homepage}/releases/download/v${version}/${file}`;
 }
 
+/** Returns the name of the chart's archive. */
+export function getChartFile(version: string): string {
+  return `${PROJECT.name}-chart-${version}.tgz`;
+}
+
+/** Returns the name of the OCI layout with the chart, in a tar archive. */
+export function getChartLayoutFile(version: string): string {
+  return `${PROJECT.name}-chart-${version}.oci.tar`;
+}
+
 /** The image of a release. */
 export interface ImageName {
   readonly repository: string;

@@ -5,15 +5,7 @@ import { promisify } from "node:util";
 import { findBinaries } from "../pkg/devcluster/binaries.ts";
 import type { Tool } from "../pkg/devcluster/binaryCache.ts";
 import { parseYaml, parseYamlDocuments } from "../pkg/golang/yaml.ts";
-import {
-  getChartFile,
-  getChartLayoutFile,
-  NOTES_FILE,
-  type WrittenArtifacts,
-  writeArtifacts,
-  writeExecutableArchive,
-  writeIndexes,
-} from "./artifacts.ts";
+import { NOTES_FILE, type WrittenArtifacts, writeArtifacts, writeExecutableArchive, writeIndexes } from "./artifacts.ts";
 import { readBaseImage } from "./baseImage.ts";
 import { findReleaseDay } from "./changelog.ts";
 import { NotRunError, type ReleaseCheck } from "./checkRunner.ts";
@@ -25,7 +17,7 @@ import { MANIFESTS } from "./manifests.ts";
 import { NODE_LICENSE_FILE, readPinnedNode } from "./nodeJs.ts";
 import { runPackedPackage } from "./npmPackage.ts";
 import { getPackageName, type Lockfile } from "./packages.ts";
-import { PROJECT, ROOT, readVersion } from "./project.ts";
+import { getChartFile, getChartLayoutFile, PROJECT, ROOT, readVersion } from "./project.ts";
 import { listImportedPackages, listShippedFolders } from "./shippedPackages.ts";
 
 const run = promisify(execFile);

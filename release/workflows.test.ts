@@ -59,20 +59,51 @@ test("the dependency review checks all packages, and accepts the same licenses a
   expect(readText(".github/workflows/dependency-review.yaml")).toContain("fail-on-scopes: runtime, development\n");
 });
 
-test("the release workflow runs only commands that release/main.ts has, and publishes only in its protected environment", () => {
+test.for([
+  ["main", ["tag", "executable", "artifacts", "indexes"]],
+  ["publish", ["chart"]],
+] as const)("the release workflow runs only commands that release/%s.ts has", ([program, used]) => {
   const text = readText(".github/workflows/release.yaml");
-  const usage = readText("release/main.ts");
-  const commands = [...text.matchAll(/node release\/main\.ts ([\w-]+)/g)].map(([, command = ""]) => command);
-  expect(new Set(commands)).toEqual(new Set(["tag", "executable", "artifacts", "indexes", "publish-chart"]));
-  expect(commands.filter((command) => !usage.includes(`\n  ${command} `))).toEqual([]);
-  const { jobs } = parseYaml(text) as { jobs: Record<string, { environment?: string; permissions?: Record<string, string> }> };
-  const writing = Object.entries(jobs).filter(([, { permissions = {} }]) =>
-    ["contents", "packages"].some((one) => permissions[one] === "write"),
+  const commands = [...text.matchAll(/node release\/(\w+)\.ts ([\w-]+)/g)].flatMap(([, name, command]) =>
+    name === program ? [command] : [],
   );
-  expect(writing.map(([name, { environment }]) => [name, environment])).toEqual([
+  expect(new Set(commands)).toEqual(new Set(used));
+  const usage = readText(`release/${program}.ts`);
+  expect(commands.filter((command) => !usage.includes(`\n  ${command} `))).toEqual([]);
+});
+
+test("the release workflow writes and signs only in its protected environment, without scripts of npm packages", () => {
+  const privileged = Object.entries(readJobs(".github/workflows/release.yaml")).filter(([, { permissions = {} }]) =>
+    Object.values(permissions).includes("write"),
+  );
+  expect(privileged.map(([name, { environment }]) => [name, environment])).toEqual([
     ["image", "release"],
+    ["sign", "release"],
     ["publish", "release"],
   ]);
+  for (const [name, { steps }] of privileged) {
+    const installs = steps.flatMap(({ run = "" }) => run.match(/npm (?:ci|install|i|run|test|start|exec)\b.*|npx .*/g) ?? []);
+    expect(installs).toEqual(name === "publish" ? ["npm ci --omit=dev --ignore-scripts"] : []);
+  }
+});
+
+/** Returns the modules that a file imports, also indirectly: paths in the repository, and names of packages. */
+function listImports(file: string, found: Set<string> = new Set()): Set<string> {
+  for (const [, path = ""] of readText(file).matchAll(/^(?:import|export) (?!type )(?:[^;"]* from )?"([^"]+)";$/gm)) {
+    const module = path.startsWith(".") ? join(file, "..", path) : path;
+    if (found.has(module)) continue;
+    found.add(module);
+    if (path.startsWith(".")) listImports(module, found);
+  }
+  return found;
+}
+
+test("the job that publishes imports only runtime dependencies, because it installs no others", () => {
+  const packages = [...listImports("release/publish.ts")].filter((module) => !module.endsWith(".ts") && !module.startsWith("node:"));
+  expect(packages.length).toBeGreaterThan(0);
+  const { dependencies } = JSON.parse(readText("package.json")) as { dependencies: Record<string, string> };
+  const names = packages.map((path) => path.split("/", path.startsWith("@") ? 2 : 1).join("/"));
+  expect(names.filter((name) => !Object.hasOwn(dependencies, name))).toEqual([]);
 });
 
 /**

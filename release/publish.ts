@@ -1,0 +1,35 @@
+// Commands of the job that publishes a release. It imports only runtime dependencies: that job installs no other packages, and runs no scripts of them.
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { getChartLayoutFile, PROJECT, readVersion } from "./project.ts";
+import { publishLayout } from "./publishChart.ts";
+
+const USAGE = `usage: node release/publish.ts COMMAND [options]
+
+Commands:
+  chart      send the chart to ${PROJECT.charts}/${PROJECT.name}, with the logins of docker, and print its digest
+
+Options:
+  --out DIR  folder with the files of the release (default: dist-release)`;
+
+const COMMANDS: Readonly<Record<string, (out: string) => Promise<string>>> = {
+  async chart(out) {
+    const target = { repository: `${PROJECT.charts}/${PROJECT.name}` };
+    // Ctrl-C ends the whole process, so nothing else needs to stop.
+    const published = await publishLayout(join(out, getChartLayoutFile(readVersion())), target, new AbortController().signal);
+    const digest = published.get(readVersion());
+    if (digest === undefined) throw new Error(`the chart has another version than ${readVersion()}`);
+    return digest;
+  },
+};
+
+try {
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { out: { type: "string", default: "dist-release" } } });
+  const [name = "", ...others] = positionals;
+  const command = Object.hasOwn(COMMANDS, name) && others.length === 0 ? COMMANDS[name] : undefined;
+  if (command === undefined) throw new Error(USAGE);
+  console.log(await command(resolve(values.out)));
+} catch (err) {
+  console.error(err instanceof Error ? err.message : err);
+  process.exitCode = 2;
+}
