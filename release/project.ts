@@ -34,6 +34,11 @@ export function getDownloadUrl(version: string, file: string): string {
   return `${PROJECT.homepage}/releases/download/v${version}/${file}`;
 }
 
+/** Returns the name of the package for npm, as npm packs it. */
+export function getNpmFile(version: string): string {
+  return `${PROJECT.name}-${version}.tgz`;
+}
+
 /** Returns the name of the chart's archive. */
 export function getChartFile(version: string): string {
   return `${PROJECT.name}-chart-${version}.tgz`;

@@ -17,7 +17,7 @@ import { MANIFESTS } from "./manifests.ts";
 import { NODE_LICENSE_FILE, readPinnedNode } from "./nodeJs.ts";
 import { runPackedPackage } from "./npmPackage.ts";
 import { getPackageName, type Lockfile } from "./packages.ts";
-import { getChartFile, getChartLayoutFile, PROJECT, ROOT, readVersion } from "./project.ts";
+import { getChartFile, getChartLayoutFile, getNpmFile, PROJECT, ROOT, readVersion } from "./project.ts";
 import { listImportedPackages, listShippedFolders } from "./shippedPackages.ts";
 
 const run = promisify(execFile);
@@ -133,6 +133,7 @@ const NPM_FILES = ["LICENSE", "README.md", "THIRD_PARTY_NOTICES", "console/index
 async function checkNpmPackage({ out, written: [first] }: TwoBuilds, version: string, scratch: string): Promise<string> {
   if (first === undefined) throw new Error("the package was not built");
   const { file, paths } = first.npm;
+  if (file !== getNpmFile(version)) throw new Error(`npm packed ${file}, not ${getNpmFile(version)}`);
   const missing = NPM_FILES.filter((path) => !paths.includes(path));
   const unwanted = paths.filter((path) => path.endsWith(".map") || /^(catalogd|operator-controller)\.js$/.test(path));
   if (missing.length + unwanted.length > 0) throw new Error(`missing: ${missing.join(", ")}; unwanted: ${unwanted.join(", ")}`);

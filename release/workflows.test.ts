@@ -61,7 +61,7 @@ test("the dependency review checks all packages, and accepts the same licenses a
 
 test.for([
   ["main", ["tag", "executable", "artifacts", "indexes"]],
-  ["publish", ["chart"]],
+  ["publish", ["plan", "chart"]],
 ] as const)("the release workflow runs only commands that release/%s.ts has", ([program, used]) => {
   const text = readText(".github/workflows/release.yaml");
   const commands = [...text.matchAll(/node release\/(\w+)\.ts ([\w-]+)/g)].flatMap(([, name, command]) =>
@@ -85,6 +85,19 @@ test("the release workflow writes and signs only in its protected environment, w
     const installs = steps.flatMap(({ run = "" }) => run.match(/npm (?:ci|install|i|run|test|start|exec)\b.*|npx .*/g) ?? []);
     expect(installs).toEqual(name === "publish" ? ["npm ci --omit=dev --ignore-scripts"] : []);
   }
+});
+
+test("the release workflow publishes the release on GitHub last, and in npm only with the planned tag", () => {
+  const steps = readJobs(".github/workflows/release.yaml")["publish"]?.steps ?? [];
+  const runs = steps.flatMap(({ run = "" }) => /gh release \w+|npm publish|publish\.ts \w+|imagetools create/.exec(run)?.[0] ?? []);
+  expect(runs).toEqual(["publish.ts plan", "imagetools create", "publish.ts chart", "gh release view", "npm publish", "gh release edit"]);
+  const [npm, edit] = steps.slice(-2);
+  expect(npm).toMatchObject({ if: "steps.plan.outputs.npm-tag != ''", env: { TAG: "${{ steps.plan.outputs.npm-tag }}" } });
+  expect(npm?.run).toContain('--tag "$TAG"');
+  expect(edit).toMatchObject({
+    run: 'gh release edit "$GITHUB_REF_NAME" --draft=false $FLAGS',
+    env: { FLAGS: "${{ steps.plan.outputs.flags }}" },
+  });
 });
 
 /** Returns the modules that a file imports, also indirectly: paths in the repository, and names of packages. */
