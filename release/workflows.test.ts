@@ -100,6 +100,16 @@ test("the release workflow publishes the release on GitHub last, and in npm only
   });
 });
 
+test("the documentation is built after a release on the default branch, which its environment accepts, only from the sources of main", () => {
+  const text = readText(".github/workflows/docs.yaml");
+  const { true: on, jobs } = parseYaml(text) as { true: object; jobs: Record<string, Job & { if?: string }> }; // "on" is true in YAML 1.1
+  const { name } = parseYaml(readText(".github/workflows/release.yaml")) as { name: string };
+  expect(on).toEqual({ push: { branches: ["main"] }, workflow_run: { workflows: [name], types: ["completed"] } });
+  expect(jobs["build"]?.if).toContain("github.event.workflow_run.conclusion == 'success'");
+  const checkouts = jobs["build"]?.steps.filter(({ uses = "" }) => uses.startsWith("actions/checkout@")) ?? [];
+  expect(checkouts.map((step) => step.with?.["ref"])).toEqual(["main"]);
+});
+
 /** Returns the modules that a file imports, also indirectly: paths in the repository, and names of packages. */
 function listImports(file: string, found: Set<string> = new Set()): Set<string> {
   for (const [, path = ""] of readText(file).matchAll(/^(?:import|export) (?!type )(?:[^;"]* from )?"([^"]+)";$/gm)) {
