@@ -39,8 +39,11 @@ interface Step {
   readonly uses?: string;
   readonly run?: string;
   readonly env?: Readonly<Record<string, string>>;
-  readonly with?: Readonly<Record<string, unknown>>;
+  readonly with?: Readonly<Record<string, string | number | boolean>>;
 }
+
+/** Returns the values of an input in the steps that set it. */
+const listInputs = (steps: readonly Step[], name: string): string[] => steps.flatMap((step) => step.with?.[name] ?? []).map(String);
 
 const readJobs = (file: string): Readonly<Record<string, Job>> => (parseYaml(readText(file)) as { jobs: Record<string, Job> }).jobs;
 
@@ -210,22 +213,21 @@ test("the release workflow attaches all attestations in one format, with the typ
     "actions/attest",
     "actions/attest-build-provenance",
   ]);
-  const types = attached.flatMap((step) => step.with?.["predicate-type"] ?? []);
+  const types = listInputs(attached, "predicate-type");
   expect(types).toEqual(["https://cyclonedx.org/bom", "https://spdx.dev/Document/v2.3"]);
   const guide = readText("docs/how-to/verify-a-release.md");
   for (const type of types) expect(guide).toContain(`--predicate-type ${type}`);
   // cosign finds one format of attestations only, and nodes read only signatures in the format of cosign 2.
   expect(readText(".github/workflows/release.yaml")).not.toContain("cosign attest");
-  const versions = Object.values(jobs).flatMap((job) => job.steps.flatMap((step) => step.with?.["cosign-release"] ?? []));
+  const versions = Object.values(jobs).flatMap((job) => listInputs(job.steps, "cosign-release"));
   expect(versions.length).toBeGreaterThan(0);
-  expect(versions.filter((version) => !String(version).startsWith("v2."))).toEqual([]);
+  expect(versions.filter((version) => !version.startsWith("v2."))).toEqual([]);
   expect(guide.match(/^cosign verify .*/gm)?.every((line) => line.startsWith("cosign verify --new-bundle-format=false "))).toBe(true);
 });
 
 test("the release workflow uses the Node.js that package.json pins, which becomes part of the executables", () => {
-  const used = Object.values(readJobs(".github/workflows/release.yaml")).flatMap(({ steps }) =>
-    steps.filter(({ uses = "" }) => uses.startsWith("actions/setup-node@")).map((step) => step.with?.["node-version"]),
-  );
+  const steps = Object.values(readJobs(".github/workflows/release.yaml")).flatMap((job) => job.steps);
+  const used = steps.filter(({ uses = "" }) => uses.startsWith("actions/setup-node@")).map((step) => step.with?.["node-version"]);
   expect(new Set(used)).toEqual(new Set([readPinnedNode()]));
 });
 
