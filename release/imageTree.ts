@@ -5,7 +5,8 @@ import { getFile, listFolder } from "./archives.ts";
 import { ROOT } from "./project.ts";
 
 /**
- * Computes the digest of the files that the Dockerfile adds to its base image, as one uncompressed layer.
+ * Computes the digest of the files that the Dockerfile adds to its base image, as one uncompressed layer. Its bills of materials are those of the build,
+ * without the base image.
  * @param dist folder of the build
  */
 export async function computeTreeDigest(dist: string): Promise<string> {
