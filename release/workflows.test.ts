@@ -13,6 +13,7 @@ import { ROOT } from "./project.ts";
 const FILES = globSync(".github/{workflows,actions/*}/*.{yaml,yml}", { cwd: ROOT }).toSorted();
 const readText = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 const PINNED_IMAGE = /^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/;
+const RELEASE = ".github/workflows/release.yaml";
 const WORKFLOWS = FILES.filter((file) => file.startsWith(".github/workflows/"));
 
 test.for(FILES)("%s refers to each action by the digest of a commit and names its version", (file) => {
@@ -66,7 +67,7 @@ test.for([
   ["main", ["tag", "executable", "artifacts", "indexes"]],
   ["publish", ["plan", "chart"]],
 ] as const)("the release workflow runs only commands that release/%s.ts has", ([program, used]) => {
-  const text = readText(".github/workflows/release.yaml");
+  const text = readText(RELEASE);
   const commands = [...text.matchAll(/node release\/(\w+)\.ts ([\w-]+)/g)].flatMap(([, name, command]) =>
     name === program ? [command] : [],
   );
@@ -76,9 +77,7 @@ test.for([
 });
 
 test("the release workflow writes and signs only in its protected environment, without scripts of npm packages", () => {
-  const privileged = Object.entries(readJobs(".github/workflows/release.yaml")).filter(([, { permissions = {} }]) =>
-    Object.values(permissions).includes("write"),
-  );
+  const privileged = Object.entries(readJobs(RELEASE)).filter(([, { permissions = {} }]) => Object.values(permissions).includes("write"));
   expect(privileged.map(([name, { environment }]) => [name, environment])).toEqual([
     ["image", "release"],
     ["sign", "release"],
@@ -91,7 +90,7 @@ test("the release workflow writes and signs only in its protected environment, w
 });
 
 test("the release workflow publishes the release on GitHub last, and in npm only with the planned tag", () => {
-  const steps = readJobs(".github/workflows/release.yaml")["publish"]?.steps ?? [];
+  const steps = readJobs(RELEASE)["publish"]?.steps ?? [];
   const runs = steps.flatMap(({ run = "" }) => /gh release \w+|npm publish|publish\.ts \w+|imagetools create/.exec(run)?.[0] ?? []);
   expect(runs).toEqual(["publish.ts plan", "imagetools create", "publish.ts chart", "gh release view", "npm publish", "gh release edit"]);
   const [npm, edit] = steps.slice(-2);
@@ -106,7 +105,7 @@ test("the release workflow publishes the release on GitHub last, and in npm only
 test("the documentation is built after a release on the default branch, which its environment accepts, only from the sources of main", () => {
   const text = readText(".github/workflows/docs.yaml");
   const { true: on, jobs } = parseYaml(text) as { true: object; jobs: Record<string, Job & { if?: string }> }; // "on" is true in YAML 1.1
-  const { name } = parseYaml(readText(".github/workflows/release.yaml")) as { name: string };
+  const { name } = parseYaml(readText(RELEASE)) as { name: string };
   expect(on).toEqual({ push: { branches: ["main"] }, workflow_run: { workflows: [name], types: ["completed"] } });
   expect(jobs["build"]?.if).toContain("github.event.workflow_run.conclusion == 'success'");
   const checkouts = jobs["build"]?.steps.filter(({ uses = "" }) => uses.startsWith("actions/checkout@")) ?? [];
@@ -133,13 +132,13 @@ test("the job that publishes imports only runtime dependencies, because it insta
 });
 
 /**
- * Writes its arguments to $LOG, prints the index $INDEX for imagetools, and like Docker keeps only one platform under a digest. The image contains
+ * Writes its arguments to $LOG, prints $INDEX for imagetools, and like Docker keeps only one platform under a digest. The image contains
  * Node.js $NODE, and a bill of materials with Node.js 24.0.0.
  */
 const DOCKER = `#!/bin/sh
 echo "$*" >> "$LOG"
 case "$1" in
-  buildx) cat "$INDEX" ;;
+  buildx) echo "$INDEX" ;;
   cp) echo '{ "components": [{ "name": "node", "version": "24.0.0" }] }' > "\${2##*/}" ;;
   run | create)
     platform=; digest=
@@ -153,36 +152,54 @@ case "$1" in
 esac
 `;
 
-/** Runs the step that starts the programs, with the platforms in an index, and returns the commands of docker. */
-async function startPrograms(platforms: readonly string[], node = "24.0.0"): Promise<string[]> {
+/** Runs a step of the release workflow in an empty folder with one program in place of the real one, and returns the lines of its $LOG. */
+async function runStep(
+  job: string,
+  step: string,
+  program: readonly [name: string, script: string],
+  env: NodeJS.ProcessEnv,
+): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), "olmv1-workflow-"));
   try {
-    const manifests = platforms.map((platform, i) => {
-      const [os, architecture] = platform.split("/");
-      return { digest: `sha256:${String(i).repeat(64)}`, platform: { os, architecture } };
-    });
-    await writeFile(join(folder, "images.json"), JSON.stringify({ manifests }));
-    await writeFile(join(folder, "docker"), DOCKER);
-    await chmod(join(folder, "docker"), 0o755);
-    const { env } = parseYaml(readText(".github/workflows/release.yaml")) as { env: Record<string, string> };
-    const { image } = readJobs(".github/workflows/release.yaml");
-    const run = image?.steps.find(({ name }) => name === "start the programs on each platform")?.run ?? "";
-    await promisify(execFile)("bash", ["-e", "-c", run], {
-      cwd: folder,
-      env: {
-        ...env,
-        PATH: [folder, process.env["PATH"]].join(delimiter),
-        DIGEST: `sha256:${"f".repeat(64)}`,
-        LOG: join(folder, "log"),
-        INDEX: join(folder, "images.json"),
-        NODE: node,
-      },
-    });
+    const [name, script] = program;
+    await writeFile(join(folder, name), script);
+    await chmod(join(folder, name), 0o755);
+    const run = readJobs(RELEASE)[job]?.steps.find((one) => one.name === step)?.run;
+    if (run === undefined) throw new Error(`job ${job} has no step ${step}`);
+    const path = [folder, process.env["PATH"]].join(delimiter);
+    const { env: shared } = parseYaml(readText(RELEASE)) as { env: Record<string, string> };
+    await promisify(execFile)("bash", ["-e", "-c", run], { cwd: folder, env: { ...shared, ...env, PATH: path, LOG: join(folder, "log") } });
     return (await readFile(join(folder, "log"), "utf8")).trimEnd().split("\n");
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+/** Runs the step that starts the programs, with the platforms in an index, and returns the commands of docker. */
+function startPrograms(platforms: readonly string[], node = "24.0.0"): Promise<string[]> {
+  const manifests = platforms.map((platform, i) => {
+    const [os, architecture] = platform.split("/");
+    return { digest: `sha256:${String(i).repeat(64)}`, platform: { os, architecture } };
+  });
+  const env = { DIGEST: `sha256:${"f".repeat(64)}`, INDEX: JSON.stringify({ manifests }), NODE: node };
+  return runStep("image", "start the programs on each platform", ["docker", DOCKER], env);
+}
+
+/** Writes its arguments to $LOG. Command `view` prints whether the release is a draft, and fails if it does not exist. */
+const GH = `#!/bin/sh
+echo "$*" >> "$LOG"
+[ "$2" != view ] || { [ -n "$IS_DRAFT" ] && echo "$IS_DRAFT"; }
+`;
+
+test.for([
+  ["creates a draft when no release exists", "", ["view", "create"]],
+  ["completes the draft of an earlier run", "true", ["view", "upload"]],
+  ["keeps a release that an earlier run published", "false", ["view"]],
+] as const)("the release workflow %s", async ([, isDraft, commands]) => {
+  const lines = await runStep("publish", "draft the release", ["gh", GH], { IS_DRAFT: isDraft, GITHUB_REF_NAME: "v1.0.0" });
+  expect(lines.map((line) => line.split(" ").slice(0, 3).join(" "))).toEqual(commands.map((command) => `release ${command} v1.0.0`));
+  expect(lines.filter((line) => line.startsWith("release create") && !line.includes(" --draft --verify-tag "))).toEqual([]);
+});
 
 describe.skipIf(spawnSync("jq", ["--version"]).status !== 0)("the release workflow", () => {
   const PLATFORMS = ["linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"];
@@ -205,7 +222,7 @@ describe.skipIf(spawnSync("jq", ["--version"]).status !== 0)("the release workfl
 });
 
 test("the release workflow attaches all attestations in one format, with the types in the guide, and signs in the format of cosign 2", () => {
-  const jobs = readJobs(".github/workflows/release.yaml");
+  const jobs = readJobs(RELEASE);
   const steps = jobs["image"]?.steps ?? [];
   const attached = steps.filter((step) => step.with?.["push-to-registry"] === true);
   expect(attached.map(({ uses = "" }) => uses.split("@")[0])).toEqual([
@@ -218,7 +235,7 @@ test("the release workflow attaches all attestations in one format, with the typ
   const guide = readText("docs/how-to/verify-a-release.md");
   for (const type of types) expect(guide).toContain(`--predicate-type ${type}`);
   // cosign finds one format of attestations only, and nodes read only signatures in the format of cosign 2.
-  expect(readText(".github/workflows/release.yaml")).not.toContain("cosign attest");
+  expect(readText(RELEASE)).not.toContain("cosign attest");
   const versions = Object.values(jobs).flatMap((job) => listInputs(job.steps, "cosign-release"));
   expect(versions.length).toBeGreaterThan(0);
   expect(versions.filter((version) => !version.startsWith("v2."))).toEqual([]);
@@ -226,13 +243,13 @@ test("the release workflow attaches all attestations in one format, with the typ
 });
 
 test("the release workflow uses the Node.js that package.json pins, which becomes part of the executables", () => {
-  const steps = Object.values(readJobs(".github/workflows/release.yaml")).flatMap((job) => job.steps);
+  const steps = Object.values(readJobs(RELEASE)).flatMap((job) => job.steps);
   const used = steps.filter(({ uses = "" }) => uses.startsWith("actions/setup-node@")).map((step) => step.with?.["node-version"]);
   expect(new Set(used)).toEqual(new Set([readPinnedNode()]));
 });
 
 test("the release workflow pins the images of QEMU and BuildKit by digest, and does not read them from a cache", () => {
-  const steps = readJobs(".github/workflows/release.yaml")["image"]?.steps ?? [];
+  const steps = readJobs(RELEASE)["image"]?.steps ?? [];
   const [qemu, buildx] = ["docker/setup-qemu-action@", "docker/setup-buildx-action@"].map(
     (action) => steps.find(({ uses = "" }) => uses.startsWith(action))?.with ?? {},
   );
