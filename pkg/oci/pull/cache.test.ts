@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readdir, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { folder, insecureRegistry, loopbackRegistry } from "../../../test/support/pulling.ts";
+import { refuse } from "../../../test/support/loopbackRegistry.ts";
+import { folder, insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
 import { tarball } from "../../../test/support/tarball.ts";
 import { ImageCache, removeTree } from "./cache.ts";
 
@@ -86,4 +87,27 @@ test("an unpacked image is visible in the cache only after publish, and discard 
   await cache.discard(next);
   expect(await cache.find("owner", digest)).toEqual(image);
   expect(image.stored).toEqual(stored);
+});
+
+test("the image cache removes drafts of a killed process at its first use, also when each pull fails", async () => {
+  const registry = await loopbackRegistry();
+  const { digest } = registry.addImage("ns/app", "v1", { layers: [tarball([{ name: "a", content: "1" }])] });
+  registry.misbehave = (_req, res) => refuse(res, 500, "UNKNOWN", "broken");
+  const made = await puller({ conf: insecureRegistry(registry.host), limits: { attempts: 1 } });
+  for (const owner of ["ext", "other"]) {
+    await mkdir(join(made.cacheDir, owner, ".draft-dead/content/d"), { recursive: true, mode: 0o500 });
+    await writeFile(join(made.cacheDir, owner, `.${digest}.json.new`), "");
+  }
+  const { signal } = new AbortController();
+  await expect(made.puller.pull("ext", `${registry.host}/ns/app@${digest}`, { signal })).rejects.toThrow("500 Internal Server Error");
+  expect([await made.entries("ext"), await made.entries("other")]).toEqual([[], []]);
+});
+
+test("the image cache keeps drafts in use when it begins another one for the same owner, and removes all others", async () => {
+  const dir = await folder();
+  const cache = new ImageCache(dir);
+  const first = await cache.begin("owner");
+  await mkdir(join(dir, "owner/.draft-kept-by-an-error/content"), { recursive: true });
+  const second = await cache.begin("owner");
+  expect((await readdir(join(dir, "owner"))).sort()).toEqual([basename(first.scratch), basename(second.scratch)].sort());
 });

@@ -40,11 +40,12 @@ export interface Draft {
 /**
  * Unpacked images at `<dir>/<owner>/<algorithm>:<hex>`, read-only. A directory with such a name is
  * complete, because it is filled under another name and then renamed. Only one process may use a
- * folder at a time.
+ * folder at a time: the first use removes all drafts, which a killed process left.
  */
 export class ImageCache {
   readonly #dir: string;
   readonly #drafts = new Set<string>();
+  #opened: Promise<void> | undefined;
 
   constructor(dir: string) {
     this.#dir = dir;
@@ -57,6 +58,7 @@ export class ImageCache {
    */
   async find(owner: string, digest: string): Promise<CachedImage | undefined> {
     const dir = join(this.#ownerDir(owner), digest);
+    await this.#open();
     try {
       const stat = await lstat(dir).catch(ignoreMissingFile);
       if (!stat) return undefined;
@@ -71,9 +73,15 @@ export class ImageCache {
     }
   }
 
-  /** Starts a draft; finish it with {@link publish} or {@link discard}, preferably both. */
+  /**
+   * Starts a draft; finish it with {@link publish} or {@link discard}, preferably both. Removes
+   * drafts of the owner that could not be discarded, so that they do not fill the disk.
+   */
   async begin(owner: string): Promise<Draft> {
-    const scratch = join(this.#ownerDir(owner), `.draft-${randomBytes(8).toString("hex")}`);
+    const dir = this.#ownerDir(owner);
+    await this.#open();
+    await this.#removeDrafts(dir, (name) => name.startsWith(DRAFT));
+    const scratch = join(dir, `${DRAFT}${randomBytes(8).toString("hex")}`);
     this.#drafts.add(scratch);
     const content = join(scratch, "content");
     await mkdir(content, { recursive: true, mode: 0o700 });
@@ -106,8 +114,11 @@ export class ImageCache {
 
   /** Removes the rest of a draft. */
   async discard(draft: Draft): Promise<void> {
-    await removeTree(draft.scratch);
-    this.#drafts.delete(draft.scratch);
+    try {
+      await removeTree(draft.scratch);
+    } finally {
+      this.#drafts.delete(draft.scratch);
+    }
   }
 
   /**
@@ -143,6 +154,28 @@ export class ImageCache {
   /** Removes everything of the owner. */
   async remove(owner: string): Promise<void> {
     await removeTree(this.#ownerDir(owner));
+  }
+
+  #open(): Promise<void> {
+    this.#opened ??= this.#sweep();
+    return this.#opened;
+  }
+
+  /** Removes the drafts of all owners. What cannot be removed is reported by {@link begin}. */
+  async #sweep(): Promise<void> {
+    const owners = await readdir(this.#dir, { withFileTypes: true }).catch(() => []);
+    for (const { name } of owners.filter((entry) => entry.isDirectory())) {
+      const dir = join(this.#dir, name);
+      await this.#removeDrafts(dir, (entry) => entry.startsWith(DRAFT) || NEW_NOTE.test(entry)).catch(() => undefined);
+    }
+  }
+
+  /** Removes the drafts in an owner's folder, except unfinished drafts of this process. */
+  async #removeDrafts(dir: string, isDraft: (name: string) => boolean): Promise<void> {
+    for (const name of (await readdir(dir).catch(ignoreMissingFile)) ?? []) {
+      const path = join(dir, name);
+      if (isDraft(name) && !this.#drafts.has(path)) await removeTree(path);
+    }
   }
 
   #ownerDir(owner: string): string {
@@ -183,6 +216,11 @@ async function copyTree(from: string, to: string): Promise<void> {
     else await link(source, target);
   }
 }
+
+/** Prefix of drafts. */
+const DRAFT = ".draft-";
+/** Name of metadata that replaces a note. */
+const NEW_NOTE = /^\..*\.json\.new$/;
 
 function noteName(digest: string): string {
   return `.${digest}.json`;
