@@ -18,13 +18,20 @@ export class KeyedLock {
     const mine = Promise.withResolvers<void>();
     const done = Promise.all([before, mine.promise]).then(() => undefined);
     this.#last.set(key, done);
+    const release = (): void => {
+      if (this.#last.get(key) === done) this.#last.delete(key);
+    };
+    let isRunning = false;
     try {
       if (before) await rejectOnAbort(before, signal);
+      isRunning = true;
       signal.throwIfAborted();
       return await work();
     } finally {
       mine.resolve();
-      if (this.#last.get(key) === done) this.#last.delete(key);
+      // An aborted task leaves before the tasks before it have ended.
+      if (isRunning) release();
+      else void done.then(release);
     }
   }
 }
