@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type LookupFunction } from "node:net";
 import { text } from "node:stream/consumers";
+
 import { afterEach, expect, test } from "vitest";
 import { openConnections } from "./connections.ts";
 import type { Connections } from "./types.ts";
@@ -108,6 +109,33 @@ test("a request fails with an error code when the connection is not ready in tim
   });
   silent.close();
 });
+
+test("a request succeeds when the connection takes longer than an idle connection stays open", async () => {
+  const { url } = await serve((_request, response) => response.end("found"));
+  const slow: LookupFunction = (_host, { all }, found) => {
+    const answer = (): void => (all === true ? found(null, [{ address: "127.0.0.1", family: 4 }]) : found(null, "127.0.0.1", 4));
+    setTimeout(answer, 200);
+  };
+  url.hostname = "slow.example";
+  const { body } = await connections({ keepAliveMs: 50, connectTimeoutMs: 5_000, lookup: slow }).request(url, { method: "GET" });
+  expect(await text(body)).toBe("found");
+});
+
+test("a connection is closed when it was idle for the keep-alive time", async () => {
+  const { url, server } = await serve((_request, response) => response.end("x"));
+  const closed = new Promise((resolve) => server.once("connection", (socket) => socket.once("close", resolve)));
+  const { body } = await connections({ keepAliveMs: 50 }).request(url, { method: "GET" });
+  await text(body);
+  await closed;
+});
+
+test("a body fails with an error code when it stops after its reader paused longer than the limit", async () => {
+  const { url } = await serve((_request, response) => void response.write("x".repeat(1_000_000)));
+  const { body } = await connections().request(url, { method: "GET", bodyTimeoutMs: 300 });
+  await once(body, "readable");
+  await once((body as unknown as IncomingMessage).socket, "timeout");
+  await expect(text(body)).rejects.toMatchObject({ code: "UND_ERR_BODY_TIMEOUT" });
+}, 10_000);
 
 test("closing connections lets a response in progress complete", async () => {
   const { url, server } = await serve((_request, response) => void response.write("begun, "));

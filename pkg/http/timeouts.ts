@@ -12,9 +12,12 @@ const RESPONSE_TIMEOUT_MS = 300_000;
 export function limitConnecting(request: ClientRequest, timeoutMs: number): void {
   request.once("socket", (socket: Socket) => {
     if (!socket.connecting) return;
+    // Node sets the keep-alive time of the agent as the timeout of a new connection.
+    socket.setTimeout(0);
     const timer = setTimeout(() => request.destroy(timeoutError("CONNECT", `no connection within ${timeoutMs} ms`)), timeoutMs);
     const ready = (): void => clearTimeout(timer);
-    socket.once("encrypted" in socket ? "secureConnect" : "connect", ready).once("close", ready);
+    onReady(socket, ready);
+    socket.once("close", ready);
   });
 }
 
@@ -23,18 +26,30 @@ export function limitConnecting(request: ClientRequest, timeoutMs: number): void
  * count.
  */
 export function limitPauses(request: ClientRequest, headersMs = RESPONSE_TIMEOUT_MS, bodyMs = RESPONSE_TIMEOUT_MS): void {
-  let message: IncomingMessage | undefined;
-  request.setTimeout(headersMs);
-  request.once("response", (begun) => {
-    message = begun;
-    // Without a listener, Node would drop an error that occurs before the body is read.
-    message.on("error", () => undefined);
-    message.socket.setTimeout(bodyMs);
+  request.once("socket", (socket: Socket) => {
+    let message: IncomingMessage | undefined;
+    const expire = (): void => {
+      if (!message) request.destroy(timeoutError("HEADERS", `no response within ${headersMs} ms`));
+      else if (message.readableLength === 0) message.destroy(timeoutError("BODY", `no data within ${bodyMs} ms`));
+      // The timer of a socket fires once, and starts again only with its next data.
+      else socket.setTimeout(bodyMs);
+    };
+    socket.on("timeout", expire);
+    request.once("close", () => socket.off("timeout", expire));
+    if (socket.connecting) onReady(socket, () => socket.setTimeout(headersMs));
+    else socket.setTimeout(headersMs);
+    request.once("response", (begun) => {
+      message = begun;
+      // Without a listener, Node would drop an error that occurs before the body is read.
+      begun.on("error", () => undefined);
+      socket.setTimeout(bodyMs);
+    });
   });
-  request.on("timeout", () => {
-    if (!message) request.destroy(timeoutError("HEADERS", `no response within ${headersMs} ms`));
-    else if (message.readableLength === 0) message.destroy(timeoutError("BODY", `no data within ${bodyMs} ms`));
-  });
+}
+
+/** Calls `ready` when a new connection can send a request. */
+function onReady(socket: Socket, ready: () => void): void {
+  socket.once("encrypted" in socket ? "secureConnect" : "connect", ready);
 }
 
 /** Uses undici's codes, so that both clients fail in the same way. */
