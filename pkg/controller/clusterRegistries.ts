@@ -20,8 +20,9 @@ import {
   toRegistrySettings,
 } from "../oci/registries/registrySettings.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import { OptionalKind, type OptionalKindClient } from "./optionalKind.ts";
-import { OptionalObject } from "./optionalObject.ts";
+import { type ObjectState, OptionalObject } from "./optionalObject.ts";
 
 /** Options of ClusterRegistries. */
 export interface ClusterRegistriesOptions {
@@ -39,6 +40,8 @@ const COLLECT_MS = 100;
 /** Longest list of problems in a log line. */
 const LOGGED_MAX = 20;
 
+const IMAGE_ORIGIN = `${CLUSTER_IMAGE.kind} "${CLUSTER_IMAGE.name}"`;
+
 /** The ConfigMap that Image `cluster` names, while it is watched. */
 interface FollowedConfigMap {
   readonly name: string;
@@ -49,7 +52,7 @@ interface FollowedConfigMap {
 /**
  * Follows the objects of a cluster that configure registries: on OpenShift the mirror sets and Image `cluster` with its certificate authorities,
  * elsewhere a ConfigMap. Kinds that the cluster does not serve cost a small request every minute, and need no permission. If objects can no longer be
- * read, keeps the last known ones.
+ * read, keeps the last known ones. If Image `cluster` was never read, every image is rejected, because it may restrict registries.
  */
 export class ClusterRegistries implements RegistrySettingsSource {
   readonly #options: ClusterRegistriesOptions;
@@ -105,7 +108,10 @@ export class ClusterRegistries implements RegistrySettingsSource {
   /** Watches the objects until `signal` aborts; never throws. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
-    const stopWaiting = this.#clock.after(ANSWER_MS, () => this.#settled.resolve());
+    const stopWaiting = this.#clock.after(ANSWER_MS, () => {
+      this.#settled.resolve();
+      this.#publish();
+    });
     await Promise.all([
       ...this.#mirrors.map(({ objects }) => objects.run(signal)),
       this.#image.run(signal),
@@ -152,11 +158,11 @@ export class ClusterRegistries implements RegistrySettingsSource {
   #publish(): void {
     const settings = this.#current();
     this.#reportProblems(settings.problems);
-    const { entries, authorities, scopes, fault } = settings;
+    const { entries, authorities, scopes, unreadable, fault } = settings;
     const digest = createHash("sha256")
-      .update(JSON.stringify([entries, [...authorities], scopes, fault]))
+      .update(JSON.stringify([entries, [...authorities], scopes, unreadable, fault]))
       .digest("hex");
-    const isEmpty = entries.length === 0 && authorities.size === 0 && !scopes && fault === undefined;
+    const isEmpty = entries.length === 0 && authorities.size === 0 && !scopes && unreadable === undefined && fault === undefined;
     const isNew = digest !== this.#digest && (this.#digest !== "" || !isEmpty);
     this.#digest = digest;
     if (!isNew) return;
@@ -173,7 +179,7 @@ export class ClusterRegistries implements RegistrySettingsSource {
       return this.#listKnown(kind, watched);
     };
     const mirrors = Object.fromEntries(this.#mirrors.map(({ kind, objects }) => [kind, read(kind, objects, `${kind} objects`)]));
-    const [image] = read(CLUSTER_IMAGE.kind, this.#image, `${CLUSTER_IMAGE.kind} "${CLUSTER_IMAGE.name}"`);
+    const [image] = read(CLUSTER_IMAGE.kind, this.#image, IMAGE_ORIGIN);
     const authorities = this.#authorities && this.#readAuthorities(this.#authorities, unreadable);
     const [configMap] = this.#configMap ? read("ConfigMap", this.#configMap, this.#configMapOrigin) : [];
     const own = configMap && readRegistriesConfigMap(configMap, this.#lastValid);
@@ -184,14 +190,19 @@ export class ClusterRegistries implements RegistrySettingsSource {
       authorities,
       configMaps: own ? [own] : [],
     });
-    this.#settings = { ...settings, problems: [...settings.problems, ...unreadable] };
+    const unknownImage = image ? undefined : describeUnknownImage(this.#image.state);
+    this.#settings = {
+      ...settings,
+      problems: [...settings.problems, ...unreadable],
+      ...(unknownImage === undefined ? {} : { unreadable: unknownImage }),
+    };
     return this.#settings;
   }
 
   #readAuthorities({ name, object }: FollowedConfigMap, unreadable: RegistryProblem[]): KubeObject | undefined {
     const origin = `ConfigMap "${CLUSTER_CONFIG_NAMESPACE}/${name}"`;
     const { state } = object;
-    const by = `${CLUSTER_IMAGE.kind} "${CLUSTER_IMAGE.name}" names it in spec.additionalTrustedCA`;
+    const by = `${IMAGE_ORIGIN} names it in spec.additionalTrustedCA`;
     if (state.kind === "absent") unreadable.push({ origin, message: `it does not exist, but ${by}` });
     if (state.kind === "unreadable") unreadable.push({ origin, message: `cannot be read: ${state.reason}` });
     return this.#listKnown(origin, object)[0];
@@ -224,6 +235,14 @@ export class ClusterRegistries implements RegistrySettingsSource {
   #recordEvent({ object, message }: RegistryProblem): void {
     if (object) this.#events?.record(object, "Warning", "RegistrySettingsInvalid", message);
   }
+}
+
+/** Returns why Image `cluster` is not known; undefined if it is. */
+function describeUnknownImage(state: ObjectState): string | undefined {
+  if (state.kind !== "unknown" && state.kind !== "unreadable") return undefined;
+  const { reason = "the API server has not responded" } = state;
+  const grant = state.kind === "unreadable" ? "; grant the servers list and watch, as config/openshift does" : "";
+  return `${IMAGE_ORIGIN} cannot be read, and may block registries: ${truncateExcerpt(reason)}${grant}`;
 }
 
 function formatProblem({ origin, message }: RegistryProblem): string {

@@ -1,6 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { getErrorMessage } from "../errors/errors.ts";
-import { isObject } from "../golang/members.ts";
 import { type RegistryEntry, withClusterEntries } from "../oci/registries/pullSources.ts";
 import { parseRegistriesConf } from "../oci/registries/registriesConf.ts";
 import { CLUSTER_CONFIG_NAMESPACE, CLUSTER_IMAGE, getAuthoritiesName, type MirrorKind } from "../oci/registries/registryObjects.ts";
@@ -15,6 +14,7 @@ import type { SnapshotPart } from "./snapshotPart.ts";
 const CHECK = "registries";
 const ENTRIES_MAX = 50;
 const LISTED_MAX = 10;
+const IMAGE_ORIGIN = `${CLUSTER_IMAGE.kind} "${CLUSTER_IMAGE.name}"`;
 const GRANT = "use config/openshift in your kustomization.yaml, or set openshift.enabled of the chart";
 
 /** Lists the mirrors, blocked and allowed registries that apply to pulls of the servers, with the object of each, and the parts without effect. */
@@ -71,15 +71,11 @@ function readFiles({ files }: RegistrySnapshot): { entries: RegistryEntry[]; fin
 
 /** Checks whether the servers may read the objects, if there are any. */
 function checkAccess({ mirrors, image, reader }: RegistrySnapshot): DoctorFinding[] {
-  const isUsed = mirrors.some(({ objects }) => (valueOf(objects)?.length ?? 0) > 0) || hasRegistries(valueOf(image));
-  if (!isUsed || valueOf(reader)) return [];
-  const message = "the servers cannot read the mirrors of the cluster: ClusterRoleBinding olmv1-registries-reader does not exist";
+  const hasMirrors = mirrors.some(({ objects }) => (valueOf(objects)?.length ?? 0) > 0);
+  if (valueOf(reader) || !(hasMirrors || valueOf(image))) return [];
+  const denied = valueOf(image) ? `${IMAGE_ORIGIN}, so they reject every image` : "the mirrors of the cluster";
+  const message = `the servers cannot read ${denied}: ClusterRoleBinding olmv1-registries-reader does not exist`;
   return [{ check: CHECK, status: "problem", message, next: GRANT }];
-}
-
-function hasRegistries(image: KubeObject | undefined): boolean {
-  const { registrySources, additionalTrustedCA } = isObject(image?.["spec"]) ? image["spec"] : {};
-  return [registrySources, additionalTrustedCA].some((value) => isObject(value) && Object.keys(value).length > 0);
 }
 
 function listProblems({ image, authorities }: RegistrySnapshot, { problems }: RegistrySettings): DoctorFinding[] {
@@ -92,10 +88,9 @@ function listProblems({ image, authorities }: RegistrySnapshot, { problems }: Re
   });
   const name = getAuthoritiesName(valueOf(image));
   if (name === undefined || valueOf(authorities)) return findings;
-  const check = `${CLUSTER_IMAGE.kind} "${CLUSTER_IMAGE.name}"`;
   const message = `spec.additionalTrustedCA names ConfigMap ${CLUSTER_CONFIG_NAMESPACE}/${name}, which does not exist`;
   const next = `kubectl -n ${CLUSTER_CONFIG_NAMESPACE} create configmap ${name} --from-file=HOST..PORT=FILE`;
-  return [...findings, { check, status: "warning", message, next }];
+  return [...findings, { check: IMAGE_ORIGIN, status: "warning", message, next }];
 }
 
 function describeEntries(entries: readonly RegistryEntry[]): DoctorFinding[] {

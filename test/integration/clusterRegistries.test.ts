@@ -146,7 +146,17 @@ describeWithPrivateCluster("registry settings of a cluster", (cluster) => {
     expect(await pull("tag")).toContain("http: server gave HTTP response to HTTPS client");
   });
 
-  test("mirror sets that cannot be read are reported, and pulls continue", async () => {
+  /** Grants the server to read Image `cluster`, without the mirror sets. */
+  async function grantImage(): Promise<void> {
+    const gvk = { apiVersion: "rbac.authorization.k8s.io/v1", metadata: { name: "image-reader" } };
+    const rule = { apiGroups: ["config.openshift.io"], resources: ["images"], resourceNames: ["cluster"], verbs: ["list", "watch"] };
+    await cluster.client.apply({ ...gvk, kind: "ClusterRole", rules: [rule] }, { fieldManager: "test" });
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: gvk.metadata.name };
+    const subjects = [{ kind: "ServiceAccount", ...SERVER }];
+    await cluster.client.apply({ ...gvk, kind: "ClusterRoleBinding", roleRef, subjects }, { fieldManager: "test" });
+  }
+
+  test("mirror sets that cannot be read are reported, and pulls continue if Image cluster can be read", async () => {
     await openShift.installRegistries();
     const { registries, problems } = await follow();
     expect(await problems()).toEqual(
@@ -154,7 +164,13 @@ describeWithPrivateCluster("registry settings of a cluster", (cluster) => {
         expect.stringMatching(new RegExp(`^${origin}: cannot be read: .*forbidden`)),
       ),
     );
-    expect(await pulls(registries)("tag")).toContain("http: server gave HTTP response to HTTPS client");
+    expect(await pulls(registries)("tag")).toMatch(/^: .*Source image rejected: Image "cluster" cannot be read, and may block registries/);
+    await grantImage();
+    await eventually(async () => {
+      const permitted = await follow();
+      expect(await permitted.problems()).toHaveLength(3);
+      expect(await pulls(permitted.registries)("tag")).toContain("http: server gave HTTP response to HTTPS client");
+    });
   });
 
   describe("with the permissions in config/openshift", () => {

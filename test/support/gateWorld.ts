@@ -45,6 +45,7 @@ export class GateWorld {
   static async start(cluster: WorldCluster, { version, packages }: { version: string; packages: readonly SmallPackage[] }) {
     const openShift = new OpenShift(cluster.client);
     await openShift.install();
+    await openShift.grantRegistries();
     await openShift.setVersion(version);
     const flags = ["--max-backoff", "2s"];
     const world = await World.start(cluster, { extraArgs: { "operator-controller": flags } });

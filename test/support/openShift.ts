@@ -48,7 +48,7 @@ export class OpenShift {
     }
   }
 
-  /** Makes the cluster serve the kinds that configure registries. */
+  /** Makes the cluster serve the kinds that configure registries. The servers then reject every image until `grantRegistries`. */
   async installRegistries(): Promise<void> {
     await this.install(REGISTRY_DEFINITIONS);
   }

@@ -571,6 +571,13 @@ describe("doctor checks registries", () => {
       ],
     ],
     [
+      "an Image cluster that the servers cannot read",
+      { image: { value: image({}) }, reader: NOTHING },
+      [
+        'problem: registries: the servers cannot read Image "cluster", so they reject every image: ClusterRoleBinding olmv1-registries-reader does not exist → use config/openshift in your kustomization.yaml, or set openshift.enabled of the chart',
+      ],
+    ],
+    [
       "an invalid mirror",
       withSets(set({ source: "quay.io", mirrors: ["https://u:s3cr3t@m.com"] })),
       [

@@ -303,7 +303,7 @@ export class Puller {
     try {
       const settings = await this.#cluster?.settings(o.signal);
       const refused = settings && findRegistryRefusal(settings, identity);
-      if (refused !== undefined) throw new RejectedError(refused, { problems: [{ reason: "RegistryBlocked", message: refused }] });
+      if (refused) throw new RejectedError(refused.message, { problems: [refused] });
       return await this.#policy.requirementsFor(identity, o);
     } catch (err) {
       o.signal.throwIfAborted();

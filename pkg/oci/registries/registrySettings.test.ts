@@ -141,7 +141,7 @@ test.for<[what: string, sources: object, allowed: string[], refused: string[]]>(
 
 test("findRegistryRefusal names the list that refuses an image", () => {
   const refusal = (sources: object): string | undefined =>
-    findRegistryRefusal(settingsOf({ image: image(sources) }), parsePullReference("a.com/x:1"));
+    findRegistryRefusal(settingsOf({ image: image(sources) }), parsePullReference("a.com/x:1"))?.message;
   expect(refusal({ blockedRegistries: ["a.com"] })).toBe(
     'Running image docker://a.com/x:1 is rejected by policy: Image "cluster" blocks "a.com" in spec.registrySources.blockedRegistries',
   );

@@ -4,6 +4,7 @@ import { isObject } from "../../golang/members.ts";
 import { truncateExcerpt } from "../../text/truncate.ts";
 import { listImageScopes } from "../imageScopes.ts";
 import { formatFamiliarReference, type Reference } from "../reference.ts";
+import type { SignatureProblem } from "../signers/signatureProblem.ts";
 import { type RegistryAuthorities, readAuthorities } from "./authorities.ts";
 import type { RegistryEntry } from "./pullSources.ts";
 import { parseRegistriesConf } from "./registriesConf.ts";
@@ -33,6 +34,8 @@ export interface RegistrySettings {
   readonly authorities: RegistryAuthorities;
   /** which images may be used */
   readonly scopes: Pick<RegistryScopes, "origin" | "blocked" | "allowed"> | undefined;
+  /** Why every image is rejected: Image `cluster` cannot be read, and may restrict registries. */
+  readonly unreadable?: string;
   readonly problems: readonly RegistryProblem[];
   /** Why no image may be pulled: the ConfigMap is invalid, and an earlier version is not known. */
   readonly fault?: string;
@@ -132,13 +135,15 @@ function parseTables(configMap: KubeObject, origin: string): RegistryEntry[] {
  * @param ref requested reference, with a tag or a digest
  * @see openshift/machine-config-operator 7ce171ca pkg/controller/container-runtime-config/helpers.go updatePolicyJSON
  */
-export function findRegistryRefusal({ scopes }: RegistrySettings, ref: Reference): string | undefined {
+export function findRegistryRefusal({ scopes, unreadable }: RegistrySettings, ref: Reference): SignatureProblem | undefined {
+  if (unreadable !== undefined) return { reason: "PolicyUnreadable", message: unreadable };
   if (!scopes) return undefined;
   const { blocked, allowed, origin } = scopes;
   const own = new Set(listImageScopes(ref));
   const by = blocked.find((scope) => own.has(scope));
   const refused = `Running image docker://${formatFamiliarReference(ref)} is rejected by policy`;
-  if (by !== undefined) return `${refused}: ${origin} blocks ${formatLocation(by)} in spec.registrySources.blockedRegistries`;
+  const blockedBy = (message: string): SignatureProblem => ({ reason: "RegistryBlocked", message: `${refused}: ${message}` });
+  if (by !== undefined) return blockedBy(`${origin} blocks ${formatLocation(by)} in spec.registrySources.blockedRegistries`);
   if (!allowed || allowed.some((scope) => own.has(scope))) return undefined;
-  return `${refused}: spec.registrySources.allowedRegistries of ${origin} does not contain registry ${ref.registry}`;
+  return blockedBy(`spec.registrySources.allowedRegistries of ${origin} does not contain registry ${ref.registry}`);
 }

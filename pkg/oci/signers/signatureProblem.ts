@@ -6,7 +6,7 @@ export const SIGNATURE_REASONS = {
   RegistryBlocked: "the cluster blocks the registry, or does not allow it",
   PolicyRejects: "the policy rejects every image of the scope",
   RequirementUnsupported: "the policy has a requirement that cannot be checked",
-  PolicyUnreadable: "the image policies of the cluster cannot be read",
+  PolicyUnreadable: "the image policies or the registry settings of the cluster cannot be read",
   SignatureMissing: "no signature is attached to the image",
   SignatureMalformed: "the signature or its attachments cannot be parsed, or exceed a limit",
   SignatureInvalid: "the signature does not match the signed content and the key",
