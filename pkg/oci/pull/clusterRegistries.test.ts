@@ -52,6 +52,29 @@ test("a pull uses the mirrors of the cluster from the next pull on, each for ref
   expect(byTag.requests).toEqual([]);
 });
 
+test("a pull by digest uses the mirrors for tags when its identity is a tag of the same repository", async () => {
+  const byTag = await loopbackRegistry();
+  const { digest } = byTag.addImage("mirror/app", "v1", image);
+  const { puller: p, set } = await pullerWith();
+  set({ entries: [createEntry("source.invalid", [mirrorAt(byTag, "tag-only")], { blocked: true })] });
+  const reference = `source.invalid/app@${digest}`;
+  for (const identity of [undefined, "source.invalid/other:v1"])
+    expect((await failure(p.pull("ext", reference, { signal, identity }))).message).toContain("registry source.invalid is blocked");
+  expect(byTag.requests).toEqual([]);
+  expect((await p.pull("ext", reference, { signal, identity: "source.invalid/app:v1" })).canonical).toBe(reference);
+  expect(byTag.paths(/manifests/)).toEqual([`/v2/mirror/app/manifests/${digest}`]);
+});
+
+test("a pull by tag uses the next mirror for tags when the first one has no layers", async () => {
+  const [lacking, whole] = [await loopbackRegistry(), await loopbackRegistry()];
+  for (const registry of [lacking, whole]) registry.addImage("mirror/app", "v1", image);
+  lacking.misbehave = (req, res) => (req.url?.includes("/blobs/") ?? false) && refuse(res, 404, "BLOB_UNKNOWN", "blob unknown");
+  const { puller: p, set } = await pullerWith();
+  set({ entries: [createEntry("source.invalid", [mirrorAt(lacking, "tag-only"), mirrorAt(whole, "tag-only")], { blocked: true })] });
+  await p.pull("ext", "source.invalid/app:v1", { signal });
+  expect(whole.paths(/blobs/)).toHaveLength(2);
+});
+
 test("a pull does not contact a source that the cluster blocks, and reports the object that blocks it and each mirror", async () => {
   const [source, lacking] = [await loopbackRegistry(), await loopbackRegistry()];
   source.addImage("app", "v1", image);

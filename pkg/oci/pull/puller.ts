@@ -9,7 +9,14 @@ import { getPlatform } from "../manifest.ts";
 import { type Evidence, isStillAdmitted, verifyImage } from "../policy/admission.ts";
 import type { ImagePolicySource } from "../policy/imagePolicies.ts";
 import { getDefaultPolicyPlace, type ImageRequirements, type PolicyPlace, SignaturePolicy } from "../policy/signaturePolicy.ts";
-import { formatCanonical, formatFamiliarReference, formatReference, parsePullReference, type Reference } from "../reference.ts";
+import {
+  formatCanonical,
+  formatFamiliarReference,
+  formatReference,
+  formatRepository,
+  parsePullReference,
+  type Reference,
+} from "../reference.ts";
 import { getDefaultRegistriesConf, type RegistriesConfPaths } from "../registries/registriesConf.ts";
 import { findRegistryRefusal, type RegistrySettingsSource } from "../registries/registrySettings.ts";
 import type { CredentialSource } from "../registry/authFile.ts";
@@ -169,8 +176,8 @@ export class Puller {
    * checked with its stored signatures, and with those in the registry only if the stored ones no
    * longer satisfy the policy.
    * @param owner name of the object that uses the image, a DNS-1123 subdomain
-   * @param o.identity the reference to which the policy applies if the caller has already resolved
-   * a tag; default: `text`
+   * @param o.identity the reference to which the policy and the mirrors apply if the caller has
+   * already resolved a tag; default: `text`
    * @param o.namespace the namespace that uses the image, whose ImagePolicies apply; default: none
    * @throws TerminalError if the reference cannot be pulled, for a digest whose content is rejected
    * (it never changes), and if the filter throws one; RetryableError for all else, such as `error
@@ -275,9 +282,10 @@ export class Puller {
   }
 
   /** Calls `work` with the image at its location. */
-  #withImage<T>({ ref, digest, located, signal }: PullJob, work: (found: Located) => Promise<T>): Promise<T> {
+  #withImage<T>({ ref, digest, identity, located, signal }: PullJob, work: (found: Located) => Promise<T>): Promise<T> {
+    const isFromTag = identity.digest === undefined && formatRepository(identity) === formatRepository(ref);
     const pinned: Reference = { registry: ref.registry, repository: ref.repository, digest };
-    const at = { start: located, doing: `initializing source docker://${formatFamiliarReference(pinned)}: `, signal };
+    const at = { start: located, isFromTag, doing: `initializing source docker://${formatFamiliarReference(pinned)}: `, signal };
     return doing("error copying image: ", () => this.#source.withImage(pinned, at, work));
   }
 

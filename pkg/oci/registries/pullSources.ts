@@ -54,15 +54,18 @@ export interface PullSource {
  * Returns the locations of `ref`, in order: the applicable mirrors, then the source. The longest
  * prefix that matches the name decides. A `blocked` entry blocks its own location, but not its
  * mirrors.
+ * @param isFromTag whether the digest of `ref` was resolved from a tag; then mirrors only for tags
+ * apply too, because they may be the only location
  * @throws Error if a rewritten reference is invalid
  */
-export function listPullSources(conf: RegistriesConf, ref: Reference): PullSource[] {
+export function listPullSources(conf: RegistriesConf, ref: Reference, isFromTag = false): PullSource[] {
   const entry = entryFor(conf, formatRepository(ref));
   if (!entry) return [{ ref, insecure: false }];
   const byDigest = ref.digest !== undefined;
+  const byTag = !byDigest || isFromTag;
   const mirrors = entry.mirror.filter((mirror) => {
     if (entry["mirror-by-digest-only"]) return byDigest;
-    return mirror["pull-from-mirror"] === "digest-only" ? byDigest : mirror["pull-from-mirror"] !== "tag-only" || !byDigest;
+    return mirror["pull-from-mirror"] === "digest-only" ? byDigest : mirror["pull-from-mirror"] !== "tag-only" || byTag;
   });
   return [...mirrors, entry].map((endpoint): PullSource => {
     const rewritten = rewrite(ref, entry.prefix, endpoint.location);

@@ -68,6 +68,7 @@ export class ImageSource {
    * retries after all other locations have failed.
    * @param o.start the location where a tag was resolved; it is tried first, and `ref` contains the
    * digest found there
+   * @param o.isFromTag whether the digest was resolved from a tag, so that mirrors for tags apply
    * @param o.doing prefix of the error if the last location does not have the manifest
    * @throws an ImageContentError of `work` immediately, because other locations have the same
    * content; a RejectedError of `work` immediately, because an image is judged by the signatures at
@@ -75,10 +76,10 @@ export class ImageSource {
    */
   async withImage<T>(
     ref: Reference,
-    o: { readonly start?: Located | undefined; readonly doing?: string; readonly signal: AbortSignal },
+    o: { readonly start?: Located | undefined; readonly isFromTag?: boolean; readonly doing?: string; readonly signal: AbortSignal },
     work: (image: Located) => Promise<T>,
   ): Promise<T> {
-    const { start, signal } = o;
+    const { signal } = o;
     const attempt = async (place: ImageLocation, hasAlternative: boolean): Promise<{ value: T } | undefined> => {
       let doing = o.doing ?? "";
       try {
@@ -94,7 +95,7 @@ export class ImageSource {
         return undefined;
       }
     };
-    const places = await this.#places(ref, start, signal);
+    const places = await this.#places(ref, o);
     for (const place of places) {
       const done = await attempt(place, place !== places.at(-1));
       if (done) return done.value;
@@ -132,8 +133,11 @@ export class ImageSource {
   }
 
   /** Returns the locations in order. */
-  async #places(ref: Reference, start: Located | undefined, signal: AbortSignal): Promise<ImageLocation[]> {
-    const sources = await this.#sources(ref, signal);
+  async #places(
+    ref: Reference,
+    { start, isFromTag, signal }: { readonly start?: Located | undefined; readonly isFromTag?: boolean; readonly signal: AbortSignal },
+  ): Promise<ImageLocation[]> {
+    const sources = await this.#sources(ref, signal, isFromTag);
     const isStart = (source: PullSource): boolean =>
       start !== undefined && formatRepository(start.repository.ref) === formatRepository(source.ref);
     const others = sources
@@ -146,10 +150,10 @@ export class ImageSource {
     return [{ ref: start.repository.ref, locate: () => Promise.resolve(start) }, ...others];
   }
 
-  async #sources(ref: Reference, signal: AbortSignal): Promise<PullSource[]> {
+  async #sources(ref: Reference, signal: AbortSignal, isFromTag?: boolean): Promise<PullSource[]> {
     const { fault, entries } = await this.#settings(signal);
     if (fault !== undefined) throw new Error(fault);
-    return listPullSources(withClusterEntries(await loadRegistriesConf(this.#options.registriesConf), entries), ref);
+    return listPullSources(withClusterEntries(await loadRegistriesConf(this.#options.registriesConf), entries), ref, isFromTag);
   }
 
   async #settings(signal: AbortSignal): Promise<RegistrySettings> {
