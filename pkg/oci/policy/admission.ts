@@ -43,7 +43,8 @@ export function isStillAdmitted(requirements: ImageRequirements, ref: Reference,
  * Reads the signatures of an image at its location, and checks them against the policy. Checks the
  * signatures of the manifest for this platform first, then those of the index.
  * @param instance digest of the manifest for this platform
- * @throws RejectedError `Source image rejected: …`; RegistryError or Error if the registry fails
+ * @throws RejectedError `Source image rejected: …`; RegistryError or Error if the registry fails, or
+ * lists an attachment that it does not have
  */
 export async function verifyImage(
   requirements: ImageRequirements,
@@ -55,13 +56,16 @@ export async function verifyImage(
   const digests = [...new Set([instance, image.manifest.digest])];
   const signatures: FoundSignature[] = [];
   let refused: PolicyRefusal | undefined;
+  let skipped: Error | undefined;
   for (const digest of digests)
     for await (const attached of attachedSignatures(image.repository, digest, limits, signal)) {
-      signatures.push(...attached);
+      signatures.push(...attached.signatures);
+      skipped ??= attached.problem;
       const result = judgeImage(requirements.list, { ref, digests }, signatures);
       if ("accepted" in result) return { instance, signatures: result.accepted.map(toStoredSignature) };
       refused = result.refused;
     }
+  if (skipped) throw skipped;
   if (signatures.length > 0 || !refused) throw new RejectedError(refused?.message ?? "", { problems: refused?.problems });
   const looked = `checked ${formatSignatureTag(instance)} and referrers in ${formatRepository(image.repository.ref)}`;
   throw new RejectedError(`${refused.message}; ${looked}: sign the image, or copy its signature to this repository`, {

@@ -163,6 +163,76 @@ test("bundles are checked when the signature at the cosign tag is not accepted",
   expect([await other.outcome(), other.registry.paths(/referrers/)]).toEqual(["pulled", []]);
 });
 
+/** Lists one referrer on each page. @param link the address of a page; default: in the form of the specification */
+function referByPage(
+  registry: LoopbackRegistry,
+  digest: string,
+  manifests: readonly object[],
+  link = (page: number) => `/v2/ns/app/referrers/${digest}?n=1&page=${page}`,
+): void {
+  registry.misbehave = (req, res) => {
+    const url = new URL(req.url ?? "", registry.url);
+    if (!url.pathname.endsWith(`/referrers/${digest}`)) return false;
+    const page = Number(url.searchParams.get("page") ?? 0);
+    if (page + 1 < manifests.length) res.setHeader("link", `<${link(page + 1)}>; rel="next"`);
+    const index = { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests: manifests.slice(page, page + 1) };
+    res.setHeader("content-type", MediaType.ociIndex).end(JSON.stringify(index));
+    return true;
+  };
+}
+
+test("signatures are found on all pages of the list of referrers", async () => {
+  const { registry, digest, outcome } = await setUp();
+  const other = attachBundle(registry, "bad", bundleOf(mallory.state(digest, NAME)));
+  const good = attachBundle(registry, "good", bundleOf(alice.state(digest, NAME)));
+  referByPage(registry, digest, [other, other, good]);
+  expect(await outcome()).toBe("pulled");
+  expect(registry.paths(/referrers/)).toEqual(["", "?n=1&page=1", "?n=1&page=2"].map((query) => `/v2/ns/app/referrers/${digest}${query}`));
+});
+
+test("a list of referrers that continues at another server is not followed", async () => {
+  const { registry, digest, outcome, good } = await setUp();
+  const other = await loopbackRegistry();
+  const listed = { ...attach(registry, "good", [layerOf(registry, good)], ARTIFACT_TYPE), artifactType: ARTIFACT_TYPE };
+  referByPage(registry, digest, [listed, listed], () => `${other.url}/v2/ns/app/referrers/${digest}`);
+  expect(await outcome()).toContain("the list of referrers continues at another server");
+  expect(other.requests).toEqual([]);
+});
+
+test("a list of referrers without an end is bounded", async () => {
+  const { registry, digest, outcome } = await setUp();
+  referByPage(
+    registry,
+    digest,
+    Array.from({ length: 200 }, () => attach(registry, "sbom", [])),
+  );
+  expect(await outcome()).toContain("the list of referrers has more than 100 pages");
+});
+
+test.for<[what: string, damage: (registry: LoopbackRegistry) => { digest: string }, want: string]>([
+  ["does not exist", (registry) => ({ ...attach(registry, "gone", []), digest: `sha256:${"0".repeat(64)}` }), "manifest unknown"],
+  ["is not an image manifest", (registry) => registry.addManifest("ns/app", "broken", "{"), "the manifest is not JSON"],
+  [
+    "lacks its layer",
+    (registry) => attach(registry, "lacking", [{ ...registry.addBlob("x", BUNDLE), digest: `sha256:${"1".repeat(64)}` }]),
+    "blob unknown",
+  ],
+])("a referrer that %s is skipped, and reported if no signature is accepted", async ([, damage, want]) => {
+  const { registry, digest, outcome } = await setUp();
+  const damaged = { ...damage(registry), artifactType: BUNDLE };
+  refer(registry, digest, "endpoint", [damaged]);
+  expect(await outcome()).toContain(want);
+  refer(registry, digest, "endpoint", [attachBundle(registry, "good", bundleOf(alice.state(digest, NAME))), damaged]);
+  expect(await outcome()).toBe("pulled");
+});
+
+test("signatures in referrers are accepted when the content at the signature tag is invalid", async () => {
+  const { registry, digest, outcome } = await setUp();
+  registry.addManifest("ns/app", formatSignatureTag(digest), "{");
+  refer(registry, digest, "endpoint", [attachBundle(registry, "good", bundleOf(alice.state(digest, NAME)))]);
+  expect(await outcome()).toBe("pulled");
+});
+
 test("referrers with other artifact types are not used as signatures", async () => {
   const { registry, digest, outcome } = await setUp();
   refer(registry, digest, "endpoint", [{ ...attach(registry, "sbom", []), artifactType: "application/spdx+json" }]);

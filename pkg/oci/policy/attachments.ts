@@ -4,6 +4,7 @@ import { ImageContentError, RejectedError } from "../imageErrors.ts";
 import { type Descriptor, parseManifest } from "../manifest.ts";
 import { formatRepository } from "../reference.ts";
 import { type DownloadLimits, readBlob } from "../registry/download.ts";
+import { RegistryError } from "../registry/registryError.ts";
 import { type FetchedManifest, listReferrers, type Referrer, type Repository } from "../registry/repository.ts";
 import type { FoundSignature, SignerEvidence } from "../signers/foundSignature.ts";
 import { SIGNATURE_ANNOTATION } from "./judge.ts";
@@ -14,8 +15,20 @@ export interface AttachmentLimits extends DownloadLimits {
   readonly manifestBytes: number;
 }
 
+/** The signatures attached to a manifest, newest first. */
+export interface AttachedSignatures {
+  readonly signatures: readonly FoundSignature[];
+  /** the first problem of attachments that were skipped, because they do not exist or are invalid */
+  readonly problem: Error | undefined;
+}
+
 /** Reads the signatures attached to a manifest in one of the supported ways, newest first. */
-type SignatureReader = (repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal) => Promise<FoundSignature[]>;
+type SignatureReader = (
+  repository: Repository,
+  digest: string,
+  limits: AttachmentLimits,
+  signal: AbortSignal,
+) => Promise<AttachedSignatures>;
 
 /** Media type of a signature's payload. */
 export const SIGNATURE_TYPE = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -49,9 +62,9 @@ export function formatSignatureTag(digest: string): string {
 
 /**
  * Yields the signatures attached to a manifest: first those at cosign's tag, then those in manifests that refer to it. Requests the referring
- * manifests only if the caller continues.
+ * manifests only if the caller continues. A problem is a RejectedError for invalid content, or a RegistryError for a manifest that does not exist.
  * @param digest of the manifest
- * @throws RejectedError if the content of a signature manifest is invalid; RegistryError or Error if a request to the registry fails
+ * @throws RegistryError or Error if a request to the registry fails
  * @see https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
  */
 export async function* attachedSignatures(
@@ -59,17 +72,22 @@ export async function* attachedSignatures(
   digest: string,
   limits: AttachmentLimits,
   signal: AbortSignal,
-): AsyncGenerator<readonly FoundSignature[]> {
-  const ways: SignatureReader[] = [readTaggedSignatures, referring];
-  for (const way of ways)
-    try {
-      yield await way(repository, digest, limits, signal);
-    } catch (err) {
-      if (!(err instanceof ImageContentError)) throw err;
-      throw new RejectedError(`reading signatures of ${formatRepository(repository.ref)}@${digest}: ${getErrorMessage(err)}`, {
-        cause: err,
-      });
-    }
+): AsyncGenerator<AttachedSignatures> {
+  const ways: SignatureReader[] = [readTaggedSignatures, readReferringSignatures];
+  for (const way of ways) {
+    const { signatures, problem } = await way(repository, digest, limits, signal).catch(skip);
+    yield { signatures, problem: problem instanceof ImageContentError ? toRejection(repository, digest, problem) : problem };
+  }
+}
+
+function toRejection({ ref }: Repository, digest: string, cause: ImageContentError): RejectedError {
+  return new RejectedError(`reading signatures of ${formatRepository(ref)}@${digest}: ${getErrorMessage(cause)}`, { cause });
+}
+
+/** Returns no signatures for an attachment that does not exist or is invalid, because another one may be valid. @throws all other errors */
+function skip(err: unknown): AttachedSignatures {
+  if (err instanceof ImageContentError || (err instanceof RegistryError && err.status === 404)) return { signatures: [], problem: err };
+  throw err;
 }
 
 async function readTaggedSignatures(
@@ -77,19 +95,26 @@ async function readTaggedSignatures(
   digest: string,
   limits: AttachmentLimits,
   signal: AbortSignal,
-): Promise<FoundSignature[]> {
+): Promise<AttachedSignatures> {
   const manifest = await repository.findManifest(formatSignatureTag(digest), limits.manifestBytes, signal);
-  return manifest ? readSignatures(repository, manifest, limits, signal) : [];
+  return manifest ? readSignatures(repository, manifest, limits, signal) : { signatures: [], problem: undefined };
 }
 
-async function referring(repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal): Promise<FoundSignature[]> {
+async function readReferringSignatures(
+  repository: Repository,
+  digest: string,
+  limits: AttachmentLimits,
+  signal: AbortSignal,
+): Promise<AttachedSignatures> {
   const referrers = await listReferrers(repository, digest, limits.manifestBytes, signal);
-  const signatures: FoundSignature[] = [];
+  const found: AttachedSignatures[] = [];
   for (const holder of referrers.filter(mayHoldSignatures).slice(-REFERRERS_MAX).reverse()) {
-    const manifest = await repository.manifest(holder.digest, limits.manifestBytes, signal);
-    signatures.push(...(await readSignatures(repository, manifest, limits, signal)));
+    const read = async (): Promise<AttachedSignatures> =>
+      readSignatures(repository, await repository.manifest(holder.digest, limits.manifestBytes, signal), limits, signal);
+    found.push(await read().catch(skip));
   }
-  return signatures.slice(0, SIGNATURES_MAX);
+  const signatures = found.flatMap((one) => one.signatures).slice(0, SIGNATURES_MAX);
+  return { signatures, problem: found.flatMap(({ problem }) => problem ?? [])[0] };
 }
 
 function mayHoldSignatures({ artifactType, descriptor }: Referrer): boolean {
@@ -103,7 +128,7 @@ async function readSignatures(
   manifest: FetchedManifest,
   limits: AttachmentLimits,
   signal: AbortSignal,
-): Promise<FoundSignature[]> {
+): Promise<AttachedSignatures> {
   const parsed = parseManifest(manifest.bytes, manifest.mediaType);
   if (parsed.kind === "index") throw new ImageContentError("expected an image manifest with signatures, found an image index");
   const layers = parsed.layers.filter(({ mediaType, size }) => isSignature(mediaType) && size <= PAYLOAD_BYTES);
@@ -113,7 +138,7 @@ async function readSignatures(
     const isSimple = layer.mediaType === SIGNATURE_TYPE;
     found.push(isSimple ? readSimpleSignature(payload, layer) : readSignatureBundle(payload));
   }
-  return found.filter((signature) => signature !== undefined);
+  return { signatures: found.filter((signature) => signature !== undefined), problem: undefined };
 }
 
 function readSimpleSignature(payload: Buffer, layer: Descriptor): FoundSignature {

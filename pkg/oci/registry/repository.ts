@@ -257,15 +257,30 @@ const Typed = z.looseObject({ artifactType: z.string().default("") });
 /** HTTP status codes from registries without a referrers endpoint. */
 const UNKNOWN = new Set([400, 404, 405, 406]);
 
+/** Most pages of a list of referrers; registries list 50 or more on a page. */
+const PAGES_MAX = 100;
+
 /**
  * Returns the referrers of a manifest in the registry's order; from the fallback tag if the
  * registry has no such endpoint.
+ * @param limit most bytes of all pages
  * @throws ImageContentError if the list is invalid; RegistryError or Error if the registry fails
  * @see https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers
  */
 export async function listReferrers(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Referrer[]> {
-  const bytes = (await requestReferrers(repository, digest, limit, signal)) ?? (await readReferrersTag(repository, digest, limit, signal));
-  return bytes ? parseReferrers(bytes) : [];
+  const found: Referrer[] = [];
+  let left = limit;
+  let next: URL | undefined = new URL(`/v2/${repository.ref.repository}/referrers/${digest}`, await repository.base(signal));
+  for (let pages = 0; next; pages++) {
+    if (pages === PAGES_MAX) throw new Error(`the list of referrers has more than ${PAGES_MAX} pages`);
+    const page: ReferrersPage | undefined = await requestReferrers(repository, next, left, signal);
+    if (!page && pages === 0) return readReferrersTag(repository, digest, limit, signal);
+    if (!page) throw new Error(`page ${pages + 1} of the list of referrers does not exist`);
+    found.push(...parseReferrers(page.bytes));
+    left -= page.bytes.byteLength;
+    next = page.next;
+  }
+  return found;
 }
 
 /** Parses a list of referrers, in its order. @throws ImageContentError if it is invalid */
@@ -279,24 +294,30 @@ export function parseReferrers(bytes: Uint8Array): Referrer[] {
   }));
 }
 
-async function requestReferrers(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
-  const response = await repository.request({
-    method: "GET",
-    path: `referrers/${digest}`,
-    headers: { accept: MediaType.ociIndex },
-    signal,
-  });
-  if (response.status === 200) return readBounded(response.body, limit);
+interface ReferrersPage {
+  readonly bytes: Buffer;
+  readonly next: URL | undefined;
+}
+
+/** Returns undefined if the registry does not have this endpoint. */
+async function requestReferrers(repository: Repository, url: URL, limit: number, signal: AbortSignal): Promise<ReferrersPage | undefined> {
+  const response = await repository.request({ method: "GET", path: url, headers: { accept: MediaType.ociIndex }, signal });
+  if (response.status === 200) return { bytes: await readBounded(response.body, limit), next: findNextPage(response, url) };
   const err = await readRegistryError(response);
   if (UNKNOWN.has(response.status)) return undefined;
   throw err;
 }
 
-async function readReferrersTag(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
-  try {
-    return (await repository.manifest(digest.replace(":", "-"), limit, signal)).bytes;
-  } catch (err) {
-    if (err instanceof RegistryError && err.status === 404) return undefined;
-    throw err;
-  }
+/** Returns the address in header Link. @throws Error if it is at another server, which must not get the credentials */
+function findNextPage({ headers: { link = [] } }: RegistryResponse, url: URL): URL | undefined {
+  const target = /<([^>]*)>\s*;[^,]*\brel="?next"?/i.exec([link].flat().join(", "))?.[1];
+  if (target === undefined) return undefined;
+  const next = URL.parse(target, url.href);
+  if (next?.origin !== url.origin) throw new Error("the list of referrers continues at another server");
+  return next;
+}
+
+async function readReferrersTag(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Referrer[]> {
+  const manifest = await repository.findManifest(digest.replace(":", "-"), limit, signal);
+  return manifest ? parseReferrers(manifest.bytes) : [];
 }
