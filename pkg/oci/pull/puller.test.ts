@@ -438,6 +438,19 @@ describe("broken connections", () => {
     expect(registry.paths(/blobs/)).toHaveLength(4);
   });
 
+  test("downloads are complete when the connection breaks after the last byte", async () => {
+    const { registry, puller, tag } = await setUp(content);
+    registry.misbehave = (req, res) => {
+      const [, digest] = /\/blobs\/(.+)$/.exec(req.url ?? "") ?? [];
+      if (digest === undefined) return false;
+      if (req.headers.range !== undefined) return refuse(res, 416, "RANGE_INVALID", "empty range");
+      res.write(registry.blob(digest), () => res.destroy());
+      return true;
+    };
+    const { dir } = await puller.pull("ext", tag, { signal });
+    expect(await readFile(join(dir, "big"), "utf8")).toBe(content.big);
+  });
+
   test("a pull fails after several broken connections without progress", async () => {
     const { registry, puller, tag } = await setUp(content);
     breaking(registry, 0, 1000, true);

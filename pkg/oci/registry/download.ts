@@ -147,6 +147,7 @@ export async function* blobBytes(
       break;
     } catch (err) {
       signal.throwIfAborted();
+      if (position >= blob.size && isTransient(err)) break; // registries reject a request for an empty range
       // Progress resets the number of failures, so that a large layer survives a connection that
       // breaks every few megabytes.
       failures = position > before ? 1 : failures + 1;
