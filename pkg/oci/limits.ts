@@ -1,5 +1,6 @@
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
+const HOUR_MS = 3_600_000;
 
 /** Limits of one pull; each number is the largest accepted value. */
 export interface Limits {
@@ -15,15 +16,18 @@ export interface Limits {
   readonly entries: number;
   readonly pathBytes: number;
   readonly pathDepth: number;
-  /** timeout for the whole pull, including delays before retries */
+  /**
+   * timeout for the whole pull, including delays before retries. It only ends pulls that progress
+   * for too long: `stallMs` and `trickleBytes` end those without progress.
+   */
   readonly timeoutMs: number;
   /** timeout for the start of a response, and for a pause in its body */
   readonly stallMs: number;
   /** timeout for the manifest from one location; afterwards the next location is tried, if any */
   readonly placeMs: number;
   /**
-   * minimum bytes of a blob within `stallMs`; a slower location is skipped, unless it is the only
-   * one
+   * minimum bytes of a blob within `stallMs`; a slower location is skipped, or requested again if it
+   * is the only one
    */
   readonly trickleBytes: number;
   /** attempts of one request, including the first */
@@ -48,7 +52,7 @@ export const CATALOG_IMAGE_LIMITS: Limits = {
   entries: 1_000_000,
   pathBytes: 4096,
   pathDepth: 128,
-  timeoutMs: 15 * 60_000,
+  timeoutMs: 6 * HOUR_MS, // 4 GiB over 1.6 Mbit/s
   stallMs: 60_000,
   placeMs: 15_000,
   trickleBytes: 64 * 1024,
@@ -64,5 +68,5 @@ export const BUNDLE_IMAGE_LIMITS: Limits = {
   totalBytes: 3 * GIB,
   fileBytes: 256 * MIB,
   entries: 250_000,
-  timeoutMs: 5 * 60_000,
+  timeoutMs: 1 * HOUR_MS, // 1 GiB over 2.4 Mbit/s
 };

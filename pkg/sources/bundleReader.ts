@@ -29,7 +29,7 @@ const A_PATH = /^\.{0,2}\//;
 /** Reads bundles and catalogs from folders, registries and OCI layouts. Unpacks images to a temporary folder, which `close` removes. */
 export class BundleReader {
   readonly #options: ReaderOptions;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: AbortSignal;
   readonly #open: (() => Promise<void>)[] = [];
   readonly #catalogs = new Map<string, Promise<string>>();
   #shared: Promise<Puller> | undefined;
@@ -37,7 +37,7 @@ export class BundleReader {
   #images = 0;
 
   /** @param signal aborts pulls */
-  constructor(options: ReaderOptions, signal?: AbortSignal) {
+  constructor(options: ReaderOptions, signal: AbortSignal = new AbortController().signal) {
     this.#options = options;
     this.#signal = signal;
   }
@@ -57,7 +57,7 @@ export class BundleReader {
     if (await isDirectory(source)) return readBundleFiles(source);
     if (A_PATH.test(source)) throw new Error("folder does not exist");
     const puller = await this.#puller(BUNDLE_IMAGE_LIMITS);
-    const image = await puller.pull("bundle", source, { signal: this.#within(BUNDLE_IMAGE_LIMITS.timeoutMs), filter: findBundleRoot });
+    const image = await puller.pull("bundle", source, { signal: this.#signal, filter: findBundleRoot });
     return readBundleFiles(image.dir);
   }
 
@@ -80,7 +80,7 @@ export class BundleReader {
     const puller = await this.#shared;
     const owner = `image-${++this.#images}`;
     try {
-      return await use(await puller.pull(owner, ref, { signal: this.#within(CATALOG_IMAGE_LIMITS.timeoutMs), filter }));
+      return await use(await puller.pull(owner, ref, { signal: this.#signal, filter }));
     } finally {
       await puller.remove(owner);
     }
@@ -89,9 +89,9 @@ export class BundleReader {
   /** Resolves a reference to a digest. A reference by digest needs no network. @throws Error if the registry cannot resolve it */
   async resolved(ref: string): Promise<{ canonical: string; digest: string }> {
     const layout = await findLayoutPlace(ref);
-    if (layout) return (await this.#layoutImages()).resolve(layout, this.#within(CATALOG_IMAGE_LIMITS.timeoutMs));
+    if (layout) return (await this.#layoutImages()).resolve(layout, this.#signal);
     const puller = await this.#puller(CATALOG_IMAGE_LIMITS);
-    return puller.resolve(ref, this.#within(CATALOG_IMAGE_LIMITS.timeoutMs));
+    return puller.resolve(ref, this.#signal);
   }
 
   /** Removes unpacked images. */
@@ -107,7 +107,7 @@ export class BundleReader {
     }
     if (await stat(source).catch(() => undefined)) return source;
     const puller = await this.#puller(CATALOG_IMAGE_LIMITS);
-    const image = await puller.pull("catalog", source, { signal: this.#within(CATALOG_IMAGE_LIMITS.timeoutMs), filter: findCatalogRoot });
+    const image = await puller.pull("catalog", source, { signal: this.#signal, filter: findCatalogRoot });
     return join(image.dir, image.root);
   }
 
@@ -126,12 +126,7 @@ export class BundleReader {
   }
 
   #cost(limits: Limits): { limits: Limits; signal: AbortSignal } {
-    return { limits, signal: this.#within(limits.timeoutMs) };
-  }
-
-  #within(ms: number): AbortSignal {
-    const timeout = AbortSignal.timeout(ms);
-    return this.#signal === undefined ? timeout : AbortSignal.any([this.#signal, timeout]);
+    return { limits, signal: this.#signal };
   }
 
   async #puller(limits: typeof BUNDLE_IMAGE_LIMITS): Promise<Puller> {

@@ -9,7 +9,7 @@ import { insecureRegistry, loopbackRegistry, puller } from "../../../test/suppor
 import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { computeDigest } from "../digest.ts";
-import type { Limits } from "../limits.ts";
+import { BUNDLE_IMAGE_LIMITS, CATALOG_IMAGE_LIMITS, type Limits } from "../limits.ts";
 import { MediaType } from "../manifest.ts";
 import { CONFIG_DIR_LABEL, findCatalogRoot } from "./imageFilter.ts";
 import type { Puller } from "./puller.ts";
@@ -275,6 +275,13 @@ describe("time", () => {
     expect(err).toBeInstanceOf(RetryableError);
     expect(err.message).toBe(`pull of ${tag} timed out after 0.3 s: retrying; a closer mirror may be faster`);
   });
+});
+
+test.for([
+  ["catalog", CATALOG_IMAGE_LIMITS],
+  ["bundle", BUNDLE_IMAGE_LIMITS],
+] as const)("the largest %s image can be pulled over a link with 2.5 Mbit/s", ([, { compressedBytes, timeoutMs }]) => {
+  expect((compressedBytes * 8) / (timeoutMs / 1000)).toBeLessThan(2_500_000);
 });
 
 describe("errors of a pull", () => {
@@ -751,6 +758,11 @@ describe("mirrors", () => {
         return true;
       };
     };
+    /** Sends a byte from time to time. */
+    const trickle = (res: ServerResponse): void => {
+      const timer = setInterval(() => res.write("x"), 50);
+      res.on("close", () => clearInterval(timer));
+    };
     async function withLayer(limits: Partial<Limits>) {
       const made = await mirrored("", { stallMs: 500, ...limits });
       const digest = computeDigest(made.image.layers[0] ?? Buffer.of());
@@ -766,14 +778,7 @@ describe("mirrors", () => {
           registry.misbehave = ({ url }) => url?.endsWith(digest) ?? false;
         },
       ],
-      [
-        "trickles",
-        (registry, digest) =>
-          stopWithin(registry, digest, (res) => {
-            const timer = setInterval(() => res.write(registry.blob(digest).subarray(1, 2)), 50);
-            res.on("close", () => clearInterval(timer));
-          }),
-      ],
+      ["trickles", (registry, digest) => stopWithin(registry, digest, trickle)],
     ])("mirrors that stop within a layer are skipped after one request when the first %s", async ([, misbehave]) => {
       const { one, two, source, image, digest, layersAsked, puller } = await withLayer({});
       for (const mirror of [one, two]) mirror.addImage("mirror/ns/app", "v1", image);
@@ -805,12 +810,15 @@ describe("mirrors", () => {
       expect([layersAsked(one), layersAsked(two), layersAsked(source)]).toEqual([3, 3, 2]);
     });
 
-    test("a source without mirrors is retried when it stops within a layer", async () => {
+    test.for<[string, ((res: ServerResponse) => void) | undefined]>([
+      ["stops", undefined],
+      ["trickles", (res) => trickle(res)],
+    ])("a source without mirrors is retried when it %s within a layer", async ([, rest]) => {
       const registry = await loopbackRegistry();
       const only = layer({ a: "1" });
       registry.addImage("ns/app", "v1", { layers: [only] });
       const digest = computeDigest(only);
-      stopWithin(registry, digest);
+      stopWithin(registry, digest, rest);
       const made = await puller({ conf: insecureRegistry(registry.host, "quay.io"), limits: { stallMs: 200, attempts: 3 } });
       expect((await failure(pull(made.puller))).message).toContain("reading blob ");
       expect(registry.paths(new RegExp(digest))).toHaveLength(3);

@@ -130,7 +130,7 @@ export async function* blobBytes(
     const before = position;
     using pace = new Pace(signal, limits);
     const { body, offset } = await from.blob(blob, before, pace.signal);
-    if (from.hasAlternative) pace.watch();
+    pace.watch();
     let skip = before - offset;
     try {
       for await (const chunk of body) {
@@ -149,10 +149,10 @@ export async function* blobBytes(
       signal.throwIfAborted();
       if (position >= blob.size && isTransient(err)) break; // registries reject a request for an empty range
       // Progress resets the number of failures, so that a large layer survives a connection that
-      // breaks every few megabytes.
-      failures = position > before ? 1 : failures + 1;
+      // breaks every few megabytes. A few bytes within a long time are not progress.
+      failures = position > before && !(err instanceof TrickleError) ? 1 : failures + 1;
       const isLeft = from.hasAlternative === true && isSilence(err);
-      if (isLeft || !isTransient(err) || failures >= limits.attempts)
+      if (isLeft || !(isTransient(err) || isSilence(err)) || failures >= limits.attempts)
         throw new FetchError(`fetching blob: ${getErrorMessage(err)}`, { cause: err });
       await sleep(limits.backoffMs * 2 ** (failures - 1), undefined, { signal });
     }
