@@ -45,6 +45,8 @@ export interface Draft {
 export class ImageCache {
   readonly #dir: string;
   readonly #drafts = new Set<string>();
+  /** The draft of each owner's last download that did not end. */
+  readonly #paused = new Map<string, Draft>();
   #opened: Promise<void> | undefined;
 
   constructor(dir: string) {
@@ -74,14 +76,16 @@ export class ImageCache {
   }
 
   /**
-   * Starts a draft; finish it with {@link publish} or {@link discard}, preferably both. Removes
-   * drafts of the owner that could not be discarded, so that they do not fill the disk.
+   * Starts a draft, or continues the owner's paused one; finish it with {@link publish} and
+   * {@link discard}, or with {@link pause}. Removes drafts of the owner that could not be discarded,
+   * so that they do not fill the disk.
    */
   async begin(owner: string): Promise<Draft> {
     const dir = this.#ownerDir(owner);
     await this.#open();
     await this.#removeDrafts(dir, (name) => name.startsWith(DRAFT));
-    const scratch = join(dir, `${DRAFT}${randomBytes(8).toString("hex")}`);
+    const scratch = this.#paused.get(owner)?.scratch ?? join(dir, `${DRAFT}${randomBytes(8).toString("hex")}`);
+    this.#paused.delete(owner);
     this.#drafts.add(scratch);
     const content = join(scratch, "content");
     await mkdir(content, { recursive: true, mode: 0o700 });
@@ -110,6 +114,24 @@ export class ImageCache {
     const draft = `${this.#note(owner, digest)}.new`;
     await writeFile(draft, JSON.stringify(stored), { mode: 0o600 });
     await rename(draft, this.#note(owner, digest));
+  }
+
+  /** Keeps the temporary files of a draft, if any, for the owner's next one, until this process ends. */
+  async pause(draft: Draft, owner: string): Promise<void> {
+    await removeTree(draft.content);
+    if ((await readdir(draft.scratch)).length === 0) return this.discard(draft);
+    const before = this.#paused.get(owner);
+    this.#paused.set(owner, draft);
+    if (before) await this.discard(before);
+  }
+
+  /** Removes the paused draft of the owner, or without one of all owners. */
+  async discardPaused(owner?: string): Promise<void> {
+    for (const [of, draft] of this.#paused) {
+      if (owner !== undefined && owner !== of) continue;
+      this.#paused.delete(of);
+      await this.discard(draft);
+    }
   }
 
   /** Removes the rest of a draft. */
@@ -153,6 +175,7 @@ export class ImageCache {
 
   /** Removes everything of the owner. */
   async remove(owner: string): Promise<void> {
+    await this.discardPaused(owner);
     await removeTree(this.#ownerDir(owner));
   }
 

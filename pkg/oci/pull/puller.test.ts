@@ -458,6 +458,55 @@ describe("broken connections", () => {
     expect(await readFile(join(dir, "big"), "utf8")).toBe(content.big);
   });
 
+  /** Adds an image whose first layer arrives and whose second one does not. Returns the number of requests for each of them. */
+  function breakingAfterLayer(registry: LoopbackRegistry): () => number[] {
+    const layers = [layer({ whole: "1" }), layer(content)];
+    const [whole = "", broken = ""] = layers.map((blob) => computeDigest(blob));
+    registry.addImage("ns/big", "v1", { layers });
+    const received = Promise.withResolvers<void>();
+    registry.misbehave = (req, res) => {
+      if (req.url?.endsWith(whole)) res.once("close", () => received.resolve());
+      if (!req.url?.endsWith(broken)) return false;
+      void received.promise.then(() => res.destroy());
+      return true;
+    };
+    return () => [whole, broken].map((digest) => registry.paths(new RegExp(digest)).length);
+  }
+  const big = "quay.io/ns/big:v1";
+
+  test("a pull uses the layers that a failed pull of the owner has received, and removes them afterwards", async () => {
+    const { registry, puller, entries } = await setUp();
+    const layersAsked = breakingAfterLayer(registry);
+    expect((await failure(puller.pull("ext", big, { signal }))).message).toContain("reading blob ");
+    expect(await entries("ext")).toEqual([expect.stringMatching(/^\.draft-/)]);
+    registry.misbehave = () => false;
+    registry.requests.length = 0;
+    const { dir, digest } = await puller.pull("ext", big, { signal });
+    expect((await readdir(dir)).sort()).toEqual(["big", "whole"]);
+    expect(layersAsked()).toEqual([0, 1]);
+    expect(await entries("ext")).toEqual([`.${digest}.json`, digest]);
+  });
+
+  test.for(["pull", "cached"] as const)("layers of a failed pull are removed when %s needs no download", async (method) => {
+    const { registry, puller, pinned, image, entries } = await setUp();
+    await puller.pull("ext", pinned, { signal });
+    breakingAfterLayer(registry);
+    await failure(puller.pull("ext", big, { signal }));
+    expect(await entries("ext")).toHaveLength(3);
+    await puller[method]("ext", pinned, { signal });
+    expect(await entries("ext")).toEqual([`.${image.digest}.json`, image.digest]);
+  });
+
+  test("layers of a failed pull are removed when a pull of another owner fails because of this machine", async () => {
+    const { registry, puller, image, pinned, cacheDir, entries } = await setUp();
+    breakingAfterLayer(registry);
+    await failure(puller.pull("ext", big, { signal }));
+    expect(await entries("ext")).toHaveLength(1);
+    await mkdir(join(cacheDir, "other", `.${image.digest}.json`), { recursive: true });
+    expect((await failure(puller.pull("other", pinned, { signal }))).message).toContain("error applying image: EISDIR");
+    expect(await entries("ext")).toEqual([]);
+  });
+
   test("a pull fails after several broken connections without progress", async () => {
     const { registry, puller, tag } = await setUp(content);
     breaking(registry, 0, 1000, true);

@@ -21,6 +21,8 @@ import { getDefaultRegistriesConf, type RegistriesConfPaths } from "../registrie
 import { findRegistryRefusal, type RegistrySettingsSource } from "../registries/registrySettings.ts";
 import type { CredentialSource } from "../registry/authFile.ts";
 import { ImageSource, type Located } from "../registry/imageSource.ts";
+import { isFetchFailure, isTransient } from "../registry/networkError.ts";
+import { isRegistryFailure } from "../registry/registryError.ts";
 import { RegistryTokens } from "../registry/tokens.ts";
 import { RegistryTransport } from "../registry/transport.ts";
 import { type CachedImage, type Draft, ImageCache, type StoredImage } from "./cache.ts";
@@ -160,6 +162,7 @@ export class Puller {
         const found = holder === undefined ? undefined : await this.#cache.find(holder, digest);
         if (!found || !fits(job, found) || !isStillAdmitted(requirements, ref, digest, found.stored)) continue;
         const image = holder === owner ? found : await this.#unpack(job, (draft) => this.#copyOther(job, draft));
+        await this.#cache.discardPaused(owner);
         return image && this.#pulled(job, image);
       }
       return undefined;
@@ -170,7 +173,8 @@ export class Puller {
    * Returns the unpacked image of `owner`. If the digest is already on disk, nothing is downloaded.
    * Owners that request the same digest from the same repository share one download. Other
    * repositories are queried independently, so that a slow registry does not delay another one.
-   * Afterwards the owner's other images are removed; after a failure they are kept.
+   * Afterwards the owner's other images are removed; after a failure they are kept. Layers that
+   * arrived before a connection failed are kept for the owner's next pull.
    *
    * The signature policy is applied each time before any layer is downloaded. An image on disk is
    * checked with its stored signatures, and with those in the registry only if the stored ones no
@@ -221,6 +225,7 @@ export class Puller {
     if (mine && fits(job, mine)) {
       const stored = await this.#admitAgain(job, mine.stored);
       if (stored !== mine.stored) await this.#cache.annotate(owner, digest, stored);
+      await this.#cache.discardPaused(owner);
       log.debug("image already unpacked");
       return { ...mine, stored };
     }
@@ -234,16 +239,26 @@ export class Puller {
   #unpack(job: PullJob, fill: (draft: Draft) => Promise<StoredImage>): Promise<CachedImage>;
   #unpack(job: PullJob, fill: (draft: Draft) => Promise<StoredImage | undefined>): Promise<CachedImage | undefined>;
   async #unpack(job: PullJob, fill: (draft: Draft) => Promise<StoredImage | undefined>): Promise<CachedImage | undefined> {
-    const { owner, digest, log } = job;
+    const { owner, digest, signal, log } = job;
     const draft = await doing("error creating temporary directory: ", () => this.#cache.begin(owner));
+    let end = (): Promise<void> => this.#cache.discard(draft);
     try {
       const stored = await fill(draft);
       if (!stored) return undefined;
       const image = await doing("error applying image: ", () => this.#cache.publish(draft, owner, digest, stored));
       await doing("error deleting old images: ", () => this.#cache.removeOthers(owner, digest));
       return image;
+    } catch (err) {
+      // The next attempt uses the layers that are complete, so that slow links converge.
+      if (isInterrupted(err, signal)) end = () => this.#cache.pause(draft, owner);
+      // The disk may be full.
+      else
+        end = async () => {
+          await Promise.all([this.#cache.discard(draft), this.#cache.discardPaused()]);
+        };
+      throw err;
     } finally {
-      await this.#cache.discard(draft).catch((err: unknown) => log.warn({ err }, "cannot remove temporary image directory"));
+      await end().catch((err: unknown) => log.warn({ err }, "cannot remove temporary image directory"));
     }
   }
 
@@ -344,6 +359,12 @@ export class Puller {
       throw findRefusedError(err) ? createUnpackError(ref, err) : err;
     }
   }
+}
+
+/** Returns whether the registry or the network ended the pull. The other causes are invalid content, this machine, and the caller. */
+function isInterrupted(err: unknown, { reason }: AbortSignal): boolean {
+  const isOver = reason instanceof DOMException && reason.name === "TimeoutError";
+  return isOver || isTransient(err) || isFetchFailure(err) || isRegistryFailure(err);
 }
 
 /** Returns the key of pulls that share one download. */

@@ -100,6 +100,7 @@ async function downloadLayer(image: FoundContent, layer: Descriptor, folder: str
   try {
     await downloadBlob(image.repository, layer, part, limits, signal);
   } catch (err) {
+    await rm(part, { force: true });
     throw new Error(`reading blob ${layer.digest}: ${getErrorMessage(err)}`, { cause: err });
   }
   await rename(part, path);

@@ -43,6 +43,11 @@ export class RegistryError extends Error {
   }
 }
 
+/** Returns whether the error, or one of its causes, is the response of a registry. */
+export function isRegistryFailure(err: unknown): boolean {
+  return err instanceof Error && (err instanceof RegistryError || isRegistryFailure(err.cause));
+}
+
 /** Maximum delay; a longer requested delay is reduced to this value. */
 const WAIT_LIMIT_MS = 60 * 60_000;
 
