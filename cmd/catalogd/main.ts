@@ -3,7 +3,7 @@ import { SERVER_LEASES } from "../../pkg/api/constants.ts";
 import { systemClock } from "../../pkg/async/clock.ts";
 import { CatalogController, getCacheFolders } from "../../pkg/catalogd/catalogController.ts";
 import { CatalogStore } from "../../pkg/catalogd/catalogStore.ts";
-import { serveUntil, startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
+import { type ContentServer, serveUntil, startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
 import { Loader } from "../../pkg/catalogd/load/loader.ts";
 import { ReplicaReadiness } from "../../pkg/catalogd/readiness.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
@@ -55,14 +55,36 @@ async function run(flags: Flags): Promise<void> {
     log,
   });
   const loader = new Loader({ validation: flags["catalog-validation"] });
-  const store = await CatalogStore.open({ dir: folders.catalogs, log, loader });
   const leadership = createLeadership(flags, {
     client,
     name: SERVER_LEASES.catalogd,
     log,
     metrics,
-    standBackMs: () => (readiness.missing()?.length === 0 ? 0 : flags["leader-election-retry-period"]),
+    standBackMs: () => (serving?.readiness.missing()?.length === 0 ? 0 : flags["leader-election-retry-period"]),
   });
+  let serving: { readonly server: ContentServer; readonly readiness: ReplicaReadiness } | undefined;
+  const requireServing = (): NonNullable<typeof serving> => {
+    if (!serving) throw new Error("the stored content is still being read");
+    return serving;
+  };
+  // Before the content is read, because this takes longer than a liveness probe waits if there is much of it.
+  const probes = await startProbeServer({
+    bindAddress: flags["health-probe-bind-address"],
+    metrics: tls ? undefined : metrics,
+    log,
+    live: { healthz: () => undefined },
+    ready: {
+      readyz: () => undefined,
+      "catalog-server": () => {
+        if (requireServing().server.draining) throw new Error("the catalog server is stopping");
+      },
+      "serving-certificate": () => certificate.check(),
+      serving: () => requireServing().readiness.check(),
+      leader: () => leadership.describe(),
+    },
+  });
+  log.info({ probes: probes.url }, "reading stored catalog content");
+  const store = await CatalogStore.open({ dir: folders.catalogs, log, loader });
   const controller = new CatalogController({
     client,
     leaderClient: leadership.client,
@@ -95,21 +117,7 @@ async function run(flags: Flags): Promise<void> {
     metrics: new HttpMetrics(metrics),
     without: listGatedEndpoints(flags),
   });
-  const probes = await startProbeServer({
-    bindAddress: flags["health-probe-bind-address"],
-    metrics: tls ? undefined : metrics,
-    log,
-    live: { healthz: () => undefined },
-    ready: {
-      readyz: () => undefined,
-      "catalog-server": () => {
-        if (server.draining) throw new Error("the catalog server is stopping");
-      },
-      "serving-certificate": () => certificate.check(),
-      serving: () => readiness.check(),
-      leader: () => leadership.describe(),
-    },
-  });
+  serving = { server, readiness };
   const secured = await serveMetrics(flags["metrics-bind-address"] ?? METRICS_ADDRESS, { tls, client, metrics, log });
   log.info(
     { node: process.version, content: server.address, tls: tls !== undefined, probes: probes.url, metrics: secured?.url },
