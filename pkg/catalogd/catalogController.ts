@@ -84,7 +84,7 @@ export class CatalogController {
     const { leaderClient, puller, externalUrl } = options;
     const replica = registerReplicaMetrics(metrics);
     const source = {
-      resolve: (ref: string, signal: AbortSignal) => puller.resolve(ref, signal),
+      resolve: (ref: string, signal: AbortSignal, isStored: (canonical: string) => boolean) => puller.resolve(ref, signal, isStored),
       pull: (name: string, ref: string, signal: AbortSignal, identity?: string) =>
         puller.pull(name, ref, { signal, filter: findCatalogRoot, identity }),
       remove: (name: string) => puller.remove(name),

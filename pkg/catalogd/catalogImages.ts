@@ -13,8 +13,8 @@ import type { CatalogContent } from "./store/content.ts";
 
 /** Resolves and pulls catalog images. Unpacks only the catalog folder of an image. */
 export interface CatalogPuller extends CatalogKeeper {
-  /** Resolves a reference to its current digest. */
-  resolve(ref: string, signal: AbortSignal): Promise<ResolvedImage>;
+  /** Resolves a reference to its current digest. @param isStored whether the content of a result needs no pull */
+  resolve(ref: string, signal: AbortSignal, isStored: (canonical: string) => boolean): Promise<ResolvedImage>;
   /** @param identity the reference to which the signature policy applies; default: `ref`. */
   pull(name: string, ref: string, signal: AbortSignal, identity?: string): Promise<UnpackedImage>;
 }
@@ -61,7 +61,7 @@ export class CatalogImages implements CatalogImageSource {
 
   fetch(name: string, ref: string, isStored: (canonical: string) => boolean): PullState<FetchedImage> {
     return this.#pool.request(name, JSON.stringify(["fetch", ref]), toPullTarget(ref), async (signal) => {
-      const resolved = await this.#puller.resolve(ref, signal);
+      const resolved = await this.#puller.resolve(ref, signal, isStored);
       if (isStored(resolved.canonical)) return { resolved };
       const pullBegan = performance.now();
       const unpacked = await this.#puller.pull(name, ref, signal);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { computeNextPollMs, getPollReason, type PollRecord } from "./catalogImages.ts";
+import { CatalogImages, computeNextPollMs, getPollReason, type PollRecord } from "./catalogImages.ts";
 
 const RECORD: PollRecord = { ref: "r/c:v1", canonical: "r/c@sha256:1", generation: 3, at: 1_000_000 };
 const SUBJECT = { ref: "r/c:v1", generation: 3, intervalMinutes: undefined };
@@ -39,6 +39,22 @@ test("a reconcile that is requeued for a poll runs when the poll is due, and at 
 
 test("the next poll is due after one interval when the clock was set back by years", () => {
   expect(computeNextPollMs(Date.parse("2031-01-01T00:00:00Z"), 1, Date.parse("2026-01-01T00:00:00Z"), 0)).toBe(60_001);
+});
+
+test("a fetch lets the puller decide whether the content of a digest is stored", async () => {
+  const answers: boolean[] = [];
+  const resolve = (_ref: string, _signal: AbortSignal, isStored: (canonical: string) => boolean) => {
+    answers.push(isStored("r/c@sha256:1"), isStored("r/c@sha256:2"));
+    return Promise.resolve({ canonical: "r/c@sha256:1", digest: "sha256:1" });
+  };
+  const images = new CatalogImages(
+    { resolve, pull: () => Promise.reject(new Error("pulled")), remove: () => Promise.resolve() },
+    () => undefined,
+  );
+  const fetch = () => images.fetch("c", "r/c:v1", (canonical) => canonical === "r/c@sha256:1");
+  await expect.poll(fetch).toMatchObject({ kind: "done", value: { resolved: { digest: "sha256:1" } } });
+  expect(answers).toEqual([true, false]);
+  await images.close();
 });
 
 test("no poll is scheduled without an interval", () => {

@@ -228,6 +228,7 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     await catalogd.apply("polled", ref, { pollIntervalMinutes: 6 });
     await catalogd.progressing("polled", "Succeeded");
     expect([proxy.count("manifest", repository), proxy.count("blob", repository)]).toEqual([manifests + 1, blobs]);
+    expect(proxy.requests.findLast(({ kind }) => kind === "manifest")?.method).toBe("HEAD");
     expect(catalogd.store.get("polled")?.lastModified).toEqual(lastModified);
     const second = await push(repository, "latest", 100);
     await catalogd.apply("polled", ref, { pollIntervalMinutes: 7 });

@@ -30,6 +30,7 @@ export interface RegistryFault {
 export interface ProxiedRequest {
   kind: RegistryFault["on"] | "other";
   path: string;
+  method: string | undefined;
   authorization: string | undefined;
 }
 
@@ -98,7 +99,7 @@ export class RegistryProxy implements AsyncDisposable {
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     res.on("error", () => undefined);
     const kind = parseKind(req.url ?? "");
-    this.requests.push({ kind, path: req.url ?? "", authorization: req.headers.authorization });
+    this.requests.push({ kind, path: req.url ?? "", method: req.method, authorization: req.headers.authorization });
     const isMeant = ({ on, repository = "" }: RegistryFault): boolean => on === kind && (req.url ?? "").startsWith(`/v2/${repository}`);
     const armed = this.#faults.find(({ fault, left }) => isMeant(fault) && left > 0);
     if (armed) armed.left -= 1;

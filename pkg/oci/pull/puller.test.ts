@@ -72,6 +72,38 @@ describe("a pull", () => {
     expect(await puller.resolve(tag, signal)).toMatchObject({ canonical: pinned });
   });
 
+  test.for<[what: string, hasDigest: boolean, isKnown: boolean, want: string[]]>([
+    ["requests no manifest when the digest is known", true, true, ["HEAD", "HEAD", "HEAD"]],
+    ["requests the manifest when the digest is not known", true, false, ["HEAD", "GET", "HEAD", "GET", "HEAD", "GET"]],
+    ["requests the manifest when the registry does not name its digest", false, true, ["HEAD", "GET", "HEAD", "GET", "HEAD", "GET"]],
+  ])("resolve %s", async ([, hasDigest, isKnown, want]) => {
+    const { registry, puller, tag, pinned } = await setUp();
+    registry.misbehave = ({ method }, res) => {
+      if (hasDigest || method !== "HEAD") return false;
+      res.end();
+      return true;
+    };
+    const asked: string[] = [];
+    for (let polls = 0; polls < 3; polls++) {
+      const known = (canonical: string): boolean => asked.push(canonical) > 0 && isKnown;
+      expect(await puller.resolve(tag, signal, known)).toMatchObject({ canonical: pinned });
+    }
+    expect(registry.requests.flatMap(({ method, path }) => (path.endsWith("/manifests/v1") ? [method] : []))).toEqual(want);
+    expect(new Set(asked)).toEqual(new Set(hasDigest ? [pinned] : []));
+  });
+
+  test("resolve uses the next mirror when the first one does not have the tag", async () => {
+    const [one, source] = [await loopbackRegistry(), await loopbackRegistry()];
+    const { digest } = source.addImage("ns/app", "v1", { layers: [] });
+    const conf = `[[registry]]\nprefix = "quay.io"\nlocation = "${source.host}"\ninsecure = true\n[[registry.mirror]]\nlocation = "${one.host}"\ninsecure = true\n`;
+    const { puller: p } = await puller({ conf });
+    expect(await p.resolve("quay.io/ns/app:v1", signal, () => true)).toMatchObject({ digest });
+    await source.stop();
+    expect((await failure(p.resolve("quay.io/ns/app:v1", signal, () => true))).message).toMatch(
+      /^error creating image source: \(Mirrors also failed: /,
+    );
+  });
+
   test("pull of another digest replaces the owner's old image, and removes partial files of a terminated process", async () => {
     const { registry, puller, tag, entries, cacheDir } = await setUp();
     await puller.pull("ext", tag, { signal });

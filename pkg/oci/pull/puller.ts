@@ -127,14 +127,20 @@ export class Puller {
   /**
    * Returns the digest to which a reference currently resolves. A digest reference needs no
    * network. Signatures are verified during the pull.
+   * @param isKnown whether the caller needs nothing but the digest for this result; then the manifest
+   * is not fetched if the registry names its digest. Default: never
    * @throws TerminalError if the reference cannot be pulled; RetryableError `error creating image
    * source: …`, and `… Source image rejected: …` for an image that the signature policy always
    * rejects
    */
-  async resolve(text: string, signal: AbortSignal): Promise<{ canonical: string; digest: string }> {
+  async resolve(
+    text: string,
+    signal: AbortSignal,
+    isKnown?: (canonical: string) => boolean,
+  ): Promise<{ canonical: string; digest: string }> {
     const ref = parsePullReference(text);
     await this.#requirementsFor(ref, { signal });
-    const digest = ref.digest ?? (await this.#bounded(ref, signal, (bounded) => this.#locateTag(ref, bounded))).manifest.digest;
+    const digest = ref.digest ?? (await this.#bounded(ref, signal, (bounded) => this.#resolveTag(ref, bounded, isKnown)));
     return { canonical: formatCanonical(ref, digest), digest };
   }
 
@@ -336,6 +342,12 @@ export class Puller {
 
   #locateTag(ref: Reference, signal: AbortSignal): Promise<Located> {
     return doing("error creating image source: ", () => this.#source.locate(ref, signal));
+  }
+
+  async #resolveTag(ref: Reference, signal: AbortSignal, isKnown?: (canonical: string) => boolean): Promise<string> {
+    if (!isKnown) return (await this.#locateTag(ref, signal)).manifest.digest;
+    const isKnownDigest = (digest: string): boolean => isKnown(formatCanonical(ref, digest));
+    return doing("error creating image source: ", () => this.#source.resolve(ref, isKnownDigest, signal));
   }
 
   #remember(digest: string, owner: string): void {

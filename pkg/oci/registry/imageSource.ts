@@ -115,15 +115,36 @@ export class ImageSource {
    * @throws as `withImage` if no location has it
    */
   async look(ref: Reference, signal: AbortSignal): Promise<void> {
+    const { manifestBytes } = this.#options;
+    await this.#atFirst(ref, signal, (repository, tag, until) => checkManifestExists(repository, tag, manifestBytes, until));
+  }
+
+  /**
+   * Returns the digest of a tag at the first location that has it. Does not fetch the manifest if
+   * the registry names a digest for which `isKnown` returns true: registries do not count that as a
+   * pull. @throws as `withImage` if no location has it
+   */
+  resolve(ref: Reference, isKnown: (digest: string) => boolean, signal: AbortSignal): Promise<string> {
+    return this.#atFirst(ref, signal, async (repository, tag, until) => {
+      const { digest } = await repository.headManifest(tag, until);
+      if (digest !== undefined && isKnown(digest)) return digest;
+      return (await repository.manifest(tag, this.#options.manifestBytes, until)).digest;
+    });
+  }
+
+  /** Calls `work` with the repository at each location until it succeeds. Skips a location that does not respond in time if there are others. */
+  async #atFirst<T>(
+    ref: Reference,
+    signal: AbortSignal,
+    work: (repository: Repository, tagOrDigest: string, until: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const failures: SourceFailure[] = [];
     const sources = await this.#sources(ref, signal);
     for (const source of sources) {
       try {
-        await this.#ask(source === sources.at(-1), signal, async (until) => {
-          const repository = await this.#open(source, until);
-          await checkManifestExists(repository, getTagOrDigest(source.ref), this.#options.manifestBytes, until);
-        });
-        return;
+        return await this.#ask(source === sources.at(-1), signal, async (until) =>
+          work(await this.#open(source, until), getTagOrDigest(source.ref), until),
+        );
       } catch (err) {
         signal.throwIfAborted();
         failures.push({ ref: formatReference(source.ref), from: source.origin, doing: "", err });
