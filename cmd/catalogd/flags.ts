@@ -57,7 +57,9 @@ const Flags = z
     "catalog-validation": z
       .enum(CATALOG_VALIDATIONS)
       .default("Warn")
-      .describe("handling of errors that opm validate reports: Warn shows them in condition Valid, Strict rejects the content"),
+      .describe(
+        "handling of errors that opm validate reports: Warn shows them in condition Valid, Strict rejects the content; both reject content in an invalid format",
+      ),
     "load-deadline": duration("5m").describe(
       "maximum time that a replica stays unready because content is missing; afterwards, it serves the content that it has",
     ),
