@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readdir, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
@@ -86,7 +86,26 @@ test("an unpacked image is visible in the cache only after publish, and discard 
   const image = await cache.publish(next, "owner", digest, stored);
   await cache.discard(next);
   expect(await cache.find("owner", digest)).toEqual(image);
-  expect(image.stored).toEqual(stored);
+  expect(image.stored).toEqual({ ...stored, size: { files: 0, bytes: 0 } });
+});
+
+test.for<[what: string, damage: (dir: string) => Promise<unknown>]>([
+  ["is truncated", (dir) => truncate(join(dir, "d/file"), 2)],
+  ["is missing", (dir) => rm(join(dir, "d/file"))],
+])("the image cache of the next process does not return an image when a file %s", async ([, damage]) => {
+  const dir = await folder();
+  const digest = `sha256:${"a".repeat(64)}`;
+  const cache = new ImageCache(dir);
+  const draft = await cache.begin("owner");
+  await mkdir(join(draft.content, "d"));
+  await writeFile(join(draft.content, "d/file"), "text");
+  await symlink("file", join(draft.content, "d/link"));
+  const image = await cache.publish(draft, "owner", digest, { config: { labels: {}, architecture: "amd64", os: "linux" }, root: "" });
+  await cache.discard(draft);
+  expect(await new ImageCache(dir).find("owner", digest)).toEqual(image);
+  await damage(image.dir);
+  expect(await new ImageCache(dir).find("owner", digest)).toBeUndefined();
+  expect((await readdir(join(dir, "owner"))).includes(digest)).toBe(false);
 });
 
 test("the image cache removes drafts of a killed process at its first use, also when each pull fails", async () => {

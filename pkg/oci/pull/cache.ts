@@ -6,10 +6,12 @@ import { isSubdomain } from "../../api/names.ts";
 import { ignoreMissingFile } from "../../errors/errors.ts";
 
 const Text = z.string().optional();
+const Size = z.object({ files: z.int(), bytes: z.int() });
 const Attached = z.object({ certificate: Text, chain: Text, logEntry: Text, bundle: Text });
 const Stored = z.object({
   config: z.object({ labels: z.record(z.string(), z.string()), architecture: z.string(), os: z.string() }),
   root: z.string(),
+  size: Size.optional(),
   instance: z.string().optional(),
   signatures: z
     .array(z.object({ payload: z.string(), signature: z.string(), isStatement: z.boolean().optional(), attached: Attached.optional() }))
@@ -17,8 +19,8 @@ const Stored = z.object({
 });
 
 /**
- * Metadata stored with an unpacked image: its configuration, the unpacked directory, and the
- * signatures that satisfied the policy.
+ * Metadata stored with an unpacked image: its configuration, the unpacked directory, the signatures
+ * that satisfied the policy, and the size of the content, which `publish` sets.
  */
 export type StoredImage = z.output<typeof Stored>;
 
@@ -39,14 +41,18 @@ export interface Draft {
 
 /**
  * Unpacked images at `<dir>/<owner>/<algorithm>:<hex>`, read-only. A directory with such a name is
- * complete, because it is filled under another name and then renamed. Only one process may use a
- * folder at a time: the first use removes all drafts, which a killed process left.
+ * complete, because it is filled under another name and then renamed. The size in its metadata
+ * detects files that were lost, because the machine crashed or the process was killed while it
+ * removed the image. Only one process may use a folder at a time: the first use removes all drafts,
+ * which a killed process left.
  */
 export class ImageCache {
   readonly #dir: string;
   readonly #drafts = new Set<string>();
   /** The draft of each owner's last download that did not end. */
   readonly #paused = new Map<string, Draft>();
+  /** The digest of each owner's last image with its complete content. */
+  readonly #complete = new Map<string, string>();
   #opened: Promise<void> | undefined;
 
   constructor(dir: string) {
@@ -55,7 +61,7 @@ export class ImageCache {
 
   /**
    * Returns the owner's image with this digest, or undefined. Removes anything at its path that is
-   * not an unpacked image.
+   * not a complete image.
    * @throws Error `error checking image content already unpacked: …`
    */
   async find(owner: string, digest: string): Promise<CachedImage | undefined> {
@@ -67,7 +73,7 @@ export class ImageCache {
       const stored = stat.isDirectory()
         ? parseStored(await readFile(this.#note(owner, digest), "utf8").catch(ignoreMissingFile))
         : undefined;
-      if (stored) return { dir, modTime: stat.mtime, stored };
+      if (stored && (await this.#isComplete(owner, digest, stored))) return { dir, modTime: stat.mtime, stored };
       await removeTree(dir);
       return undefined;
     } catch (err) {
@@ -96,7 +102,8 @@ export class ImageCache {
    * Publishes the draft as the owner's image of this digest, with the current time. Its files are
    * already read-only.
    */
-  async publish(draft: Draft, owner: string, digest: string, stored: StoredImage): Promise<CachedImage> {
+  async publish(draft: Draft, owner: string, digest: string, image: StoredImage): Promise<CachedImage> {
+    const stored = { ...image, size: await measureTree(draft.content) };
     const dir = join(this.#ownerDir(owner), digest);
     const note = join(draft.scratch, "note");
     await writeFile(note, JSON.stringify(stored), { mode: 0o600 });
@@ -106,6 +113,7 @@ export class ImageCache {
     await utimes(draft.content, now, now);
     await rename(draft.content, dir);
     await chmod(dir, 0o500);
+    this.#complete.set(owner, digest);
     return { dir, modTime: (await lstat(dir)).mtime, stored };
   }
 
@@ -176,7 +184,17 @@ export class ImageCache {
   /** Removes everything of the owner. */
   async remove(owner: string): Promise<void> {
     await this.discardPaused(owner);
+    this.#complete.delete(owner);
     await removeTree(this.#ownerDir(owner));
+  }
+
+  /** Compares the content with the size in the metadata, once for each image of an owner. */
+  async #isComplete(owner: string, digest: string, { size }: StoredImage): Promise<boolean> {
+    if (this.#complete.get(owner) === digest) return true;
+    const { files, bytes } = await measureTree(join(this.#ownerDir(owner), digest));
+    const isComplete = files === size?.files && bytes === size.bytes;
+    if (isComplete) this.#complete.set(owner, digest);
+    return isComplete;
   }
 
   #open(): Promise<void> {
@@ -220,6 +238,17 @@ export async function removeTree(path: string): Promise<void> {
   if (!stat) return;
   if (stat.isDirectory()) await makeWritable(path);
   await rm(path, { recursive: true, force: true });
+}
+
+/** Counts everything except directories, and the bytes of regular files. */
+async function measureTree(dir: string): Promise<z.output<typeof Size>> {
+  const size = { files: 0, bytes: 0 };
+  for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory()) continue;
+    size.files += 1;
+    if (entry.isFile()) size.bytes += (await lstat(join(entry.parentPath, entry.name))).size;
+  }
+  return size;
 }
 
 async function makeWritable(dir: string): Promise<void> {
