@@ -82,6 +82,11 @@ export function getCrdPolicy(spec: ClusterExtension["spec"]): CrdPolicy {
   return spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
 }
 
+/** Returns the policy of `spec` for removals that no user requested: DeleteIfUnused instead of Delete, so that no custom resource is deleted. */
+export function getSafeCrdPolicy(spec: ClusterExtension["spec"]): Exclude<CrdPolicy, "Delete"> {
+  return getCrdPolicy(spec) === "Retain" ? "Retain" : "DeleteIfUnused";
+}
+
 /** Reports whether the controller stores custom resources in another version before an upgrade that needs this. */
 export function migratesStorage(spec: Pick<ClusterExtension["spec"], "install">): boolean {
   return spec.install?.storageMigration === "Automatic";

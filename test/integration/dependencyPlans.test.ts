@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
-import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
-import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import type { PodOutcome } from "../../pkg/devcluster/podSimulation.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
 import { bundleWrites } from "../support/audit.ts";
@@ -304,10 +304,17 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
   });
 
   test("a plan is rolled back when the API server rejects an object of a wave, and retried after a change of the spec", async () => {
-    await serve({
-      bow: { bundles: [{ name: "bow.v1.0.0", provides: ["Bow"], requires: ["arrow 1.0.0"] }] },
-      arrow: { bundles: [{ name: "arrow.v1.0.0", requires: ["API Bow"] }] },
-    });
+    const bundles = [{ name: "bow.v1.0.0", provides: ["Bow"], requires: ["arrow 1.0.0"] }];
+    await serve(
+      { bow: { bundles }, arrow: { bundles: [{ name: "arrow.v1.0.0", requires: ["API Bow"] }] } },
+      { "bow.v1.0.0": [crd("Quiver")] },
+    );
+    // An earlier extension with the name left a custom resource, which the rollback must not delete.
+    const labels = { [LABEL_OWNER_KIND]: CLUSTER_EXTENSION, [LABEL_OWNER_NAME]: "bow" };
+    const quivers = crd("Quiver");
+    await cluster.client.create({ ...quivers, metadata: { ...quivers.metadata, labels } });
+    const quiver: KubeObject = { apiVersion: "example.com/v1", kind: "Quiver", metadata: { name: "mine" } };
+    const { uid } = (await eventually(() => cluster.client.create(quiver))).metadata;
     const policy = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingAdmissionPolicy", metadata: { name: "no-arrows" } };
     const rules = [{ apiGroups: ["apps"], apiVersions: ["v1"], resources: ["deployments"], operations: ["CREATE"] }];
     const validations = [{ expression: "request.dryRun || object.metadata.name != 'arrow'", message: "arrows are forbidden" }];
@@ -315,15 +322,15 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     const binding = { ...policy, kind: "ValidatingAdmissionPolicyBinding" };
     await cluster.client.create({ ...binding, spec: { policyName: "no-arrows", validationActions: ["Deny"] } });
     const probe = { apiVersion: "apps/v1", kind: "Deployment", namespace: "default", name: "arrow" };
-    const labels = { app: "arrow" };
-    const template = { metadata: { labels }, spec: { containers: [{ name: "manager", image: "registry.example.com/arrow:1" }] } };
+    const app = { app: "arrow" };
+    const template = { metadata: { labels: app }, spec: { containers: [{ name: "manager", image: "registry.example.com/arrow:1" }] } };
     const create = async (): Promise<KubeObject> => {
       await cluster.client.delete(probe).catch(() => undefined);
       const object = { apiVersion: "apps/v1", kind: "Deployment", metadata: { namespace: "default", name: "arrow" } };
-      return cluster.client.create({ ...object, spec: { selector: { matchLabels: labels }, template } });
+      return cluster.client.create({ ...object, spec: { selector: { matchLabels: app }, template } });
     };
     await eventually(async () => expect(create()).rejects.toThrow("forbidden"));
-    const bow = await world.extension("bow", buildSpec("bow"));
+    const bow = await world.extension("bow", buildSpec("bow", { uninstall: { crdPolicy: "Delete", backup: "Required" } }));
     const problem = await world.expectProblem("bow", "RolledBack");
     expect(problem.message).toMatch(
       /because ClusterExtension "arrow" failed: install of bundle "arrow\.v1\.0\.0" failed|arrows are forbidden/,
@@ -334,12 +341,17 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
       const definition = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "bows.example.com" };
       expect(await cluster.client.get(definition)).toBeUndefined();
     });
+    const left = await cluster.client.get(toObjectRef(quiver));
+    expect(left?.metadata).toMatchObject({ uid });
+    expect(left?.metadata.deletionTimestamp).toBeUndefined();
     for (const { apiVersion, kind, metadata } of [binding, policy]) await cluster.client.delete({ apiVersion, kind, name: metadata.name });
     await eventually(create);
-    await cluster.client.patch({ ...bow, name: "bow" }, { spec: { drift: { policy: "Correct" } } }, { type: "merge" });
+    await cluster.client.patch({ ...bow, name: "bow" }, { spec: { uninstall: { backup: "Optional" } } }, { type: "merge" });
     for (const name of ["bow", "arrow"]) await world.conditions(name, DONE);
     await world.until("bow", ({ status }) => expect(status?.dependencyPlan).toBeUndefined());
+    expect((await cluster.client.get(toObjectRef(quiver)))?.metadata.uid).toBe(uid);
     await world.remove("bow");
+    await eventually(async () => expect(await cluster.client.get(toObjectRef(quivers))).toBeUndefined());
   });
 
   test("dependencies that an upgrade no longer needs are uninstalled with unneeded Remove", async () => {

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/k8s.ts";
 import { describeObject, getObjectKey, isCrd } from "../../release/identity.ts";
-import { getCrdPolicy } from "../../release/plan.ts";
+import { getSafeCrdPolicy } from "../../release/plan.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { replaceCurrent } from "../releases/releaseStore.ts";
@@ -82,8 +82,8 @@ async function pruneGiven(given: readonly LeftObject[], context: ApplyContext): 
  */
 async function recheckKeptCrds(kept: readonly LeftObject[], context: ApplyContext): Promise<LeftObject[]> {
   const { applier, scoped, phase, owner, step, deps } = context;
-  const policy = getCrdPolicy(phase.extension.spec) === "Retain" ? "Retain" : "DeleteIfUnused";
-  const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isDesired(crd, context) } as const;
+  const policy = getSafeCrdPolicy(phase.extension.spec);
+  const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isDesired(crd, context) };
   const still = await recheckKept(applier, scoped, kept, request, step.signal);
   deps.memory.of(phase.extension).keptCheckedAt = deps.now();
   // If another extension has taken over a CRD, this extension may no longer have permission to read it.

@@ -18,7 +18,7 @@ import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { describeObject, getObjectKey, isCrd } from "../../release/identity.ts";
 import { determineOwnership } from "../../release/ownership.ts";
-import { getCrdPolicy, sortForUninstall } from "../../release/plan.ts";
+import { type CrdPolicy, getCrdPolicy, sortForUninstall } from "../../release/plan.ts";
 import type { LeftObject } from "../../release/record.ts";
 import type { Dependent } from "../../resolve/dependencies/dependents.ts";
 import { formatList } from "../../text/lists.ts";
@@ -79,12 +79,21 @@ export class Uninstaller {
   readonly #applier: Applier;
   readonly #extension: Readonly<ClusterExtension>;
   readonly #signal: AbortSignal;
+  readonly #policy: CrdPolicy;
 
-  constructor(client: Client, applier: Applier, extension: Readonly<ClusterExtension>, signal: AbortSignal) {
+  /** @param policy decides about the CRDs; the policy of the extension by default. */
+  constructor(
+    client: Client,
+    applier: Applier,
+    extension: Readonly<ClusterExtension>,
+    signal: AbortSignal,
+    policy: CrdPolicy = getCrdPolicy(extension.spec),
+  ) {
     this.#client = client;
     this.#applier = applier;
     this.#extension = extension;
     this.#signal = signal;
+    this.#policy = policy;
   }
 
   /**
@@ -95,7 +104,7 @@ export class Uninstaller {
    * @throws RetryableError Retrying with every rejected request of the failed stage. Later stages do not run.
    */
   async run(recorded: readonly LeftObject[], onConversionDropped: (text: string) => void = () => undefined): Promise<UninstallProgress> {
-    const policy = getCrdPolicy(this.#extension.spec);
+    const policy = this.#policy;
     const before = recorded.filter((one) => policy !== "Delete" && isKept(one));
     const isBefore = (object: KubeObject): boolean => before.some((one) => getObjectKey(one) === getObjectKey(object));
     const { objects: keptBefore } = await this.#applier.readEach(before);
@@ -394,6 +403,7 @@ export async function removeReleases(
 
 /**
  * Deletes the recorded objects of an extension until it has to wait, and records Events. @param client uses the extension's identity
+ * @param policy decides about the CRDs; the policy of the extension by default
  * @returns the objects to wait for; empty when all objects that are not kept are deleted
  */
 export async function removeExtensionObjects(
@@ -401,11 +411,12 @@ export async function removeExtensionObjects(
   extension: Readonly<ClusterExtension>,
   client: Client,
   { log, signal }: StepContext,
+  policy?: CrdPolicy,
 ): Promise<readonly string[]> {
   const applier = new Applier(client, log, signal);
   let progress: UninstallProgress;
   try {
-    progress = await new Uninstaller(client, applier, extension, signal).run(memory.of(extension).recorded, (text) => {
+    progress = await new Uninstaller(client, applier, extension, signal, policy).run(memory.of(extension).recorded, (text) => {
       log.info({ dropped: text }, "conversion webhook removed");
       events.record(extension, "Normal", "ConversionDropped", text);
     });

@@ -3,6 +3,7 @@ import { newProblem } from "../../api/problems.ts";
 import type { StepContext } from "../../controller/stepSequence.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { readInstalledBundle } from "../../release/installedBundle.ts";
+import { getSafeCrdPolicy } from "../../release/plan.ts";
 import { findLastDeployed } from "../../release/record.ts";
 import { truncateForCondition } from "../../resolve/wording.ts";
 import { newReleaseHistory } from "../releases/releaseStore.ts";
@@ -22,7 +23,7 @@ const DELETION_POLL_MS = 1_000;
 
 /**
  * Rolls back a plan after one of its extensions failed: uninstalls the extensions that the plan has created, and restores the previous release of the
- * root, or removes its objects if there is none. Then waits until the next attempt, a change of the spec, or another plan.
+ * root, or removes its objects if there is none, but no custom resources. Then waits until the next attempt, a change of the spec, or another plan.
  * @throws WaitingError Retrying while the plan is rolled back or waits for the next attempt
  */
 export async function rollBackFailedPlan(deps: PlanFailureServices, phase: Unpacked, plan: KnownPlan, context: StepContext): Promise<void> {
@@ -70,7 +71,8 @@ async function undo(
   phase.changes.began = true;
   deps.watches?.forget(name);
   deps.memory.record(extension, releases.history.current, { keep: true });
-  const waitingFor = await removeExtensionObjects(deps, extension, client, context);
+  // No user deleted the extension, so its custom resources stay, even with crdPolicy Delete.
+  const waitingFor = await removeExtensionObjects(deps, extension, client, context, getSafeCrdPolicy(extension.spec));
   if (waitingFor.length > 0) return waitingFor;
   await removeReleases(deps, name, releases.history, context.signal);
   releases.history = newReleaseHistory();
