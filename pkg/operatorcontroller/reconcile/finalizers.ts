@@ -7,6 +7,11 @@ import type { Services } from "./services.ts";
 /** Delay before the next reconcile of an extension that changed during this one. */
 export const CHANGED_MS = 20;
 
+/** Reports whether a finalizer delays the deletion of an extension until this or the Go implementation has uninstalled it. */
+export function isUninstallFinalizer(finalizer: string): boolean {
+  return finalizer === FINALIZER_UNINSTALL || GO_FINALIZERS.includes(finalizer);
+}
+
 /**
  * Removes finalizers of the garbage collector from an extension that is not being deleted. If such a finalizer stayed,
  * a later deletion would not delete any objects of the extension. The API server itself adds it only for a deletion
@@ -42,7 +47,7 @@ export function ensureFinalizer({ client }: Pick<Services, "client">): Reconcile
     name: "EnsureFinalizer",
     async run(phase, { signal }) {
       const { finalizers = [] } = phase.extension.metadata;
-      const others = finalizers.filter((finalizer) => finalizer !== FINALIZER_UNINSTALL && !GO_FINALIZERS.includes(finalizer));
+      const others = finalizers.filter((finalizer) => !isUninstallFinalizer(finalizer));
       const desired = [...others, FINALIZER_UNINSTALL];
       if (desired.length === finalizers.length && finalizers.includes(FINALIZER_UNINSTALL)) return phase;
       const outcome = await writeFinalizers(client, phase.extension, desired, signal);

@@ -118,6 +118,21 @@ test("statusFrom returns an equal status after an equal reconcile, and updates t
   expect(moved).toEqual(["Progressing", "Stalled"]);
 });
 
+test.for<[when: string, finalizers: string[], isKept: boolean]>([
+  ["objects are being deleted", ["olm.operatorframework.io/uninstall", "foregroundDeletion"], true],
+  ["the uninstall is complete", ["foregroundDeletion"], false],
+])("statusFrom decides about the installed bundle of a deleted extension without releases when %s", ([, finalizers, isKept]) => {
+  const made = createExtension("x", { packageName: "p" });
+  const before = {
+    install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } },
+    inventory: { count: 1, objects: [{ version: "v1", kind: "ConfigMap", name: "a" }] },
+    keptCRDs: [{ name: "things.example.com", message: "custom resources exist" }],
+  };
+  const extension = { ...made, metadata: { ...made.metadata, finalizers }, status: { conditions: [], ...before } };
+  const { install, inventory, keptCRDs } = statusFrom(phaseFrom(extension, { deleting: "uninstalling" }), undefined, NOW);
+  expect({ install, inventory, keptCRDs }).toEqual(isKept ? before : {});
+});
+
 test.for<[name: string, annotation: string | undefined, before: string | undefined, reached: Reached, want: string | undefined]>([
   ["is unset without a request", undefined, undefined, {}, undefined],
   ["is the request of the reconcile that handles it", "2026-01-01", undefined, {}, "2026-01-01"],

@@ -21,6 +21,7 @@ import { findInstalledCatalog, readReconcileRequest } from "../state/extensionSp
 import { getReleases, hasBundle, hasClient, type Phase } from "../state/phases.ts";
 import type { DeprecationStatus } from "../state/report.ts";
 import { type ConditionVerdict, computeUpgradeCondition } from "./clusterUpgradeCondition.ts";
+import { isUninstallFinalizer } from "./finalizers.ts";
 import { collectProblems, findHold } from "./problems.ts";
 import { supportStatus } from "./supportStatus.ts";
 
@@ -180,7 +181,7 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
     ...dependencyPlanStatus(phase),
     ...handledRequest(phase),
   };
-  if (!installed && unreadable.length > 0) return { ...status, ...installBefore(extension) };
+  if (!installed && (unreadable.length > 0 || isUninstalling(phase))) return { ...status, ...installBefore(extension) };
   return installed
     ? {
         ...status,
@@ -199,23 +200,35 @@ function dependencyPlanStatus({ extension, report }: Phase): Pick<ClusterExtensi
   return found.kind === "plan" ? { dependencyPlan: found.plan } : {};
 }
 
+/** Reports whether an uninstall has not yet deleted all objects. */
+function isUninstalling({ phase, extension }: Phase): boolean {
+  return phase === "deleting" && (extension.metadata.finalizers ?? []).some(isUninstallFinalizer);
+}
+
 /**
  * Returns the last known installed bundle and objects. They are kept in the status while releases cannot be read or
  * found, because nothing else shows that a bundle is installed.
  */
-function installBefore({ status }: Readonly<ClusterExtension>): Partial<ClusterExtensionStatus> {
-  const { install, inventory, providedAPIs, keptCRDs } = status ?? {};
+function installBefore(extension: Readonly<ClusterExtension>): Partial<ClusterExtensionStatus> {
+  const { install } = extension.status ?? {};
+  return { ...(install ? { install } : {}), ...contentBefore(extension) };
+}
+
+function contentBefore({ status }: Readonly<ClusterExtension>): ContentStatus {
+  const { inventory, providedAPIs, keptCRDs } = status ?? {};
   return {
-    ...(install ? { install } : {}),
     ...(inventory ? { inventory } : {}),
     ...(providedAPIs ? { providedAPIs } : {}),
     ...(keptCRDs ? { keptCRDs } : {}),
   };
 }
 
-/** Returns the content of the deployed release. */
-function contentStatus(phase: Phase): Pick<ClusterExtensionStatus, "inventory" | "providedAPIs" | "keptCRDs"> {
-  const { hidden } = phase;
+type ContentStatus = Pick<ClusterExtensionStatus, "inventory" | "providedAPIs" | "keptCRDs">;
+
+/** Returns the content of the deployed release. It does not change during an uninstall, which does not keep the content of releases in memory. */
+function contentStatus(phase: Phase): ContentStatus {
+  const { hidden, extension } = phase;
+  if (extension.status?.inventory && isUninstalling(phase)) return contentBefore(extension);
   const release = (hasClient(phase) ? phase.changes.deployed : undefined) ?? findLastDeployed(getReleases(phase).history.current);
   if (!release) return {};
   const apis = collectProvidedApis(release.objects);
