@@ -130,6 +130,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       events: new RecordedEvents(),
       memory: new ExtensionCache(),
       dependents: { of: () => Promise.resolve([]) },
+      now: Date.now,
       created: { release: () => Promise.resolve() },
       forget: () => Promise.resolve(),
     });

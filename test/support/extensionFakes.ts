@@ -4,7 +4,12 @@ import type { StepContext } from "../../pkg/controller/stepSequence.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 import type { CatalogLister, PackageReader } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
-import { newReleaseHistory, type ReleaseHistory } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
+import {
+  type HistoryOptions,
+  newReleaseHistory,
+  type ReleaseHistory,
+  type ReleaseOwner,
+} from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { listReleasesWithObjects, type ReleaseRecord, sortNewestFirst } from "../../pkg/release/record.ts";
 import type { DecodedRelease, UnreadableRelease } from "../../pkg/release/storage/decode.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
@@ -58,11 +63,13 @@ export class MemoryReleases {
       unfinished: [...this.unfinished],
       orphaned: this.orphaned,
       unreadable: [...this.unreadable],
+      etag: this.state.join(),
     };
   }
 
-  history(): Promise<ReleaseHistory> {
-    return this.#call("history", "history", () => this.now());
+  history(_owner?: ReleaseOwner, { known }: HistoryOptions = {}): Promise<ReleaseHistory> {
+    const unchanged = known?.etag === this.state.join() ? known : undefined;
+    return this.#call("history", unchanged ? "history unchanged" : "history", () => unchanged ?? this.now());
   }
 
   create(record: ReleaseRecord): Promise<void> {

@@ -13,7 +13,7 @@ import {
   isRbacDenied,
   KindNotServed,
 } from "../../kube/errors.ts";
-import type { ApplyOptions } from "../../kube/request.ts";
+import type { ApplyOptions, GetOptions } from "../../kube/request.ts";
 import { describeObject, getObjectKey, isCrd } from "../../release/identity.ts";
 import { differsOnlyInBundleLabels } from "../../release/labels.ts";
 import { getControllerUid } from "../../release/ownership.ts";
@@ -181,6 +181,8 @@ export interface ObjectResults {
   readonly failures: readonly ObjectFailure[];
 }
 
+type ReadOptions = Pick<GetOptions, "metadataOnly">;
+
 /** Maximum number of attempts to delete an object that other clients change at the same time. */
 const REMOVALS_MAX = 5;
 
@@ -215,20 +217,21 @@ export class Applier {
 
   /**
    * Reads the objects `refs`; an object whose kind is not served counts as absent.
+   * @param options with `metadataOnly`, the API server sends only the metadata.
    * @throws RetryableError Retrying with all failed reads.
    */
-  async read(refs: readonly ObjectRef[]): Promise<LiveObjects> {
-    const { objects, failures } = await this.readEach(refs);
+  async read(refs: readonly ObjectRef[], options: ReadOptions = {}): Promise<LiveObjects> {
+    const { objects, failures } = await this.readEach(refs, options);
     throwFailures("could not get object: ", failures);
     return objects;
   }
 
   /** Reads the objects `refs` like `read`, but returns failures instead of throwing them. */
-  async readEach(refs: readonly ObjectRef[]): Promise<ObjectResults> {
+  async readEach(refs: readonly ObjectRef[], options: ReadOptions = {}): Promise<ObjectResults> {
     const live = new Map<string, KubeObject>();
     const failures = await collectFailures(refs, this.#signal, async (ref) => {
       try {
-        const object = await this.#client.get(ref, { signal: this.#signal });
+        const object = await this.#client.get(ref, { ...options, signal: this.#signal });
         if (object) live.set(getObjectKey(ref), object);
       } catch (err) {
         if (!(err instanceof KindNotServed)) throw err;

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { MemoryReleases, RecordedEvents, RecordedPatches, refusal } from "../../../test/support/extensionFakes.ts";
+import { thingDefinition } from "../../../test/support/definitions.ts";
+import { MemoryReleases, RecordedEvents, RecordedPatches, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
+import { type Answer, LoopbackApi, type SeenRequest, statusAnswer } from "../../../test/support/loopbackApi.ts";
 import { buildObserved, buildStarted, runStep, type StepOutcome } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
@@ -15,7 +16,7 @@ import { ServiceAccountMissing } from "../permissions/identity.ts";
 import { findWaitingError } from "../state/conditionPoller.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { getReleases, type Phase, type Started } from "../state/phases.ts";
-import { handleDeletion } from "./delete.ts";
+import { handleDeletion, removeExtensionObjects } from "./delete.ts";
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
 
 const DELETED = "2026-01-01T00:00:00Z";
@@ -38,9 +39,11 @@ interface Given {
   /** Whether permission-manager created a ServiceAccount; absent if it does not grant the permissions of the extension. */
   hasAccount?: boolean;
   patchFails?: Error;
-  objects?: (url: string) => Answer | undefined;
+  objects?: (url: string, request: SeenRequest) => Answer | undefined;
   /** The dependents of the extension; undefined while they are unknown. */
   dependents?: Dependent[] | undefined;
+  /** Milliseconds since the epoch. */
+  now?: number;
 }
 
 interface Outcome extends StepOutcome<Started> {
@@ -52,8 +55,9 @@ interface Outcome extends StepOutcome<Started> {
 
 async function pass(given: Given): Promise<Outcome> {
   await using api = await LoopbackApi.start(
-    ({ url }) =>
-      given.objects?.(url) ?? (url === "/api/v1" ? CORE : statusAnswer(404, "NotFound", "not found", { name: "a", kind: "configmaps" })),
+    (request) =>
+      given.objects?.(request.url, request) ??
+      (request.url === "/api/v1" ? CORE : statusAnswer(404, "NotFound", "not found", { name: "a", kind: "configmaps" })),
   );
   const scoped = Client.of(api.credentials());
   const patches = new RecordedPatches();
@@ -69,6 +73,7 @@ async function pass(given: Given): Promise<Outcome> {
     events,
     memory: given.memory ?? new ExtensionCache(),
     dependents: { of: () => Promise.resolve("dependents" in given ? given.dependents : []) },
+    now: () => given.now ?? 0,
     forget: (name) => Promise.resolve(void forgotten.push(name)),
   });
   const outcome = await runStep(step, buildStarted(given.extension));
@@ -171,6 +176,91 @@ test("handleDeletion waits until all objects are deleted, and reports the remain
   });
   expect(progressOf(phase)).toBe("uninstalling: waiting for ConfigMap x-system/a to be deleted");
   expect([result, patches.bodies, forgotten]).toEqual([{ requeueAfterMs: 250 }, [], []]);
+});
+
+const OWNED = { ownerReferences: [{ apiVersion: "v1", kind: "ClusterExtension", name: "x", uid: "u", controller: true }] };
+const METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/** A live object that waits for a finalizer. */
+function terminating(name: string): Answer {
+  return { json: { metadata: { name, namespace: "x-system", uid: name, deletionTimestamp: DELETED, ...OWNED } } };
+}
+
+test("handleDeletion checks remaining objects after delays that double up to fifteen seconds, and start again when one is gone", async () => {
+  const left = new Set(["a", "b"]);
+  const given = {
+    extension: extension([FINALIZER_UNINSTALL], DELETED),
+    releases: new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a", "b"] })),
+    memory: new ExtensionCache(),
+    objects: (url: string) => [...left].filter((name) => url.endsWith(`/configmaps/${name}`)).map(terminating)[0],
+  };
+  const delays: (number | undefined)[] = [];
+  let now = 0;
+  const check = async (): Promise<void> => {
+    const { result, asked } = await pass({ ...given, now });
+    expect(asked.filter((request) => request.includes("/configmaps/"))).toHaveLength(2);
+    delays.push(result?.requeueAfterMs);
+    now += result?.requeueAfterMs ?? 0;
+  };
+  for (let i = 0; i < 9; i++) await check();
+  expect(delays.splice(0)).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
+  left.delete("b");
+  for (let i = 0; i < 2; i++) await check();
+  expect(delays).toEqual([250, 500]);
+});
+
+test("removeExtensionObjects lets the next removal of the same objects begin with the shortest delay", async () => {
+  const memory = new ExtensionCache();
+  const x = extension([FINALIZER_UNINSTALL]);
+  expect(memory.awaitDeletion(x, ["Deployment x-system/a"], 0)).toBe(250);
+  expect(memory.awaitDeletion(x, ["Deployment x-system/a"], 1_000)).toBe(1_250);
+  await removeExtensionObjects({ events: new RecordedEvents(), memory }, x, {} as unknown as Client, stepContext());
+  expect(memory.awaitDeletion(x, ["Deployment x-system/a"], 60_000)).toBe(250);
+});
+
+test("handleDeletion neither decodes releases again nor reads more than metadata while it waits", async () => {
+  const accepted: (string | undefined)[] = [];
+  const given = {
+    extension: extension([FINALIZER_UNINSTALL], DELETED),
+    releases: new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] })),
+    memory: new ExtensionCache(),
+    objects: (url: string, { headers }: SeenRequest) => {
+      if (!url.endsWith("/configmaps/a")) return undefined;
+      accepted.push(headers.accept);
+      return terminating("a");
+    },
+  };
+  await pass(given);
+  const { phase } = await pass(given);
+  expect(given.releases.calls).toEqual(["history", "history unchanged"]);
+  expect(accepted).toEqual([METADATA, METADATA]);
+  expect(getReleases(phase).installed).toBeDefined();
+  given.releases.records.clear();
+  await pass(given);
+  expect(given.releases.calls.at(-1)).toBe("history");
+});
+
+test("handleDeletion decides from a list which custom resources exist", async () => {
+  const crd = thingDefinition("g.io");
+  const live = { ...crd, metadata: { ...crd.metadata, ...OWNED } };
+  const things = ["a", "b", "c"].map((name) => ({ metadata: { name, namespace: "x-system", uid: name, deletionTimestamp: DELETED } }));
+  const resources = (name: string, kind: string, namespaced: boolean): Answer => ({
+    json: { resources: [{ name, kind, namespaced, verbs: ["get"] }] },
+  });
+  const answers: Record<string, Answer> = {
+    "/apis/apiextensions.k8s.io/v1": resources("customresourcedefinitions", "CustomResourceDefinition", false),
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.g.io": { json: live },
+    "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews": { json: { status: { allowed: true } } },
+    "/apis/g.io/v1": resources("things", "Thing", true),
+  };
+  const x = extension([FINALIZER_UNINSTALL], DELETED);
+  const { phase, asked } = await pass({
+    extension: { ...x, spec: { ...x.spec, uninstall: { crdPolicy: "Delete" } } },
+    releases: new MemoryReleases(releaseRecord(1, "deployed", { objects: [crd] })),
+    objects: (url) => (url.startsWith("/apis/g.io/v1/things?") ? { json: { kind: "ThingList", items: things } } : answers[url]),
+  });
+  expect(progressOf(phase)).toBe("uninstalling: waiting for Thing x-system/a, Thing x-system/b, Thing x-system/c to be deleted");
+  expect(asked.filter((request) => request.includes("/apis/g.io/v1/"))).toEqual([expect.stringContaining("GET /apis/g.io/v1/things?")]);
 });
 
 test("handleDeletion waits for a missing ServiceAccount unless annotation force-delete permits that the garbage collector deletes the objects", async () => {

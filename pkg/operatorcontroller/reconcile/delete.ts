@@ -4,8 +4,6 @@ import {
   ANNOTATION_FORCE_DELETE,
   ANNOTATION_FORCE_UNINSTALL,
   FINALIZER_ORPHAN,
-  FINALIZER_UNINSTALL,
-  GO_FINALIZERS,
   Reason,
 } from "../../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
@@ -35,7 +33,7 @@ import { WaitingError } from "../state/conditionPoller.ts";
 import { hasSpec } from "../state/extensionSpec.ts";
 import { formatFirst, selectChanges, summarizeActions } from "../state/objectActions.ts";
 import type { Deleting, Phase, ReconcileStep, Started } from "../state/phases.ts";
-import { CHANGED_MS } from "./finalizers.ts";
+import { CHANGED_MS, isUninstallFinalizer } from "./finalizers.ts";
 import { readReleases } from "./retrieveReleases.ts";
 import type { Services } from "./services.ts";
 
@@ -108,7 +106,15 @@ export class Uninstaller {
     const before = recorded.filter((one) => policy !== "Delete" && isKept(one));
     const isBefore = (object: KubeObject): boolean => before.some((one) => getObjectKey(one) === getObjectKey(object));
     const { objects: keptBefore } = await this.#applier.readEach(before);
-    const live = new Map([...(await this.#applier.read(recorded.filter((one) => !before.includes(one)))), ...keptBefore]);
+    const rest = recorded.filter((one) => !before.includes(one));
+    const live = new Map([
+      ...(await this.#applier.read(rest.filter(isCrd))),
+      ...(await this.#applier.read(
+        rest.filter((one) => !isCrd(one)),
+        { metadataOnly: true },
+      )),
+      ...keptBefore,
+    ]);
     const { name, uid = "" } = this.#extension.metadata;
     const owner = { name, uid, installNamespace: getNamespace(this.#extension) };
     const ours = sortForUninstall([...live.values()].filter((object) => determineOwnership(object, owner).kind === "ours"));
@@ -157,16 +163,19 @@ export class Uninstaller {
 
   /** Deletes the objects that are not being deleted yet. @returns those that still exist. */
   async #delete(objects: readonly KubeObject[], propagation?: "Foreground"): Promise<string[]> {
-    await this.#applier.remove(
-      objects.filter(({ metadata }) => metadata.deletionTimestamp === undefined),
-      propagation,
-    );
-    return this.#left(objects);
+    return (await this.#remove(objects, propagation)) ? this.#left(objects) : objects.map(describeObject);
+  }
+
+  /** Deletes the objects that are not being deleted yet. @returns whether there were any; if not, the objects need not be read again. */
+  async #remove(objects: readonly KubeObject[], propagation?: "Foreground"): Promise<boolean> {
+    const remaining = objects.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    await this.#applier.remove(remaining, propagation);
+    return remaining.length > 0;
   }
 
   /** Returns the objects that still exist, as text. */
   async #left(objects: readonly KubeObject[]): Promise<string[]> {
-    const left = await this.#applier.read(objects.map(toObjectRef));
+    const left = await this.#applier.read(objects.map(toObjectRef), { metadataOnly: true });
     return objects.filter((object) => left.get(getObjectKey(object))?.metadata.uid === object.metadata.uid).map(describeObject);
   }
 
@@ -174,7 +183,11 @@ export class Uninstaller {
     const waitingFor: string[] = [];
     for (const crd of crds) {
       const kind = await this.#ownKindOf(crd);
-      if (kind) waitingFor.push(...(await this.#delete(await this.#customResources(kind))));
+      if (!kind) continue;
+      const found = await this.#customResources(kind);
+      // Ignores custom resources that the operator creates again meanwhile: it still runs.
+      const left = (await this.#remove(found)) ? new Set((await this.#customResources(kind)).map(getUid)) : undefined;
+      waitingFor.push(...found.filter((one) => left?.has(getUid(one)) ?? true).map(describeObject));
     }
     return waitingFor;
   }
@@ -196,6 +209,10 @@ export class Uninstaller {
       throw err;
     }
   }
+}
+
+function getUid({ metadata: { uid } }: KubeObject): string | undefined {
+  return uid;
 }
 
 /** Maximum number of dependents in a message, and of constraints of each dependent. */
@@ -283,13 +300,10 @@ function formatDependents(found: readonly Dependent[]): string {
 
 /** Dependencies of an uninstall. */
 export interface DeletionServices
-  extends Pick<Services, "client" | "identities" | "releases" | "objectSets" | "events" | "memory" | "dependents" | "forget"> {
+  extends Pick<Services, "client" | "identities" | "releases" | "objectSets" | "events" | "memory" | "dependents" | "now" | "forget"> {
   created: Pick<Services["created"], "release">;
   managed: Pick<Services["managed"], "covers" | "hasAccount">;
 }
-
-/** Delay between checks of an uninstall that waits for objects to be deleted. */
-const UNINSTALL_POLL_MS = 250;
 
 /**
  * Uninstalls a deleted extension: deletes its objects, then its releases, then removes its finalizer.
@@ -323,7 +337,7 @@ async function finishDeletion(deps: DeletionServices, phase: Deleting, context: 
   const { extension, releases, report } = phase;
   const { name, finalizers = [] } = extension.metadata;
   const { signal } = context;
-  const others = finalizers.filter((finalizer) => finalizer !== FINALIZER_UNINSTALL && !GO_FINALIZERS.includes(finalizer));
+  const others = finalizers.filter((finalizer) => !isUninstallFinalizer(finalizer));
   if (others.length === finalizers.length) {
     const progress = `uninstalled; waiting for other finalizers to be removed: ${formatFirst(others)}`;
     report.problems.push(newProblem("FinalizersBlockDeletion", { message: progress, details: others }));
@@ -345,7 +359,7 @@ async function finishDeletion(deps: DeletionServices, phase: Deleting, context: 
     if (waitingFor.length > 0)
       return stop(
         { ...phase, progress: `uninstalling: waiting for ${formatFirst(waitingFor)} to be deleted` },
-        { requeueAfterMs: UNINSTALL_POLL_MS },
+        { requeueAfterMs: deps.memory.awaitDeletion(extension, waitingFor, deps.now()) },
       );
     await deps.objectSets?.remove(extension, undefined, signal);
     await removeReleases(deps, name, releases.history, signal);
@@ -380,6 +394,7 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
   const client = remembered.recorded.length === 0 ? undefined : await clientOrReason(deps, phase, context);
   if (client !== undefined && typeof client !== "string") await holdForBackup(deps, phase, client, context);
   remembered.uninstalling = true;
+  remembered.uninstalledReleases = withoutContent(releases.history);
   if (client === undefined) return [];
   if (typeof client === "string") {
     const text = `the controller leaves the objects to the garbage collector and keeps CustomResourceDefinitions: ${client}`;
@@ -388,6 +403,12 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
     return [];
   }
   return removeExtensionObjects(deps, extension, client, context);
+}
+
+/** Returns a history without the content of its objects, which `ExtensionCacheEntry.recorded` lists, to save memory during an uninstall. */
+function withoutContent(history: ReleaseHistory): ReleaseHistory {
+  const current = history.current.map((one) => ({ ...one, objects: one.objects.map((object) => toKubeObject(toObjectRef(object))) }));
+  return { ...history, current };
 }
 
 /** Deletes the records of all releases of an extension. */
@@ -428,6 +449,7 @@ export async function removeExtensionObjects(
     log.info({ kept: text }, "custom resource definition kept");
     events.record(extension, "Normal", "Kept", text);
   }
+  if (progress.waitingFor.length === 0) delete memory.of(extension).awaited;
   return progress.waitingFor;
 }
 

@@ -18,9 +18,6 @@ import type { Services } from "./services.ts";
 /** Dependencies of the rollback of a plan. */
 export type PlanFailureServices = RollbackServices & Pick<Services, "created" | "plans" | "requeueAfter">;
 
-/** Delay in milliseconds before the controller checks again whether objects are deleted. */
-const DELETION_POLL_MS = 1_000;
-
 /**
  * Rolls back a plan after one of its extensions failed: uninstalls the extensions that the plan has created, and restores the previous release of the
  * root, or removes its objects if there is none, but no custom resources. Then waits until the next attempt, a change of the spec, or another plan.
@@ -34,8 +31,9 @@ export async function rollBackFailedPlan(deps: PlanFailureServices, phase: Unpac
     await deps.created.abandon(extension, plan, context.signal);
     const waitingFor = await undo(deps, phase, plan, message, context);
     if (waitingFor.length > 0) {
+      deps.requeueAfter(name, deps.memory.awaitDeletion(extension, waitingFor, deps.now()));
       const text = `rolling back the plan because ${message}: waiting for ${formatFirst(waitingFor)} to be deleted`;
-      throw new WaitingError(Reason.Retrying, text, { isOver: () => Promise.resolve(true), everyMs: DELETION_POLL_MS });
+      throw new WaitingError(Reason.Retrying, text, { isOver: () => Promise.resolve(false) });
     }
     deps.plans.recordFailure(name, { message, generation, at: deps.now() });
     deps.events.record(extension, "Warning", "DependencyPlanFailed", `bundles were removed because ${message}`);

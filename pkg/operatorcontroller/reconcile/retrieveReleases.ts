@@ -25,11 +25,14 @@ export async function readReleases(
 ): Promise<void> {
   const { extension, releases, hidden, report } = phase;
   const { name, uid = "" } = extension.metadata;
+  const remembered = memory.of(extension);
+  const known = remembered.uninstalledReleases;
   try {
     // An uninstall cannot be undone, and forgets objects of a release that it does not see.
-    const read = { signal, isConsistent: extension.metadata.deletionTimestamp !== undefined };
+    const read = { signal, isConsistent: extension.metadata.deletionTimestamp !== undefined, known };
     releases.history = await store.history({ name, uid }, read);
-    const isImported = releases.history.unreadable.length === 0 && (await objectSets?.store(extension, releases.history, signal));
+    const isNew = releases.history !== known && releases.history.unreadable.length === 0;
+    const isImported = isNew && (await objectSets?.store(extension, releases.history, signal));
     if (isImported) releases.history = await store.history({ name, uid }, read);
   } catch (err) {
     releases.unknownBecause = getErrorMessage(err);
@@ -37,7 +40,6 @@ export async function readReleases(
     throw err;
   }
   hideSourced(phase);
-  const remembered = memory.of(extension);
   remembered.hidden = hidden;
   releases.installed = findInstalledBundle(releases.history.current);
   releases.unreadable = releases.history.unreadable.map(formatUnreadable);

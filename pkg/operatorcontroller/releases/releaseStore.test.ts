@@ -1,13 +1,15 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { LoopbackApi } from "../../../test/support/loopbackApi.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { BUNDLE_LIMITS } from "../../bundle/limits.ts";
 import { isRetryable } from "../../errors/errors.ts";
+import { Client } from "../../kube/client.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { decodeRelease } from "../../release/storage/decode.ts";
 import { encodeRelease, PAYLOAD_LIMITS } from "../../release/storage/encode.ts";
-import { StreamingCodec } from "./releaseStore.ts";
+import { ReleaseStore, StreamingCodec } from "./releaseStore.ts";
 
 const WHERE = { systemNamespace: "olmv1-system", owner: { name: "x", uid: "11111111-2222-3333-4444-555555555555" } };
 const MIB = 1024 * 1024;
@@ -82,6 +84,27 @@ test.for<[what: string, change: (data: Buffer) => Buffer]>([
   const decoded = await new StreamingCodec().decode(broken, chunks);
   expect(decoded.kind).toBe("unreadable");
   expect(decoded).toEqual(decodeRelease(broken, chunks));
+});
+
+test("ReleaseStore returns the known history, without reading a release, while no release has changed", async () => {
+  const { index } = encodeIndex(releaseRecord(1, "deployed"));
+  let resourceVersion = "1";
+  await using api = await LoopbackApi.start(({ url }) => {
+    if (url === "/api/v1") return { json: { resources: [{ name: "secrets", kind: "Secret", namespaced: true, verbs: ["get"] }] } };
+    const found = { ...index, metadata: { ...index.metadata, resourceVersion } };
+    return { json: url.includes("?") ? { kind: "SecretList", metadata: { resourceVersion }, items: [found] } : found };
+  });
+  const client = Client.of(api.credentials());
+  const store = new ReleaseStore(client, WHERE.systemNamespace);
+  const readSecrets = (): number => api.log.filter((request) => request.includes("/secrets/")).length;
+  const known = await store.history(WHERE.owner);
+  expect([known.current.length, readSecrets()]).toEqual([1, 1]);
+  expect(await store.history(WHERE.owner, { known })).toBe(known);
+  expect(readSecrets()).toBe(1);
+  resourceVersion = "2";
+  const next = await store.history(WHERE.owner, { known });
+  expect([next === known, readSecrets()]).toEqual([false, 2]);
+  await client.close();
 });
 
 test("StreamingCodec processes one release at a time when it is called several times", async () => {

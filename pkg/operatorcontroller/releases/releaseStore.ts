@@ -67,11 +67,13 @@ export interface ReleaseHistory {
   unreadable: readonly UnreadableRelease[];
   /** Releases of another extension with the same name, without content. The garbage collector removes them. */
   foreign: ReleaseSummary[];
+  /** Names and resourceVersions of the index Secrets; equal if no release has changed. */
+  etag: string;
 }
 
 /** Returns the history of an extension that never had a release. */
 export function newReleaseHistory(): ReleaseHistory {
-  return { current: [], older: [], unfinished: [], highest: 0, orphaned: false, unreadable: [], foreign: [] };
+  return { current: [], older: [], unfinished: [], highest: 0, orphaned: false, unreadable: [], foreign: [], etag: "" };
 }
 
 /** Returns a history in which `release` replaces the current release with the same revision. */
@@ -116,9 +118,12 @@ export function getRecord(release: DecodedRelease | undefined): ReleaseRecord | 
   return release?.kind === "readable" ? release.record : undefined;
 }
 
-/** Options of `history`. `isConsistent`: include changes by others until now, which may cost 100 ms. */
+/** Options of `history`. */
 export interface HistoryOptions extends CallOptions {
+  /** Include changes by others until now, which may cost 100 ms. */
   isConsistent?: boolean;
+  /** An earlier result. Returned if no release has changed since, so that no release is decoded again. */
+  known?: ReleaseHistory | undefined;
 }
 
 /** Encodes releases to Secrets, and decodes them. */
@@ -248,13 +253,15 @@ export class ReleaseStore {
     for (const chunk of await this.#chunksOf(key, options)) await this.#delete(chunk.metadata.name, options);
   }
 
-  async #history(owner: ReleaseOwner, options: CallOptions): Promise<ReleaseHistory> {
+  async #history(owner: ReleaseOwner, { known, ...options }: Omit<HistoryOptions, "isConsistent">): Promise<ReleaseHistory> {
     const labelSelector = `owner=${RELEASE_OWNER},name=${owner.name},type=index`;
     const notOlderThan = this.#seen.get(owner.name);
     const listing = { namespace: this.#systemNamespace, labelSelector, metadataOnly: true, notOlderThan, ...options };
     const { items, resourceVersion } = await this.#client.list(SECRET, listing);
     // A write that ended during this read has a later resourceVersion.
     if (resourceVersion !== "" && this.#seen.get(owner.name) === notOlderThan) this.#seen.set(owner.name, resourceVersion);
+    const etag = items.map(({ metadata: { name, resourceVersion } }) => `${name}@${resourceVersion ?? ""}`).join();
+    if (known?.etag === etag) return known;
     const found = items.map(({ metadata }) => parseReleaseIndex(metadata));
     const all = found.filter((one) => one.kind === "index");
     const own = all.filter(({ uid }) => uid === undefined || uid === owner.uid);
@@ -273,6 +280,7 @@ export class ReleaseStore {
       orphaned: leaving.some(({ uid }) => uid === undefined),
       unreadable: [...found, ...[...read, ...stillDeployed].map(({ release }) => release)].filter((one) => one.kind === "unreadable"),
       foreign: sortNewestFirst(all.filter((index) => !own.includes(index))).map(({ version, status }) => ({ version, status })),
+      etag,
     };
   }
 

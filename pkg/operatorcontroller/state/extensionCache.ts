@@ -7,6 +7,7 @@ import type { Availability } from "../../release/health/availability.ts";
 import { getObjectKey } from "../../release/identity.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { HiddenTexts } from "../../render/redaction.ts";
+import type { ReleaseHistory } from "../releases/releaseStore.ts";
 
 /** Minimum time in milliseconds between health checks that status changes trigger. */
 const HEALTHY_PAUSE_MS = 5_000;
@@ -16,6 +17,9 @@ const UNHEALTHY_PAUSE_MS = 1_000;
  * consist of several writes.
  */
 const CERTIFICATES_PAUSE_MS = 5_000;
+/** Delay in milliseconds before the first check whether objects are deleted. Doubles with each check, up to the maximum. */
+const FIRST_DELETION_CHECK_MS = 250;
+const LONGEST_DELETION_CHECK_MS = 15_000;
 
 /** Result of the last health check of a release. */
 export interface CachedHealth {
@@ -90,6 +94,10 @@ export interface ExtensionCacheEntry {
   changedBy?: string | undefined;
   /** Whether its uninstall has begun. Dependents no longer delay it then. */
   uninstalling?: boolean;
+  /** Releases of the uninstall in progress, without the content of their objects. */
+  uninstalledReleases?: ReleaseHistory;
+  /** Objects such as "Deployment ns/x" whose deletion is awaited, since a time in milliseconds since the epoch. */
+  awaited?: { readonly objects: ReadonlySet<string>; readonly since: number };
   /** Values from objects in its configuration, which its status and Events must not show. */
   hidden?: HiddenTexts;
   /**
@@ -151,6 +159,23 @@ export class ExtensionCache {
     ]);
     const all = keep || isNewestGone ? [...remembered.recorded, ...refs] : refs;
     remembered.recorded = [...new Map(all.map((ref) => [getObjectKey(ref), ref])).values()];
+  }
+
+  /**
+   * Schedules the next check whether objects are deleted. The delay doubles while all of them exist, and starts again
+   * when one of them is gone.
+   * @param objects the objects to wait for, such as "Deployment ns/x".
+   * @param now milliseconds since the epoch.
+   * @returns the delay in milliseconds until the check.
+   */
+  awaitDeletion(extension: Readonly<ClusterExtension>, objects: readonly string[], now: number): number {
+    const remembered = this.of(extension);
+    const found = new Set(objects);
+    const before = remembered.awaited;
+    const isSame = before !== undefined && [...before.objects].every((one) => found.has(one));
+    const since = isSame ? Math.min(before.since, now) : now;
+    remembered.awaited = { objects: found, since };
+    return Math.min(FIRST_DELETION_CHECK_MS + now - since, LONGEST_DELETION_CHECK_MS);
   }
 
   /**
