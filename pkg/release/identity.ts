@@ -6,6 +6,8 @@ import { encodeCanonicalJson } from "../golang/json.ts";
 
 /** The kind CustomResourceDefinition, whose deletion also deletes custom resources. */
 export const CRD_KIND = "CustomResourceDefinition";
+/** The API version and kind of CustomResourceDefinitions. */
+export const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: CRD_KIND } as const;
 
 /**
  * Returns a key for an object of the cluster: group, kind, namespace and name. The version is omitted, because all versions represent the same

@@ -124,6 +124,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
     const metadata = { ...extension.metadata, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [FINALIZER_UNINSTALL] };
     const step = handleDeletion({
       client: cluster.client,
+      discovery: cluster.client,
       releases: store,
       managed: { covers: () => false, hasAccount: () => Promise.resolve(false) },
       identities: { clientFor: () => Promise.resolve(cluster.client) },

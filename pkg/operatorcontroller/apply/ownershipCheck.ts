@@ -3,7 +3,7 @@ import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import { newProblem, toProblemObject } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
-import { CRD_KIND, getObjectKey, isCrd } from "../../release/identity.ts";
+import { CRD, CRD_KIND, getObjectKey, isCrd } from "../../release/identity.ts";
 import {
   type Claim,
   determineOwnership,
@@ -26,7 +26,6 @@ interface KindRequest {
   extensionExists: ExtensionExists;
 }
 
-const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: CRD_KIND } as const;
 /** Maximum number of versions of a group that are checked. */
 const MAX_API_VERSIONS = 20;
 

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../async/clock.ts";
 import { Informer } from "../../controller/informer.ts";
 import type { Client } from "../../kube/client.ts";
 import { readServerInfo, type ServedResource, ServedResources } from "../../kube/servedResources.ts";
-import { CRD_KIND } from "../../release/identity.ts";
+import { CRD, CRD_KIND } from "../../release/identity.ts";
 import { determineOwnership, findClaimant } from "../../release/ownership.ts";
 import type { ServedApi } from "../../resolve/solver/problem.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -26,7 +26,6 @@ type CrdOwner =
   /** Another owner, such as `Helm release "ns/name"`. */
   | { readonly kind: "other"; readonly who: string };
 
-const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: CRD_KIND } as const;
 /** Maximum delay between attempts to list CRDs. Listing usually fails because the permission is missing. */
 const MAX_BACKOFF_MS = 300_000;
 const OWNER_MARKS: ReadonlySet<string> = new Set([LABEL_OWNER_KIND, LABEL_OWNER_NAME, ANNOTATION_OWNER_UID]);

@@ -65,6 +65,7 @@ async function pass(given: Given): Promise<Outcome> {
   const events = new RecordedEvents();
   const forgotten: string[] = [];
   const step = handleDeletion({
+    discovery: scoped,
     created: { release: () => Promise.resolve() },
     client: patches,
     managed: { covers: () => given.hasAccount !== undefined, hasAccount: () => Promise.resolve(given.hasAccount ?? false) },
@@ -346,6 +347,52 @@ test("handleDeletion deletes the recorded objects when the garbage collector del
   const { asked } = await pass({ extension: deleted, memory });
   expect(asked).toContain("GET /api/v1/namespaces/x-system/configmaps/a");
 });
+
+test.for<[what: string, count: number, crds: string[]]>([
+  ["in the status", 2, ["things.g.io"]],
+  ["with its labels, because the status is truncated,", 200, ["things.g.io", "others.g.io"]],
+])(
+  "handleDeletion deletes the CustomResourceDefinitions %s when the controller starts after the releases were deleted",
+  async ([, count, crds]) => {
+    const definitions = ["things.g.io", "others.g.io", "kept.g.io", "foreign.g.io"].map((name) => {
+      const owner = name === "foreign.g.io" ? "other" : "u";
+      const labels = { "olm.operatorframework.io/owner-kind": "ClusterExtension", "olm.operatorframework.io/owner-name": "x" };
+      const crd = thingDefinition("g.io");
+      return { ...crd, metadata: { name, uid: name, labels, annotations: { "olm.operatorframework.io/owner-uid": owner } } };
+    });
+    const path = "/apis/apiextensions.k8s.io/v1";
+    const resources = [{ name: "customresourcedefinitions", kind: "CustomResourceDefinition", namespaced: false, verbs: ["get"] }];
+    const deleted = extension([FINALIZER_UNINSTALL, "foregroundDeletion"], DELETED);
+    const { asked } = await pass({
+      extension: {
+        ...deleted,
+        spec: { ...deleted.spec, uninstall: { crdPolicy: "Delete" } },
+        status: {
+          install: { bundle: { name: "x.v1", version: "1.0.0" } },
+          inventory: {
+            count,
+            objects: [
+              { version: "v1", kind: "ConfigMap", namespace: "x-system", name: "a" },
+              { group: "apiextensions.k8s.io", version: "v1", kind: "CustomResourceDefinition", name: "things.g.io" },
+            ],
+          },
+          keptCRDs: [{ name: "kept.g.io", message: "custom resources exist" }],
+        },
+      },
+      objects: (url) => {
+        if (url === path) return { json: { resources } };
+      if (url.endsWith("/selfsubjectaccessreviews")) return { json: { status: { allowed: true } } };
+        if (url.startsWith(`${path}/customresourcedefinitions?`))
+          return { json: { kind: "CustomResourceDefinitionList", items: definitions } };
+        const found = definitions.find(({ metadata }) => url === `${path}/customresourcedefinitions/${metadata.name}`);
+        return found && { json: found };
+      },
+    });
+    const removed = asked.filter((request) => request.startsWith("DELETE ")).map((request) => request.split("/").at(-1));
+    expect(new Set(removed)).toEqual(new Set(["kept.g.io", ...crds]));
+    expect(asked).toContain("GET /api/v1/namespaces/x-system/configmaps/a");
+  },
+);
 
 const DEPENDENT: Dependent = { extension: "b", bundle: "b.v1.0.0", needs: ['package "x" >=1.0.0', "API g.io/v1 Thing"] };
 const held = () => ({

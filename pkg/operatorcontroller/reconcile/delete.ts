@@ -3,7 +3,10 @@ import {
   ANNOTATION_DROP_CONVERSION,
   ANNOTATION_FORCE_DELETE,
   ANNOTATION_FORCE_UNINSTALL,
+  CLUSTER_EXTENSION,
   FINALIZER_ORPHAN,
+  LABEL_OWNER_KIND,
+  LABEL_OWNER_NAME,
   Reason,
 } from "../../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
@@ -14,7 +17,7 @@ import { type Ended, fail, type StepContext, stop, stopWithoutStatus } from "../
 import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
-import { describeObject, getObjectKey, isCrd } from "../../release/identity.ts";
+import { CRD, describeObject, getObjectKey, isCrd } from "../../release/identity.ts";
 import { determineOwnership } from "../../release/ownership.ts";
 import { type CrdPolicy, getCrdPolicy, sortForUninstall } from "../../release/plan.ts";
 import type { LeftObject } from "../../release/record.ts";
@@ -36,6 +39,7 @@ import type { Deleting, Phase, ReconcileStep, Started } from "../state/phases.ts
 import { CHANGED_MS, isUninstallFinalizer } from "./finalizers.ts";
 import { readReleases } from "./retrieveReleases.ts";
 import type { Services } from "./services.ts";
+import { listKnownObjects } from "./status.ts";
 
 /** Result of one reconcile of an uninstall. The applier's actions list the deleted objects. */
 export interface UninstallProgress {
@@ -301,6 +305,8 @@ function formatDependents(found: readonly Dependent[]): string {
 /** Dependencies of an uninstall. */
 export interface DeletionServices
   extends Pick<Services, "client" | "identities" | "releases" | "objectSets" | "events" | "memory" | "dependents" | "now" | "forget"> {
+  /** The controller's own identity. */
+  discovery: Pick<Client, "list">;
   created: Pick<Services["created"], "release">;
   managed: Pick<Services["managed"], "covers" | "hasAccount">;
 }
@@ -390,6 +396,7 @@ function stopAtUnreadable({ releases }: Deleting): void {
 async function uninstall(deps: DeletionServices, phase: Deleting, context: StepContext): Promise<readonly string[]> {
   const { extension, releases } = phase;
   deps.memory.record(extension, releases.history.current, { keep: true });
+  await recordFromStatus(deps, phase, context.signal);
   const remembered = deps.memory.of(extension);
   const client = remembered.recorded.length === 0 ? undefined : await clientOrReason(deps, phase, context);
   if (client !== undefined && typeof client !== "string") await holdForBackup(deps, phase, client, context);
@@ -403,6 +410,26 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
     return [];
   }
   return removeExtensionObjects(deps, extension, client, context);
+}
+
+/**
+ * Records the objects in the status if no release contains the installed bundle. With foreground deletion, the garbage collector deletes the releases
+ * immediately, so that a controller which starts afterwards cannot read them. The uninstall skips objects that do not belong to the extension.
+ */
+async function recordFromStatus(
+  { memory, discovery }: Pick<DeletionServices, "memory" | "discovery">,
+  { extension, releases }: Deleting,
+  signal: AbortSignal,
+): Promise<void> {
+  const { status } = extension;
+  if (releases.installed || !status?.install) return;
+  const { objects, isComplete } = listKnownObjects(status);
+  memory.recordMore(extension, objects);
+  if (isComplete) return;
+  // The garbage collector deletes all other objects, because they have an owner reference.
+  const labelSelector = `${LABEL_OWNER_KIND}=${CLUSTER_EXTENSION},${LABEL_OWNER_NAME}=${extension.metadata.name}`;
+  const { items } = await discovery.list(CRD, { labelSelector, metadataOnly: true, signal });
+  memory.recordMore(extension, items.map(toObjectRef));
 }
 
 /** Returns a history without the content of its objects, which `ExtensionCacheEntry.recorded` lists, to save memory during an uninstall. */

@@ -7,7 +7,7 @@ import { boundProblems, filterProblems } from "../../api/problems.ts";
 import { type AggregatedApi, listAggregatedApis } from "../../bundle/apiServices.ts";
 import { findTerminalError, getErrorMessage, ReconcileError } from "../../errors/errors.ts";
 import { formatDay } from "../../fbc/lifecycleDocument.ts";
-import { isCrd } from "../../release/identity.ts";
+import { CRD, isCrd } from "../../release/identity.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { findLastDeployed, type LeftObject } from "../../release/record.ts";
 import { findAvailableUpdates } from "../../resolve/availableUpdates.ts";
@@ -37,6 +37,16 @@ export function buildInventory(objects: readonly KubeObject[]): Inventory {
       name,
     })),
   };
+}
+
+/** Returns the objects in the inventory and the kept CustomResourceDefinitions of a status, and whether these are all of them. */
+export function listKnownObjects({ inventory, keptCRDs = [] }: ClusterExtensionStatus): { objects: LeftObject[]; isComplete: boolean } {
+  const objects = (inventory?.objects ?? []).map(({ group, version, ...ref }) => ({
+    apiVersion: group === undefined ? version : `${group}/${version}`,
+    ...ref,
+  }));
+  const kept = keptCRDs.map(({ name, message }) => ({ ...CRD, name, kept: message }));
+  return { objects: [...objects, ...kept], isComplete: inventory?.count === objects.length && kept.length < KEPT_CRDS_MAX };
 }
 
 /**

@@ -161,6 +161,12 @@ export class ExtensionCache {
     remembered.recorded = [...new Map(all.map((ref) => [getObjectKey(ref), ref])).values()];
   }
 
+  /** Adds objects to the recorded ones. Recorded objects do not change. */
+  recordMore(extension: Readonly<ClusterExtension>, objects: readonly LeftObject[]): void {
+    const remembered = this.of(extension);
+    remembered.recorded = [...new Map([...objects, ...remembered.recorded].map((ref) => [getObjectKey(ref), ref])).values()];
+  }
+
   /**
    * Schedules the next check whether objects are deleted. The delay doubles while all of them exist, and starts again
    * when one of them is gone.
