@@ -299,7 +299,11 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
       const { deps, phase, memory, context } = passOver(cluster.client, x, account.client, releases);
       const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects: [{ ...workload, spec }], annotations: {}, inputDigest };
       await new ObjectReconciler(deps, phase, context).release(rendered);
-      await checkHealth({ releases, memory, now: Date.now, requeueAfter: () => undefined, minuteMs: 60_000 }, phase, context);
+      await checkHealth(
+        { releases, memory, now: Date.now, requeueAfter: () => undefined, minuteMs: 60_000, driftIntervalMs: 300_000 },
+        phase,
+        context,
+      );
     };
     await pass("d1");
     expect(releases.records.get(1)).toMatchObject({ inputDigest: "d1" });

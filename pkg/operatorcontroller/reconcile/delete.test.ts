@@ -381,7 +381,7 @@ test.for<[what: string, count: number, crds: string[]]>([
       },
       objects: (url) => {
         if (url === path) return { json: { resources } };
-      if (url.endsWith("/selfsubjectaccessreviews")) return { json: { status: { allowed: true } } };
+        if (url.endsWith("/selfsubjectaccessreviews")) return { json: { status: { allowed: true } } };
         if (url.startsWith(`${path}/customresourcedefinitions?`))
           return { json: { kind: "CustomResourceDefinitionList", items: definitions } };
         const found = definitions.find(({ metadata }) => url === `${path}/customresourcedefinitions/${metadata.name}`);

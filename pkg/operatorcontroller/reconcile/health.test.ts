@@ -54,6 +54,8 @@ class Passes {
   readonly memory = new ExtensionCache();
   readonly releases: MemoryReleases;
   minutes: number | undefined;
+  /** Whether the watches notice all changes of the objects. */
+  isWatched = true;
   /** Shortest requested delay of the last reconcile, in milliseconds. */
   requeuedAfter: number | undefined;
   now = START;
@@ -77,8 +79,9 @@ class Passes {
     this.requeuedAfter = undefined;
     const requeueAfter = (_: string, ms: number): void =>
       void (this.requeuedAfter = Math.min(this.requeuedAfter ?? Number.POSITIVE_INFINITY, ms));
-    const deps = { releases: this.releases, memory: this.memory, now: () => this.now, requeueAfter, minuteMs: 60_000 };
-    await checkHealth(deps, phase, stepContext());
+    const watches = { covers: () => this.isWatched };
+    const deps = { releases: this.releases, memory: this.memory, watches, now: () => this.now, requeueAfter };
+    await checkHealth({ ...deps, minuteMs: 60_000, driftIntervalMs: 300_000 }, phase, stepContext());
     return phase.report;
   }
 
@@ -114,6 +117,18 @@ test("checkHealth reads only objects of kinds that can be unhealthy, and reads a
   all.now += 86_400_000;
   expect((await all.pass()).availability?.status).toBe("True");
   expect(all.calls).toEqual([]);
+});
+
+test("checkHealth reads a healthy release again after a drift interval when its objects are not watched", async () => {
+  const all = passes();
+  all.isWatched = false;
+  await all.pass();
+  all.set(deployment("a", 0));
+  all.now += 299_999;
+  expect((await all.pass()).availability?.status).toBe("True");
+  expect(all.calls).toEqual([]);
+  all.now += 1;
+  expect((await all.pass()).availability?.status).toBe("False");
 });
 
 test("checkHealth records a release as rolled out when it is healthy for the first time", async () => {

@@ -20,6 +20,7 @@ import { findLastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { CachedHealth } from "../state/extensionCache.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { type ActingPhase, hasClient, type Phase } from "../state/phases.ts";
+import type { ObjectWatches } from "../watches/objectWatches.ts";
 import type { Services } from "./services.ts";
 
 /** Maximum number of concurrent requests for one extension, the same as during an apply. */
@@ -99,7 +100,10 @@ async function explain(workload: KubeObject, { client, now, signal }: HealthRead
 }
 
 /** Dependencies of the health check. */
-export type HealthServices = Pick<Services, "releases" | "memory" | "now" | "requeueAfter" | "minuteMs">;
+export interface HealthServices extends Pick<Services, "releases" | "memory" | "now" | "requeueAfter" | "minuteMs" | "driftIntervalMs"> {
+  /** Reports whether the watches notice all changes of an extension's objects. Default: no object is watched. */
+  watches?: Pick<ObjectWatches, "covers">;
+}
 
 /** Delay in milliseconds after the first check that finds an unhealthy release. Doubles with each check, up to the maximum. */
 const FIRST_PAUSE_MS = 1_000;
@@ -112,10 +116,11 @@ const LONGEST_PAUSE_MS = 15_000;
  * | none              |                                                                   | every object that has a health  |
  * | any               | another release, a failed release, or a reported change           | the same                        |
  * | any               | this reconcile compared all objects with the cluster              | nothing: it has them already    |
- * | healthy           |                                                                   | nothing                         |
+ * | healthy           | the drift interval is over, and some objects are not watched      | the same as first               |
+ * | healthy           | otherwise                                                         | nothing                         |
  * | unhealthy         | the delay is over: one second, doubled each time, at most 15 s    | the same as first               |
  *
- * A healthy extension therefore costs no requests. The first healthy result of a release is recorded as its rollout.
+ * A healthy extension whose objects are watched therefore costs no requests. The first healthy result of a release is recorded as its rollout.
  * @throws the signal's reason if it aborts. Objects that cannot be read result in Unknown, not in an error.
  */
 export async function checkHealth(deps: HealthServices, phase: Phase, context: StepContext): Promise<void> {
@@ -124,7 +129,7 @@ export async function checkHealth(deps: HealthServices, phase: Phase, context: S
   const release = changes.deployed ?? findLastDeployed(releases.history.current);
   if (!release) return;
   const remembered = deps.memory.of(extension);
-  if (isDue(remembered.health, release, phase, deps.now())) {
+  if (isDue(remembered.health, release, phase, deps)) {
     remembered.health = await readAvailability(deps, phase, release, context.signal);
     const { availability, dueAt } = remembered.health;
     context.log.debug({ release: release.version, available: availability.status, reason: availability.reason, dueAt }, "health checked");
@@ -137,9 +142,16 @@ export async function checkHealth(deps: HealthServices, phase: Phase, context: S
   if (known.dueAt !== Number.POSITIVE_INFINITY) deps.requeueAfter(extension.metadata.name, known.dueAt - deps.now());
 }
 
-function isDue(known: CachedHealth | undefined, release: ReleaseRecord, { changes }: ActingPhase, now: number): boolean {
+function isDue(
+  known: CachedHealth | undefined,
+  release: ReleaseRecord,
+  { changes, extension }: ActingPhase,
+  deps: HealthServices,
+): boolean {
+  const now = deps.now();
   if (known?.release !== release.version || now >= known.dueAt) return true;
   if (now < known.readAt) return true; // the clock was set back
+  if (now - known.readAt >= deps.driftIntervalMs && !deps.watches?.covers(extension.metadata.name)) return true;
   if (changes.failed) return true;
   const { live } = changes;
   return live !== undefined && release.objects.filter(hasHealth).every((object) => live.has(getObjectKey(object)));
