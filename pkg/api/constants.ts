@@ -126,6 +126,16 @@ export const COLLECTOR_FINALIZERS: readonly string[] = [FINALIZER_ORPHAN, "foreg
 export const FINALIZER_DELETE_SERVER_CACHE = `${GROUP}/delete-server-cache`;
 /** Finalizer of ExtensionPermissions: permission-manager removes it after it revoked the permissions. */
 export const FINALIZER_REVOKE_PERMISSIONS = `${GROUP}/revoke-permissions`;
+/** The policy in config/permissions/admission.yaml that limits permission-manager. */
+export const PERMISSION_MANAGER_POLICY = "olmv1-permission-manager";
+/** Names of the ValidatingAdmissionPolicies in config/permissions/admission.yaml, and of their bindings. */
+export const PERMISSION_ADMISSION_POLICIES: readonly string[] = [
+  PERMISSION_MANAGER_POLICY,
+  "olmv1-granted-objects",
+  "olmv1-extension-identities",
+  "olmv1-extension-permissions",
+  "olmv1-permission-policies",
+];
 
 /** Types of the conditions of ClusterExtension, ClusterCatalog and ExtensionPermissions. */
 export const ConditionType = {

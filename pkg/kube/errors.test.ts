@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import type { JsonObject } from "../api/k8s.ts";
 import {
+  findDenyingPolicy,
   getRetryAfterMs,
   isAlreadyExists,
   isConflict,
@@ -27,6 +29,16 @@ test.for<[status: number, text: string, denied: boolean]>([
   [500, 'Internal error occurred: failed calling webhook "w.example.com"', false],
 ])("isDenied for status %s and text %j returns %s", ([status, text, denied]) => {
   expect(isDenied(new KubeError(text, { status, reason: "" }))).toBe(denied);
+});
+
+test.for<[status: number, causes: unknown, policy: string | undefined]>([
+  [422, [{ message: "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no" }], "p"],
+  [403, [{ message: "ValidatingAdmissionPolicy 'p' denied request: no" }], "p"],
+  [422, [{ message: "Invalid value: \"ValidatingAdmissionPolicy 'p' denied request: no\"" }], undefined],
+  [422, undefined, undefined],
+])("findDenyingPolicy for status %s and causes %j returns %s", ([status, causes, policy]) => {
+  const details = causes === undefined ? {} : { details: { causes } as JsonObject };
+  expect(findDenyingPolicy(new KubeError("no", { status, reason: "Invalid", ...details }))).toBe(policy);
 });
 
 test.for<[status: number, text: string, unsupported: boolean]>([

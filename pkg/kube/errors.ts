@@ -96,6 +96,20 @@ export function isDenied(err: unknown): err is KubeError {
   return err instanceof KubeError && (err.status === 403 || (err.status < 500 && DENIED.test(err.message)));
 }
 
+/** Text of the cause of a denial by a ValidatingAdmissionPolicy. */
+const DENIED_BY_POLICY = /^ValidatingAdmissionPolicy '([^']*)' (?:with binding '[^']*' )?denied request: /;
+
+/**
+ * Returns the ValidatingAdmissionPolicy that denied a request; undefined for any other error. The status depends on the policy, so the cause of the
+ * denial decides.
+ * @see https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/admission/plugin/policy/validating/dispatcher.go
+ */
+export function findDenyingPolicy(err: unknown): string | undefined {
+  const causes = err instanceof KubeError ? err.details?.["causes"] : undefined;
+  if (!Array.isArray(causes)) return undefined;
+  return causes.map((cause) => DENIED_BY_POLICY.exec(readMessage(cause))?.[1]).find((name) => name !== undefined);
+}
+
 /**
  * Returns true if a dry run was rejected only because an admission webhook has side effects. The response is a plain BadRequest.
  * @see https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/admission/plugin/webhook/errors/statuserror.go

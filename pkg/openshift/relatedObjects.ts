@@ -1,4 +1,4 @@
-import { GROUP, getCatalogdNamespace } from "../api/constants.ts";
+import { GROUP, getCatalogdNamespace, PERMISSION_ADMISSION_POLICIES } from "../api/constants.ts";
 
 /** An entry of a ClusterOperator's `listRelatedObjects`. An empty name means all objects of the resource. */
 export interface ObjectReference {
@@ -62,13 +62,7 @@ export function listRelatedObjects(namespace: string, { hasOlm = false } = {}): 
     networkPolicy(namespace, "operator-controller-controller-manager"),
     networkPolicy(catalogd, "catalogd-controller-manager"),
     networkPolicy(namespace, PERMISSION_MANAGER),
-    ...[
-      "olmv1-permission-manager",
-      "olmv1-granted-objects",
-      "olmv1-extension-identities",
-      "olmv1-extension-permissions",
-      "olmv1-permission-policies",
-    ].flatMap((name) => [
+    ...PERMISSION_ADMISSION_POLICIES.flatMap((name) => [
       { group: ADMISSION, resource: "validatingadmissionpolicies", name },
       { group: ADMISSION, resource: "validatingadmissionpolicybindings", name },
     ]),
