@@ -89,7 +89,6 @@ export class PermissionManager {
       client,
       api: client,
       known: {
-        permissions: this.#permissions,
         extensions: this.#extensions,
         policies: this.#policies,
         hasGrants: (extension) => this.#grants.some((informer) => informer.byIndex(BY_EXTENSION, extension).length > 0),

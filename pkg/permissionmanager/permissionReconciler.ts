@@ -40,7 +40,6 @@ const RETRY_MS = 15_000;
 
 /** The last known objects that decisions depend on. Every change of one of them causes another reconcile. */
 interface KnownObjects {
-  readonly permissions: { get(name: string): ExtensionPermissions | undefined };
   readonly extensions: { get(name: string): ClusterExtension | undefined };
   readonly policies: { get(name: string): PermissionPolicy | undefined };
   /** Reports whether an extension has roles, bindings or a ServiceAccount. */
@@ -88,7 +87,7 @@ export class PermissionReconciler {
   readonly #services: PermissionServices;
   /** Extensions whose rules change when their bundle becomes healthy. */
   readonly #awaitsHealth = new Set<string>();
-  /** Digests of approved rules by extension: the informer may not know the last status yet, and a revocation must not be missed. */
+  /** Digests of approved rules by extension: a revocation must not be missed if the last status was not written. */
   readonly #approved = new Map<string, string>();
 
   constructor(services: PermissionServices) {
@@ -100,14 +99,21 @@ export class PermissionReconciler {
     return this.#awaitsHealth.has(name);
   }
 
-  /** @throws UpdateError, KubeError, RetryableError and TerminalError of the derivation */
+  /**
+   * Reconciles the request of one extension. Reads it from the API server, because an informer may not know the last status, whose history is extended.
+   * @throws UpdateError, KubeError, RetryableError and TerminalError of the derivation
+   */
   async reconcile(name: string, { log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
     const { api, writer, admission, known } = this.#services;
-    const permissions = known.permissions.get(name);
+    const permissions = await api.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal });
     if (!permissions) {
       this.#awaitsHealth.delete(name);
       this.#approved.delete(name);
-      if (known.hasGrants(name)) await this.#revokeLeft(name, log, signal);
+      if (known.hasGrants(name)) {
+        // operator-controller may remove the finalizer of a request, so the request may be deleted before the permissions.
+        await writer.revoke(await writer.read(name, signal));
+        log.info("permissions without request revoked");
+      }
       return undefined;
     }
     // The informer may see the request before the extension.
@@ -153,15 +159,6 @@ export class PermissionReconciler {
     // A foreground deletion of the extension deletes the request first, but the uninstall needs the permissions.
     const isDeleted = permissions.metadata.deletionTimestamp !== undefined && extension.metadata.deletionTimestamp === undefined;
     return hasOwnAccount || isDeleted || !isOwnedBy(permissions, extension);
-  }
-
-  /** Revokes permissions without request: operator-controller may remove the finalizer of a request, so the request may be deleted before them. */
-  async #revokeLeft(name: string, log: Logger, signal: AbortSignal): Promise<void> {
-    const { api, writer } = this.#services;
-    // The informer may not know a new request yet.
-    if (await api.get({ ...EXTENSION_PERMISSIONS, name }, { signal })) return;
-    await writer.revoke(await writer.read(name, signal));
-    log.info("permissions without request revoked");
   }
 
   async #revoke(
