@@ -256,6 +256,7 @@ export class OperatorController {
     this.#watches.close();
     this.#sources.close();
     this.#dependencies.close();
+    this.#contents.close();
     this.#watchTimers.clear();
     this.#certificateTimers.clear();
     await Promise.race([this.#events.flush(), sleep(FLUSH_MS, undefined, { ref: false })]);

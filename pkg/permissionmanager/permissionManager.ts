@@ -73,6 +73,7 @@ export class PermissionManager {
   readonly #grants: readonly Informer[];
   readonly #queue: WorkQueue;
   readonly #controller: Controller;
+  readonly #contents: CatalogPackages;
   readonly #events: EventRecorder;
 
   constructor(options: PermissionManagerOptions) {
@@ -85,6 +86,7 @@ export class PermissionManager {
     const queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: registerQueueMetrics(metrics, NAME) });
     this.#queue = queue;
     const contents = new CatalogPackages(options.packages);
+    this.#contents = contents;
     const reconciler = new PermissionReconciler({
       client,
       api: client,
@@ -164,6 +166,7 @@ export class PermissionManager {
       await this.#controller.run(signal);
     };
     await Promise.all([...this.#informers.map((informer) => informer.run(signal)), work()]);
+    this.#contents.close();
     await Promise.race([this.#events.flush(), sleep(FLUSH_MS, undefined, { ref: false })]);
   }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createCatalog } from "../../../test/support/catalogs.ts";
+import { rejectOnAbort } from "../../async/concurrency.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import { CatalogPackages, getServedContent, type KnownPackage, type PackageReader, UnexpectedStatus } from "./catalogPackages.ts";
 
@@ -46,6 +47,26 @@ test("CatalogPackages compares new content with the cached previous content", as
   expect(await asBefore(4)).toBe(false);
   expect((await contents.read([newCatalog(4)], "p", signal))[0]?.content).toEqual({ ...CONTENT, others: 1 });
   expect(reader.calls).toHaveLength(4);
+});
+
+test("CatalogPackages continues a shared read when the caller that started it aborts", async () => {
+  const response = Promise.withResolvers<PackageContent>();
+  const contents = new CatalogPackages({ packageContent: (_base, _ref, _name, until) => rejectOnAbort(response.promise, until) });
+  const stop = new AbortController();
+  const impatient = contents.read([newCatalog(1)], "p", stop.signal);
+  const patient = contents.read([newCatalog(1)], "p", signal);
+  stop.abort(new Error("stopped"));
+  await expect(impatient).rejects.toThrow("stopped");
+  response.resolve(CONTENT);
+  expect((await patient)[0]?.content).toBe(CONTENT);
+});
+
+test("CatalogPackages aborts reads when it is closed", async () => {
+  const { promise } = Promise.withResolvers<PackageContent>();
+  const contents = new CatalogPackages({ packageContent: (_base, _ref, _name, until) => rejectOnAbort(promise, until) });
+  const reading = contents.read([newCatalog(1)], "p", signal);
+  contents.close();
+  expect((await reading)[0]?.unavailable).toContain("aborted");
 });
 
 test("CatalogPackages passes the known package to the next read, so that unchanged content is not sent again", async () => {

@@ -4,7 +4,7 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { ConditionType, Reason } from "../../api/constants.ts";
-import { mapInParallel } from "../../async/concurrency.ts";
+import { mapInParallel, rejectOnAbort } from "../../async/concurrency.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { CatalogPackage, Unresolved } from "../../resolve/resolution.ts";
@@ -153,6 +153,8 @@ export interface PackageReader {
 export class CatalogPackages {
   readonly #reader: PackageReader;
   readonly #kept: PackageCache;
+  /** Aborts all reads. A read has several callers, so that no caller aborts it. */
+  readonly #stopped = new AbortController();
 
   constructor(reader: PackageReader, kept: PackageCache = new PackageCache()) {
     this.#reader = reader;
@@ -162,6 +164,7 @@ export class CatalogPackages {
   /**
    * Returns one entry for each catalog, in the order given; `unavailable` has the reason if a catalog cannot be read.
    * Omits catalogs with availability mode Unavailable.
+   * @throws the signal's reason when it aborts; a shared read continues for its other callers.
    */
   async read(catalogs: readonly ClusterCatalog[], packageName: string, signal: AbortSignal): Promise<CatalogPackage[]> {
     const available = catalogs.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable");
@@ -180,7 +183,7 @@ export class CatalogPackages {
     const state = getServedContent(catalog);
     if (kept === undefined || kept.ref !== before || typeof state === "string") return false;
     try {
-      const [now, then] = await Promise.all([this.#package(name, state, packageName, signal), kept.content]);
+      const [now, then] = await rejectOnAbort(Promise.all([this.#package(name, state, packageName), kept.content]), signal);
       return isDeepStrictEqual(now, then);
     } catch {
       return false;
@@ -192,14 +195,21 @@ export class CatalogPackages {
     this.#kept.forget(catalogName);
   }
 
+  /** Aborts all reads. */
+  close(): void {
+    this.#stopped.abort();
+  }
+
   async #readOne(catalog: ClusterCatalog, packageName: string, signal: AbortSignal): Promise<CatalogPackage> {
     const { name } = catalog.metadata;
     const entry = { name, priority: catalog.spec.priority ?? 0 };
     const state = getServedContent(catalog);
-    if (typeof state === "string")
-      return { ...entry, content: undefined, unavailable: state, ...getReport(catalog), ...(await this.#lastKnown(name, packageName)) };
+    if (typeof state === "string") {
+      const lastKnown = await rejectOnAbort(this.#lastKnown(name, packageName), signal);
+      return { ...entry, content: undefined, unavailable: state, ...getReport(catalog), ...lastKnown };
+    }
     try {
-      return { ...entry, content: await this.#package(name, state, packageName, signal) };
+      return { ...entry, content: await rejectOnAbort(this.#package(name, state, packageName), signal) };
     } catch (err) {
       signal.throwIfAborted();
       const text = getErrorMessage(err);
@@ -222,16 +232,11 @@ export class CatalogPackages {
     }
   }
 
-  #package(
-    catalog: string,
-    at: { base: string; ref: string },
-    packageName: string,
-    signal: AbortSignal,
-  ): Promise<PackageContent | undefined> {
+  #package(catalog: string, at: { base: string; ref: string }, packageName: string): Promise<PackageContent | undefined> {
     const kept = this.#kept.use(catalog, packageName);
     if (kept?.ref === at.ref) return kept.content;
     const tags = new Map(kept?.tags);
-    const content = this.#read(at, packageName, signal, kept, tags);
+    const content = this.#read(at, packageName, kept, tags);
     this.#kept.keep(catalog, packageName, { ref: at.ref, content, tags });
     return content;
   }
@@ -239,7 +244,6 @@ export class CatalogPackages {
   async #read(
     { base, ref }: { base: string; ref: string },
     packageName: string,
-    signal: AbortSignal,
     kept: CachedPackage | undefined,
     tags: Map<string, string>,
   ): Promise<PackageContent | undefined> {
@@ -249,7 +253,7 @@ export class CatalogPackages {
     } catch {
       tags.clear();
     }
-    return this.#reader.packageContent(base, ref, packageName, signal, { content: known, tags });
+    return this.#reader.packageContent(base, ref, packageName, this.#stopped.signal, { content: known, tags });
   }
 }
 
