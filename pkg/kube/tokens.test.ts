@@ -19,17 +19,18 @@ interface Setup {
 }
 
 /**
- * Starts a server that issues tokens t1, t2, … that are valid for an hour of the test's clock.
- * While `answer.next` is set, responds with it instead.
+ * Starts a server that issues tokens t1, t2, … that are valid for an hour or `seconds`. Its clock is
+ * `behindMs` behind the test's clock. While `answer.next` is set, responds with it instead.
  */
-async function start(): Promise<Setup> {
+async function start({ seconds = 3600, behindMs = 0 } = {}): Promise<Setup> {
   const clock = { now: Date.parse("2026-01-01T00:00:00Z") };
   const answer: Setup["answer"] = {};
   let minted = 0;
   const api = await LoopbackApi.start(({ url }) => {
     if (answer.next) return answer.next;
     if (url !== PATH) return {};
-    return { json: { status: { token: `t${++minted}`, expirationTimestamp: new Date(clock.now + HOUR).toISOString() } } };
+    const expirationTimestamp = new Date(clock.now - behindMs + seconds * 1000).toISOString();
+    return { json: { spec: { expirationSeconds: seconds }, status: { token: `t${++minted}`, expirationTimestamp } } };
   });
   const client = Client.of(api.credentials());
   open.push(
@@ -53,6 +54,20 @@ test("a token is requested for an hour, used for 80% of it, then renewed", async
     spec: { expirationSeconds: 3600 },
   });
   expect(api.log).toEqual([`POST ${PATH}`, `POST ${PATH}`]);
+});
+
+test.for<[when: string, given: { seconds?: number; behindMs?: number }, lifetimeMs: number]>([
+  ["the clock of the API server is two hours behind", { behindMs: 2 * HOUR }, HOUR],
+  ["the clock of the API server is two hours ahead", { behindMs: -2 * HOUR }, HOUR],
+  ["the API server chooses a shorter lifetime", { seconds: 600 }, 600_000],
+])("a token is used for 80% of its lifetime when %s", async ([, given, lifetimeMs]) => {
+  const { tokens, clock } = await start(given);
+  const source = tokens.tokenFor("ns", "sa");
+  expect(await source()).toBe("t1");
+  clock.now += 0.79 * lifetimeMs;
+  expect(await source()).toBe("t1");
+  clock.now += 0.02 * lifetimeMs;
+  expect(await source()).toBe("t2");
 });
 
 test("a forgotten token is not used again", async () => {

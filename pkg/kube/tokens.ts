@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { systemClock } from "../async/clock.ts";
 import type { Client } from "./client.ts";
 import type { TokenSource } from "./transport.ts";
 
@@ -6,9 +7,11 @@ import type { TokenSource } from "./transport.ts";
 export interface ServiceAccountTokensOptions {
   /** Requested lifetime in seconds; the API server rejects less than 600. */
   expirationSeconds?: number;
+  /** A monotonic clock, in milliseconds. */
   now?: () => number;
 }
 
+/** A token, with times of the monotonic clock. */
 interface MintedToken {
   token: string;
   renewAt: number;
@@ -22,7 +25,8 @@ const MINT_TIMEOUT_MS = 30_000;
 /**
  * Tokens of ServiceAccounts by TokenRequest, one per account for all callers: valid for one hour,
  * renewed after 80% of their lifetime, and dropped when the API server rejects one. Requires only
- * the permission `create` on serviceaccounts/token.
+ * the permission `create` on serviceaccounts/token. Does not compare the clock of the API server
+ * with the local clock, because they may differ.
  */
 export class ServiceAccountTokens {
   readonly #client: Client;
@@ -31,7 +35,7 @@ export class ServiceAccountTokens {
   readonly #minted = new Map<string, MintedToken>();
   readonly #minting = new Map<string, Promise<MintedToken>>();
 
-  constructor(client: Client, { expirationSeconds = 3600, now = Date.now }: ServiceAccountTokensOptions = {}) {
+  constructor(client: Client, { expirationSeconds = 3600, now = () => systemClock.now() }: ServiceAccountTokensOptions = {}) {
     this.#client = client;
     this.#expirationSeconds = expirationSeconds;
     this.#now = now;
@@ -90,15 +94,17 @@ export class ServiceAccountTokens {
     const response = (await this.#client.raw("POST", path, body, {
       signal: AbortSignal.timeout(MINT_TIMEOUT_MS),
     })) as ServiceAccountTokenRequest;
-    const { token, expirationTimestamp } = response.status ?? {};
+    const { token } = response.status ?? {};
     if (!token) throw new Error(`token of service account ${namespace}/${name}: the response contains no token`);
-    const expiresAt = expirationTimestamp ? Date.parse(expirationTimestamp) : from + this.#expirationSeconds * 1000;
-    return { token, expiresAt, renewAt: from + (expiresAt - from) * RENEW_AT };
+    // The API server returns the lifetime that it chose.
+    const lifetimeMs = (response.spec?.expirationSeconds ?? this.#expirationSeconds) * 1000;
+    return { token, expiresAt: from + lifetimeMs, renewAt: from + lifetimeMs * RENEW_AT };
   }
 }
 
 interface ServiceAccountTokenRequest {
-  status?: { token?: string; expirationTimestamp?: string };
+  spec?: { expirationSeconds?: number };
+  status?: { token?: string };
 }
 
 /** Returns true for failures that do not depend on the account: connection errors, 429, 5xx. */
