@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import type { ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
+import type { Plan } from "../../pkg/api/clusterExtensionStatus.ts";
+import { ANNOTATION_APPROVE } from "../../pkg/api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import type { Problem } from "../../pkg/api/problems.ts";
 import { mapInParallel } from "../../pkg/async/concurrency.ts";
@@ -63,6 +65,11 @@ class Installing {
   readonly events = new RecordedEvents();
   storageMigration: Install["storageMigration"];
   migrator: StorageMigrator | undefined;
+  approval: ClusterExtensionSpec["approval"];
+  /** Digest of the approved plan. */
+  approved = "";
+  /** The last plan that waits for approval. */
+  plan: Plan | undefined;
   /** The first problem of the last refusal. */
   #problem: Problem | undefined;
 
@@ -87,7 +94,15 @@ class Installing {
       ...(safety ? { preflight: { crdUpgradeSafety: safety } } : {}),
       ...(storageMigration ? { storageMigration } : {}),
     };
-    const extension = { ...x, spec: { ...x.spec, ...(Object.keys(install).length > 0 ? { install } : {}) } };
+    const extension = {
+      ...x,
+      metadata: { ...x.metadata, annotations: { [ANNOTATION_APPROVE]: this.approved } },
+      spec: {
+        ...x.spec,
+        ...(Object.keys(install).length > 0 ? { install } : {}),
+        ...(this.approval ? { approval: this.approval } : {}),
+      },
+    };
     const bundle: InstalledBundle = { packageName: "p", name: `p.v${version}`, version, image: "quay.io/p@sha256:1" };
     const installed = this.releases.now().current.length > 0 ? bundle : undefined;
     const phase = buildAuthenticated(extension, { releases: { history: this.releases.now(), installed }, client: account.client });
@@ -112,6 +127,7 @@ class Installing {
       });
       return "";
     } catch (err) {
+      this.plan = phase.report.plan;
       await keepInstalled(deps, phase, stepContext());
       const [problem] = getProblems(err);
       const message = problem?.type === "CRDUpgradeUnsafe" ? problem.message : (err as Error).message;
@@ -384,6 +400,19 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       expect(it.events.seen).toContain(
         `Normal CrdUpgradeSafety: removed v1alpha1 from status.storedVersions of CRD "widgets.${it.ns}.example.com": no custom resources exist`,
       );
+    });
+
+    test("a stored version is not removed before the upgrade is approved", async () => {
+      const it = await start();
+      await it.apply("1", [withOldVersion(it.ns)]);
+      await it.apply("2", [withMovedStorage(it.ns)]);
+      await it.stores("v1alpha1", "v1");
+      it.approval = "Manual";
+      expect(await it.apply("3", [without(it.ns)])).toMatch(/^waiting for approval to create 0, update 1 and delete 0 objects/);
+      await it.stores("v1alpha1", "v1");
+      it.approved = it.plan?.digest ?? "";
+      expect(await it.apply("3", [without(it.ns)])).toBe("");
+      await it.stores("v1");
     });
 
     test("a stored version is not removed while objects are written in it", async () => {

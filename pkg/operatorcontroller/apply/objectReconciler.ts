@@ -207,7 +207,7 @@ export class ObjectReconciler {
       await preflight(request, { mode: "stop", checks: PERMISSION_CHECKS, checked });
       this.#permissions.report(checked.tolerated);
       await this.#context.withLocks([...objects, ...listUndesired(this.#context.pruneRequest(objects))], async () => {
-        await preflight(this.#withMigrator(request, rendered, next), { mode: "stop", checks: OBJECT_CHECKS, checked });
+        await preflight(this.#withStorage(request, rendered, next), { mode: "stop", checks: OBJECT_CHECKS, checked });
         this.#events.preflight(bundle.name, next.content.inputDigest, checked.notes, this.#context.dryRun.warnings);
         if (next.kind !== "RolledBack") await requireApproval(this.#context, this.#events, rendered, next, checked);
         this.#requireHandovers(checked);
@@ -248,7 +248,7 @@ export class ObjectReconciler {
       await preflight(request, { mode: "stop", checks: [...KIND_CHECKS, ...PERMISSION_CHECKS], checked });
       const next = buildNextRelease(this.#phase, rendered, prepared);
       await this.#context.withLocks(served, async () => {
-        await preflight(this.#withMigrator(request, rendered, next), { mode: "stop", checks: OBJECT_CHECKS, checked });
+        await preflight(this.#withStorage(request, rendered, next), { mode: "stop", checks: OBJECT_CHECKS, checked });
         await requireApproval(this.#context, this.#events, rendered, next, checked);
         this.#awaitPartners(rendered, "checked", "are ready to be installed together with it");
         const definitions = next.objects.filter(isCrd);
@@ -312,9 +312,9 @@ export class ObjectReconciler {
     };
   }
 
-  /** Lets the preflight store custom resources in another version, but not before the release is approved. */
-  #withMigrator(request: PreflightRequest, rendered: RenderedBundle, next: NextRelease): PreflightRequest {
-    return needsNoApproval(this.#context, rendered, next) ? { ...request, migrator: this.#deps.storageMigrator } : request;
+  /** Lets the preflight change the stored versions of custom resources and CRDs, but not before the release is approved. */
+  #withStorage(request: PreflightRequest, rendered: RenderedBundle, next: NextRelease): PreflightRequest {
+    return { ...request, migrator: this.#deps.storageMigrator, onlyTries: !needsNoApproval(this.#context, rendered, next) };
   }
 
   /** Stores that the release has begun. Afterwards, the reconcile must record how the release ended. */

@@ -86,7 +86,7 @@ export async function checkCrdUpgrades(
     const before = isCrd(object) ? live.get(getObjectKey(object)) : undefined;
     if (!before) continue;
     const check = (request: ObjectCheckRequest): Promise<ObjectsFound | RunningCheck> =>
-      shared && !onlyTries ? objects.follow(owner, before, client, request, signal) : objects.check(client, request, signal);
+      shared ? objects.follow(owner, before, client, request, signal) : objects.check(client, request, signal);
     upgrades.push(await checkCrdUpgrade({ live: before, after: object, ignored, mode }, objects, check));
   }
   const running = upgrades.find((upgrade) => upgrade.running);
