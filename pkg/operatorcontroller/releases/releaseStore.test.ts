@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { LoopbackApi } from "../../../test/support/loopbackApi.ts";
+import { LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { BUNDLE_LIMITS } from "../../bundle/limits.ts";
@@ -84,6 +84,30 @@ test.for<[what: string, change: (data: Buffer) => Buffer]>([
   const decoded = await new StreamingCodec().decode(broken, chunks);
   expect(decoded.kind).toBe("unreadable");
   expect(decoded).toEqual(decodeRelease(broken, chunks));
+});
+
+const RIVAL = 'release "x" v1 already exists: another controller is reconciling this extension';
+test.for<[what: string, live: (index: KubeObject) => KubeObject | undefined, message: string]>([
+  ["a release", (index) => index, RIVAL],
+  ["a Secret that was deleted meanwhile", () => undefined, RIVAL],
+  [
+    "a Secret of another owner",
+    ({ apiVersion, kind, metadata: { name } }) => ({ apiVersion, kind, metadata: { name, labels: { owner: "helm" } }, type: "Opaque" }),
+    'release "x" v1 cannot be stored: Secret olmv1-system/KEY (type "Opaque") has its name, but not the labels of a release. Delete this Secret',
+  ],
+])("ReleaseStore reports the cause when the name of a new release belongs to %s", async ([, live, message]) => {
+  const record = releaseRecord(1, "pending-install");
+  const { index } = encodeIndex(record);
+  await using api = await LoopbackApi.start(({ method, url }) => {
+    if (url === "/api/v1") return { json: { resources: [{ name: "secrets", kind: "Secret", namespaced: true, verbs: ["get"] }] } };
+    if (method === "POST") return statusAnswer(409, "AlreadyExists", "already exists");
+    const found = live(index);
+    return found ? { json: found } : statusAnswer(404, "NotFound", "not found", { name: index.metadata.name, kind: "secrets" });
+  });
+  const client = Client.of(api.credentials());
+  const creating = new ReleaseStore(client, WHERE.systemNamespace).create(record, WHERE.owner);
+  await expect(creating).rejects.toThrow(message.replace("KEY", index.metadata.name));
+  await client.close();
 });
 
 test("ReleaseStore returns the known history, without reading a release, while no release has changed", async () => {

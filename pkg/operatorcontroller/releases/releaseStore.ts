@@ -4,6 +4,7 @@ import { LRUCache } from "lru-cache";
 import type { KubeObject, ObjectMeta } from "../../api/k8s.ts";
 import { Turns } from "../../async/concurrency.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
 import type { CallOptions } from "../../kube/request.ts";
@@ -190,7 +191,7 @@ export class ReleaseStore {
 
   /**
    * Stores a new release. The revision protects against a second controller, because only one of them can create it.
-   * @throws RetryableError Retrying if the revision already exists.
+   * @throws RetryableError Retrying if the revision already exists, or another Secret has its name.
    */
   async create(record: ReleaseRecord, owner: ReleaseOwner, options: CallOptions = {}): Promise<void> {
     const { index, chunks } = await this.#encode(record, owner);
@@ -201,12 +202,21 @@ export class ReleaseStore {
       stored = await this.#client.create(isLarge ? withIncompleteMark(index) : index, options);
     } catch (err) {
       if (!isAlreadyExists(err)) throw err;
-      const text = `release "${record.name}" v${record.version} already exists: another controller is reconciling this extension`;
-      throw new RetryableError("Retrying", text, { cause: err });
+      throw new RetryableError("Retrying", await this.#explainExisting(record, index.metadata, options), { cause: err });
     }
     await this.#createChunks(chunks, stored, options);
     if (isLarge) stored = await this.#client.replace(withoutIncompleteMark(stored), options);
     this.#note(stored, record);
+  }
+
+  /** Explains why the Secret of a new release already exists. */
+  async #explainExisting(record: ReleaseRecord, { name, labels = {} }: ObjectMeta, options: CallOptions): Promise<string> {
+    const release = `release "${record.name}" v${record.version}`;
+    const live = await this.#client.get({ ...SECRET, name, namespace: this.#systemNamespace }, options);
+    const isRelease = ["owner", "name", "type"].every((label) => live?.metadata.labels?.[label] === labels[label]);
+    if (!live || isRelease) return `${release} already exists: another controller is reconciling this extension`;
+    const secret = `Secret ${this.#systemNamespace}/${name}`;
+    return `${release} cannot be stored: ${secret} (type ${goQuote(String(live["type"]))}) has its name, but not the labels of a release. Delete this Secret`;
   }
 
   /**
