@@ -42,7 +42,10 @@ export class AdmissionGuard {
     const problems = await Promise.all(PERMISSION_ADMISSION_POLICIES.map((name) => this.#findProblem(name, signal)));
     const problem = problems.find((found) => found !== undefined) ?? (await this.#tryForbidden(signal));
     if (problem !== undefined)
-      throw new RetryableError("Retrying", `${problem}, so permission-manager grants nothing: apply config/permissions/admission.yaml`);
+      throw new RetryableError(
+        "Retrying",
+        `${problem}, so permission-manager grants nothing. Apply the manifests or the chart of olmv1 again`,
+      );
     this.#checkedAt = this.#clock.now();
   }
 
