@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { getNamespace } from "../api/clusterExtension.ts";
+import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import { CLUSTER_EXTENSION } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import {
@@ -10,6 +10,7 @@ import {
   CLASSIC_GROUP,
   getComponentLabel,
   LABEL_LEFTOVER,
+  LABEL_MIGRATION,
   MIGRATION_FIELD_MANAGER,
 } from "../api/migration.ts";
 import { getNonEmptyText, getObjectAt, getObjectsAt, getTextsAt } from "../golang/members.ts";
@@ -47,7 +48,7 @@ export async function findLeftovers(migrated: MigratedExtension, { client, opera
     throw new Error(
       `the conversion of ${CLUSTER_EXTENSION} "${name}" stopped after step ${step}: run olmv1 migrate convert again before you delete its backups`,
     );
-  if (!subscription || !backup) return [];
+  if (!subscription || !backup) return findBackupSecret(client, extension);
   const { namespace, packageName } = parseSubscription(subscription);
   const kinds = backup.marks.map(({ ref }) => ref);
   const marked = await listLabelledObjects(client, `${LABEL_LEFTOVER}=${name}`, kinds, signal);
@@ -70,6 +71,14 @@ export async function findLeftovers(migrated: MigratedExtension, { client, opera
   return found.map((object) => ({ ref: toObjectRef(object), uid: object.metadata.uid }));
 }
 
+/** Returns the Secret with the backup, which remains if a cleanup was interrupted after it had removed the annotations. */
+async function findBackupSecret(client: Client, extension: ClusterExtension): Promise<Leftover[]> {
+  const { name } = extension.metadata;
+  const ref = getBackupRef(name, getNamespace(extension));
+  const found = await client.get(ref, { metadataOnly: true });
+  return found?.metadata.labels?.[LABEL_MIGRATION] === name ? [{ ref, uid: found.metadata.uid }] : [];
+}
+
 /** Attempts to delete the Operator object, and the time between them in milliseconds. */
 const OPERATOR_ATTEMPTS = 10;
 const OPERATOR_WAIT_MS = 500;
@@ -83,7 +92,10 @@ async function deleteOperator(client: Client, ref: ObjectRef, signal: AbortSigna
   }
 }
 
-/** Deletes the leftovers, then the backups. Keeps the annotation with the name of the converted Subscription. */
+/**
+ * Deletes the leftovers, then the backups: the Secret last, because a rollback needs it as long as the annotations exist. Keeps the annotation with the
+ * name of the converted Subscription.
+ */
 export async function cleanUp(migrated: MigratedExtension, found: readonly Leftover[], { client, signal }: CleanupRequest): Promise<void> {
   const isOperator = ({ ref }: Leftover): boolean => ref.kind === "Operator";
   for (const { ref, uid } of found.filter((one) => !isOperator(one))) {
@@ -95,7 +107,6 @@ export async function cleanUp(migrated: MigratedExtension, found: readonly Lefto
   const operator = found.find(isOperator);
   if (operator) await deleteOperator(client, operator.ref, signal);
   const { extension, ref } = migrated;
-  await client.delete(getBackupRef(extension.metadata.name, getNamespace(extension)));
   const gone = {
     [ANNOTATION_STEP]: null,
     [ANNOTATION_BACKUP_DIGEST]: null,
@@ -103,6 +114,7 @@ export async function cleanUp(migrated: MigratedExtension, found: readonly Lefto
     [ANNOTATION_OPERATOR_GROUP_BACKUP]: null,
   };
   await client.patch(ref, { metadata: { annotations: gone } }, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
+  await client.delete(getBackupRef(extension.metadata.name, getNamespace(extension)));
 }
 
 const AUTH_READER_NAMESPACE = "kube-system";

@@ -8,12 +8,14 @@ import {
   ANNOTATION_OPERATOR_GROUP_BACKUP,
   ANNOTATION_STEP,
   ANNOTATION_SUBSCRIPTION_BACKUP,
+  CONVERSION_STEPS,
   type ConversionStep,
   parseConversionStep,
 } from "../api/migration.ts";
 import { wrapError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
+import { describeObject } from "../release/identity.ts";
 import { compareText } from "../text/compare.ts";
 import { type Backup, getBackupRef, readBackup } from "./backup.ts";
 import { parseBackup } from "./objectBackup.ts";
@@ -91,6 +93,17 @@ export async function requireMigrated(
   const found = await findMigrated(client, name, namespace, signal);
   if (found) return found;
   throw new Error(`no converted Subscription or ClusterExtension "${name}" found: to list all, run olmv1 migrate check -A`);
+}
+
+/** Whether the conversion has completed the step that writes the backup Secret; later steps delete and change objects of OLM v0. */
+export function isBackedUp({ step }: Pick<MigratedExtension, "step">): boolean {
+  return step !== undefined && CONVERSION_STEPS.indexOf(step) >= CONVERSION_STEPS.indexOf("BackedUp");
+}
+
+/** Describes the Secret with the backup of an extension's conversion for an error: it does not exist. */
+export function describeMissingBackup(extension: ClusterExtension): string {
+  const secret = describeObject(getBackupRef(extension.metadata.name, getNamespace(extension)));
+  return `${secret} with the backup of the conversion does not exist. Restore this Secret, for example from a backup of the cluster`;
 }
 
 /** @throws Error if the backups are invalid or belong to another Subscription, or if another tool converted the extension */

@@ -2,14 +2,14 @@ import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts"
 import { findCondition } from "../api/conditions.ts";
 import { CLUSTER_EXTENSION, ConditionType } from "../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../api/k8s.ts";
-import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
+import { ANNOTATION_BACKUP_DIGEST, LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
 import { waitFor } from "../async/poll.ts";
 import { getObjectAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
 import { waitUntilSuspended } from "../rollout/suspension.ts";
 import { getBackupRef } from "./backup.ts";
-import type { MigratedExtension } from "./migratedExtensions.ts";
+import { describeMissingBackup, isBackedUp, type MigratedExtension } from "./migratedExtensions.ts";
 import { splitBackup } from "./objectBackup.ts";
 import { listLabelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
 import { buildRestoringPatch, buildSecretPatch } from "./ownershipMarks.ts";
@@ -28,12 +28,15 @@ export interface ConversionRollbackOptions {
 }
 
 /** Lists the steps of a rollback, one sentence each. @throws Error with the reason if the rollback is no longer possible */
-export function listRollbackSteps({ extension, from, step, subscription, group, backup }: MigratedExtension): string[] {
+export function listRollbackSteps(migrated: MigratedExtension): string[] {
+  const { extension, from, step, subscription, group, backup } = migrated;
   const { name } = extension.metadata;
   if (!subscription)
     throw new Error(
       `${CLUSTER_EXTENSION} "${name}" cannot be rolled back: it has no backup of Subscription "${from}", for example because of a cleanup`,
     );
+  if (!backup && needsBackup(migrated))
+    throw new Error(`${CLUSTER_EXTENSION} "${name}" cannot be rolled back to OLM v0: ${describeMissingBackup(extension)}`);
   const [pinned, installed] = [extension.spec.source.catalog?.version, extension.status?.install?.bundle.version];
   const version = backup && readCsvVersion(backup.csv);
   if (installed !== undefined && version !== undefined && installed !== version)
@@ -55,6 +58,12 @@ export function listRollbackSteps({ extension, from, step, subscription, group, 
     `delete ${CLUSTER_EXTENSION} ${name}, its releases, and the objects that it created itself`,
     "delete the ServiceAccount and roles that the conversion created, and the backup",
   ];
+}
+
+/** Whether the extension can own objects of the operator. Without a backup, a rollback would then delete them with the extension. */
+function needsBackup({ extension, step }: MigratedExtension): boolean {
+  const hasDigest = extension.metadata.annotations?.[ANNOTATION_BACKUP_DIGEST] !== undefined;
+  return hasDigest || isBackedUp({ step }) || extension.status?.install !== undefined;
 }
 
 /**

@@ -216,6 +216,20 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       await write(marks);
     });
 
+    test("olmv1 migrate rollback changes nothing when the backup was deleted", async () => {
+      const ref: ObjectRef = { apiVersion: "v1", kind: "Secret", namespace: "op-keda", name: "keda-migration-backup" };
+      const { apiVersion, kind, metadata, ...content } = (await cluster.client.get(ref)) as KubeObject;
+      await cluster.client.delete(ref);
+      const { code, err } = await world.migrate(["rollback", "keda", "--yes"]);
+      expect([code, err]).toEqual([
+        2,
+        expect.stringContaining("Secret op-keda/keda-migration-backup with the backup of the conversion does"),
+      ]);
+      expect((await cluster.client.get(extension("keda")))?.["spec"]).not.toHaveProperty("suspend");
+      const { name, labels = {} } = metadata;
+      await cluster.client.create({ apiVersion, kind, metadata: { name, namespace: "op-keda", labels }, ...content });
+    });
+
     test("olmv1 migrate rollback restarts no Pod, never takes a permission of an operator, and keeps certificates of OLM v0", async () => {
       await using access = watchAccess();
       const certificate: ObjectRef = {

@@ -21,8 +21,8 @@ export async function showCleanup(terminal: Terminal, name: string | undefined, 
     const { metadata } = migrated.extension;
     const request = { client, operatorGroup, signal };
     const found = await withProgress(terminal, "searching for leftovers of OLM v0", () => findLeftovers(migrated, request));
-    const hasBackup = migrated.subscription !== undefined;
-    if (yes && hasBackup) await withProgress(terminal, "deleting leftovers of OLM v0", () => cleanUp(migrated, found, request));
+    const isLeft = migrated.subscription !== undefined || found.length > 0;
+    if (yes && isLeft) await withProgress(terminal, "deleting leftovers of OLM v0", () => cleanUp(migrated, found, request));
     const deleted = [
       ...found.map(({ ref }) => ref),
       ...(migrated.backup ? [getBackupRef(metadata.name, getNamespace(migrated.extension))] : []),
@@ -36,7 +36,7 @@ export async function showCleanup(terminal: Terminal, name: string | undefined, 
         ];
     await print(terminal, output, {
       data: { clusterExtension: metadata.name, subscription: migrated.from, removed: yes, objects: deleted },
-      text: () => (hasBackup ? `${title} of Subscription ${migrated.from}:\n${lines}${next}` : "no leftovers of OLM v0\n"),
+      text: () => (isLeft ? `${title} of Subscription ${migrated.from}:\n${lines}${next}` : "no leftovers of OLM v0\n"),
     });
   });
 }
@@ -61,8 +61,9 @@ async function cleanupAll(terminal: Terminal, options: CleanupOptions): Promise<
 
 async function cleanUpOne(one: MigratedRef, request: CleanupRequest, yes: boolean): Promise<Omit<BatchLine, "namespace" | "name">> {
   const migrated = await one.read();
-  if (migrated.subscription === undefined) return { result: "NothingLeft", detail: "already cleaned up", kind: "passed" };
   const found = await findLeftovers(migrated, request);
+  if (migrated.subscription === undefined && found.length === 0)
+    return { result: "NothingLeft", detail: "already cleaned up", kind: "passed" };
   const { name } = migrated.extension.metadata;
   const detail = `${found.length} objects and the backups of ClusterExtension ${name}`;
   if (!yes) return { result: "LeftOver", detail, kind: "ready" };

@@ -7,7 +7,7 @@ import { readServerInfo } from "../../../../pkg/kube/servedResources.ts";
 import { formatBackupFile } from "../../../../pkg/migrate/backup.ts";
 import { CatalogOffers } from "../../../../pkg/migrate/catalogOffers.ts";
 import type { TargetAccount } from "../../../../pkg/migrate/extensionManifest.ts";
-import type { MigratedExtension } from "../../../../pkg/migrate/migratedExtensions.ts";
+import { describeMissingBackup, isBackedUp, type MigratedExtension } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { CSV, readOrNone } from "../../../../pkg/migrate/olmV0Cluster.ts";
 import { type Conversion, type ConversionSource, getMarkIdentity, planConversion } from "../../../../pkg/migrate/planConversion.ts";
 import type { ConversionOptions } from "../../../../pkg/migrate/runConversion.ts";
@@ -120,10 +120,13 @@ function requireOne(found: readonly SurveyedSubscription[], name: string): Surve
 
 /**
  * Plans the remaining steps of a conversion that has started. The settings come from the backup, not from the command line.
- * @throws Error if the Subscription or ClusterServiceVersion is missing and has no backup, or no ClusterCatalog contains the bundle.
+ * @throws Error if an object or the backup Secret that a remaining step needs is missing, or no ClusterCatalog contains the bundle.
  */
 export async function planResumedConversion(session: ConversionSession, begun: MigratedExtension): Promise<Conversion> {
   const { terminal, options, client, reader, progress } = session;
+  const { extension } = begun;
+  if (!begun.backup && isBackedUp(begun))
+    throw new Error(`the conversion of ClusterExtension "${extension.metadata.name}" cannot continue: ${describeMissingBackup(extension)}`);
   const source = await readSource(client, begun);
   const { backup } = begun;
   if (backup)
