@@ -15,6 +15,7 @@ import { getObjectKey } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { renderBundle } from "../render/render.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
+import { escapeLines } from "../text/escape.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
 
 /** A ConfigMap or Secret that contains configuration values. */
@@ -178,7 +179,7 @@ export function diffPermissions(from: readonly BundlePermissions[], to: readonly
 
 export function formatPermissionsDiff({ from, to, account, installer, operator }: PermissionsDiff): string {
   return [
-    `from ${from.join(", ")} to ${to.join(", ")}`,
+    `from ${from.map(escapeLines).join(", ")} to ${to.map(escapeLines).join(", ")}`,
     "",
     `permissions of the installer (ServiceAccount ${account?.namespace}/${account?.name}):`,
     ...formatRulesDiff(installer).map((line) => `  ${line}`),

@@ -167,6 +167,12 @@ test.for<[string, KubeObject["metadata"], string, string]>([
     "PackageUnknown",
     "kubectl delete csv p.v1 -n n --cascade=orphan",
   ],
+  [
+    "a Subscription whose annotation contains a shell command",
+    { name: "p.v1", namespace: "n", annotations: { [ANNOTATION_WITHOUT_SUBSCRIPTION]: "p; reboot" } },
+    "PackageUnknown",
+    "kubectl delete csv 'p; reboot' -n n --cascade=orphan",
+  ],
 ])("rejectUnreadable names the next step for %s", ([, metadata, code, next]) => {
   const { state, reasons } = rejectUnreadable(
     { apiVersion: "operators.coreos.com/v1alpha1", kind: "Subscription", metadata },

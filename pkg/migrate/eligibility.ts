@@ -1,6 +1,7 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { ANNOTATION_WITHOUT_SUBSCRIPTION } from "../api/migration.ts";
 import { compareText } from "../text/compare.ts";
+import { quoteShellWord } from "../text/shell.ts";
 import {
   type BundleOffer,
   type EligibilityFinding,
@@ -90,7 +91,7 @@ export function rejectUnreadable(object: KubeObject, text: string): EligibilityV
       : {
           code: "PackageUnknown",
           text: `ClusterServiceVersion "${csv}" has no Subscription, and its properties do not contain its package`,
-          next: `delete it without its objects: kubectl delete csv ${csv} -n ${namespace} --cascade=orphan; then create a ClusterExtension for its package, which adopts the objects`,
+          next: `delete it without its objects: kubectl delete csv ${quoteShellWord(csv)} -n ${namespace} --cascade=orphan; then create a ClusterExtension for its package, which adopts the objects`,
         };
   return { state: "Ineligible", reasons: [reason], remarks: [] };
 }

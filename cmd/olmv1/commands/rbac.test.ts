@@ -33,6 +33,18 @@ test("rbac prints manifests for the namespace and ServiceAccount that the bundle
   ]);
 });
 
+test("rbac prints only its own objects when the name of a ClusterServiceVersion contains line ends", async () => {
+  using folder = new TempFolder();
+  const files = Object.entries(tinyBundle("1.0.0"));
+  const name = JSON.stringify("p.v1\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: injected}\n---\n");
+  const renamed = Object.fromEntries(files.map(([path, text]) => [path, text.replace('"p.v1.0.0"', () => name)]));
+  const bundleFolder = folder.write("bundle", renamed);
+  const ended = await rbac(bundleFolder, "--namespace", "ns");
+  expect([ended.code, ended.err]).toEqual([0, ""]);
+  expect(ended.out).toContain("injected");
+  expect(listObjects(ended)).not.toContain("Namespace /injected");
+});
+
 test("rbac --user-roles prints each user role only once when several bundles provide the same APIs", async () => {
   const ended = await rbac(bundle("1.0.0"), bundle("1.2.0"), "--user-roles");
   expect(listObjects(ended)).toEqual(

@@ -12,6 +12,7 @@ import { buildInstallerManifests, buildTokenManifests, getControllerSubject } fr
 import { isEmptyRules } from "../../../pkg/rbac/ruleSets.ts";
 import { type BundleReader, withReader } from "../../../pkg/sources/bundleReader.ts";
 import { resolveSources, type SourceOptions } from "../../../pkg/sources/bundleSources.ts";
+import { escapeLines } from "../../../pkg/text/escape.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
@@ -57,7 +58,8 @@ async function run(terminal: Terminal, bundles: readonly string[], options: Rbac
   }
   const [first] = permissions;
   if (!first) throw new Error("no bundle");
-  terminal.out(`# for ${permissions.map(({ name }) => name).join(", ")}\n`);
+  // A line end in a name would end the comment, and the bundle could add objects to the output.
+  terminal.out(`# for ${permissions.map(({ name }) => escapeLines(name)).join(", ")}\n`);
   return printObjects(terminal, buildInstallerManifests(first.installer, mergeRules(permissions), controller));
 }
 
