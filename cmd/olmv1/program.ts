@@ -1,4 +1,4 @@
-import { Command, CommanderError, Help, Option } from "commander";
+import { Command, CommanderError, Help, InvalidArgumentError, Option } from "commander";
 import { PROGRAM_VERSION } from "../internal/program.ts";
 import { EXIT, formatCommandError, parseErrorFormat } from "./cli/errors.ts";
 import type { CommandTerminal, Terminal } from "./cli/terminal.ts";
@@ -70,6 +70,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
     })
     .description("Manage Kubernetes operators with Operator Lifecycle Manager v1")
     .version(PROGRAM_VERSION, "--version", "print the version");
+  program.hook("preAction", (_, command) => rejectEmptyArguments(command));
   program.enablePositionalOptions(); // lets commands have options with the same names as program options, such as --version
 
   program.commandsGroup(GROUPS.extensions);
@@ -112,6 +113,12 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   addCompletion(program, terminal);
   program.addHelpText("after", PROGRAM_HELP);
   return program;
+}
+
+/** Rejects arguments such as `"$NAME"` of a script without this variable. The last word of a completion may be empty. */
+function rejectEmptyArguments({ registeredArguments, args }: Command): void {
+  for (const [at, argument] of registeredArguments.entries())
+    if (args[at] === "" && !argument.variadic) throw new InvalidArgumentError(`argument '${argument.name()}' is empty`);
 }
 
 /** Time for a command to clean up after Ctrl-C, unless it ends on its own. */

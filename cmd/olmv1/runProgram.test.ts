@@ -4,6 +4,8 @@ import { runCli } from "../../test/support/runCli.ts";
 test.for<[string, string[], string]>([
   ["an unknown option", ["tree", "x", "--nonsense"], "olmv1: unknown option '--nonsense'. See --help\n"],
   ["a missing argument", ["tree"], "olmv1: missing required argument 'name'. See --help\n"],
+  ["an empty argument", ["uninstall", "", "--yes"], "olmv1: argument 'name' is empty. See --help\n"],
+  ["an empty optional argument", ["migrate", "cleanup", ""], "olmv1: argument 'name' is empty. See --help\n"],
   ["an unknown command", ["instal"], "olmv1: unknown command 'instal' (Did you mean install?). See --help\n"],
   [
     "an unknown format",

@@ -88,6 +88,48 @@ test("client.list throws if the response is not a list", async () => {
   }
 });
 
+test.for([
+  ["", "resource name may not be empty"],
+  [".", `invalid resource name ".": [may not be '.']`],
+  ["..", `invalid resource name "..": [may not be '..']`],
+  ["x/status", `invalid resource name "x/status": [may not contain '/']`],
+  ["x%2Fstatus", `invalid resource name "x%2Fstatus": [may not contain '%']`],
+])("the client sends no request for an object with the name %j", async ([name = "", message]) => {
+  const { client, asked } = await start(() => ({ json: { kind: "ThingList", items: [] } }));
+  const [ref, object] = [
+    { ...REF, name },
+    { ...OBJECT, metadata: { name, namespace: "a" } },
+  ];
+  await expect(client.get(ref)).rejects.toThrow(message);
+  await expect(client.delete(ref)).rejects.toThrow(message);
+  await expect(client.patch(ref, {}, { type: "merge" })).rejects.toThrow(message);
+  await expect(client.replace(object)).rejects.toThrow(message);
+  await expect(client.apply(object, { fieldManager: "m" })).rejects.toMatchObject({ message, status: 400 });
+  expect(asked()).toEqual([]);
+});
+
+test("the client sends no request for an object without a name", async () => {
+  const { client, asked } = await start(() => ({ json: OBJECT }));
+  const ref = { ...REF, name: undefined as unknown as string };
+  await expect(client.delete(ref)).rejects.toThrow("resource name may not be empty");
+  expect(asked()).toEqual([]);
+});
+
+test("the client sends no request for an object in the namespace ..", async () => {
+  const { client, asked } = await start(() => ({ json: OBJECT }));
+  await expect(client.get({ ...REF, namespace: ".." })).rejects.toThrow(`invalid namespace "..": [may not be '..']`);
+  await expect(client.list(THING, { namespace: "a/b" })).rejects.toThrow(`invalid namespace "a/b": [may not contain '/']`);
+  expect(asked()).toEqual([]);
+});
+
+test("client.get throws when the response is a list, and returns objects that only look like one", async () => {
+  let json: object = { kind: "ThingList", apiVersion: "g.io/v1", metadata: { resourceVersion: "1" }, items: [OBJECT] };
+  const { client } = await start(() => ({ json }));
+  await expect(client.get(REF)).rejects.toThrow('reading Thing "x": the response of the API server is a list');
+  json = { ...OBJECT, kind: "AllowList", items: [1] };
+  expect(await client.get(REF)).toMatchObject({ items: [1] });
+});
+
 test("client.list requests no further page when it has maxItems items", async () => {
   const { client, asked } = await start(() => ({ json: { items: [{ metadata: {} }, { metadata: {} }], metadata: { continue: "more" } } }));
   expect((await client.list(THING, { maxItems: 1 })).items).toHaveLength(1);

@@ -1,5 +1,6 @@
 import { type GroupVersionKind, type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { writeExactJson } from "../golang/json.ts";
+import { goQuote } from "../golang/quote.ts";
 import type { HttpResponse } from "../http/types.ts";
 import { Credentials } from "./credentials.ts";
 import { type ApiResource, Discovery } from "./discovery.ts";
@@ -95,6 +96,9 @@ export class Client {
   async get<T extends KubeObject = KubeObject>(ref: ObjectRef, options: GetOptions = {}): Promise<T | undefined> {
     const headers = { accept: getAcceptHeader("object", options.metadataOnly) };
     const found = await absentAs(undefined, this.#call("GET", ref, ref, {}, { headers, signal: options.signal }));
+    // Custom resources may have `items` or a kind that ends with List, but lists never have a name.
+    if (isList(found) && (found as Partial<KubeObject>).metadata?.name === undefined)
+      throw new Error(`reading ${ref.kind} ${goQuote(ref.name)}: the response of the API server is a list`);
     return found === undefined ? undefined : { ...(found as T), apiVersion: ref.apiVersion, kind: ref.kind };
   }
 
@@ -253,7 +257,6 @@ interface KubeList {
   metadata?: { continue?: string; resourceVersion?: string };
 }
 
-/** Returns whether a response is a list. Any other response with status 200 must not be mistaken for an empty list. */
 /** Returns a discovery that reads with the identity of the transport. */
 function createDiscovery(transport: Transport): Discovery {
   return new Discovery(async (path) => {
@@ -264,6 +267,7 @@ function createDiscovery(transport: Transport): Discovery {
   });
 }
 
+/** Returns whether a response is a list. Any other response with status 200 must not be mistaken for an empty list. */
 function isList(answer: unknown): boolean {
   if (typeof answer !== "object" || answer === null) return false;
   const { kind = "", items } = answer as { kind?: unknown; items?: unknown };

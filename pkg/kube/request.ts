@@ -1,5 +1,7 @@
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
+import { goQuote } from "../golang/quote.ts";
 import { type ApiResource, formatGroupVersionPath } from "./discovery.ts";
+import { KubeError } from "./errors.ts";
 
 /** Content types of request bodies. */
 export const CONTENT_TYPE = {
@@ -124,7 +126,7 @@ export interface DeleteOptions extends CallOptions {
  */
 export interface Location {
   namespace?: string | undefined;
-  name?: string | undefined;
+  name?: string;
   subresource?: string | undefined;
 }
 
@@ -134,22 +136,34 @@ export type Query = Readonly<Record<string, string | number | true | undefined>>
 /**
  * Returns the path of a collection, object or subresource. Ignores the namespace of a
  * cluster-scoped resource.
- * @throws TypeError if the namespace of a namespaced object is missing.
+ * @throws TypeError if the namespace of a namespaced object is missing, KubeError if a name or namespace is not a path segment.
  */
-export function formatResourcePath(
-  gvk: GroupVersionKind,
-  resource: ApiResource,
-  { namespace, name, subresource }: Location,
-  query: Query = {},
-): string {
+export function formatResourcePath(gvk: GroupVersionKind, resource: ApiResource, location: Location, query: Query = {}): string {
+  const { namespace, name, subresource } = location;
   if (resource.namespaced && !namespace && name !== undefined) throw new TypeError(`${gvk.kind} "${name}": no namespace given`);
   const parts = [formatGroupVersionPath(gvk.apiVersion)];
-  if (resource.namespaced && namespace) parts.push("namespaces", encodeURIComponent(namespace));
+  if (resource.namespaced && namespace) parts.push("namespaces", encodeSegment("namespace", namespace));
   parts.push(resource.resource);
-  if (name !== undefined) parts.push(encodeURIComponent(name));
+  // Objects of untrusted manifests may lack the name that their type requires.
+  if (Object.hasOwn(location, "name")) parts.push(encodeSegment("resource name", name ?? ""));
   if (subresource !== undefined) parts.push(subresource);
   const search = queryText(query);
   return parts.join("/") + (search === "" ? "" : `?${search}`);
+}
+
+/**
+ * Encodes a name for a path. Without the check, a request for the object "" or "." would address its collection.
+ * @throws KubeError if it is not a path segment, with the text of client-go
+ * @see https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/api/validation/path/name.go IsValidPathSegmentName
+ */
+function encodeSegment(what: string, text: string): string {
+  const faults =
+    text === "." || text === ".."
+      ? [`may not be '${text}'`]
+      : ["/", "%"].filter((character) => text.includes(character)).map((character) => `may not contain '${character}'`);
+  if (text !== "" && faults.length === 0) return encodeURIComponent(text);
+  const message = text === "" ? `${what} may not be empty` : `invalid ${what} ${goQuote(text)}: [${faults.join(" ")}]`;
+  throw new KubeError(message, { status: 400, reason: "BadRequest" });
 }
 
 function queryText(query: Query): string {
