@@ -4,12 +4,6 @@ import { EXIT } from "./cli/errors.ts";
 import { createProcessTerminal } from "./cli/terminal.ts";
 import { runCommandLine } from "./program.ts";
 
-// A reader such as `head` may close the pipe early.
-process.stdout.on("error", (err: NodeJS.ErrnoException) => {
-  if (err.code !== "EPIPE") throw err;
-  process.exit();
-});
-
 const stop = new AbortController();
 const terminal = createProcessTerminal(stop.signal);
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

@@ -62,6 +62,16 @@ export class LoopbackApi implements AsyncDisposable {
     }, now);
   }
 
+  /** Returns the content of a kubeconfig for this server. */
+  get kubeconfig(): string {
+    return JSON.stringify({
+      clusters: [{ name: "loopback", cluster: { server: this.url, "insecure-skip-tls-verify": true } }],
+      users: [{ name: "user", user: {} }],
+      contexts: [{ name: "loopback", context: { cluster: "loopback", user: "user" } }],
+      "current-context": "loopback",
+    });
+  }
+
   /** Returns method and path of all requests so far. */
   get log(): string[] {
     return this.requests.map(({ method, url }) => `${method} ${url}`);

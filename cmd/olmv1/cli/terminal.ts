@@ -40,6 +40,8 @@ export class CommandTerminal {
   readonly interactive: boolean;
   /** Aborts with Ctrl-C. */
   readonly signal: AbortSignal;
+  /** Aborts when the reader of standard output, such as `head`, has closed it. Commands that print until Ctrl-C end then. */
+  readonly outputClosed: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   #code: number = EXIT.yes;
   #handlesSigint = false;
@@ -58,6 +60,7 @@ export class CommandTerminal {
     this.colour = init.colour ?? false;
     this.interactive = init.interactive ?? false;
     this.signal = init.signal ?? new AbortController().signal;
+    this.outputClosed = init.outputClosed ?? new AbortController().signal;
     this.env = init.env ?? {};
   }
 
@@ -83,22 +86,35 @@ export class CommandTerminal {
 /** Returns the terminal of this process. @param signal aborts with Ctrl-C. */
 export function createProcessTerminal(signal: AbortSignal): CommandTerminal {
   const { stdin, stdout, stderr, env } = process;
+  const [out, err] = [createWriter(stdout), createWriter(stderr)];
   return new CommandTerminal({
-    out: createWriter(stdout),
-    err: createWriter(stderr),
+    out: out.write,
+    err: err.write,
     stdin: () => text(stdin),
     ask: (question) => readAnswer(question, signal),
     width: getOutputWidth(stdout.isTTY ? stdout.columns : undefined, env["COLUMNS"]),
     colour: hasColour(stdout.isTTY, env),
     interactive: stderr.isTTY && stdin.isTTY,
     signal,
+    outputClosed: out.closed,
     env,
   });
 }
 
-/** Returns a writer that escapes control sequences if the stream is a terminal. */
-function createWriter(stream: NodeJS.WriteStream): (piece: string) => void {
-  return (piece) => void stream.write(stream.isTTY ? escapeForTerminal(piece) : piece);
+/**
+ * Returns a writer that escapes control sequences if the stream is a terminal. After the reader has closed the stream, it writes nothing, so that a
+ * command that changes objects is not interrupted.
+ */
+function createWriter(stream: NodeJS.WriteStream): { write: (piece: string) => void; closed: AbortSignal } {
+  const closed = new AbortController();
+  stream.on("error", (err: NodeJS.ErrnoException) => {
+    if (err.code !== "EPIPE") throw err;
+    closed.abort();
+  });
+  const write = (piece: string): void => {
+    if (!closed.signal.aborted) stream.write(stream.isTTY ? escapeForTerminal(piece) : piece);
+  };
+  return { write, closed: closed.signal };
 }
 
 /** Reads a line from standard input. Keeps the terminal mode, so Ctrl-C still signals the process. */

@@ -51,7 +51,7 @@ export async function runEvents(terminal: Terminal, name: string, { watch = fals
 }
 
 async function follow(terminal: Terminal, client: Client, subject: EventSubject, from: string): Promise<void> {
-  const { signal } = terminal;
+  const signal = AbortSignal.any([terminal.signal, terminal.outputClosed]);
   let resourceVersion = from;
   while (!signal.aborted) {
     try {
