@@ -4,10 +4,11 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { ANNOTATION_BACKUP_DIGEST, ANNOTATION_STEP, LABEL_MIGRATION } from "../api/migration.ts";
+import { WaitTimeoutError } from "../async/poll.ts";
 import { Client } from "../kube/client.ts";
 import { cleanUp, findLeftovers } from "./cleanup.ts";
 import type { MigratedExtension } from "./migratedExtensions.ts";
-import { listRollbackSteps } from "./rollback.ts";
+import { listRollbackSteps, rollBackConversion } from "./rollback.ts";
 
 const SECRET = "/api/v1/namespaces/ns/secrets/p-migration-backup";
 
@@ -20,6 +21,7 @@ afterEach(async () => {
 async function start(answer: (request: SeenRequest) => Answer) {
   const kinds: Record<string, object[]> = {
     "/api/v1": [{ name: "secrets", kind: "Secret", namespaced: true }],
+    "/apis/operators.coreos.com/v1alpha1": [{ name: "subscriptions", kind: "Subscription", namespaced: true }],
     [`/apis/${API_VERSION}`]: [{ name: "clusterextensions", kind: CLUSTER_EXTENSION, namespaced: false }],
   };
   const api = await LoopbackApi.start((request) => {
@@ -89,4 +91,49 @@ test("a cleanup deletes the Secret that an interrupted cleanup left", async () =
   expect(await findLeftovers(left, request)).toEqual([{ ref, uid: "s" }]);
   labels = {}; // another Secret with this name
   expect(await findLeftovers(left, request)).toEqual([]);
+});
+
+/** Rolls back a conversion whose Subscription is terminating. `isGone` says whether the Subscription is deleted when it is read. */
+async function rollBackTerminating(isGone: () => boolean): Promise<readonly string[]> {
+  const terminating = { ...SUBSCRIPTION.metadata, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/wait"] };
+  let created: KubeObject | undefined;
+  let isDeleted = false;
+  const { client, asked } = await start(({ method, url, body }) => {
+    const [path = ""] = url.split("?");
+    if (method === "DELETE") {
+      isDeleted = true;
+      return {};
+    }
+    if (path.endsWith("/clusterextensions/p")) {
+      const { metadata } = migratedAt({}).extension;
+      return isDeleted ? statusAnswer(404, "NotFound", "not found") : { json: { metadata: { ...metadata, deletionTimestamp: "now" } } };
+    }
+    if (method === "POST") return { json: (created = JSON.parse(body) as KubeObject) };
+    if (method === "PATCH") return { json: {} };
+    if (path.endsWith("/subscriptions/p") && created) return { json: created };
+    if (path.endsWith("/subscriptions/p") && !isGone()) return { json: { ...SUBSCRIPTION, metadata: terminating } };
+    return path.endsWith("s") ? { json: { items: [] } } : statusAnswer(404, "NotFound", "not found");
+  });
+  const report = (): void => undefined;
+  const { signal } = new AbortController();
+  try {
+    await rollBackConversion(migratedAt({ step: "Granted" }), { client, timeoutMs: 400, signal, report, done: report });
+  } catch (err) {
+    expect(err).toBeInstanceOf(WaitTimeoutError);
+    expect(String(err)).toContain("Subscription ns/p to be deleted: finalizers example.com/wait remain");
+  }
+  return asked()
+    .filter((line) => /^(POST|DELETE)/.test(line))
+    .map((line) => line.split("?")[0] ?? "");
+}
+
+test("a rollback creates the Subscription after the terminating one is gone, and then deletes the extension", async () => {
+  let reads = 0;
+  const extension = `DELETE /apis/${API_VERSION}/clusterextensions/p`;
+  const written = await rollBackTerminating(() => ++reads > 1);
+  expect(written).toEqual(["POST /apis/operators.coreos.com/v1alpha1/namespaces/ns/subscriptions", extension, `DELETE ${SECRET}`]);
+});
+
+test("a rollback keeps the extension and its backups when the Subscription stays terminating", async () => {
+  expect(await rollBackTerminating(() => false)).toEqual([]);
 });

@@ -72,10 +72,8 @@ function needsBackup({ extension, step }: MigratedExtension): boolean {
  * Deployments from these. Each step checks the current state, so an interrupted rollback can be repeated.
  * @throws Error with the step that failed
  */
-export async function rollBackConversion(
-  migrated: MigratedExtension,
-  { client, timeoutMs, signal, report, done }: ConversionRollbackOptions,
-): Promise<void> {
+export async function rollBackConversion(migrated: MigratedExtension, options: ConversionRollbackOptions): Promise<void> {
+  const { client, timeoutMs, signal, report, done } = options;
   const { extension, ref, subscription, group, backup } = migrated;
   listRollbackSteps(migrated);
   const { name, uid = "" } = extension.metadata;
@@ -84,13 +82,13 @@ export async function rollBackConversion(
   const suspended = await client.patch<ClusterExtension>(ref, body, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
   await waitUntilSuspended(client, suspended, { timeoutMs, signal });
   done(`${CLUSTER_EXTENSION} ${name} is suspended`);
-  if (group) await restore(client, group, done);
+  if (group) await restore(group, options);
   for (const marks of backup?.marks ?? []) if (marks.secret) await patchLive(client, marks.ref, (live) => buildSecretPatch(live, marks));
   if (backup) await releaseCsv(client, toObjectRef(backup.csv), signal);
   const restored = subscription && !isOrphan(subscription) ? subscription : undefined;
-  if (restored) await restore(client, withManualApproval(restored), done);
+  if (restored) await restore(withManualApproval(restored), options);
   if (backup && subscription) {
-    const csv = await restore(client, backup.csv, done);
+    const csv = await restore(backup.csv, options);
     const owner = { ...getMarkIdentity({ subscription, csv: backup.csv }), uid: csv.metadata.uid ?? "" };
     report("returning the objects to OLM v0");
     for (const marks of backup.marks) {
@@ -116,12 +114,18 @@ export async function rollBackConversion(
 }
 
 /**
- * Creates an object from its backup, with its status: OLM v0 then treats the version as installed and does not reinstall it.
+ * Creates an object from its backup, with its status: OLM v0 then treats the version as installed and does not reinstall it. Waits until an earlier
+ * object with this name, which the conversion or a user has deleted, is gone.
  * @returns the live object
+ * @throws WaitTimeoutError with the finalizers that block the deletion
  */
-async function restore(client: Client, backup: KubeObject, done: (what: string) => void): Promise<KubeObject> {
+async function restore(backup: KubeObject, { client, timeoutMs, signal, done }: ConversionRollbackOptions): Promise<KubeObject> {
   const ref = toObjectRef(backup);
-  const live = await readOrNone(client, ref);
+  const live = await waitFor({ timeoutMs, signal, what: `${describeObject(ref)} to be deleted` }, async () => {
+    const found = await readOrNone(client, ref);
+    if (found?.metadata.deletionTimestamp === undefined) return { done: found };
+    return { reason: `finalizers ${(found.metadata.finalizers ?? []).join(", ")} remain` };
+  });
   if (live) return live;
   const { object, status } = splitBackup(backup);
   const created = await client.create(object, { fieldManager: MIGRATION_FIELD_MANAGER });
