@@ -12,6 +12,11 @@ test.for<[string, string[], string]>([
     ["resolve", "x", "-o", "table"],
     "olmv1: option '-o, --output <format>' argument 'table' is invalid. Allowed choices are text, json, yaml, jsonpath=<template>. See --help\n",
   ],
+  [
+    "an invalid template before it reads the kubeconfig",
+    ["install", "x", "--kubeconfig", "/nowhere", "-o", "jsonpath={.metadata.name"],
+    "olmv1: option '-o, --output <format>' argument 'jsonpath={.metadata.name' is invalid. jsonpath: \"{\" at position 1 is not closed. See --help\n",
+  ],
 ])("olmv1 reports %s in one line and exits with 2", async ([, args, err]) => {
   expect(await runCli(args)).toEqual({ code: 2, out: "", err });
 });

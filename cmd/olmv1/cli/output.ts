@@ -1,7 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { parseJsonPath } from "./jsonPathTemplate.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Output formats: `text`; `wide` with more columns; `name` like kubectl; `json` and `yaml`; and `sarif` for findings. */
@@ -52,8 +54,18 @@ export function addOutputOption(command: Command, forms: readonly Form[]): Comma
 function parseOutput(value: string, forms: readonly Form[], choices: readonly string[]): Output {
   const form = forms.find((one) => one === value);
   if (form !== undefined) return form;
-  if (isTemplate(value) && forms.includes("json")) return value;
+  if (isTemplate(value) && forms.includes("json")) return requireValidTemplate(value);
   throw new InvalidArgumentError(`Allowed choices are ${choices.join(", ")}.`);
+}
+
+/** Rejects an invalid template before the command changes anything. */
+function requireValidTemplate(value: `jsonpath=${string}`): Output {
+  try {
+    parseJsonPath(value.slice(JSON_PATH.length));
+    return value;
+  } catch (err) {
+    throw new InvalidArgumentError(`${getErrorMessage(err)}.`);
+  }
 }
 
 function isTemplate(value: string): value is `jsonpath=${string}` {
