@@ -1,10 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { CLI_MANAGER } from "../api/constants.ts";
 import { type GroupVersionKind, type KubeObject, type ObjectMeta, type OwnerReference, toObjectRef } from "../api/k8s.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import { getErrorMessage } from "../errors/errors.ts";
+import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
-import { isAlreadyExists } from "../kube/errors.ts";
+import { getRetryAfterMs, isAlreadyExists, isPassing } from "../kube/errors.ts";
 import { listServedKinds } from "../operatorcontroller/crds/crdUse.ts";
 import { describeObject, isCrd } from "../release/identity.ts";
 import { type BackupEnd, type BackupHead, readBackupFile, verifyBackup } from "./backupFile.ts";
@@ -23,8 +25,9 @@ export interface RestoreOptions {
 /** The progress and the result of a restore. */
 export interface RestoreCount {
   readonly created: number;
-  /** Custom resources that exist; they are unchanged. */
+  /** Custom resources that exist; they are unchanged, unless they had no status. */
   readonly existing: number;
+  /** Custom resources that were not created, or whose status was not restored. */
   readonly failed: number;
   /** References to owners that are neither in the backup nor on the cluster. */
   readonly removedOwners: number;
@@ -38,10 +41,13 @@ type RestoreClient = Pick<Client, "create" | "get" | "patch">;
 const BATCH = 100;
 const PARALLEL = 4;
 const ERRORS_NAMED = 10;
+/** Attempts to write a status, and the time between them in milliseconds. */
+const STATUS_ATTEMPTS = 4;
+const STATUS_WAIT_MS = 500;
 
 /**
  * Creates the custom resources of a backup: owners first, each with its status, and with references to the new uids of its owners. Does not change
- * custom resources that exist. Reads the file once to verify it, and once for each level of owners, so that memory holds one batch of objects.
+ * custom resources that exist, but writes the status if an interrupted restore has not written it. Reads the file once to verify it, and once for each level of owners, so that memory holds one batch of objects.
  * @throws TerminalError as `readBackupFile`, before anything is created; Error if a CRD does not exist or does not serve the version of the backup
  */
 export async function restoreBackup(
@@ -135,38 +141,52 @@ interface ObjectRestore {
   readonly signal: AbortSignal;
 }
 
-async function restoreObject(
-  client: RestoreClient,
-  object: KubeObject,
-  { uids, hasStatus, dryRun, signal }: ObjectRestore,
-): Promise<Restored> {
+async function restoreObject(client: RestoreClient, object: KubeObject, restore: ObjectRestore): Promise<Restored> {
+  const { uids, hasStatus, dryRun, signal } = restore;
   const options = { fieldManager: CLI_MANAGER, dryRun, signal };
-  const { status, ...rest } = object;
+  const { status: _, ...rest } = object;
   const { references, removed } = await linkOwners(client, object, uids, signal);
   const create = { ...(hasStatus ? rest : object), metadata: toNewMetadata(object.metadata, references) } as KubeObject;
   try {
     const created = await client.create(create, options);
     if (created.metadata.uid !== undefined) uids.set(object.metadata.uid ?? "", created.metadata.uid);
-    if (hasStatus && status !== undefined && !dryRun)
-      await client.patch(toObjectRef(object), { status }, { ...options, type: "merge", subresource: "status" });
-    return { created: 1, removedOwners: removed };
+    return { ...(await restoreStatus(client, object, restore, { created: 1 })), removedOwners: removed };
   } catch (err) {
     signal.throwIfAborted();
-    if (isAlreadyExists(err)) return findExisting(client, object, uids, signal);
+    if (isAlreadyExists(err)) return findExisting(client, object, restore);
     return { failed: 1, error: `${describeObject(object)}: ${getErrorMessage(err)}` };
   }
 }
 
-/** Remembers the uid of an object that exists, for the references of its dependents. */
-async function findExisting(
-  client: Pick<Client, "get">,
-  object: KubeObject,
-  uids: Map<string, string>,
-  signal: AbortSignal,
-): Promise<Restored> {
-  const live = await client.get(toObjectRef(object), { metadataOnly: true, signal });
+/** Remembers the uid of an object that exists, for the references of its dependents. Writes its status if it has none. */
+async function findExisting(client: RestoreClient, object: KubeObject, restore: ObjectRestore): Promise<Restored> {
+  const { uids, signal } = restore;
+  const live = await client.get(toObjectRef(object), { signal });
   if (live?.metadata.uid !== undefined) uids.set(object.metadata.uid ?? "", live.metadata.uid);
-  return { existing: 1 };
+  const isComplete = !live || (isObject(live["status"]) && Object.keys(live["status"]).length > 0);
+  return isComplete ? { existing: 1 } : restoreStatus(client, object, restore, { existing: 1 });
+}
+
+/** Writes the status of an object, and retries. @returns `done`, or the error if the status is not restored */
+async function restoreStatus(
+  client: Pick<Client, "patch">,
+  object: KubeObject,
+  { hasStatus, dryRun, signal }: ObjectRestore,
+  done: Restored,
+): Promise<Restored> {
+  const { status } = object;
+  if (!hasStatus || status === undefined || dryRun) return done;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await client.patch(toObjectRef(object), { status }, { fieldManager: CLI_MANAGER, type: "merge", subresource: "status", signal });
+      return done;
+    } catch (err) {
+      signal.throwIfAborted();
+      if (attempt === STATUS_ATTEMPTS || !isPassing(err))
+        return { failed: 1, error: `${describeObject(object)}: status not restored: ${getErrorMessage(err)}` };
+      await sleep(getRetryAfterMs(err) ?? STATUS_WAIT_MS, undefined, { signal });
+    }
+  }
 }
 
 /** Returns the references to owners that exist. The garbage collector would delete an object whose owners do not exist. */
