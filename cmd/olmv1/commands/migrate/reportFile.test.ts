@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import type { Conversion } from "../../../../pkg/migrate/planConversion.ts";
 import type { SurveyedSubscription } from "../../../../pkg/migrate/survey.ts";
@@ -74,4 +74,23 @@ test("ReportFile rejects a path whose extension is not a format", async () => {
   await expect(ReportFile.open("report.pdf")).rejects.toThrow(
     "cannot write report report.pdf: unknown format. Use a path that ends in .html, .json, .txt",
   );
+});
+
+test("ReportFile keeps an existing report until the new one is complete, and leaves no other file", async () => {
+  using folder = new TempFolder();
+  const path = `${folder.write("reports", { "report.txt": "before" })}/report.txt`;
+  await (await ReportFile.open(path))[Symbol.asyncDispose](); // the run fails
+  expect(await readFile(path, "utf8")).toBe("before");
+  {
+    await using file = await ReportFile.open(path);
+    await file.write(RESULTS);
+  }
+  expect(await readFile(path, "utf8")).toMatch(/^NAMESPACE/);
+  expect(await readdir(`${folder.path}/reports`)).toEqual(["report.txt"]);
+});
+
+test("ReportFile rejects a folder before the run", async () => {
+  using folder = new TempFolder();
+  const path = folder.write("report.html", {});
+  await expect(ReportFile.open(path)).rejects.toThrow(`cannot write report ${path}: it is a folder`);
 });

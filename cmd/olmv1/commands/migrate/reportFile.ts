@@ -1,5 +1,6 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { extname } from "node:path";
+import { ignoreMissingFile } from "../../../../pkg/errors/errors.ts";
 import { type BatchLine, formatBatch } from "./batch.ts";
 import { buildConversionReport, type ConversionReport, type RunResults } from "./conversionReport.ts";
 import { formatHtmlReport } from "./htmlReport.ts";
@@ -13,13 +14,18 @@ const FORMATS: Readonly<Record<string, ReportFormat>> = {
 };
 const TEXT_WIDTH = 200;
 
-/** A file for a report. Opened before the run, so that a run does not end without its report because of an invalid path. */
+/**
+ * A file for a report. Opened before the run, so that a run does not end without its report because of an invalid path. An existing report is replaced
+ * when the new one is complete.
+ */
 export class ReportFile implements AsyncDisposable {
-  readonly #file: FileHandle;
+  readonly #path: string;
+  readonly #partial: FileHandle;
   readonly #format: ReportFormat;
 
-  private constructor(file: FileHandle, format: ReportFormat) {
-    this.#file = file;
+  private constructor(path: string, partial: FileHandle, format: ReportFormat) {
+    this.#path = path;
+    this.#partial = partial;
     this.#format = format;
   }
 
@@ -27,14 +33,21 @@ export class ReportFile implements AsyncDisposable {
   static async open(path: string): Promise<ReportFile> {
     const format = FORMATS[extname(path).toLowerCase()];
     if (!format) throw new Error(`cannot write report ${path}: unknown format. Use a path that ends in ${Object.keys(FORMATS).join(", ")}`);
-    return new ReportFile(await open(path, "w", 0o600), format);
+    if ((await stat(path).catch(ignoreMissingFile))?.isDirectory()) throw new Error(`cannot write report ${path}: it is a folder`);
+    return new ReportFile(path, await open(getPartialPath(path), "w", 0o600), format);
   }
 
   async write(results: RunResults): Promise<void> {
-    await this.#file.writeFile(this.#format(buildConversionReport(results, new Date()), results.lines));
+    await this.#partial.writeFile(this.#format(buildConversionReport(results, new Date()), results.lines));
+    await rename(getPartialPath(this.#path), this.#path);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#file.close();
+    await this.#partial.close();
+    await rm(getPartialPath(this.#path), { force: true });
   }
+}
+
+function getPartialPath(path: string): string {
+  return `${path}.partial`;
 }
