@@ -44,13 +44,27 @@ export async function runEvents(terminal: Terminal, name: string, { watch = fals
       await readExtension(client, name);
       terminal.err(`no Events of ClusterExtension ${name}: by default, the API server keeps Events for one hour\n`);
     }
-    const text = (): string => (found.length === 0 ? "" : formatEvents(terminal, found, Date.now()));
-    await print(terminal, output, { data: { apiVersion: "v1", kind: "List", items: found }, text });
-    if (watch) await follow(terminal, client, subject, resourceVersion);
+    if (watch && output !== "text") for (const event of found) await printEvent(terminal, output, event);
+    else {
+      const text = (): string => (found.length === 0 ? "" : formatEvents(terminal, found, Date.now()));
+      await print(terminal, output, { data: { apiVersion: "v1", kind: "List", items: found }, text });
+    }
+    if (watch) await follow(terminal, client, { subject, from: resourceVersion, output });
   });
 }
 
-async function follow(terminal: Terminal, client: Client, subject: EventSubject, from: string): Promise<void> {
+/** Prints one Event: as text, a line of the table; otherwise a document, like `kubectl get --watch`. */
+async function printEvent(terminal: Terminal, output: Output, event: EventRecord): Promise<void> {
+  if (output === "yaml") terminal.out("---\n");
+  await print(terminal, output, { data: event, text: () => `${formatEvents(terminal, [event], Date.now()).split("\n")[1] ?? ""}\n` });
+}
+
+/** Prints new Events until Ctrl-C. */
+async function follow(
+  terminal: Terminal,
+  client: Client,
+  { subject, from, output }: { subject: EventSubject; from: string; output: Output },
+): Promise<void> {
   const signal = AbortSignal.any([terminal.signal, terminal.outputClosed]);
   let resourceVersion = from;
   while (!signal.aborted) {
@@ -62,8 +76,7 @@ async function follow(terminal: Terminal, client: Client, subject: EventSubject,
       })) {
         resourceVersion = object.metadata.resourceVersion ?? resourceVersion;
         if (type === "BOOKMARK" || type === "DELETED") continue;
-        const [, line = ""] = formatEvents(terminal, [object], Date.now()).split("\n");
-        terminal.out(`${line}\n`);
+        await printEvent(terminal, output, object);
       }
     } catch (err) {
       if (signal.aborted) return;

@@ -313,7 +313,7 @@ export function addDescribe(program: Command, terminal: Terminal): void {
 
 const EVENTS_HELP = `
 Also shows Events of removed extensions, while the API server keeps them. docs/reference/events.md
-explains the reasons.
+explains the reasons. With --watch, JSON and YAML output has a document for each Event.
 
 Examples:
   olmv1 events argocd

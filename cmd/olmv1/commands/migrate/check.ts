@@ -39,7 +39,7 @@ export function formatCheck(terminal: Pick<Terminal, "width" | "colour">, found:
 }
 
 /** Returns a survey as JSON. */
-function buildCheckData(found: readonly SurveyedSubscription[]): unknown {
+export function buildCheckData(found: readonly SurveyedSubscription[]): unknown {
   const toItems = (reasons: readonly MigrationReason[]): unknown =>
     reasons.map(({ code, text, next }) => ({ reason: code, message: text, next }));
   return {

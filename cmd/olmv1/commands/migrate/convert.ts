@@ -12,7 +12,7 @@ import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { requireOneOrAll } from "./batch.ts";
-import { formatCheck } from "./check.ts";
+import { buildCheckData, formatCheck } from "./check.ts";
 import {
   type ConversionSession,
   chooseAccount,
@@ -48,8 +48,8 @@ async function run(session: ConversionSession, name: string): Promise<void> {
   requireAccount(session);
   const { surveyed, conversion } = await planNewConversion(session, { name, namespace: options.namespace });
   if (!conversion) {
-    terminal.out(formatCheck(terminal, [surveyed]));
-    return terminal.exit(EXIT.no);
+    terminal.exit(EXIT.no);
+    return print(terminal, options.output, { data: buildCheckData([surveyed]), text: () => formatCheck(terminal, [surveyed]) });
   }
   const isBlocked = conversion.findings.length > 0;
   if (isBlocked) terminal.exit(EXIT.no);
@@ -69,20 +69,20 @@ async function resume(session: ConversionSession, begun: MigratedExtension): Pro
   const { terminal, options } = session;
   const { extension, step, from } = begun;
   const { name } = extension.metadata;
+  const data = { clusterExtension: name, subscription: from, ...(step === undefined ? {} : { step }) };
   if (step === "Installed" && !options.unpin) {
-    terminal.out(`${CLUSTER_EXTENSION} ${name} has replaced Subscription ${from}; to delete leftovers: olmv1 migrate cleanup ${name}\n`);
-    return;
+    const text = `${CLUSTER_EXTENSION} ${name} has replaced Subscription ${from}; to delete leftovers: olmv1 migrate cleanup ${name}\n`;
+    return print(terminal, options.output, { data, text: () => text });
   }
   if (!options.yes) {
-    terminal.out(
-      `the conversion of Subscription ${from} to ${CLUSTER_EXTENSION} ${name} stopped ${step === undefined ? "before its first step" : `after step ${step}`}\nto continue: olmv1 migrate convert ${name} --yes\nto roll back: olmv1 migrate rollback ${name} --yes\n`,
-    );
-    return terminal.exit(EXIT.no);
+    const text = `the conversion of Subscription ${from} to ${CLUSTER_EXTENSION} ${name} stopped ${step === undefined ? "before its first step" : `after step ${step}`}\nto continue: olmv1 migrate convert ${name} --yes\nto roll back: olmv1 migrate rollback ${name} --yes\n`;
+    terminal.exit(EXIT.no);
+    return print(terminal, options.output, { data, text: () => text });
   }
   const conversion = await planResumedConversion(session, begun);
   if (conversion.findings.length === 0) return runConversionSteps(session, conversion);
-  terminal.out(formatConversion(conversion));
-  return terminal.exit(EXIT.no);
+  terminal.exit(EXIT.no);
+  return print(terminal, options.output, { data: buildConversionData(conversion), text: () => formatConversion(conversion) });
 }
 
 async function runConversionSteps(session: ConversionSession, conversion: Conversion): Promise<void> {
