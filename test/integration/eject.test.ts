@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
@@ -10,7 +10,7 @@ import { thingDefinition } from "../support/definitions.ts";
 import { eventually } from "../support/eventually.ts";
 import { ManagedWorld, type PublishedVersion } from "../support/managedWorld.ts";
 import { runTool } from "../support/manifests.ts";
-import { type Ended, olmv1 } from "../support/runCli.ts";
+import { type Ended, olmv1, runCli } from "../support/runCli.ts";
 import { TempFolder } from "../support/tempFolder.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { webhookBundle } from "../support/webhookBundle.ts";
@@ -156,6 +156,13 @@ describeWithPrivateCluster("olmv1 eject", (cluster) => {
     expect(await read("plain")).toEqual(before);
   });
 
+  test("olmv1 eject writes nothing when you decline", async () => {
+    const output = join(folder.path, "declined");
+    const args = ["eject", "plain", "--force", "--kubeconfig", cluster.kubeconfig, "--output-dir", output];
+    const { code, err } = await runCli(args, { interactive: true, stdin: "n\n" });
+    expect([code, err, existsSync(output)]).toEqual([1, expect.stringMatching(/no changes were made\n$/), false]);
+  });
+
   test("olmv1 eject refuses an extension that others depend on, and resumes an eject with --force", async () => {
     const refused = await eject("plain", "--yes");
     expect([refused.code, refused.err]).toEqual([
@@ -172,6 +179,7 @@ describeWithPrivateCluster("olmv1 eject", (cluster) => {
     const extension = await cluster.client.get({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "plain" });
     if (deployment && deploymentRef)
       await cluster.client.patch(deploymentRef, buildDetachPatch(deployment, extension?.metadata.uid ?? "", undefined), { type: "merge" });
+    expect((await eject("plain", "--dry-run", "--force")).code).toBe(0); // the killed eject has written the manifests
     const ended = await eject("plain", "--yes", "--force");
     expect(ended.code, ended.err).toBe(0);
     await isGone("plain");

@@ -1,16 +1,8 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { ejectExtension } from "../../../pkg/eject/ejectExtension.ts";
 import { type EjectPreview, previewEject } from "../../../pkg/eject/ejectPreview.ts";
-import {
-  buildHelmChart,
-  buildKustomization,
-  type ExportedFiles,
-  type ExportFormat,
-  formatHelmCommand,
-} from "../../../pkg/eject/exportedManifests.ts";
+import { buildHelmChart, buildKustomization, type ExportFormat, formatHelmCommand } from "../../../pkg/eject/exportedManifests.ts";
+import { requireOwnFolder, writeManifests } from "../../../pkg/eject/manifestFolder.ts";
 import type { HelmRelease } from "../../../pkg/eject/ownMarks.ts";
-import { ignoreMissingFile } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
@@ -45,7 +37,6 @@ export async function eject(terminal: Terminal, name: string, options: EjectComm
     throw new Error(
       `${goQuote(releaseName)} is not a name of a Helm release. Use --release-name with at most 53 lower-case letters, digits and -`,
     );
-  await requireEmpty(outputDir);
   await withCluster(options, async (client) => {
     const preview = await previewEject(client, name, systemNamespace, terminal.signal);
     const helm = format === "helm" ? { name: releaseName, namespace: preview.namespace } : undefined;
@@ -53,14 +44,16 @@ export async function eject(terminal: Terminal, name: string, options: EjectComm
       terminal.err(formatDependents(preview));
       return terminal.exit(EXIT.no);
     }
-    await writeFiles(outputDir, helm ? buildHelmChart(preview.objects, preview.bundle) : buildKustomization(preview.objects));
-    terminal.out(`wrote the manifests of ${formatCount(preview.objects.length, "object")} to ${outputDir}\n`);
+    const files = helm ? buildHelmChart(preview.objects, preview.bundle) : buildKustomization(preview.objects);
+    await requireOwnFolder(outputDir, files);
     terminal.err(formatPreview(preview));
-    if (options.dryRun) return terminal.err("no changes were made in the cluster\n");
-    if (!(await confirm(terminal, `Stop managing ${name}?`, options.yes))) {
-      terminal.err("no changes were made in the cluster\n");
+    if (!options.dryRun && !(await confirm(terminal, `Stop managing ${name}?`, options.yes))) {
+      terminal.err("no changes were made\n");
       return terminal.exit(EXIT.no);
     }
+    await writeManifests(outputDir, files);
+    terminal.out(`wrote the manifests of ${formatCount(preview.objects.length, "object")} to ${outputDir}\n`);
+    if (options.dryRun) return terminal.err("no changes were made in the cluster\n");
     await withProgress(terminal, `ejecting ClusterExtension ${name}`, (progress) =>
       ejectExtension(client, preview, {
         helm,
@@ -73,21 +66,6 @@ export async function eject(terminal: Terminal, name: string, options: EjectComm
     terminal.out(formatEnd(preview, helm, outputDir));
     return undefined;
   });
-}
-
-/** @throws Error if the folder contains files */
-async function requireEmpty(folder: string): Promise<void> {
-  const files = await readdir(folder).catch(ignoreMissingFile);
-  if (files !== undefined && files.length > 0) throw new Error(`${folder} is not empty. Use --output-dir with a new folder`);
-}
-
-/** Writes files that only the user can read, because Secrets may be among them. */
-async function writeFiles(folder: string, files: ExportedFiles): Promise<void> {
-  for (const [path, text] of files) {
-    const file = join(folder, path);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, text, { mode: 0o600 });
-  }
 }
 
 function formatDependents({ extension, dependents }: EjectPreview): string {
