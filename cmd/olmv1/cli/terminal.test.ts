@@ -1,5 +1,6 @@
+import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { getOutputWidth, hasColour, hasColourIn, suggestNext } from "./terminal.ts";
+import { confirm, getOutputWidth, hasColour, hasColourIn, readAnswerLine, suggestNext } from "./terminal.ts";
 
 test.for<[number | undefined, string | undefined, number]>([
   [120, undefined, 120],
@@ -39,4 +40,17 @@ test.for([
   ["never", true, false],
 ] as const)("hasColourIn with --color %s and terminal colors %s returns %s", ([mode, colour, want]) => {
   expect(hasColourIn({ colour }, mode)).toBe(want);
+});
+
+test.for([
+  ["yes", "y\n", true],
+  ["no", "n\n", false],
+  ["the end of the input", "", false],
+  ["a line that the input ends before its end", "y", false],
+] as const)("confirm with %s as answer", async ([, text, want]) => {
+  const input = new PassThrough();
+  input.end(text);
+  const { signal } = new AbortController();
+  const ask = (question: string): Promise<string> => readAnswerLine(question, { input, output: new PassThrough(), signal });
+  expect(await confirm({ interactive: true, ask }, "Continue?", undefined)).toBe(want);
 });

@@ -91,7 +91,7 @@ export function createProcessTerminal(signal: AbortSignal): CommandTerminal {
     out: out.write,
     err: err.write,
     stdin: () => text(stdin),
-    ask: (question) => readAnswer(question, signal),
+    ask: (question) => readAnswerLine(question, { input: stdin, output: stderr, signal }),
     width: getOutputWidth(stdout.isTTY ? stdout.columns : undefined, env["COLUMNS"]),
     colour: hasColour(stdout.isTTY, env),
     interactive: stderr.isTTY && stdin.isTTY,
@@ -117,12 +117,23 @@ function createWriter(stream: NodeJS.WriteStream): { write: (piece: string) => v
   return { write, closed: closed.signal };
 }
 
-/** Reads a line from standard input. Keeps the terminal mode, so Ctrl-C still signals the process. */
-async function readAnswer(question: string, signal: AbortSignal): Promise<string> {
+/**
+ * Reads a line. Keeps the terminal mode, so Ctrl-C still signals the process.
+ * @returns an empty line at the end of the input, such as after Ctrl-D
+ */
+export async function readAnswerLine(
+  question: string,
+  { input, output, signal }: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream; signal: AbortSignal },
+): Promise<string> {
   const { createInterface } = await import("node:readline/promises");
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  const lines = createInterface({ input, output, terminal: false });
+  const ended = new Promise<undefined>((resolve) => {
+    lines.once("close", () => resolve(undefined));
+  });
   try {
-    return await lines.question(question, { signal });
+    const answer = await Promise.race([lines.question(question, { signal }), ended]);
+    if (answer === undefined) output.write("\n"); // ends the line of the question
+    return answer ?? "";
   } finally {
     lines.close();
   }
