@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { withProgress } from "./progress.ts";
+import { CommandTerminal } from "./terminal.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 async function readOutput(interactive: boolean, ms: number): Promise<string> {
   let text = "";
-  const terminal = { err: (piece: string) => void (text += piece), interactive, width: 40 };
+  const write = (piece: string): void => void (text += piece);
+  const terminal = new CommandTerminal({ out: write, err: write, interactive, width: 40 });
   const done = withProgress(terminal, "pulling", async (progress) => {
     await vi.advanceTimersByTimeAsync(ms / 2);
     progress.now("unpacking");
@@ -39,11 +41,38 @@ test.for([
   [false, "olmv1: catalogd retries: no route to host\n"],
 ] as const)("withProgress keeps reported messages on the screen when interactive is %s", async ([interactive, want]) => {
   let text = "";
-  const terminal = { err: (piece: string) => void (text += piece), interactive, width: 40 };
+  const write = (piece: string): void => void (text += piece);
+  const terminal = new CommandTerminal({ out: write, err: write, interactive, width: 40 });
   await withProgress(terminal, "waiting", async (progress) => {
     await vi.advanceTimersByTimeAsync(2_000);
     progress.report("catalogd retries: no\troute\nto host".replace("\t", " "));
   });
   expect(text).toContain(want);
   expect(text.endsWith(want)).toBe(true);
+});
+
+test.for(["out", "err"] as const)("withProgress clears its line before the command writes to %s, and shows it again", async (stream) => {
+  let text = "";
+  const write = (piece: string): void => void (text += piece);
+  const terminal = new CommandTerminal({ out: write, err: write, interactive: true, width: 40 });
+  await withProgress(terminal, "waiting", async () => {
+    await vi.advanceTimersByTimeAsync(2_000);
+    text = "";
+    terminal[stream]("result\n");
+    await vi.advanceTimersByTimeAsync(100);
+  });
+  expect(text.split("\r\u001B[K")).toEqual(["", "result\n", expect.stringMatching(/^\S waiting \(2 s\)$/), ""]);
+});
+
+test("withProgress clears its line before the command asks a question", async () => {
+  let text = "";
+  const write = (piece: string): void => void (text += piece);
+  const ask = (question: string): Promise<string> => Promise.resolve(((text += question), "y"));
+  const terminal = new CommandTerminal({ out: write, err: write, ask, interactive: true, width: 40 });
+  await withProgress(terminal, "waiting", async () => {
+    await vi.advanceTimersByTimeAsync(2_000);
+    text = "";
+    await terminal.ask("Continue?");
+  });
+  expect(text).toBe("\r\u001B[KContinue?");
 });

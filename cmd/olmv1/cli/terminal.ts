@@ -19,8 +19,11 @@ export function escapeForTerminal(text: string): string {
 /** The terminal of a command. Commands use it instead of the process's streams and state. */
 export type Terminal = Omit<CommandTerminal, "code" | "handlesSigint">;
 
+/** Clears the current line. */
+const CLEAR = "\r\u001B[K";
+
 /** Properties of a terminal. By default, the terminal is not interactive. */
-export interface TerminalInit extends Partial<Omit<Terminal, "exit" | "endsByItself">> {
+export interface TerminalInit extends Partial<Omit<Terminal, "exit" | "endsByItself" | "showProgress">> {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
 }
@@ -43,19 +46,29 @@ export class CommandTerminal {
   /** Aborts when the reader of standard output, such as `head`, has closed it. Commands that print until Ctrl-C end then. */
   readonly outputClosed: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly #writeError: (text: string) => void;
+  #hasProgress = false;
   #code: number = EXIT.yes;
   #handlesSigint = false;
 
   constructor(init: TerminalInit) {
-    this.out = init.out;
-    this.err = init.err;
+    this.#writeError = init.err;
+    this.out = (text): void => {
+      this.showProgress(undefined);
+      init.out(text);
+    };
+    this.err = (text): void => {
+      this.showProgress(undefined);
+      init.err(text);
+    };
     this.stdin = init.stdin ?? ((): Promise<string> => Promise.resolve(""));
-    this.ask =
-      init.ask ??
-      (async (question): Promise<string> => {
-        this.err(question);
-        return (await this.stdin()).split("\n")[0] ?? "";
-      });
+    const { ask } = init;
+    this.ask = async (question): Promise<string> => {
+      this.showProgress(undefined);
+      if (ask) return ask(question);
+      this.err(question);
+      return (await this.stdin()).split("\n")[0] ?? "";
+    };
     this.width = init.width ?? Number.POSITIVE_INFINITY;
     this.colour = init.colour ?? false;
     this.interactive = init.interactive ?? false;
@@ -70,6 +83,13 @@ export class CommandTerminal {
 
   get handlesSigint(): boolean {
     return this.#handlesSigint;
+  }
+
+  /** Shows a line on standard error until the next output, such as a spinner. @param line undefined clears it */
+  showProgress(line: string | undefined): void {
+    if (line !== undefined) this.#writeError(CLEAR + line);
+    else if (this.#hasProgress) this.#writeError(CLEAR);
+    this.#hasProgress = line !== undefined;
   }
 
   /** Sets the exit code. */

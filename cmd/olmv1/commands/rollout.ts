@@ -178,9 +178,8 @@ class RolloutPrinter {
   #print(text: string): void {
     if (this.#printed.has(text)) return;
     this.#printed.add(text);
-    const { err, interactive, width } = this.#terminal;
-    const line = `  ${escapeControlCharacters(text)} (${this.#seconds()} s)`;
-    err(`${interactive ? "\r\u001B[K" : ""}${truncateColumns(line, width)}\n`);
+    const { err, width } = this.#terminal;
+    err(`${truncateColumns(`  ${escapeControlCharacters(text)} (${this.#seconds()} s)`, width)}\n`);
   }
 }
 
