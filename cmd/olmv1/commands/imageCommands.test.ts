@@ -5,6 +5,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 import { refuse } from "../../../test/support/loopbackRegistry.ts";
 import { folder, insecureRegistry, loopbackRegistry } from "../../../test/support/pulling.ts";
 import { type Ended, runCli } from "../../../test/support/runCli.ts";
+import { tarball } from "../../../test/support/tarball.ts";
 import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { CommandTerminal } from "../cli/terminal.ts";
 import { runCommandLine } from "../program.ts";
@@ -102,6 +103,30 @@ describe("images of catalogs and bundles", () => {
       digests.push((await runCli(["catalog", "build", CATALOG, "-t", `${host}/a:v1`, "--insecure"])).out.split("@")[1]);
     expect(digests[0]).toMatch(/^sha256:/);
     expect(digests[1]).toBe(digests[0]);
+  });
+
+  test("catalog build writes no layout into a folder with other files", async () => {
+    await writeFile(join(dir, "notes.txt"), "mine");
+    const { code, err } = await runCli(["catalog", "build", CATALOG, "-t", `oci:${dir}:v1`]);
+    expect([code, err]).toEqual([2, expect.stringContaining('is not an OCI image layout, and contains "notes.txt". Use a new folder')]);
+    expect(await readdir(dir)).toEqual(["notes.txt"]);
+  });
+
+  test.for([
+    ["a text", Buffer.from("mine")],
+    ["another tar archive", tarball([{ name: "notes.txt", content: "mine" }])],
+  ] as const)("catalog build does not replace %s by an OCI archive", async ([, content]) => {
+    const path = join(dir, "backup.tar");
+    await writeFile(path, content);
+    const { code, err } = await runCli(["catalog", "build", CATALOG, "-t", `oci-archive:${path}:v1`]);
+    expect([code, err]).toEqual([2, expect.stringContaining("backup.tar exists and is not an OCI archive. Use another path")]);
+    expect(await readFile(path)).toEqual(content);
+  });
+
+  test("catalog build replaces an OCI archive, and adds an image to a layout", async () => {
+    for (const place of [`oci-archive:${dir}/catalog.tar`, `oci:${dir}/layout`])
+      for (const tag of ["v1", "v2"])
+        expect((await runCli(["catalog", "build", CATALOG, "-t", `${place}:${tag}`])).code, `${place}:${tag}`).toBe(0);
   });
 
   // Source: S0-014.

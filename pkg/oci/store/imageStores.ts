@@ -5,7 +5,7 @@ import { formatImagePlace, type ImagePlace, type LayoutPlace } from "../imagePla
 import type { RegistryAccess } from "../registry/registryAccess.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
 import type { ImageReader, ImageWriter } from "./imageStore.ts";
-import { openLayout, packLayout } from "./layoutArchive.ts";
+import { openLayout, packLayout, requireReplaceable } from "./layoutArchive.ts";
 import { LayoutStore } from "./layoutStore.ts";
 import { RegistryStore } from "./registryStore.ts";
 
@@ -46,10 +46,13 @@ export class ImageStores {
     );
   }
 
-  /** Calls `work` with a writer for a location; an archive is written afterwards. */
+  /**
+   * Calls `work` with a writer for a location; an archive is written afterwards. @throws Error, before `work`, if the location exists and is not a layout
+   */
   async writing<T>(place: ImagePlace, signal: AbortSignal, work: (writer: ImageWriter) => Promise<T>): Promise<T> {
     if (place.kind === "registry") return work(await this.registry(place.ref));
     if (place.kind === "oci") return work(await this.layout(place.path));
+    await requireReplaceable(place.path);
     const layout = new LayoutStore(await this.#folder(), formatImagePlace({ ...place, tag: "" }));
     await layout.create();
     const result = await work(layout);
@@ -57,7 +60,7 @@ export class ImageStores {
     return result;
   }
 
-  /** Returns a layout in a folder for writing images. @throws Error for a file */
+  /** Returns a layout in a folder for writing images. @throws Error for a file, and for a folder with other files */
   async layout(path: string): Promise<LayoutStore> {
     const held = await stat(path).catch(() => undefined);
     if (held && !held.isDirectory()) throw new Error(`${path} is a file, not a folder with an OCI image layout`);

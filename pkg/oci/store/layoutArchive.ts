@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { extract } from "tar-stream";
-import { getErrorMessage } from "../../errors/errors.ts";
+import { getErrorMessage, ignoreMissingFile } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import { formatImagePlace, type LayoutPlace } from "../imagePlace.ts";
@@ -89,6 +89,36 @@ export async function packLayout(dir: string, archive: string, signal: AbortSign
   } finally {
     await rm(part, { force: true });
   }
+}
+
+/**
+ * Checks that a new archive replaces no other file. An empty file, such as of mktemp, may be replaced.
+ * @throws Error if the path exists and is not the archive of an OCI image layout
+ */
+export async function requireReplaceable(archive: string): Promise<void> {
+  const found = await stat(archive).catch(ignoreMissingFile);
+  if (!found) return;
+  if (found.isDirectory()) throw new Error(`${archive} is a folder: use oci:${archive} for a layout in a folder`);
+  if (found.isFile() && (found.size === 0 || (await isLayoutArchive(archive)))) return;
+  throw new Error(`${archive} exists and is not an OCI archive. Use another path, or delete the file`);
+}
+
+async function isLayoutArchive(path: string): Promise<boolean> {
+  const entries = extract();
+  const source = createReadStream(path);
+  source.on("error", (err) => entries.destroy(err));
+  source.pipe(entries);
+  try {
+    for await (const entry of entries) {
+      if (MEMBER.exec(entry.header.name)?.[1] === "oci-layout") return true;
+      entry.resume();
+    }
+  } catch {
+    // not a tar archive
+  } finally {
+    source.destroy();
+  }
+  return false;
 }
 
 /**

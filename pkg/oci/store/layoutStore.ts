@@ -1,11 +1,12 @@
 import { constants, createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { findDigestError } from "../../api/imageName.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
 import { getErrorMessage, ignoreMissingFile } from "../../errors/errors.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { readBounded, Verifier } from "../digest.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import { CATALOG_IMAGE_LIMITS } from "../limits.ts";
@@ -122,16 +123,21 @@ export class LayoutStore implements ImageReader, ImageWriter {
     this.name = name;
   }
 
-  /**
-   * Initializes the folder as a layout unless it is one. @throws Error if the folder contains other
-   * files.
-   */
+  /** Initializes the folder as a layout unless it is one. @throws Error if the folder is not a layout and contains other files */
   async create(): Promise<void> {
+    await this.#requireOwnFolder();
     await mkdir(join(this.dir, "blobs", "sha256"), { recursive: true });
     await writeFile(join(this.dir, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
     await this.#lock.run("index", NEVER, async () => {
       if (!(await stat(join(this.dir, "index.json")).catch(ignoreMissingFile))) await this.#writeIndex([]);
     });
+  }
+
+  async #requireOwnFolder(): Promise<void> {
+    const names = (await readdir(this.dir).catch(ignoreMissingFile)) ?? [];
+    const other = names.includes("oci-layout") ? undefined : names.find((name) => name !== "blobs"); // created before oci-layout
+    if (other !== undefined)
+      throw new Error(`${this.dir} is not an OCI image layout, and contains ${goQuote(other)}. Use a new folder or an empty one`);
   }
 
   /** @throws ImageContentError that lists the existing images. */
