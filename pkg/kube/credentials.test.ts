@@ -163,6 +163,15 @@ test.for<[string, object, string]>([
     { "current-context": "c", contexts: [{ name: "c", context: { cluster: "gone" } }] },
     'context "c" refers to cluster "gone", which does not exist',
   ],
+  [
+    "a server without TLS",
+    {
+      "current-context": "c",
+      contexts: [{ name: "c", context: { cluster: "k" } }],
+      clusters: [{ name: "k", cluster: { server: "http://k:8080" } }],
+    },
+    'server http://k:8080 of cluster "k" of context "c" is not encrypted: use https, or set insecure-skip-tls-verify: true for this cluster',
+  ],
 ])("Credentials reports a kubeconfig with %s", ([, members, problem]) => {
   const path = join(folder, "broken");
   writeFileSync(

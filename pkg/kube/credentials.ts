@@ -159,7 +159,11 @@ function findContextProblem(config: KubeConfig): string | undefined {
   if (!context) return `context ${goQuote(name)} does not exist`;
   const cluster = config.getCluster(context.cluster);
   if (!cluster) return `context ${goQuote(name)} refers to cluster ${goQuote(context.cluster)}, which does not exist`;
-  return cluster.server ? undefined : `cluster ${goQuote(context.cluster)} of context ${goQuote(name)} has no server`;
+  const label = `cluster ${goQuote(context.cluster)} of context ${goQuote(name)}`;
+  if (!cluster.server) return `${label} has no server`;
+  return cluster.server.startsWith("http:") && !cluster.skipTLSVerify
+    ? `server ${cluster.server} of ${label} is not encrypted: use https, or set insecure-skip-tls-verify: true for this cluster`
+    : undefined;
 }
 
 /** Reads the configuration. Keeps only the first line of a YAML error, because the others quote the file, including credentials. */

@@ -9,6 +9,17 @@ import { goQuote } from "../../../pkg/golang/quote.ts";
 import { parseYaml, parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import type { Terminal } from "./terminal.ts";
 
+/** Reads an input file. @param path `-` is standard input. @throws Error with the path if it cannot be read */
+export async function readInputFile(path: string, terminal: Pick<Terminal, "stdin">): Promise<string> {
+  if (path === "-") return terminal.stdin();
+  try {
+    return await readFile(path, "utf8");
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== "EISDIR") throw err;
+    throw new Error(`${goQuote(path)} is a folder, not a file`, { cause: err });
+  }
+}
+
 /**
  * Reads the ClusterExtension in a YAML or JSON file. Ignores other objects.
  * @param path `-` is standard input.
@@ -24,7 +35,7 @@ export async function readExtensionFile(path: string, terminal: Pick<Terminal, "
 
 async function readDocuments(path: string, terminal: Pick<Terminal, "stdin">): Promise<unknown[]> {
   try {
-    return parseYamlDocuments(path === "-" ? await terminal.stdin() : await readFile(path, "utf8"));
+    return parseYamlDocuments(await readInputFile(path, terminal));
   } catch (err) {
     throw new Error(`read ${path}: ${getErrorMessage(err)}`, { cause: err });
   }
@@ -68,7 +79,7 @@ export async function readPolicyFile(path: string, name: string | undefined, ter
  */
 export async function readConfigFile(path: string, terminal: Pick<Terminal, "stdin">): Promise<JsonObject> {
   try {
-    const config = parseYaml(path === "-" ? await terminal.stdin() : await readFile(path, "utf8"));
+    const config = parseYaml(await readInputFile(path, terminal));
     if (!isObject(config)) throw new Error("the configuration must be an object");
     return config;
   } catch (err) {

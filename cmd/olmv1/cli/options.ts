@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
 import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import { OPERATOR_PROXY_HELP, OPERATOR_PROXY_MODES, type OperatorProxyMode } from "../../../pkg/api/flagValues.ts";
+import { validateLabel } from "../../../pkg/api/names.ts";
 import { SEVERITIES, type Severity } from "../../../pkg/fbc/validate/rules.ts";
 import { parseDuration } from "../../../pkg/golang/time.ts";
 import { addOutputOption, type Output } from "./output.ts";
@@ -77,6 +78,13 @@ export function parseDurationOption(text: string): number {
 export function createDurationOption(flag: `--${string}`, description: string, byDefault?: string): Option {
   const option = new Option(`${flag} <duration>`, `${description}, such as 30s, 5m or 1h30m`).argParser(parseDurationOption);
   return byDefault === undefined ? option : option.default(parseDurationOption(byDefault), byDefault);
+}
+
+/** Parses the name of a namespace. @throws InvalidArgumentError with the rule of the API server */
+export function parseNamespace(text: string): string {
+  const [fault] = validateLabel(text);
+  if (fault === undefined) return text;
+  throw new InvalidArgumentError(`${fault}.`);
 }
 
 /** Parses the value of `--parallel`. @throws InvalidArgumentError unless it is a number from 1 to 32 */

@@ -3,7 +3,7 @@ import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import { ValuesSource } from "../../../pkg/api/extensionConfig.ts";
 import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/api/flagValues.ts";
 import type { SourceName } from "../../../pkg/installer/bundlePermissions.ts";
-import { addFindingOptions, addProxyOptions, addRegistryOptions, collect } from "../cli/options.ts";
+import { addFindingOptions, addProxyOptions, addRegistryOptions, collect, parseNamespace } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { SchemaOptions } from "../commands/bundle/configSchema.ts";
 import type { BundleRenderOptions } from "../commands/bundle/render.ts";
@@ -32,6 +32,7 @@ function addConfigSchema(bundle: Command, terminal: Terminal): void {
     .option(
       "--namespace <name>",
       "spec.namespace of the ClusterExtension; the schema then shows whether the operator may watch this namespace",
+      parseNamespace,
     );
   addRegistryOptions(command)
     .addHelpText("after", CONFIG_SCHEMA_HELP)
@@ -61,6 +62,7 @@ function addBundleRender(bundle: Command, terminal: Terminal): void {
     .option(
       "--namespace <name>",
       "spec.namespace of the ClusterExtension (default: suggested by the bundle, else the package name and -system)",
+      parseNamespace,
     )
     .option("--config <file>", "YAML or JSON file with the value of spec.config.inline, or - for standard input")
     .option(
@@ -149,6 +151,7 @@ export function addRbac(program: Command, terminal: Terminal): void {
     .option(
       "--namespace <name>",
       "spec.namespace of the ClusterExtension (default: suggested by the bundle, else the package name and -system)",
+      parseNamespace,
     )
     .option("--service-account <name>", "spec.serviceAccount.name of the ClusterExtension (default: <package>-installer)")
     .option(

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { addPushOptions, addReleaseOptions, createDurationOption, createRepeatableOption } from "../cli/options.ts";
+import { addPushOptions, addReleaseOptions, createDurationOption, createRepeatableOption, parseNamespace } from "../cli/options.ts";
 import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { BundleTryOptions } from "../commands/bundle/try.ts";
@@ -52,7 +52,7 @@ export function addBundleTry(bundle: Command, terminal: Terminal, source: string
         "shell command that must succeed while the previous version is installed; repeatable",
       ),
     )
-    .option("-n, --namespace <name>", "namespace to install into, created if missing (default: a new namespace)")
+    .option("-n, --namespace <name>", "namespace to install into, created if missing (default: a new namespace)", parseNamespace)
     .option("--config <path>", "file with the value of spec.config.inline, or - for standard input")
     .option("--approve-permissions", "approve the permissions that wait for approval; --embedded always approves them")
     .addOption(createDurationOption("--timeout", "maximum time of each step", "5m"))

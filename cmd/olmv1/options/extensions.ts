@@ -8,6 +8,7 @@ import {
   collect,
   createColorOption,
   type InstallOptions,
+  parseNamespace,
   type ReleaseOptions,
 } from "../cli/options.ts";
 import { addManagedFieldsOption, addOutputOption, type ObjectOutputOptions, type Output } from "../cli/output.ts";
@@ -51,6 +52,7 @@ export function addInstall(program: Command, terminal: Terminal): void {
     .option(
       "-n, --namespace <name>",
       "namespace to install into, created if missing (default: suggested by the bundle, else the package name and -system)",
+      parseNamespace,
     )
     .option("--config <path>", "file with the value of spec.config.inline, or - for standard input")
     .option(

@@ -1,5 +1,12 @@
 import { type Command, Option } from "commander";
-import { addClusterOptions, addRegistryOptions, addReleaseOptions, addWaitOptions, createRepeatableOption } from "../cli/options.ts";
+import {
+  addClusterOptions,
+  addRegistryOptions,
+  addReleaseOptions,
+  addWaitOptions,
+  createRepeatableOption,
+  parseNamespace,
+} from "../cli/options.ts";
 import { addManagedFieldsOption, addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { ApprovePermissionsOptions } from "../commands/permissions/approve.ts";
@@ -200,6 +207,7 @@ function addPolicyTest(policy: Command, terminal: Terminal): void {
     .option(
       "-n, --namespace <name>",
       "spec.namespace of the ClusterExtension (default: suggested by the bundle, else the package name and -system)",
+      parseNamespace,
     )
     .option("--config <path>", "file with the value of spec.config.inline, or - for standard input")
     .option("--version <range>", "version range of the package (default: any version)");

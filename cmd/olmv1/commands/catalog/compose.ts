@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { mapConcurrently, ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { type CatalogFormat, formatCatalog, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
@@ -21,6 +21,7 @@ import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleRe
 import { listTextSources } from "../../../../pkg/sources/catalogTexts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { EXIT } from "../../cli/errors.ts";
+import { readInputFile } from "../../cli/inputFiles.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { formatTable } from "../../cli/table.ts";
@@ -81,7 +82,7 @@ export async function compose(terminal: Terminal, options: ComposeOptions): Prom
 }
 
 async function readConfig(terminal: Terminal, file: string): Promise<CompositeConfig> {
-  const text = file === "-" ? await terminal.stdin() : await readFile(file, "utf8");
+  const text = await readInputFile(file, terminal);
   try {
     return readCompositeConfig(text);
   } catch (err) {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { extract, listPackageNames, onlyPackages } from "../../../../pkg/authoring/edit/extract.ts";
 import { applyEdit, EditError, editCatalog, formatNames } from "../../../../pkg/authoring/edit/packageEdit.ts";
 import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
@@ -20,6 +20,7 @@ export interface ExtractOptions extends EditOptions, ReaderOptions {
 
 /** Runs `olmv1 catalog extract`. */
 export async function runExtract(terminal: Terminal, source: string, target: string, options: ExtractOptions): Promise<void> {
+  if (existsSync(target) && !statSync(target).isDirectory()) throw new EditError(`output dir ${goQuote(target)} is a file`);
   if (existsSync(target) && readdirSync(target).length > 0) throw new EditError(`output dir ${goQuote(target)} must be empty`);
   const texts = await withReader(options, (reader) =>
     withProgress(terminal, `reading ${source}`, async () => CatalogTexts.read(await findCatalogFolder(source, reader))),

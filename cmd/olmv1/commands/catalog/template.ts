@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { ReferenceRenderer, readFolderMetas, readMetas } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { type CatalogFormat, formatCatalog, formatMeta, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
 import { readBasicTemplate, toBasicTemplate } from "../../../../pkg/authoring/template/basicTemplate.ts";
@@ -26,6 +26,7 @@ import { getErrorMessage, wrapError } from "../../../../pkg/errors/errors.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { readInputFile } from "../../cli/inputFiles.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { parseLevelOptions, renderAll } from "./render.ts";
 
@@ -64,18 +65,13 @@ async function readTemplate(terminal: Terminal, args: readonly string[]): Promis
   const [first, second] = args;
   const isType = second !== undefined || TEMPLATE_TYPES.some((type) => type === first);
   const stated = isType && first !== undefined ? parseTemplateType(first) : undefined;
-  const text = await readInput(terminal, isType ? second : first);
+  const text = await readInputFile((isType ? second : first) ?? "-", terminal);
   if (stated !== undefined) return { type: stated, text };
   try {
     return { type: detectTemplateType(text), text };
   } catch (err) {
     throw wrapError("auto-detecting template type: ", err);
   }
-}
-
-/** Reads a file, or standard input for `-` or a missing name. */
-function readInput(terminal: Terminal, file: string | undefined): Promise<string> {
-  return file === undefined || file === "-" ? terminal.stdin() : readFile(file, "utf8");
 }
 
 async function renderBundles(terminal: Terminal, refs: readonly string[], renderer: ReferenceRenderer): Promise<TemplateBundle[]> {
@@ -128,6 +124,8 @@ export async function convertToTemplate(
 ): Promise<void> {
   if (type !== "basic" && type !== "substitutes") throw new Error(`unsupported template type ${goQuote(type)}: use basic or substitutes`);
   const isFolder = source !== undefined && (await stat(source).catch(() => undefined))?.isDirectory() === true;
-  const metas = isFolder ? await readFolderMetas(source) : await readMetas([Buffer.from(await readInput(terminal, source))], source ?? "-");
+  const metas = isFolder
+    ? await readFolderMetas(source)
+    : await readMetas([Buffer.from(await readInputFile(source ?? "-", terminal))], source ?? "-");
   terminal.out(formatMeta(type === "basic" ? toBasicTemplate(metas) : toSubstitutesTemplate(metas), output));
 }

@@ -11,8 +11,11 @@ import {
   selectFindings,
 } from "../../../../pkg/authoring/validate/catalogFinding.ts";
 import { checkImages, lintFolder, type MoreFindings } from "../../../../pkg/authoring/validate/lintCatalog.ts";
+import { findCatalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import type { CheckedCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
+import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { formatSubject } from "../../../../pkg/fbc/validate/finding.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { findCatalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
@@ -137,6 +140,7 @@ export async function validateCatalog(terminal: Terminal, source: string, option
   requireIgnorable(ignore, CATALOG_RULES, "opm rejects a catalog that violates it");
   await withReader(options, async (reader) => {
     const folder = await findCatalogFolder(source, reader);
+    if (findCatalogFiles(folder, CONTENT_LIMITS).length === 0) terminal.err(`olmv1: ${goQuote(source)} contains no catalog files\n`);
     let checkedImages: number | undefined;
     const { checked, findings } = await withProgress(terminal, `checking ${source}`, (progress) => {
       const more: MoreFindings | undefined = options.checkImages
