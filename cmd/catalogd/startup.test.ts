@@ -9,7 +9,7 @@ import { folder } from "../../test/support/pulling.ts";
 
 const KUBECONFIG = `apiVersion: v1
 kind: Config
-clusters: [{ name: c, cluster: { server: "http://127.0.0.1:1" } }]
+clusters: [{ name: c, cluster: { server: "https://127.0.0.1:1" } }]
 contexts: [{ name: c, context: { cluster: c, user: u } }]
 current-context: c
 users: [{ name: u, user: { token: t } }]
