@@ -134,9 +134,13 @@ export class Search {
     for (const place of [0, 1])
       for (let i = place + 1; i < literals.length; i++) if (rank(literals[i] ?? 0) > rank(literals[place] ?? 0)) swap(literals, place, i);
     const [first, second] = literals;
-    const isDecided = first !== undefined && (trail.isFalse(first) || (second === undefined && trail.isTrue(first)));
-    if (first === undefined || rank(first) === 0) this.#impossible = true;
-    else this.#addWatched(literals, isDecided ? Math.max(0, trail.levelOf(first) - 1) : trail.level);
+    if (first === undefined || rank(first) === 0) {
+      this.#impossible = true;
+      return;
+    }
+    // If the others became false before the first one became true, they imply it: it must stay true after a backtrack to their level.
+    const isImplied = trail.isTrue(first) && (second === undefined || rank(second) < trail.levelOf(first));
+    this.#addWatched(literals, isImplied || trail.isFalse(first) ? Math.max(0, trail.levelOf(first) - 1) : trail.level);
   }
 
   /** Makes the literals true in all further searches. Cheaper than as many unit clauses, because it undoes all assignments first. */
