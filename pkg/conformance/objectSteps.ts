@@ -83,9 +83,9 @@ export class ObjectSteps {
 
   /** Waits until an object exists and has these parts. */
   async expect(ref: ObjectRef, parts: JsonObject): Promise<void> {
-    const expected = this.#names.substitute(parts);
-    await this.wait(`${ref.kind} ${ref.name}`, async () => {
-      const object = await this.get(ref);
+    const [named, expected] = this.#names.substitute([ref, parts] as const);
+    await this.wait(`${named.kind} ${named.name}`, async () => {
+      const object = await this.get(named);
       return object ? findMismatch(expected, object) : "it does not exist";
     });
   }
