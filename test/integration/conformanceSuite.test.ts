@@ -39,7 +39,7 @@ describeWithCluster("the conformance suite", (cluster) => {
     { registry = cluster.registry.host, name = createRunName() } = {},
   ): Promise<ScenarioResult | undefined> {
     const document = JSON.stringify({ name: "an expectation", source: SOURCE, ...scenario });
-    const signal = AbortSignal.timeout(60_000);
+    const signal = AbortSignal.timeout(240_000);
     const terminal = { env: {}, signal, out: () => undefined, err: () => undefined };
     const [result] = await withImages({ insecure: true }, terminal, (stores) =>
       runSuite(
@@ -50,7 +50,7 @@ describeWithCluster("the conformance suite", (cluster) => {
           content: new ClusterContentReader(cluster.client),
           systemNamespace: "olmv1-system",
           run: name,
-          timeoutMs: 10_000,
+          timeoutMs: 60_000,
         },
         parseScenarios("test", document),
         { parallel: 1, keepFailed: false, signal, report: () => undefined },
