@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { findCondition } from "../api/conditions.ts";
-import { CLUSTER_EXTENSION } from "../api/constants.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import { type Condition, type JsonObject, type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { type PollAnswer, waitFor } from "../async/poll.ts";
 import { getErrorMessage } from "../errors/errors.ts";
@@ -39,13 +39,19 @@ export class ObjectSteps {
     this.#signal = signal;
   }
 
-  /** Deletes the extensions, then the other objects in the reverse order of their creation. @returns what remains, with the reasons */
-  async removeAll(signal: AbortSignal): Promise<string[]> {
-    const left: string[] = [];
+  /**
+   * Deletes the extensions, then the other objects in the reverse order of their creation.
+   * @returns what remains, with the reasons: `own` are objects of the API under test, which have its finalizers
+   */
+  async removeAll(signal: AbortSignal): Promise<{ own: string[]; others: string[] }> {
+    const left = { own: new Array<string>(), others: new Array<string>() };
     const created = [...this.#created.values()].toReversed();
     const isExtension = ({ kind }: ObjectRef): boolean => kind === CLUSTER_EXTENSION;
     for (const ref of [...created.filter(isExtension), ...created.filter((one) => !isExtension(one))])
-      await this.#delete(ref, signal).catch((err: unknown) => void left.push(`${ref.kind} ${ref.name}: ${getErrorMessage(err)}`));
+      await this.#delete(ref, signal).catch((err: unknown) => {
+        const list = ref.apiVersion === API_VERSION ? left.own : left.others;
+        list.push(`${ref.kind} ${ref.name}: ${getErrorMessage(err)}`);
+      });
     return left;
   }
 

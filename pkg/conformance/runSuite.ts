@@ -92,13 +92,13 @@ async function runOne(
   const timeoutMs = Math.max(cluster.timeoutMs, scenario.minTimeoutMs);
   const run = new ScenarioRun({ ...cluster, timeoutMs }, scenario, { namesServiceAccount, signal });
   const failure = await play(run, scenario);
-  const { objects, images } =
-    failure?.state === "failed" && keepFailed ? { objects: [], images: [] } : await run.remove(AbortSignal.timeout(REMOVAL_MS));
-  const left = [...objects, ...images];
+  const isKept = failure?.state === "failed" && keepFailed;
+  const { own, others } = isKept ? { own: [], others: [] } : await run.remove(AbortSignal.timeout(REMOVAL_MS));
+  const left = [...own, ...others];
   if (signal.aborted && failure) return end("notRun", "the run was stopped", left);
   if (failure) return end(failure.state, failure.message, left);
-  // That a registry does not delete tags says nothing about the implementation.
-  return objects.length > 0 ? end("failed", `not removed: ${objects.join("; ")}`, left) : end("passed", undefined, left);
+  // A namespace that stays, or a registry that does not delete tags, says nothing about the implementation.
+  return own.length > 0 ? end("failed", `not removed: ${own.join("; ")}`, left) : end("passed", undefined, left);
 }
 
 /** Runs the steps. @returns why a step failed, with the step, or why the scenario cannot run */

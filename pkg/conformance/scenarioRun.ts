@@ -70,9 +70,10 @@ export class ScenarioRun {
     await this.catalogs.serveAll(this.#scenario.catalogs);
   }
 
-  /** Deletes the extensions, the other objects, and the tags of the images. @returns what remains, with the reasons */
-  async remove(signal: AbortSignal): Promise<{ objects: string[]; images: string[] }> {
-    return { objects: await this.objects.removeAll(signal), images: await this.#images.remove(signal) };
+  /** Deletes all objects, and the tags of the images. @returns what remains, as `ObjectSteps.removeAll` */
+  async remove(signal: AbortSignal): Promise<{ own: string[]; others: string[] }> {
+    const { own, others } = await this.objects.removeAll(signal);
+    return { own, others: [...others, ...(await this.#images.remove(signal))] };
   }
 
   /** Creates the namespace of the extension, and its ServiceAccount with all permissions or none. Only the servers may create its tokens. */

@@ -7,7 +7,7 @@ import { ClusterContentReader } from "../../pkg/conformance/catalogContent.ts";
 import { createRunName, runSuite, type ScenarioResult } from "../../pkg/conformance/runSuite.ts";
 import { parseScenarios } from "../../pkg/conformance/scenario.ts";
 import { parseReference } from "../../pkg/oci/reference.ts";
-import { describeWithCluster } from "../support/cluster.ts";
+import { describeWithPrivateCluster } from "../support/cluster.ts";
 
 const SOURCE = "https://example.com/docs";
 
@@ -30,7 +30,8 @@ async function startWithoutDeletion(upstream: string): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describeWithCluster("the conformance suite", (cluster) => {
+// Namespaces on the shared control plane are not deleted while an API server of another test is unavailable.
+describeWithPrivateCluster("the conformance suite", (cluster) => {
   beforeAll(() => cluster.installCrds());
 
   /** Runs a scenario without servers of OLM v1. */
