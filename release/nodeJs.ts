@@ -28,8 +28,8 @@ export function checkNode(running: string, pinned = readPinnedNode()): void {
 }
 
 /**
- * Returns the path of the license of an installation of Node.js: one folder above `bin`, or beside the binary on Windows.
- * @throws Error if there is none, for example in a package of an operating system.
+ * Returns the path of the license of an installation of Node.js: one folder above `bin`, or in the folder of the binary on Windows.
+ * @throws Error if it does not exist, for example in a package of an operating system.
  */
 export async function findNodeLicense(binary: string): Promise<string> {
   const folder = dirname(await realpath(binary));

@@ -11,7 +11,7 @@ export interface LockedPackage {
   /** Algorithm and base64 hash, such as "sha512-…". */
   readonly integrity?: string;
   readonly resolved?: string;
-  /** Whether package.json lists the package only for development. A release may contain it all the same: see shippedPackages.ts. */
+  /** Whether package.json lists the package only for development. A release may still contain it: see shippedPackages.ts. */
   readonly dev?: boolean;
   readonly devOptional?: boolean;
   /** Range of each dependency by name. */

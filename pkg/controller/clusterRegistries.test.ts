@@ -37,7 +37,7 @@ async function follow(prepare: (image: WatchedKind, mirrors: readonly WatchedKin
   stop.push(ended);
   void registries.run(ended.signal);
   await flushPromises();
-  /** Returns the reason for which an image is rejected. */
+  /** Returns the reason why an image is rejected. */
   const refused = async (text = "quay.io/ns/app:v1"): Promise<string | undefined> =>
     findRegistryRefusal(await registries.settings(AbortSignal.timeout(1000)), parsePullReference(text))?.reason;
   const later = async (ms: number): Promise<void> => {

@@ -57,7 +57,7 @@ test("a token is requested for an hour, used for 80% of it, then renewed", async
 });
 
 test.for<[when: string, given: { seconds?: number; behindMs?: number }, lifetimeMs: number]>([
-  ["the clock of the API server is two hours behind", { behindMs: 2 * HOUR }, HOUR],
+  ["the clock of the API server is two hours late", { behindMs: 2 * HOUR }, HOUR],
   ["the clock of the API server is two hours ahead", { behindMs: -2 * HOUR }, HOUR],
   ["the API server chooses a shorter lifetime", { seconds: 600 }, 600_000],
 ])("a token is used for 80% of its lifetime when %s", async ([, given, lifetimeMs]) => {

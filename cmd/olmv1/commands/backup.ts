@@ -167,7 +167,7 @@ function formatRestore({ created, existing, failed, removedOwners, errors }: Res
     ...(removedOwners > 0 ? [`references to owners that do not exist, removed: ${removedOwners}`] : []),
     `failed: ${failed}`,
     ...errors.map((error) => `  ${error}`),
-    ...(failed > 0 ? ["Correct the causes, and run the command again: it restores only what is missing."] : []),
+    ...(failed > 0 ? ["Correct the causes, and run the command again: it restores only missing objects and statuses."] : []),
     "",
   ].join("\n");
 }

@@ -186,7 +186,7 @@ export class Puller {
    * checked with its stored signatures, and with those in the registry only if the stored ones no
    * longer satisfy the policy.
    * @param owner name of the object that uses the image, a DNS-1123 subdomain
-   * @param o.identity the reference to which the policy and the mirrors apply if the caller has
+   * @param o.identity the policy and the mirrors apply to this reference if the caller has
    * already resolved a tag; default: `text`
    * @param o.namespace the namespace that uses the image, whose ImagePolicies apply; default: none
    * @throws TerminalError if the reference cannot be pulled, for a digest whose content is rejected

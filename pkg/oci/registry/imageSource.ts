@@ -121,7 +121,7 @@ export class ImageSource {
 
   /**
    * Returns the digest of a tag at the first location that has it. Does not fetch the manifest if
-   * the registry names a digest for which `isKnown` returns true: registries do not count that as a
+   * the registry names a digest and `isKnown` returns true: registries do not count that as a
    * pull. @throws as `withImage` if no location has it
    */
   resolve(ref: Reference, isKnown: (digest: string) => boolean, signal: AbortSignal): Promise<string> {

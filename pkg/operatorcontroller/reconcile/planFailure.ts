@@ -20,7 +20,8 @@ export type PlanFailureServices = RollbackServices & Pick<Services, "created" | 
 
 /**
  * Rolls back a plan after one of its extensions failed: uninstalls the extensions that the plan has created, and restores the previous release of the
- * root, or removes its objects if there is none, but no custom resources. Then waits until the next attempt, a change of the spec, or another plan.
+ * root. Without an earlier release, removes the objects of the root, but no custom resources. Then waits until the next attempt, a change of the spec,
+ * or another plan.
  * @throws WaitingError Retrying while the plan is rolled back or waits for the next attempt
  */
 export async function rollBackFailedPlan(deps: PlanFailureServices, phase: Unpacked, plan: KnownPlan, context: StepContext): Promise<void> {
