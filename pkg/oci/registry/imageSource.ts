@@ -126,7 +126,11 @@ export class ImageSource {
    */
   resolve(ref: Reference, isKnown: (digest: string) => boolean, signal: AbortSignal): Promise<string> {
     return this.#atFirst(ref, signal, async (repository, tag, until) => {
-      const { digest } = await repository.headManifest(tag, until);
+      // If this request fails, the next one reports why, in the same words as a pull.
+      const digest = await repository.headManifest(tag, until).then(
+        (head) => head.digest,
+        () => undefined,
+      );
       if (digest !== undefined && isKnown(digest)) return digest;
       return (await repository.manifest(tag, this.#options.manifestBytes, until)).digest;
     });
