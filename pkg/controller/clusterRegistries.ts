@@ -6,6 +6,7 @@ import { rejectOnAbort } from "../async/concurrency.ts";
 import {
   CLUSTER_CONFIG_NAMESPACE,
   CLUSTER_IMAGE,
+  CLUSTER_IMAGE_ORIGIN,
   getAuthoritiesName,
   MIRROR_KINDS,
   type MirrorKind,
@@ -39,8 +40,6 @@ const ANSWER_MS = 10_000;
 const COLLECT_MS = 100;
 /** Longest list of problems in a log line. */
 const LOGGED_MAX = 20;
-
-const IMAGE_ORIGIN = `${CLUSTER_IMAGE.kind} "${CLUSTER_IMAGE.name}"`;
 
 /** The ConfigMap that Image `cluster` names, while it is watched. */
 interface FollowedConfigMap {
@@ -179,7 +178,7 @@ export class ClusterRegistries implements RegistrySettingsSource {
       return this.#listKnown(kind, watched);
     };
     const mirrors = Object.fromEntries(this.#mirrors.map(({ kind, objects }) => [kind, read(kind, objects, `${kind} objects`)]));
-    const [image] = read(CLUSTER_IMAGE.kind, this.#image, IMAGE_ORIGIN);
+    const [image] = read(CLUSTER_IMAGE.kind, this.#image, CLUSTER_IMAGE_ORIGIN);
     const authorities = this.#authorities && this.#readAuthorities(this.#authorities, unreadable);
     const [configMap] = this.#configMap ? read("ConfigMap", this.#configMap, this.#configMapOrigin) : [];
     const own = configMap && readRegistriesConfigMap(configMap, this.#lastValid);
@@ -202,7 +201,7 @@ export class ClusterRegistries implements RegistrySettingsSource {
   #readAuthorities({ name, object }: FollowedConfigMap, unreadable: RegistryProblem[]): KubeObject | undefined {
     const origin = `ConfigMap "${CLUSTER_CONFIG_NAMESPACE}/${name}"`;
     const { state } = object;
-    const by = `${IMAGE_ORIGIN} names it in spec.additionalTrustedCA`;
+    const by = `${CLUSTER_IMAGE_ORIGIN} names it in spec.additionalTrustedCA`;
     if (state.kind === "absent") unreadable.push({ origin, message: `it does not exist, but ${by}` });
     if (state.kind === "unreadable") unreadable.push({ origin, message: `cannot be read: ${state.reason}` });
     return this.#listKnown(origin, object)[0];
@@ -242,7 +241,7 @@ function describeUnknownImage(state: ObjectState): string | undefined {
   if (state.kind !== "unknown" && state.kind !== "unreadable") return undefined;
   const { reason = "the API server has not responded" } = state;
   const grant = state.kind === "unreadable" ? "; grant the servers list and watch, as config/openshift does" : "";
-  return `${IMAGE_ORIGIN} cannot be read, and may block registries: ${truncateExcerpt(reason)}${grant}`;
+  return `${CLUSTER_IMAGE_ORIGIN} cannot be read, and may block registries: ${truncateExcerpt(reason)}${grant}`;
 }
 
 function formatProblem({ origin, message }: RegistryProblem): string {

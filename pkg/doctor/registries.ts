@@ -2,7 +2,7 @@ import type { KubeObject } from "../api/k8s.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import { type RegistryEntry, withClusterEntries } from "../oci/registries/pullSources.ts";
 import { parseRegistriesConf } from "../oci/registries/registriesConf.ts";
-import { CLUSTER_CONFIG_NAMESPACE, CLUSTER_IMAGE, getAuthoritiesName, type MirrorKind } from "../oci/registries/registryObjects.ts";
+import { CLUSTER_CONFIG_NAMESPACE, CLUSTER_IMAGE_ORIGIN, getAuthoritiesName, type MirrorKind } from "../oci/registries/registryObjects.ts";
 import { type RegistrySettings, readRegistriesConfigMap, toRegistrySettings } from "../oci/registries/registrySettings.ts";
 import { formatLocation } from "../oci/registries/scopes.ts";
 import { formatList } from "../text/lists.ts";
@@ -14,7 +14,6 @@ import type { SnapshotPart } from "./snapshotPart.ts";
 const CHECK = "registries";
 const ENTRIES_MAX = 50;
 const LISTED_MAX = 10;
-const IMAGE_ORIGIN = `${CLUSTER_IMAGE.kind} "${CLUSTER_IMAGE.name}"`;
 const GRANT = "use config/openshift in your kustomization.yaml, or set openshift.enabled of the chart";
 
 /** Lists the mirrors, blocked and allowed registries that apply to pulls of the servers, with the object of each, and the parts without effect. */
@@ -73,7 +72,7 @@ function readFiles({ files }: RegistrySnapshot): { entries: RegistryEntry[]; fin
 function checkAccess({ mirrors, image, reader }: RegistrySnapshot): DoctorFinding[] {
   const hasMirrors = mirrors.some(({ objects }) => (valueOf(objects)?.length ?? 0) > 0);
   if (valueOf(reader) || !(hasMirrors || valueOf(image))) return [];
-  const denied = valueOf(image) ? `${IMAGE_ORIGIN}, so they reject every image` : "the mirrors of the cluster";
+  const denied = valueOf(image) ? `${CLUSTER_IMAGE_ORIGIN}, so they reject every image` : "the mirrors of the cluster";
   const message = `the servers cannot read ${denied}: ClusterRoleBinding olmv1-registries-reader does not exist`;
   return [{ check: CHECK, status: "problem", message, next: GRANT }];
 }
@@ -90,7 +89,7 @@ function listProblems({ image, authorities }: RegistrySnapshot, { problems }: Re
   if (name === undefined || valueOf(authorities)) return findings;
   const message = `spec.additionalTrustedCA names ConfigMap ${CLUSTER_CONFIG_NAMESPACE}/${name}, which does not exist`;
   const next = `kubectl -n ${CLUSTER_CONFIG_NAMESPACE} create configmap ${name} --from-file=HOST..PORT=FILE`;
-  return [...findings, { check: IMAGE_ORIGIN, status: "warning", message, next }];
+  return [...findings, { check: CLUSTER_IMAGE_ORIGIN, status: "warning", message, next }];
 }
 
 function describeEntries(entries: readonly RegistryEntry[]): DoctorFinding[] {

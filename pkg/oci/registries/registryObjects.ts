@@ -13,6 +13,8 @@ export type MirrorKind = (typeof MIRROR_KINDS)[number]["kind"];
 
 /** The object with the registry sources and certificate authorities of an OpenShift cluster. */
 export const CLUSTER_IMAGE = { apiVersion: "config.openshift.io/v1", kind: "Image", name: "cluster" } as const;
+/** Image `cluster` in a text for users. */
+export const CLUSTER_IMAGE_ORIGIN = `${CLUSTER_IMAGE.kind} "${CLUSTER_IMAGE.name}"`;
 /** Namespace of the ConfigMap with certificate authorities that `CLUSTER_IMAGE` names. */
 export const CLUSTER_CONFIG_NAMESPACE = "openshift-config";
 
