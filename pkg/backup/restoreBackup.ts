@@ -47,7 +47,8 @@ const STATUS_WAIT_MS = 500;
 
 /**
  * Creates the custom resources of a backup: owners first, each with its status, and with references to the new uids of its owners. Does not change
- * custom resources that exist, but writes the status if an interrupted restore has not written it. Reads the file once to verify it, and once for each level of owners, so that memory holds one batch of objects.
+ * custom resources that exist, but writes the status if an interrupted restore has not written it. Reads the file once to verify it, and once for each
+ * level of owners, so that memory holds one batch of objects.
  * @throws TerminalError as `readBackupFile`, before anything is created; Error if a CRD does not exist or does not serve the version of the backup
  */
 export async function restoreBackup(

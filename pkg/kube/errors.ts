@@ -10,7 +10,8 @@ export interface KubeErrorInit {
 }
 
 /**
- * An unsuccessful response of the API server, or a request that was not sent because its path would be invalid. The message is the server's text, which for a 403 contains verb, resource, name and namespace.
+ * An unsuccessful response of the API server, or a request that was not sent because its path would be invalid. The message is the server's text,
+ * which for a 403 contains verb, resource, name and namespace.
  * @see k8s.io/apimachinery v0.36.3 pkg/apis/meta/v1 Status
  */
 export class KubeError extends Error {

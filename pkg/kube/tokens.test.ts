@@ -20,16 +20,16 @@ interface Setup {
 
 /**
  * Starts a server that issues tokens t1, t2, … that are valid for an hour or `seconds`. Its clock is
- * `behindMs` behind the test's clock. While `answer.next` is set, responds with it instead.
+ * late by `lateMs` compared with the test's clock. While `answer.next` is set, responds with it instead.
  */
-async function start({ seconds = 3600, behindMs = 0 } = {}): Promise<Setup> {
+async function start({ seconds = 3600, lateMs = 0 } = {}): Promise<Setup> {
   const clock = { now: Date.parse("2026-01-01T00:00:00Z") };
   const answer: Setup["answer"] = {};
   let minted = 0;
   const api = await LoopbackApi.start(({ url }) => {
     if (answer.next) return answer.next;
     if (url !== PATH) return {};
-    const expirationTimestamp = new Date(clock.now - behindMs + seconds * 1000).toISOString();
+    const expirationTimestamp = new Date(clock.now - lateMs + seconds * 1000).toISOString();
     return { json: { spec: { expirationSeconds: seconds }, status: { token: `t${++minted}`, expirationTimestamp } } };
   });
   const client = Client.of(api.credentials());
@@ -56,9 +56,9 @@ test("a token is requested for an hour, used for 80% of it, then renewed", async
   expect(api.log).toEqual([`POST ${PATH}`, `POST ${PATH}`]);
 });
 
-test.for<[when: string, given: { seconds?: number; behindMs?: number }, lifetimeMs: number]>([
-  ["the clock of the API server is two hours late", { behindMs: 2 * HOUR }, HOUR],
-  ["the clock of the API server is two hours ahead", { behindMs: -2 * HOUR }, HOUR],
+test.for<[when: string, given: { seconds?: number; lateMs?: number }, lifetimeMs: number]>([
+  ["the clock of the API server is two hours late", { lateMs: 2 * HOUR }, HOUR],
+  ["the clock of the API server is two hours ahead", { lateMs: -2 * HOUR }, HOUR],
   ["the API server chooses a shorter lifetime", { seconds: 600 }, 600_000],
 ])("a token is used for 80% of its lifetime when %s", async ([, given, lifetimeMs]) => {
   const { tokens, clock } = await start(given);
