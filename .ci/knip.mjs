@@ -4,6 +4,7 @@ const STARTED_BY_PATH = [
   "pkg/**/*Worker.ts!",
   "pkg/render/generate/schemas.ts!",
   "test/bench/http/loadClient.ts",
+  "test/conformance/deployed.ts",
   "test/conformance/patchSource.ts",
   "test/support/abortedWrites.ts",
   "test/support/conditionProgram.ts",

@@ -2,6 +2,8 @@
 
 const START = "<!-- written by `npm run test:kubernetes` -->\n";
 const END = "<!-- end of the table -->\n";
+const VERSION = "Kubernetes";
+const TESTS = "integration tests";
 const COUNTS = { passed: "passed", failed: "failed", skipped: "skipped", notRun: "not run" };
 
 /**
@@ -21,31 +23,53 @@ export function isSuccess({ conformance, tests = conformance }) {
 }
 
 /**
- * Returns the table as Markdown, the newest version first. It has a column for the integration tests only if they ran.
- * @param {readonly VersionResult[]} results the oldest version first
+ * Returns the table as Markdown, one row for each result. It has a column for the integration tests only if they ran.
+ * @param {readonly VersionResult[]} results
  */
 export function formatMatrix(results) {
-  const columns = [
-    ["Kubernetes", ({ release }) => release],
-    ["conformance scenarios of profile core", ({ conformance }) => formatCounts(conformance)],
-    ...(results.some(({ tests }) => tests) ? [["integration tests", ({ tests = {} }) => formatCounts(tests)]] : []),
-    ["date of the run", ({ date }) => date],
-  ];
-  const rows = [columns.map(([title]) => title), ...results.toReversed().map((result) => columns.map(([, getCell]) => getCell(result)))];
-  const widths = columns.map((_, at) => Math.max(...rows.map((cells) => cells[at].length)));
-  const lines = rows.map((cells) => cells.map((cell, at) => cell.padEnd(widths[at])));
+  return formatRows(results.map(toCells));
+}
+
+/**
+ * Returns `text` with another table between the markers: the rows of `results`, and those of the earlier table for other versions.
+ * @param {readonly string[]} releases the versions of the table, in this order
+ * @throws Error if a marker is missing
+ */
+export function replaceMatrix(text, results, releases) {
+  const [from, to] = [text.indexOf(START), text.indexOf(END)];
+  if (from < 0 || to < from) throw new Error(`cannot write the table: the text does not contain ${START.trim()} before ${END.trim()}`);
+  const rows = [...results.map(toCells), ...parseRows(text.slice(from + START.length, to))];
+  const table = formatRows(releases.flatMap((release) => rows.find((cells) => cells[VERSION] === release) ?? []));
+  return `${text.slice(0, from + START.length)}\n${table}\n${text.slice(to)}`;
+}
+
+/** Returns the texts of a row by the titles of its columns. */
+function toCells({ release, conformance, tests, date }) {
+  return {
+    [VERSION]: release,
+    "conformance scenarios of profile core": formatCounts(conformance),
+    ...(tests ? { [TESTS]: formatCounts(tests) } : {}),
+    "date of the run": date,
+  };
+}
+
+function formatRows(rows) {
+  const complete = rows.some((cells) => TESTS in cells) ? rows.map((cells) => ({ [TESTS]: "not run", ...cells })) : rows;
+  const titles = Object.keys(toCells({ conformance: {}, tests: {} })).filter((title) => title in (complete[0] ?? {}));
+  const table = [titles, ...complete.map((cells) => titles.map((title) => cells[title]))];
+  const widths = titles.map((_, at) => Math.max(...table.map((cells) => cells[at].length)));
+  const lines = table.map((cells) => cells.map((cell, at) => cell.padEnd(widths[at])));
   const rule = widths.map((width) => "-".repeat(width));
   return [lines[0], rule, ...lines.slice(1)].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 }
 
-/**
- * Returns `text` with another table between the markers.
- * @throws Error if a marker is missing
- */
-export function replaceMatrix(text, table) {
-  const [from, to] = [text.indexOf(START), text.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`cannot write the table: the text does not contain ${START.trim()} before ${END.trim()}`);
-  return `${text.slice(0, from + START.length)}\n${table}\n${text.slice(to)}`;
+/** Returns the rows of a table that `formatRows` wrote. */
+function parseRows(table) {
+  const [titles = [], , ...rows] = table
+    .split("\n")
+    .filter((line) => line.startsWith("|"))
+    .map((line) => line.split("|").slice(1, -1));
+  return rows.map((cells) => Object.fromEntries(cells.map((cell, at) => [titles[at].trim(), cell.trim()])));
 }
 
 function formatCounts(counts) {

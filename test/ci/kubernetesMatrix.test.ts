@@ -13,9 +13,9 @@ function evaluate(expression: string): unknown {
   return JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", program], { cwd: ROOT, encoding: "utf8" }));
 }
 
-/** Runs `replaceMatrix` on a text with the table of these results. */
+/** Runs `replaceMatrix` for versions v1.2.0 and v1.1.0. */
 function replace(text: string, results: readonly object[]): string {
-  return evaluate(`matrix.replaceMatrix(${JSON.stringify(text)}, matrix.formatMatrix(${JSON.stringify(results)}))`) as string;
+  return evaluate(`matrix.replaceMatrix(${JSON.stringify(text)}, ${JSON.stringify(results)}, ["v1.2.0", "v1.1.0"])`) as string;
 }
 
 const counts = (passed: number, failed = 0, skipped = 0, notRun = 0): object => ({ passed, failed, skipped, notRun });
@@ -39,11 +39,28 @@ test("replaceMatrix writes only the table, with a column for the integration tes
       "| v1.1.0     | 3 passed, 1 not run                   | 7 passed, 2 skipped | 2026-01-31      |",
     ].join("\n"),
   );
-  expect(replace(text, [result("v1.1.0", counts(3))])).toContain(
-    "| Kubernetes | conformance scenarios of profile core | date of the run |\n| ---------- |",
-  );
   const around = (whole: string): string[] => [whole.split("<!-- written")[0] ?? "", whole.split("<!-- end")[1] ?? ""];
   expect(around(text)).toEqual(around(README));
+});
+
+test("replaceMatrix keeps the rows of supported versions that did not run", () => {
+  const before = replace(README, [result("v1.1.0", counts(3)), result("v1.2.0", counts(4))]);
+  expect(before).toContain(
+    [
+      "| Kubernetes | conformance scenarios of profile core | date of the run |",
+      "| ---------- | ------------------------------------- | --------------- |",
+      "| v1.2.0     | 4 passed                              | 2026-01-31      |",
+      "| v1.1.0     | 3 passed                              | 2026-01-31      |",
+    ].join("\n"),
+  );
+  expect(replace(before, [result("v1.2.0", counts(5), counts(9))])).toContain(
+    [
+      "| Kubernetes | conformance scenarios of profile core | integration tests | date of the run |",
+      "| ---------- | ------------------------------------- | ----------------- | --------------- |",
+      "| v1.2.0     | 5 passed                              | 9 passed          | 2026-01-31      |",
+      "| v1.1.0     | 3 passed                              | not run           | 2026-01-31      |",
+    ].join("\n"),
+  );
 });
 
 test.each([

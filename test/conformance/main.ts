@@ -2,9 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readScenarios } from "../../pkg/conformance/scenarioFiles.ts";
-import { MutantCluster } from "./mutantCluster.ts";
 import { formatMutantsPage, isKilled, type MutantResult } from "./mutantReport.ts";
 import { type Mutant, readMutants } from "./mutants.ts";
+import { SuiteCluster } from "./suiteCluster.ts";
 
 const USAGE = `npm run -s conformance:mutants -- [--lanes N] [--timeout SECONDS] [TEXT…]
 
@@ -23,9 +23,9 @@ function selectScenarios(ids: readonly string[]) {
 }
 
 /** Runs the scenarios of all mutants on the unchanged servers, where they must pass. */
-async function checkUnchanged(cluster: MutantCluster, mutants: readonly Mutant[], timeoutMs: number): Promise<void> {
+async function checkUnchanged(cluster: SuiteCluster, mutants: readonly Mutant[], timeoutMs: number): Promise<void> {
   const scenarios = selectScenarios(mutants.flatMap(({ killedBy }) => killedBy));
-  const failed = (await cluster.run(undefined, scenarios, timeoutMs)).filter(({ state }) => state !== "passed");
+  const failed = (await cluster.run(scenarios, timeoutMs)).filter(({ state }) => state !== "passed");
   if (failed.length > 0) throw new Error(`not passed without a mutant: ${failed.map(({ id, message }) => `${id}: ${message}`).join("\n")}`);
   say(`${scenarios.length} scenarios pass without a mutant`);
 }
@@ -35,13 +35,13 @@ async function runMutants(mutants: readonly Mutant[], lanes: number, timeoutMs: 
   const waiting = [...mutants];
   let isChecked = false;
   const runLane = async (): Promise<void> => {
-    await using cluster = await MutantCluster.start(say);
+    await using cluster = await SuiteCluster.start(say);
     if (!isChecked) {
       isChecked = true;
       await checkUnchanged(cluster, mutants, timeoutMs);
     }
     for (let mutant = waiting.shift(); mutant; mutant = waiting.shift()) {
-      const result = { mutant, results: await cluster.run(mutant, selectScenarios(mutant.killedBy), timeoutMs) };
+      const result = { mutant, results: await cluster.runOnMutant(mutant, selectScenarios(mutant.killedBy), timeoutMs) };
       found.set(mutant, result);
       say(`${isKilled(result) ? "detected" : "SURVIVED"}  ${mutant.breaks}`);
       for (const { id, state, message = "" } of result.results) say(`  ${id} ${state} ${message}`);

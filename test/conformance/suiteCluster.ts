@@ -40,8 +40,8 @@ function createEnvironment(): Record<string, string> {
   return { NODE_OPTIONS: PRELOADED.map((url) => `--import ${url}`).join(" ") };
 }
 
-/** A control plane whose servers run one mutant after another. */
-export class MutantCluster implements AsyncDisposable {
+/** A control plane on which scenarios run, with the servers of this checkout: unchanged, or with one mutant after another. */
+export class SuiteCluster implements AsyncDisposable {
   readonly #dev: DevCluster;
   readonly #client: Client;
   readonly #workDir: string;
@@ -62,8 +62,8 @@ export class MutantCluster implements AsyncDisposable {
     this.#client = Client.fromKubeConfig(dev.kubeconfig);
   }
 
-  static async start(print: (line: string) => void): Promise<MutantCluster> {
-    const cluster = new MutantCluster(await startDevCluster({ print, auditLog: false }), await mkdtemp(join(tmpdir(), "olmv1-mutants-")));
+  static async start(print: (line: string) => void): Promise<SuiteCluster> {
+    const cluster = new SuiteCluster(await startDevCluster({ print, auditLog: false }), await mkdtemp(join(tmpdir(), "olmv1-mutants-")));
     const registriesConf = join(cluster.#workDir, "registries.conf");
     await writeFile(registriesConf, `[[registry]]\nlocation = "${cluster.#dev.registry.host}"\ninsecure = true\n`);
     cluster.#installation = await startInstallation({
@@ -78,15 +78,28 @@ export class MutantCluster implements AsyncDisposable {
     return cluster;
   }
 
-  /** Runs scenarios on a mutant, or on the unchanged servers, and deletes everything that they leave. */
-  async run(mutant: Mutant | undefined, scenarios: readonly Scenario[], timeoutMs: number): Promise<ScenarioResult[]> {
+  /** Runs scenarios on the unchanged servers, and deletes everything that they leave. @param report called with each result */
+  async run(
+    scenarios: readonly Scenario[],
+    timeoutMs: number,
+    report: (result: ScenarioResult) => void = () => undefined,
+  ): Promise<ScenarioResult[]> {
     await this.#provide(scenarios);
-    if (mutant) await this.#mutate(mutant);
     try {
-      if (!mutant || !isDefinition(mutant)) return await this.#play(scenarios, timeoutMs);
-      return await this.#playUntilFailed(scenarios, timeoutMs);
+      return await this.#play(scenarios, timeoutMs, report);
     } finally {
-      if (mutant) await this.#restore(mutant);
+      await this.#sweep();
+    }
+  }
+
+  /** Runs scenarios on a mutant, and deletes everything that they leave. */
+  async runOnMutant(mutant: Mutant, scenarios: readonly Scenario[], timeoutMs: number): Promise<ScenarioResult[]> {
+    await this.#provide(scenarios);
+    await this.#mutate(mutant);
+    try {
+      return await (isDefinition(mutant) ? this.#playUntilFailed(scenarios, timeoutMs) : this.#play(scenarios, timeoutMs));
+    } finally {
+      await this.#restore(mutant);
       await this.#sweep();
     }
   }
@@ -157,7 +170,11 @@ export class MutantCluster implements AsyncDisposable {
     await this.#client.apply(parseYaml(text) as KubeObject, { fieldManager: "olmv1-dev", force: true });
   }
 
-  async #play(scenarios: readonly Scenario[], timeoutMs: number): Promise<ScenarioResult[]> {
+  async #play(
+    scenarios: readonly Scenario[],
+    timeoutMs: number,
+    report: (result: ScenarioResult) => void = () => undefined,
+  ): Promise<ScenarioResult[]> {
     const client = this.#client;
     const repository = parseReference(`${this.#dev.registry.host}/conformance`);
     const content = new ClusterContentReader(client);
@@ -165,7 +182,7 @@ export class MutantCluster implements AsyncDisposable {
     const terminal = { env: {}, signal, out: () => undefined, err: () => undefined };
     return withImages({ insecure: true }, terminal, (stores) => {
       const cluster = { client, stores, repository, content, systemNamespace: SYSTEM_NAMESPACE, run: createRunName(), timeoutMs };
-      return runSuite(cluster, scenarios, { parallel: 4, keepFailed: false, signal, report: () => undefined });
+      return runSuite(cluster, scenarios, { parallel: 4, keepFailed: false, signal, report });
     });
   }
 
@@ -179,7 +196,7 @@ export class MutantCluster implements AsyncDisposable {
     return "done" in answer ? answer.done : answer.reason;
   }
 
-  /** Deletes what the scenarios left because of the mutant. The finalizers of extensions are removed last. */
+  /** Deletes what the scenarios left. The finalizers of extensions are removed last. */
   async #sweep(): Promise<void> {
     const left = await this.#listLeft();
     for (const ref of left) await this.#client.delete(ref);
@@ -188,7 +205,7 @@ export class MutantCluster implements AsyncDisposable {
         .patch(ref, { metadata: { finalizers: null } }, { type: "merge", fieldManager: FIELD_MANAGER })
         .catch(() => undefined); // it is gone
     const signal = AbortSignal.timeout(SWEEP_MS);
-    await waitFor({ what: "the objects of the mutant to be deleted", timeoutMs: SWEEP_MS, signal }, async () => {
+    await waitFor({ what: "the objects of the scenarios to be deleted", timeoutMs: SWEEP_MS, signal }, async () => {
       const [first] = await this.#listLeft();
       return first ? { reason: `${first.kind} ${first.name} exists` } : { done: undefined };
     });
