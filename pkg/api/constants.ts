@@ -129,13 +129,13 @@ export const FINALIZER_REVOKE_PERMISSIONS = `${GROUP}/revoke-permissions`;
 /** The policy in config/permissions/admission.yaml that limits permission-manager. */
 export const PERMISSION_MANAGER_POLICY = "olmv1-permission-manager";
 /** Names of the ValidatingAdmissionPolicies in config/permissions/admission.yaml, and of their bindings. */
-export const PERMISSION_ADMISSION_POLICIES: readonly string[] = [
+export const PERMISSION_ADMISSION_POLICIES = [
   PERMISSION_MANAGER_POLICY,
   "olmv1-granted-objects",
   "olmv1-extension-identities",
   "olmv1-extension-permissions",
   "olmv1-permission-policies",
-];
+] as const;
 
 /** Types of the conditions of ClusterExtension, ClusterCatalog and ExtensionPermissions. */
 export const ConditionType = {

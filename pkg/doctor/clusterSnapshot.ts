@@ -7,6 +7,7 @@ import {
   EXTENSION_PERMISSIONS,
   getCatalogdNamespace,
   LABEL_PERMISSIONS_FOR,
+  PERMISSION_ADMISSION_POLICIES,
   PERMISSION_POLICY,
   SERVER_LEASES,
 } from "../api/constants.ts";
@@ -74,10 +75,7 @@ export const POLICIES = [
   { apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name: "operator-controller-dependencies" },
   { apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name: "clusterextension-service-accounts" },
   { apiVersion: ADMISSION, kind: "MutatingAdmissionPolicyBinding", name: "clustercatalog-name-label" },
-  { apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name: "olmv1-permission-manager" },
-  { apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name: "olmv1-granted-objects" },
-  { apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name: "olmv1-extension-identities" },
-  { apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name: "olmv1-extension-permissions" },
+  ...PERMISSION_ADMISSION_POLICIES.map((name) => ({ apiVersion: ADMISSION, kind: "ValidatingAdmissionPolicyBinding", name }) as const),
 ] as const;
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG };
 const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION };

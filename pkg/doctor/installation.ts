@@ -91,6 +91,11 @@ const ABSENT: Readonly<Record<(typeof POLICIES)[number]["name"], Pick<DoctorFind
     message: "it does not exist: approvals need no permission, and any user with write access can request permissions",
     next: APPLY,
   },
+  "olmv1-permission-policies": {
+    status: "problem",
+    message: "it does not exist: users who may write an extension can select any PermissionPolicy",
+    next: APPLY,
+  },
   "clustercatalog-name-label": {
     status: "ok",
     message: "it does not exist: catalogd adds the name labels of catalogs instead, shortly after they are created",
