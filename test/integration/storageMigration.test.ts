@@ -69,7 +69,12 @@ describeWithCluster("the storage migration of a CRD", (cluster) => {
     await patchStoredVersions(client, crd, ["v1"], { signal });
     await client.apply(definition(group, { storage: "v1", served: ["v1"] }), { fieldManager: "test", force: true });
     await eventually(() => expect(listGauges(group)).rejects.toThrow(/v1alpha1/));
+    // The API server cannot delete this CRD, and before https://github.com/kubernetes/kubernetes/pull/125796 the garbage collector of the shared control
+    // plane waits until it can list all objects.
+    await define(group, { storage: "v1", served: ["v1alpha1", "v1"] });
+    await eventually(() => listGauges(group));
     await client.delete(toObjectRef(crd));
+    await eventually(async () => expect(await client.get(toObjectRef(crd))).toBeUndefined());
   });
 
   test("an interrupted migration resumes, and afterwards all custom resources can be read without the old version", async () => {
