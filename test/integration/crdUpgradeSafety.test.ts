@@ -149,6 +149,11 @@ class Installing {
     await eventually(() => this.#cluster.client.create(object));
   }
 
+  /** Deletes a Widget. */
+  async deleteWidget(name: string, version: string): Promise<void> {
+    await this.#cluster.client.delete({ apiVersion: `${this.ns}.example.com/${version}`, kind: "Widget", name, namespace: this.ns });
+  }
+
   /** Reads the live CRD. */
   async crd(): Promise<KubeObject> {
     const found = await this.#cluster.client.get(toObjectRef(widgets(this.ns, { v1: { spec: STRING } })));
@@ -294,6 +299,8 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       const webhook = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"], clientConfig: { service } } };
       expect(await it.apply("2", [withBothVersions(it.ns, webhook)])).toBe("");
       expect(await it.schemaOf("v2")).toEqual(NUMBER);
+      // A custom resource that cannot be converted stops the garbage collector before https://github.com/kubernetes/kubernetes/pull/125796.
+      await it.deleteWidget("w", "v1");
     });
 
     test("served versions are removed in two upgrades while custom resources exist", async () => {
