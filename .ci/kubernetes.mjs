@@ -12,7 +12,7 @@ import { countTests, VITEST_PARTS } from "./report.mjs";
 const USAGE = `npm run test:kubernetes -- [--conformance] [VERSION…]
 
 Runs the conformance scenarios of profile core and all integration tests on an embedded control plane of each supported Kubernetes version, and
-prints a table. About an hour for each version on two processors. With --conformance, runs only the conformance scenarios, about five minutes for
+prints a table. About half an hour for each version on two processors. With --conformance, runs only the conformance scenarios, about five minutes for
 each version. With VERSION, such as ${KUBERNETES_VERSIONS[0].minor}, tests only these versions. If everything passed, writes their rows of the table in README.md.
 Exits with 1 if anything failed.`;
 

@@ -118,11 +118,9 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     });
     const { authorities: known } = readStoredCertificates(await secret());
     await load.passed(40);
-    await write({
-      "next.crt": base64(next.certificate),
-      "next.key": base64(next.key),
-      "ca.crt": base64([...known, next.authority].join("\n")),
-    });
+    await write({ "ca.crt": base64([...known, next.authority].join("\n")) });
+    await eventually(async () => expect((await authorities.current()).certificates.join("\n")).toContain(next.authority.trim()));
+    await write({ "next.crt": base64(next.certificate), "next.key": base64(next.key) });
     const renewed = new X509Certificate(next.certificate).fingerprint256;
     for (const replica of [first, second])
       await eventually(async () => expect((await readPresented(replica)).fingerprint256).toBe(renewed));
