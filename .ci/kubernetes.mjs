@@ -31,7 +31,7 @@ const versions =
 const results = [];
 for (const version of versions) results.push(await testVersion(version));
 
-const table = formatMatrix(results);
+const table = formatMatrix(results.toReversed());
 const passed = results.every(isSuccess);
 console.log(`\n${table}`);
 if (process.env.GITHUB_STEP_SUMMARY) appendFileSync(process.env.GITHUB_STEP_SUMMARY, table);
