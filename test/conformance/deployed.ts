@@ -11,7 +11,7 @@ Runs the conformance scenarios of the profiles (default: core) on an embedded co
 have Deployments, Services and replicas, so that scenarios can restart them and read their metrics. Prints each result, and the report as JSON.
 Exits 1 if a scenario fails.`;
 
-/** The default of \`olmv1 conformance\`. */
+/** The default of `olmv1 conformance`. */
 const TIMEOUT_MS = 120_000;
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -25,6 +25,7 @@ async function runProfiles(profiles: readonly string[]): Promise<number> {
   if (unknown !== undefined) throw new Error(`unknown profile "${unknown}". Known: ${PROFILES.join(", ")}`);
   const scenarios = readScenarios().filter(({ profile }) => profiles.includes(profile));
   await using cluster = await SuiteCluster.start(say);
+  await cluster.deploy();
   const began = performance.now();
   const report = createSuiteReport(await cluster.run(scenarios, TIMEOUT_MS, sayResult), { isStopped: false });
   const { passed, failed, notRun } = report.counts;

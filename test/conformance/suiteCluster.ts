@@ -26,7 +26,7 @@ const MUTATED = ["catalogd", "operator-controller"] as const;
 /** Needs of scenarios that are about the cluster, not the implementation. */
 const NEEDS_DEPLOYMENTS = /^(?:server|replicas|metrics) /;
 const NEEDS_OPENSHIFT = /^(?:proxy|kind config\.openshift\.io\/)/;
-const FIELD_MANAGER = "olmv1-mutants";
+const FIELD_MANAGER = "olmv1-suite";
 const SWEEP_MS = 90_000;
 /** Longer than the duration of a lease. */
 const LEADING_MS = 180_000;
@@ -63,7 +63,7 @@ export class SuiteCluster implements AsyncDisposable {
   }
 
   static async start(print: (line: string) => void): Promise<SuiteCluster> {
-    const cluster = new SuiteCluster(await startDevCluster({ print, auditLog: false }), await mkdtemp(join(tmpdir(), "olmv1-mutants-")));
+    const cluster = new SuiteCluster(await startDevCluster({ print, auditLog: false }), await mkdtemp(join(tmpdir(), "olmv1-suite-")));
     const registriesConf = join(cluster.#workDir, "registries.conf");
     await writeFile(registriesConf, `[[registry]]\nlocation = "${cluster.#dev.registry.host}"\ninsecure = true\n`);
     cluster.#installation = await startInstallation({
@@ -78,12 +78,23 @@ export class SuiteCluster implements AsyncDisposable {
     return cluster;
   }
 
+  /** Gives the servers Deployments, Services and replicas. Scenarios that need them cause it too. */
+  async deploy(): Promise<void> {
+    const installation = this.#installation;
+    if (this.#deployed || !installation) return;
+    this.#deployed = await DeployedServers.start({
+      client: this.#client,
+      installation,
+      workDir: this.#workDir,
+      flags: this.#flags,
+      env: this.#env,
+    });
+    // Scenarios read the content of catalogs over HTTPS now.
+    setDefaultCACertificates([...getCACertificates("default"), this.#deployed.authority]);
+  }
+
   /** Runs scenarios on the unchanged servers, and deletes everything that they leave. @param report called with each result */
-  async run(
-    scenarios: readonly Scenario[],
-    timeoutMs: number,
-    report: (result: ScenarioResult) => void = () => undefined,
-  ): Promise<ScenarioResult[]> {
+  async run(scenarios: readonly Scenario[], timeoutMs: number, report?: (result: ScenarioResult) => void): Promise<ScenarioResult[]> {
     await this.#provide(scenarios);
     try {
       return await this.#play(scenarios, timeoutMs, report);
@@ -134,18 +145,7 @@ export class SuiteCluster implements AsyncDisposable {
   /** Adds to the cluster what scenarios need: Deployments of the servers, and the API of OpenShift with a proxy. */
   async #provide(scenarios: readonly Scenario[]): Promise<void> {
     const needs = scenarios.flatMap((scenario) => scenario.needs);
-    const installation = this.#installation;
-    if (needs.some((need) => NEEDS_DEPLOYMENTS.test(need)) && !this.#deployed && installation) {
-      this.#deployed = await DeployedServers.start({
-        client: this.#client,
-        installation,
-        workDir: this.#workDir,
-        flags: this.#flags,
-        env: this.#env,
-      });
-      // Scenarios read the content of catalogs over HTTPS now.
-      setDefaultCACertificates([...getCACertificates("default"), this.#deployed.authority]);
-    }
+    if (needs.some((need) => NEEDS_DEPLOYMENTS.test(need))) await this.deploy();
     if (!needs.some((need) => NEEDS_OPENSHIFT.test(need)) || this.#isOpenShift) return;
     this.#isOpenShift = true;
     await new OpenShift(this.#client).imitate(this.#dev.registry.host);
