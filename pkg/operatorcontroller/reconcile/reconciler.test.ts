@@ -3,11 +3,14 @@ import { clusterFrom } from "../../../test/support/catalogFixture.ts";
 import { RecordedEvents, RecordedPatches, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
 import { buildObserved, buildResolved, buildStarted, buildUnpacked } from "../../../test/support/phases.ts";
+import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { Ended, fail, StepSequence, stop, stopWithoutStatus } from "../../controller/stepSequence.ts";
 import { isRetryable, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Availability } from "../../release/health/availability.ts";
+import type { LeftObject } from "../../release/record.ts";
+import { newReleaseHistory } from "../releases/releaseStore.ts";
 import type { KnownReleases } from "../state/clusterChanges.ts";
 import type { Phase, ReconcileStep, ResolvedBundle, Started } from "../state/phases.ts";
 import { requireSpec } from "./check.ts";
@@ -121,7 +124,26 @@ test.for<[installed: string | undefined, delay: number]>([
     ...buildUnpacked(x, RESOLVED, { releases: { installed: RESOLVED } }),
     phase: "applied",
   });
-  expect((await pass({ extension: { ...X, status }, step: applied })).result).toEqual({ requeueAfterMs: delay });
+  expect((await pass({ extension: { ...X, status }, step: applied })).result).toMatchObject({ requeueAfterMs: delay });
+});
+
+const FOR_ANOTHER: LeftObject = { apiVersion: "v1", kind: "ConfigMap", name: "c", namespace: "n" };
+const KEPT_CRD: LeftObject = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "c", kept: "it is in use" };
+
+test.for<[what: string, phase: "applied" | "suspended" | "unpacking" | "unpacked", left: LeftObject[], isSettled: true | undefined]>([
+  ["when its steps are done", "applied", [], true],
+  ["when only a CRD is left", "applied", [KEPT_CRD], true],
+  ["when an object is left for another extension", "applied", [KEPT_CRD, FOR_ANOTHER], undefined],
+  ["when it is suspended", "suspended", [], true],
+  ["when it is suspended and an object is left", "suspended", [FOR_ANOTHER], undefined],
+  ["when it waits for an image", "unpacking", [], true],
+  ["when a step ended it earlier", "unpacked", [], undefined],
+])("an extension is settled %s: %s with %j: %s", async ([, phase, left, isSettled]) => {
+  const releases = { installed: RESOLVED, history: { ...newReleaseHistory(), current: [releaseRecord(1, "deployed", { left })] } };
+  const extension = { ...X, status: { install: { bundle: { name: RESOLVED.name, version: RESOLVED.version } } } };
+  const step = (x: ClusterExtension) =>
+    stop({ ...buildUnpacked(x, RESOLVED, { releases }), phase, image: "i", lastError: undefined } as Phase);
+  expect((await pass({ extension, step })).result?.isSettled).toBe(isSettled);
 });
 
 test("a reconcile does not write an unchanged status", async () => {
@@ -159,7 +181,7 @@ test("a reconcile maintains the installed bundle, reports progress, and returns 
   const image = "registry.example/p:v1";
   const step = (x: ClusterExtension) => stop<Phase>({ ...buildResolved(x, RESOLVED), phase: "unpacking", image, lastError: undefined });
   const { result, progressing, kept, events } = await pass({ step });
-  expect(result).toEqual({ requeueAfterMs: RESYNC, isPending: true });
+  expect(result).toEqual({ requeueAfterMs: RESYNC, isPending: true, isSettled: true });
   expect([progressing?.status, progressing?.reason, progressing?.message]).toEqual([
     "True",
     "RollingOut",
@@ -178,7 +200,7 @@ test("a reconcile keeps the previous error in the condition while an image is pu
   const step = (x: ClusterExtension) =>
     stop<Phase>({ ...buildResolved(x, RESOLVED), phase: "unpacking", image: RESOLVED.image, lastError });
   const { result, written, events } = await pass({ extension: { ...X, status }, step });
-  expect([result, written, events]).toEqual([{ requeueAfterMs: RESYNC, isPending: true }, [], []]);
+  expect([result, written, events]).toEqual([{ requeueAfterMs: RESYNC, isPending: true, isSettled: true }, [], []]);
 });
 
 test("a reconcile keeps the reason of the first error, and appends the error when maintaining the installed bundle fails, too", async () => {

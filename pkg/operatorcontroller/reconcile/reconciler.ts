@@ -3,7 +3,9 @@ import type { StatusWrite } from "../../controller/statusWriter.ts";
 import type { StepContext, StepResult, StepSequence } from "../../controller/stepSequence.ts";
 import { findTerminalError, getErrorMessage, ReconcileError, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { formatTime } from "../../golang/time.ts";
+import { findLastDeployed } from "../../release/record.ts";
 import type { Logger } from "../../telemetry/log.ts";
+import { isKept } from "../apply/keptCrds.ts";
 import type { UnblockCheck } from "../state/conditionPoller.ts";
 import { createHidingLog, hideInError } from "../state/hiddenValues.ts";
 import { getReleases, hasBundle, newStarted, type Phase, type Started, type Unpacking } from "../state/phases.ts";
@@ -27,8 +29,11 @@ export interface ReconcilerOptions
   recordChoice?: (phase: Phase) => void;
 }
 
-/** Delay until the next reconcile, and a check that ends it early. */
-export type ReconcileResult = (StepResult & { awaits?: UnblockCheck }) | undefined;
+/**
+ * Delay until the next reconcile, and a check that ends it early. `isSettled`: until the next change, the extension needs no write permissions, and none
+ * of an earlier bundle.
+ */
+export type ReconcileResult = (StepResult & { awaits?: UnblockCheck; isSettled?: boolean }) | undefined;
 
 /** A phase, and the error of the reconcile as reported in the conditions. */
 interface Finished {
@@ -74,7 +79,7 @@ export class Reconciler {
     const resync = { requeueAfterMs: Math.min(...delays.filter((one) => one !== undefined)) };
     const requested = outcome.kind === "stopped" ? outcome.result : undefined;
     const next = isUnpacking ? { ...resync, isPending: true } : (requested ?? resync);
-    return report.awaits ? { ...next, awaits: report.awaits } : next;
+    return { ...next, ...(report.awaits ? { awaits: report.awaits } : {}), ...(isSettled(phase) ? { isSettled: true } : {}) };
   }
 
   /**
@@ -129,4 +134,11 @@ function appendLine(err: unknown, line: string): ReconcileError {
   const terminal = findTerminalError(err);
   if (terminal) return new TerminalError(terminal.reason, text, { cause: err });
   return new RetryableError(err instanceof ReconcileError ? err.reason : "Retrying", text, { cause: err });
+}
+
+/** Reports whether nothing is left to change: all steps ran, or the extension is suspended or waits for an image, and no left object must be deleted. */
+function isSettled(phase: Phase): boolean {
+  if (phase.phase !== "applied" && phase.phase !== "suspended" && phase.phase !== "unpacking") return false;
+  const { left = [] } = findLastDeployed(phase.releases.history.current) ?? {};
+  return left.every(isKept);
 }
