@@ -152,8 +152,10 @@ export function listProgramMetrics(): ProgramMetrics[] {
     registerRestClientMetrics(metrics);
     registerLeaderMetrics(metrics, "x");
   }
-  for (const metrics of [controller, catalogd]) registerPullMetrics(metrics, () => ({ running: 0, waiting: 0 }));
-  for (const metrics of [controller, catalogd, granter]) createPullSecretGauge(metrics);
+  for (const metrics of [controller, catalogd, granter]) {
+    registerPullMetrics(metrics, () => ({ running: 0, waiting: 0 }));
+    createPullSecretGauge(metrics);
+  }
   void [
     new ExtensionMetrics(controller),
     new GateMetrics(controller),

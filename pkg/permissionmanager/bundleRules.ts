@@ -2,14 +2,14 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { type ExtensionPermissionsStatus, isSameBundle, type RequestedBundle } from "../api/extensionPermissions.ts";
 import { readSuggestedNamespace, type SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
-import { getErrorMessage, RetryableError } from "../errors/errors.ts";
+import { RetryableError } from "../errors/errors.ts";
+import type { FbcBundle } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
-import { findBundleRoot } from "../oci/pull/imageFilter.ts";
-import type { Puller } from "../oci/pull/puller.ts";
 import type { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
 import type { BundleCache } from "../operatorcontroller/bundles/bundleCache.ts";
 import { readBundleFiles } from "../operatorcontroller/bundles/bundleFiles.ts";
+import type { BundleImageSource } from "../operatorcontroller/bundles/bundleImages.ts";
 import { type CatalogLister, type CatalogPackages, selectClusterCatalogs } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { buildRiskSubject } from "../permissions/riskSubject.ts";
 import { computeRequiredRules } from "../rbac/requiredRules.ts";
@@ -22,7 +22,7 @@ export interface BundleRulesServices {
   readonly client: Pick<Client, "resourceFor">;
   readonly catalogs: CatalogLister;
   readonly packages: Pick<CatalogPackages, "read">;
-  readonly puller: Pick<Puller, "resolve" | "pull">;
+  readonly images: Pick<BundleImageSource, "obtain">;
   readonly bundles: Pick<BundleCache, "load">;
   readonly providers: Pick<CertificateProviders, "chooseAfter">;
   readonly systemNamespace: string;
@@ -63,9 +63,10 @@ export function deriveSourceRules(extension: Readonly<ClusterExtension>, namespa
 
 /**
  * Derives the rules for a requested bundle from its image, after it verified that a catalog selected by the extension contains the bundle.
- * Uses nothing of the request but the names and the digest of the image.
+ * Uses nothing of the request but the names and the digest of the image. Does not wait for a pull: the end of the pull triggers the next reconcile.
  * @param known the namespace of the extension; default: the one that the bundle suggests
  * @param before the last status. Its bundle was verified for the extension, so its image stays valid after the catalog changes.
+ * @returns undefined while the image is being pulled
  * @throws UnverifiedRequest if the catalogs do not contain the bundle with this version and image; RetryableError if a catalog or image cannot be read;
  * TerminalError if the bundle cannot be rendered
  */
@@ -76,12 +77,18 @@ export async function deriveBundleRules(
   requested: RequestedBundle,
   before: ExtensionPermissionsStatus | undefined,
   signal: AbortSignal,
-): Promise<DerivedRules> {
-  const catalog = await verifyRequest(services, given, requested, before?.bundle, signal);
-  const { puller, bundles, providers, client } = services;
-  const { name } = given.metadata;
-  const pulled = await puller.pull(name, requested.image, { signal, namespace: known, filter: findBundleRoot });
-  const content = await bundles.load(pulled.digest, () => readBundleFiles(pulled.dir));
+): Promise<DerivedRules | undefined> {
+  const { catalog, ref } = await verifyRequest(services, given, requested, before?.bundle, signal);
+  const { images, bundles, providers, client } = services;
+  const pull = await images.obtain(given, { ref, namespace: known }, signal);
+  if (pull.kind === "pending") return undefined;
+  if (pull.kind === "failed") throw pull.error;
+  const { image } = pull.value;
+  if (image.canonical !== requested.image)
+    throw new UnverifiedRequest(
+      `ClusterCatalog ${goQuote(requested.catalog)} contains bundle ${goQuote(requested.name)} with image ${image.canonical}, but the request has image ${requested.image}`,
+    );
+  const content = await bundles.load(image.digest, () => readBundleFiles(image.dir));
   const suggested = readSuggestedNamespace(requested.packageName, content.annotations);
   const namespace = known === undefined ? suggested : { ...suggested, name: known };
   const extension = { ...given, spec: { ...given.spec, namespace: namespace.name } };
@@ -92,9 +99,17 @@ export async function deriveBundleRules(
   return { ...(await deriveContentRules(place, extension, content)), catalog, certificateProvider: provider?.name, namespace };
 }
 
+/** A bundle that a catalog contains. */
+interface VerifiedBundle {
+  /** Undefined if the bundle was verified before and the catalog no longer exists. */
+  readonly catalog: ClusterCatalog | undefined;
+  /** The image: of the catalog, which may be a tag, or of a request that was verified before. */
+  readonly ref: string;
+}
+
 /**
- * Verifies that a catalog which the extension selects contains the requested bundle, and returns the catalog. A bundle that was verified before stays
- * valid without its catalog.
+ * Verifies that a catalog which the extension selects contains the requested bundle. The caller compares the digest of the image. A bundle that was
+ * verified before stays valid without its catalog.
  * @throws UnverifiedRequest, RetryableError
  */
 async function verifyRequest(
@@ -103,12 +118,13 @@ async function verifyRequest(
   requested: RequestedBundle,
   verified: RequestedBundle | undefined,
   signal: AbortSignal,
-): Promise<ClusterCatalog | undefined> {
+): Promise<VerifiedBundle> {
+  const { image } = requested;
   const isVerified = verified !== undefined && isSameBundle({ ...requested, operatorCondition: verified.operatorCondition }, verified);
-  if (isVerified && !services.catalogs.list().some(({ metadata }) => metadata.name === requested.catalog)) return undefined;
+  if (isVerified && !services.catalogs.list().some(({ metadata }) => metadata.name === requested.catalog))
+    return { catalog: undefined, ref: image };
   const catalog = selectCatalog(services, extension, requested);
-  if (!isVerified) await verifyBundle(services, catalog, requested, signal);
-  return catalog;
+  return { catalog, ref: isVerified ? image : (await findBundle(services, catalog, requested, signal)).image };
 }
 
 /** Returns the ClusterCatalog of a request. @throws UnverifiedRequest if the extension does not select it */
@@ -128,14 +144,16 @@ function selectCatalog(
   return found;
 }
 
-/** @throws UnverifiedRequest if the catalog does not contain the bundle with this version and image; RetryableError if it cannot be read */
-async function verifyBundle(
-  { packages, puller }: BundleRulesServices,
+/**
+ * Returns the requested bundle in a catalog.
+ * @throws UnverifiedRequest if the catalog does not contain the bundle with this version; RetryableError if it cannot be read
+ */
+async function findBundle(
+  { packages }: Pick<BundleRulesServices, "packages">,
   catalog: ClusterCatalog,
-  requested: RequestedBundle,
+  { name, packageName, version: requested }: RequestedBundle,
   signal: AbortSignal,
-): Promise<void> {
-  const { name, image, packageName } = requested;
+): Promise<FbcBundle> {
   const where = `ClusterCatalog ${goQuote(catalog.metadata.name)}`;
   const [found] = await packages.read([catalog], packageName, signal);
   if (!found || found.unavailable !== undefined)
@@ -147,17 +165,9 @@ async function verifyBundle(
   if (!bundle) throw new UnverifiedRequest(`${where} does not contain bundle ${goQuote(name)} of package ${goQuote(packageName)}`);
   const version = findBundleVersion(bundle);
   const texts = version ? [formatVersion(version.version), formatVersionRelease(version)] : [];
-  if (!texts.includes(requested.version))
+  if (!texts.includes(requested))
     throw new UnverifiedRequest(
-      `${where} contains bundle ${goQuote(name)} with version ${goQuote(texts[0] ?? "")}, but the request has version ${goQuote(requested.version)}`,
+      `${where} contains bundle ${goQuote(name)} with version ${goQuote(texts[0] ?? "")}, but the request has version ${goQuote(requested)}`,
     );
-  let canonical: string;
-  try {
-    ({ canonical } = await puller.resolve(bundle.image, signal));
-  } catch (err) {
-    signal.throwIfAborted();
-    throw new RetryableError("Retrying", `cannot verify bundle ${goQuote(name)}: ${getErrorMessage(err)}`, { cause: err });
-  }
-  if (image !== canonical)
-    throw new UnverifiedRequest(`${where} contains bundle ${goQuote(name)} with image ${canonical}, but the request has image ${image}`);
+  return bundle;
 }

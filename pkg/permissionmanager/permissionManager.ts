@@ -22,9 +22,10 @@ import { StatusWriter } from "../controller/statusWriter.ts";
 import { WorkQueue } from "../controller/workQueue.ts";
 import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
-import type { Puller } from "../oci/pull/puller.ts";
+import { registerPullMetrics } from "../oci/pull/pullPool.ts";
 import { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
 import { BundleCache } from "../operatorcontroller/bundles/bundleCache.ts";
+import { BundleImages, type BundlePuller } from "../operatorcontroller/bundles/bundleImages.ts";
 import { CatalogPackages, type PackageReader } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { getControllerSubject } from "../rbac/installerManifests.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -47,7 +48,7 @@ const BY_EXTENSION = "extension";
 export interface PermissionManagerOptions {
   /** Rejects writes while this process does not lead. */
   readonly client: Client;
-  readonly puller: Pick<Puller, "resolve" | "pull" | "remove">;
+  readonly puller: BundlePuller;
   readonly packages: PackageReader;
   readonly systemNamespace: string;
   readonly webhookCertProvider: WebhookCertProvider;
@@ -74,6 +75,7 @@ export class PermissionManager {
   readonly #queue: WorkQueue;
   readonly #controller: Controller;
   readonly #contents: CatalogPackages;
+  readonly #images: BundleImages;
   readonly #events: EventRecorder;
 
   constructor(options: PermissionManagerOptions) {
@@ -87,6 +89,9 @@ export class PermissionManager {
     this.#queue = queue;
     const contents = new CatalogPackages(options.packages);
     this.#contents = contents;
+    const images = new BundleImages(puller, (extension) => queue.add(extension));
+    this.#images = images;
+    registerPullMetrics(metrics, () => images.pulls);
     const reconciler = new PermissionReconciler({
       client,
       api: client,
@@ -99,7 +104,7 @@ export class PermissionManager {
       metrics: new PermissionMetrics(metrics),
       catalogs: this.#catalogs,
       packages: contents,
-      puller,
+      images,
       bundles: new BundleCache(systemClock),
       providers: new CertificateProviders(client, options.webhookCertProvider),
       systemNamespace,
@@ -117,7 +122,7 @@ export class PermissionManager {
     this.#extensions.onEvent(({ object, old, type }) => {
       const { name } = object.metadata;
       if (type !== "update" || !old || hasNewRequest(old, object) || reconciler.awaitsHealth(name)) queue.add(name);
-      if (type === "delete") void puller.remove(object.metadata.name).catch((err: unknown) => log.warn({ err }, "images not removed"));
+      if (type === "delete") void images.forget(name).catch((err: unknown) => log.warn({ err }, "images not removed"));
     });
     const enqueueAll = (): void => {
       for (const { metadata } of this.#permissions.list()) queue.add(metadata.name);
@@ -154,8 +159,9 @@ export class PermissionManager {
     return this.#informers.every((informer) => informer.hasSynced);
   }
 
-  /** Immediately retries requests that are not granted, for example after a change of mirrors. */
+  /** Immediately retries requests that are not granted, for example after a change of mirrors or credentials. */
   retryPending(): void {
+    this.#images.renew();
     for (const { metadata, status } of this.#permissions.list()) if (status?.state !== "Granted") this.#queue.add(metadata.name);
   }
 
@@ -166,6 +172,7 @@ export class PermissionManager {
       await this.#controller.run(signal);
     };
     await Promise.all([...this.#informers.map((informer) => informer.run(signal)), work()]);
+    await this.#images.close();
     this.#contents.close();
     await Promise.race([this.#events.flush(), sleep(FLUSH_MS, undefined, { ref: false })]);
   }

@@ -20,6 +20,7 @@ import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
+import type { BundleImageSource } from "../operatorcontroller/bundles/bundleImages.ts";
 import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.ts";
 import { type GrantedAccess, getGrantName } from "../permissions/grantObjects.ts";
 import { planGrant, toRules } from "../permissions/grantPlan.ts";
@@ -50,6 +51,7 @@ interface KnownObjects {
 export interface PermissionServices extends BundleRulesServices {
   readonly api: Pick<Client, "get" | "patch" | "delete">;
   readonly known: KnownObjects;
+  readonly images: Pick<BundleImageSource, "obtain" | "cancel">;
   readonly events: EventSink;
   readonly metrics: Pick<PermissionMetrics, "countDecision">;
   readonly writer: GrantWriter;
@@ -76,6 +78,9 @@ interface Decision {
   readonly derived?: DerivedRules;
   readonly error?: unknown;
 }
+
+/** Why there is no decision: the extension requests nothing, or its bundle is being pulled. The end of the pull triggers the next reconcile. */
+type Undecided = "nothing requested" | "pulling";
 
 /** A decision after its rules were written. The status of `subject` is the last one that was written. */
 interface AppliedDecision extends Decision {
@@ -104,11 +109,12 @@ export class PermissionReconciler {
    * @throws UpdateError, KubeError, RetryableError and TerminalError of the derivation
    */
   async reconcile(name: string, { log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
-    const { api, writer, admission, known } = this.#services;
+    const { api, writer, admission, known, images } = this.#services;
     const permissions = await api.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal });
     if (!permissions) {
       this.#awaitsHealth.delete(name);
       this.#approved.delete(name);
+      await images.cancel(name);
       if (known.hasGrants(name)) {
         // operator-controller may remove the finalizer of a request, so the request may be deleted before the permissions.
         await writer.revoke(await writer.read(name, signal));
@@ -123,6 +129,7 @@ export class PermissionReconciler {
     const mayHaveGrants = permissions.status !== undefined || isReleased || known.hasGrants(name);
     const granted = mayHaveGrants ? await writer.read(name, signal) : { objects: [], rules: mergeRequiredRules([]) };
     if (isReleased) {
+      await images.cancel(name);
       await this.#revoke(permissions, granted, extension === undefined, signal);
       log.info("permissions revoked");
       return undefined;
@@ -143,7 +150,8 @@ export class PermissionReconciler {
     }
     if (extension.metadata.deletionTimestamp !== undefined) return this.#prepareUninstall(subject, log, signal);
     const decision = await this.#decide(subject, signal);
-    if (!decision) return undefined;
+    if (decision === "nothing requested") return undefined;
+    if (decision === "pulling") return { isPending: true };
     const applied = await this.#apply(subject, decision, signal);
     if (applied.outcome.kind === "planned" && applied.outcome.plan.approvedDigest === undefined) this.#approved.delete(name);
     await this.#report(applied.subject, applied.outcome, log, applied.derived);
@@ -189,8 +197,8 @@ export class PermissionReconciler {
     const { permissions, granted } = subject;
     const { namespace, serviceAccount, pendingDigest, rules: reported = [] } = permissions.status ?? {};
     if (namespace === undefined || serviceAccount === undefined) return undefined;
-    const decision = pendingDigest === undefined ? undefined : await this.#decide(subject, signal);
-    const planned = decision?.outcome.kind === "planned" ? decision.outcome : undefined;
+    const decision = pendingDigest === undefined ? "nothing requested" : await this.#decide(subject, signal);
+    const planned = typeof decision !== "string" && decision.outcome.kind === "planned" ? decision.outcome : undefined;
     const rules = planned?.plan.rules ?? mergeRequiredRules([granted.rules, rulesFromDetails(reported)]);
     await this.#services.writer.write(permissions.metadata.name, namespace, { rules }, granted);
     const outcome: GrantOutcome = planned?.plan.state === "Pending" ? { ...planned, access: "Full" } : { kind: "uninstalling", rules };
@@ -198,13 +206,13 @@ export class PermissionReconciler {
     return undefined;
   }
 
-  /** Decides about the request; undefined if the extension requests nothing. An extension keeps its rules if the decision fails. */
-  async #decide(subject: Subject, signal: AbortSignal): Promise<Decision | undefined> {
+  /** Decides about the request. An extension keeps its rules if the decision fails. */
+  async #decide(subject: Subject, signal: AbortSignal): Promise<Decision | Undecided> {
     const { permissions, extension, granted } = subject;
     const requested = permissions.spec?.bundle;
     const known = extension.spec.namespace ?? permissions.status?.namespace;
     const needsSources = extension.spec.config?.valuesFrom !== undefined && known !== undefined;
-    if (!requested && !needsSources) return undefined;
+    if (!requested && !needsSources) return "nothing requested";
     const policyName = getPolicyName(extension);
     const policy = this.#findPolicy(policyName);
     if (!policy) return { outcome: reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)} does not exist: create it`) };
@@ -212,6 +220,7 @@ export class PermissionReconciler {
       const derived = requested
         ? await deriveBundleRules(this.#services, extension, known, requested, permissions.status, signal)
         : deriveSourceRules(extension, known ?? "", this.#services.systemNamespace);
+      if (!derived) return "pulling";
       const { rules, subject: riskSubject, catalog, namespace } = derived;
       const packageName = requested?.packageName ?? extension.spec.source.catalog?.packageName ?? "";
       const problem = findPolicyProblem(policy, buildPolicyTarget(packageName, namespace.name, catalog), rules);

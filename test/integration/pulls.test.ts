@@ -85,4 +85,35 @@ describeWithPrivateCluster("pulls of bundle images", (cluster) => {
     await world.until("upgraded", ({ status }) => expect(status?.install?.bundle.version).toBe("2.0.0"));
     await world.remove("upgraded");
   });
+
+  // Each reconcile that waits for a pull occupies one of the two workers, or one of eight more.
+  test("pulls of permission-manager that hang do not block the permissions of other extensions", async () => {
+    await world[Symbol.asyncDispose]();
+    world = await OperatorWorld.start(cluster, { permissionManager: cluster.client });
+    await world.serveVersions({ "1.0.0": [], "2.0.0": [] });
+    const create = (name: string, version: string): Promise<unknown> =>
+      cluster.client.create({
+        apiVersion: API_VERSION,
+        kind: CLUSTER_EXTENSION,
+        metadata: { name },
+        spec: { namespace: `${name}-system`, source: { sourceType: "Catalog", catalog: { packageName: "p", version } } },
+      });
+    const names = Array.from({ length: 11 }, (_, i) => `managed-${i}`);
+    const answer = world.hang("p.v2.0.0", "permission-manager");
+    for (const name of names) await create(name, "2.0.0");
+    const expectPulls = (count: number): Promise<void> =>
+      eventually(async () => {
+        const pulls = await world.metric("permission_manager_image_pulls", "permission-manager");
+        expect(pulls).toEqual({ running: 1, waiting: count - 1 });
+      });
+    await expectPulls(names.length);
+    await create("managed-quick", "1.0.0");
+    await world.conditions("managed-quick", INSTALLED);
+    await world.remove("managed-quick");
+    await world.remove("managed-0");
+    await expectPulls(names.length - 1);
+    answer();
+    for (const name of names.slice(1)) await world.conditions(name, INSTALLED);
+    for (const name of names.slice(1)) await world.remove(name);
+  });
 });

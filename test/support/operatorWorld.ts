@@ -13,6 +13,7 @@ import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../pkg/devcluster/po
 import { RetryableError } from "../../pkg/errors/errors.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { Client } from "../../pkg/kube/client.ts";
+import type { BundlePuller } from "../../pkg/operatorcontroller/bundles/bundleImages.ts";
 import type { ClusterProxyReader } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import type { ClusterVersionReader } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
@@ -39,6 +40,9 @@ import { tinyBundle } from "./tinyBundle.ts";
 const PACKAGE = "p";
 const CATALOG: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "c" };
 const SYSTEM = "olmv1-system";
+
+/** The controllers of this process that pull images. */
+type Program = "operator-controller" | "permission-manager";
 
 /**
  * An OperatorController in this process, on a control plane of its own, with one catalog that contains one package `p`, whose bundles are folders
@@ -82,9 +86,9 @@ export class OperatorWorld implements AsyncDisposable {
     return this.#running.controller;
   }
 
-  /** Returns the samples of a metric of the running controller, by the value of its only label. */
-  async metric(name: string): Promise<Record<string, number>> {
-    const samples = (await this.#running.metrics.text()).matchAll(/^(\w+)\{\w+="([^"]*)"\} (\S+)$/gm);
+  /** Returns the samples of a metric of a running program, by the value of its only label. */
+  async metric(name: string, program: Program = "operator-controller"): Promise<Record<string, number>> {
+    const samples = (await this.#running.metrics[program].text()).matchAll(/^(\w+)\{\w+="([^"]*)"\} (\S+)$/gm);
     return Object.fromEntries([...samples].filter(([, other]) => other === name).map(([, , value = "", count]) => [value, Number(count)]));
   }
 
@@ -98,17 +102,17 @@ export class OperatorWorld implements AsyncDisposable {
   #run(client: Client): Running {
     const times = this.#times;
     const metrics = createMetrics("operator_controller");
+    const managerMetrics = createMetrics("permission_manager");
     const log = createLogger({
       component: "operator-controller",
       level: times.lines ? "debug" : "silent",
       destination: { write: (line) => times.lines?.push(line) },
     });
-    const puller = {
+    const pullerOf = (program: Program): BundlePuller => ({
       cached: () => Promise.resolve(undefined),
-      pull: (owner: string, ref: string, { signal }: { signal: AbortSignal }) => this.#pullAs(owner, ref, signal),
+      pull: (owner, ref, { signal }) => this.#pullAs(program, owner, ref, signal),
       remove: () => Promise.resolve(),
-      resolve: (ref: string) => this.#pull(ref),
-    };
+    });
     const packages = {
       packageContent: async (base: string, _ref: string, name: string) => {
         await this.#hanging.get(name);
@@ -120,15 +124,7 @@ export class OperatorWorld implements AsyncDisposable {
       times.permissionManager &&
       new PermissionManager({
         client: times.permissionManager,
-        puller: {
-          ...puller,
-          pull: async (owner, ref, options) => ({
-            ...(await puller.pull(owner, ref, options)),
-            root: "",
-            labels: {},
-            modTime: new Date(0),
-          }),
-        },
+        puller: pullerOf("permission-manager"),
         packages,
         systemNamespace: SYSTEM,
         webhookCertProvider: times.webhookCertProvider ?? "auto",
@@ -137,11 +133,11 @@ export class OperatorWorld implements AsyncDisposable {
         workers: 2,
         maxBackoffMs: times.maxBackoffMs ?? 500,
         log,
-        metrics: createMetrics("permission_manager"),
+        metrics: managerMetrics,
       });
     const controller = new OperatorController({
       client,
-      puller,
+      puller: pullerOf("operator-controller"),
       packages,
       systemNamespace: SYSTEM,
       managedPermissions: times.permissionManager ? "on" : "off",
@@ -164,7 +160,7 @@ export class OperatorWorld implements AsyncDisposable {
     const running = Promise.all([controller.run(stop.signal), manager?.run(stop.signal)]).then(() => undefined);
     return {
       controller,
-      metrics,
+      metrics: { "operator-controller": metrics, "permission-manager": managerMetrics },
       end: () => {
         stop.abort();
         return running;
@@ -202,21 +198,31 @@ export class OperatorWorld implements AsyncDisposable {
     return () => void this.#failing.delete(name);
   }
 
-  /** Makes pulls of a bundle's image, or requests for a package, hang as if the registry did not respond. @returns a function that ends the hang. */
-  hang(name: string): () => void {
+  /**
+   * Makes pulls of a bundle's image, or requests for a package, hang as if the registry did not respond.
+   * @param program whose pulls hang. Default: those of both
+   * @returns a function that ends the hang.
+   */
+  hang(name: string, program?: Program): () => void {
+    const key = program === undefined ? name : `${program} ${name}`;
     const end = Promise.withResolvers<void>();
-    this.#hanging.set(name, end.promise);
+    this.#hanging.set(key, end.promise);
     return () => {
-      this.#hanging.delete(name);
+      this.#hanging.delete(key);
       end.resolve();
     };
   }
 
-  async #pullAs(owner: string, ref: string, signal: AbortSignal): Promise<{ canonical: string; digest: string; dir: string }> {
+  async #pullAs(
+    program: Program,
+    owner: string,
+    ref: string,
+    signal: AbortSignal,
+  ): Promise<{ canonical: string; digest: string; dir: string }> {
     const name = ref.slice(ref.lastIndexOf("/") + 1);
     const failure = this.#failing.get(name);
     if (failure) throw failure;
-    const hanging = this.#hanging.get(name);
+    const hanging = this.#hanging.get(name) ?? this.#hanging.get(`${program} ${name}`);
     if (hanging) {
       const cancelled = Promise.withResolvers<never>();
       signal.addEventListener(
@@ -350,7 +356,7 @@ export class OperatorWorld implements AsyncDisposable {
 }
 
 interface Running {
-  readonly metrics: Metrics;
+  readonly metrics: Readonly<Record<Program, Metrics>>;
   readonly controller: OperatorController;
   end(): Promise<void>;
 }
