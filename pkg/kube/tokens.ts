@@ -68,7 +68,7 @@ export class ServiceAccountTokens {
     try {
       return (await this.#mintOnce(key, namespace, name)).token;
     } catch (err) {
-      if (held && this.#minted.get(key) === held && now < held.expiresAt && isPassing(err)) return held.token;
+      if (held && this.#minted.get(key) === held && now < held.expiresAt && isServerFailure(err)) return held.token;
       this.#minted.delete(key);
       throw err;
     }
@@ -107,8 +107,8 @@ interface ServiceAccountTokenRequest {
   status?: { token?: string };
 }
 
-/** Returns true for failures that do not depend on the account: connection errors, 429, 5xx. */
-function isPassing(err: unknown): boolean {
+/** Returns true for failures that do not depend on the account: no response in time, 429, 5xx. */
+function isServerFailure(err: unknown): boolean {
   const status = err instanceof Error && "status" in err && typeof err.status === "number" ? err.status : 500;
   return status === 429 || status >= 500;
 }
