@@ -1,4 +1,5 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { getGroup } from "../api/k8s.ts";
 import type { CertificateProvider } from "../certificates/providers.ts";
 import type { Client } from "../kube/client.ts";
 import { prepareExtension, renderExtension } from "../operatorcontroller/apply/preparedObjects.ts";
@@ -57,6 +58,7 @@ export async function deriveContentRules(
   const versionRules = buildStoredVersionRules(objects.filter(isCrd).map(({ metadata }) => metadata.name));
   const rules = mergeRequiredRules([computeRequiredRules(objects, { ...options, strategy: "union" }), versionRules]);
   const owned = objects.map((object) => ({
+    group: getGroup(object.apiVersion),
     resource: (resourceOf(object) ?? findKnownResource(object))?.resource,
     name: object.metadata.name,
     definedGroup: readDefinedResource(object)?.group,

@@ -1,6 +1,6 @@
 import { GROUP } from "../api/constants.ts";
 import { intersects, type PolicyRule } from "../rbac/policyRule.ts";
-import type { RiskSubject } from "./riskSubject.ts";
+import { formatOwnResource, type RiskSubject } from "./riskSubject.ts";
 
 /** The risk of a permission. A holder of a root-equivalent permission can obtain every other permission on the cluster. */
 export type RiskLevel = "RootEquivalent" | "Broad";
@@ -246,11 +246,11 @@ export function classifyPermission(permission: PolicyRule, namespace: string, su
 
 function isExempt(
   { exempt }: RiskClass,
-  { resources: [resource = ""] = [], resourceNames = [] }: PolicyRule,
+  { apiGroups: [group = ""] = [], resources: [resource = ""] = [], resourceNames = [] }: PolicyRule,
   { ownNames }: RiskSubject,
 ): boolean {
   if (exempt === undefined || resourceNames.length === 0) return false;
-  const names = exempt === "Own" ? ownNames.get(resource) : exempt;
+  const names = exempt === "Own" ? ownNames.get(formatOwnResource(group, resource)) : exempt;
   return resourceNames.every((name) => names?.has(name) ?? false);
 }
 

@@ -17,8 +17,8 @@ test("describeInstalledSubject returns names by resource, and the groups of defi
   expect(subject).toEqual({
     ...PLACE,
     ownNames: new Map([
-      ["validatingwebhookconfigurations", new Set(["first", "second"])],
-      ["customresourcedefinitions", new Set(["argocds.argoproj.io"])],
+      ["admissionregistration.k8s.io/validatingwebhookconfigurations", new Set(["first", "second"])],
+      ["apiextensions.k8s.io/customresourcedefinitions", new Set(["argocds.argoproj.io"])],
     ]),
     ownGroups: new Set(["argoproj.io"]),
   });

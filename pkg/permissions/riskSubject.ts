@@ -1,4 +1,4 @@
-import type { ObjectRef } from "../api/k8s.ts";
+import { getGroup, type ObjectRef } from "../api/k8s.ts";
 import { findKnownResource } from "../rbac/resources.ts";
 
 /** The installation whose permissions are classified. */
@@ -6,7 +6,7 @@ export interface RiskSubject {
   readonly installNamespace: string;
   /** Namespace of the servers. */
   readonly systemNamespace: string;
-  /** Names of the bundle's objects by resource, such as "validatingwebhookconfigurations". */
+  /** Names of the bundle's objects by group and resource, see {@link formatOwnResource}. */
   readonly ownNames: ReadonlyMap<string, ReadonlySet<string>>;
   /** API groups of the bundle's CustomResourceDefinitions and APIServices. */
   readonly ownGroups: ReadonlySet<string>;
@@ -17,11 +17,21 @@ export type RiskPlace = Pick<RiskSubject, "installNamespace" | "systemNamespace"
 
 /** An object of the bundle. */
 export interface OwnedObject {
+  /** "" for the core group. */
+  readonly group: string;
   /** The resource of its kind; undefined if it is not known. */
   readonly resource: string | undefined;
   readonly name: string;
   /** The API group that it defines, if it is a CustomResourceDefinition or an APIService. */
   readonly definedGroup: string | undefined;
+}
+
+/**
+ * Returns the key of a resource in `ownNames`, such as "rbac.authorization.k8s.io/roles". It contains the group, because a bundle can define a resource
+ * with the plural of another one.
+ */
+export function formatOwnResource(group: string, resource: string): string {
+  return `${group}/${resource}`;
 }
 
 const DEFINITION = "CustomResourceDefinition";
@@ -30,8 +40,9 @@ const DEFINITION = "CustomResourceDefinition";
 export function buildRiskSubject({ installNamespace, systemNamespace }: RiskPlace, owned: readonly OwnedObject[]): RiskSubject {
   const ownNames = new Map<string, Set<string>>();
   const ownGroups = new Set<string>();
-  for (const { resource, name, definedGroup } of owned) {
-    if (resource !== undefined) ownNames.set(resource, (ownNames.get(resource) ?? new Set()).add(name));
+  for (const { group, resource, name, definedGroup } of owned) {
+    const key = resource === undefined ? undefined : formatOwnResource(group, resource);
+    if (key !== undefined) ownNames.set(key, (ownNames.get(key) ?? new Set()).add(name));
     if (definedGroup !== undefined) ownGroups.add(definedGroup);
   }
   return { installNamespace, systemNamespace, ownNames, ownGroups };
@@ -43,6 +54,7 @@ export function buildRiskSubject({ installNamespace, systemNamespace }: RiskPlac
  */
 export function describeInstalledSubject(inventory: readonly ObjectRef[], place: RiskPlace): RiskSubject {
   const owned = inventory.map((object) => ({
+    group: getGroup(object.apiVersion),
     resource: findKnownResource(object)?.resource,
     name: object.name,
     // The API server only accepts definitions that are named <plural>.<group>.
