@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { computeEscalationGrants } from "./escalation.ts";
-import { computeGrantedRules } from "./requiredRules.ts";
+import { computeGrantedRules, computeRequiredRules } from "./requiredRules.ts";
 import { diffRules, formatRulesDiff } from "./ruleSets.ts";
 
 const role = (kind: string, rules: unknown, namespace?: string): KubeObject => ({
@@ -10,6 +10,12 @@ const role = (kind: string, rules: unknown, namespace?: string): KubeObject => (
   metadata: { name: "r", ...(namespace === undefined ? {} : { namespace }) },
   rules,
 });
+/** A role with 60,000 permissions. */
+function largeRole(name: string, namespace: string): KubeObject {
+  const list = (prefix: string, length: number): string[] => Array.from({ length }, (_, i) => `${prefix}${i}`);
+  const large = role("Role", [{ apiGroups: list("g", 40), resources: list("r", 50), verbs: list("v", 30) }]);
+  return { ...large, metadata: { name, namespace } };
+}
 const READS_PODS = { apiGroups: [""], resources: ["pods"], verbs: ["get"] };
 
 test("computeGrantedRules returns the rules of roles by scope, and no rules for other objects and aggregated roles", () => {
@@ -37,6 +43,22 @@ test("computeGrantedRules ignores malformed rules and rejects a role with too ma
   expect(() => computeGrantedRules([role("Role", [{ apiGroups: many, resources: many, verbs: ["get"] }])], "ns")).toThrow(
     "Role r grants 160000 permissions (verbs × API groups × resources × names), more than the 100000 allowed",
   );
+});
+
+test.for<[what: string, roles: KubeObject[], message: string]>([
+  [
+    "in one namespace",
+    [0, 1].map((i) => largeRole(`r${i}`, "ns")),
+    'the roles of the bundle in namespace "ns" grant 120000 permissions (verbs × API groups × resources × names), more than the 100000 allowed',
+  ],
+  [
+    "in all namespaces",
+    [0, 1, 2, 3, 4].map((i) => largeRole("r", `n${i}`)),
+    "the roles of the bundle in all namespaces grant 300000 permissions (verbs × API groups × resources × names), more than the 250000 allowed",
+  ],
+])("computeRequiredRules rejects roles that together have too many permissions %s", ([, roles, message]) => {
+  expect(() => computeRequiredRules(roles, { installNamespace: "ns", strategy: "union" })).toThrow(message);
+  expect(() => computeRequiredRules(roles, { installNamespace: "ns", strategy: "escalate" })).not.toThrow();
 });
 
 test.for<[what: string, roleRef: unknown]>([

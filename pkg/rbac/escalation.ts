@@ -11,8 +11,12 @@ import { type Grant, normalizeRule, type PolicyRule } from "./policyRule.ts";
 export type RoleStrategy = "escalate" | "union";
 
 const RBAC = "rbac.authorization.k8s.io";
-/** Maximum number of permissions of a role: the product of its groups, resources, names and verbs. Ten times that of the largest known role. */
-const MAX_RIGHTS = 100_000;
+/**
+ * Maximum number of permissions of the roles in one scope: the product of groups, resources, names and verbs. Ten times that of the largest known role.
+ */
+const SCOPE_MAX = 100_000;
+/** Maximum number of permissions of the roles in all scopes. Their expansion takes a few seconds of the main thread. */
+const TOTAL_MAX = 250_000;
 
 interface RoleRef {
   kind: string;
@@ -48,10 +52,50 @@ export function computeEscalationGrants(object: KubeObject, namespace: string, o
   return [{ group: RBAC, resource: getPlural(ref.kind), name: ref.name, verb: "bind" }];
 }
 
-/** Returns the rules that mode `union` requires of an installer that writes `object`, in the object's own scope. */
-export function computeUnionRules(object: KubeObject, strategy: RoleStrategy): PolicyRule[] {
-  if (strategy !== "union" || getGroup(object.apiVersion) !== RBAC || !isRole(object) || isAggregated(object)) return [];
-  return readRules(object).map(normalizeRule);
+/** The rules that mode `union` requires of an installer that writes roles, by scope; "" is the cluster scope. Counts their permissions. */
+export class UnionRules {
+  readonly #rules = new Map<string, PolicyRule[]>();
+  readonly #counts = new Map<string, number>();
+  #total = 0;
+
+  /**
+   * Adds the rules of an object if it is a role; the rules of aggregated roles are unknown.
+   * @throws TerminalError Blocked if the roles grant too many permissions
+   */
+  add(object: KubeObject, namespace: string): void {
+    if (!isRole(object) || isAggregated(object)) return;
+    const rules = readRules(object);
+    const count = countPermissions(rules);
+    const ofScope = (this.#counts.get(namespace) ?? 0) + count;
+    this.#counts.set(namespace, ofScope);
+    this.#total += count;
+    if (ofScope > SCOPE_MAX) throw newTooMany(`the roles of the bundle ${formatScope(namespace)} grant`, ofScope, SCOPE_MAX);
+    if (this.#total > TOTAL_MAX) throw newTooMany("the roles of the bundle in all namespaces grant", this.#total, TOTAL_MAX);
+    const known = this.#rules.get(namespace) ?? [];
+    known.push(...rules.map(normalizeRule));
+    this.#rules.set(namespace, known);
+  }
+
+  /** Returns the rules of a scope. */
+  of(namespace: string): readonly PolicyRule[] {
+    return this.#rules.get(namespace) ?? [];
+  }
+
+  /** Returns the scopes with rules. */
+  get scopes(): readonly string[] {
+    return [...this.#rules.keys()];
+  }
+}
+
+function formatScope(namespace: string): string {
+  return namespace === "" ? "in the cluster scope" : `in namespace "${namespace}"`;
+}
+
+function newTooMany(what: string, count: number, max: number): TerminalError {
+  return new TerminalError(
+    "Blocked",
+    `${what} ${count} permissions (verbs × API groups × resources × names), more than the ${max} allowed`,
+  );
 }
 
 function isRole({ kind, apiVersion }: KubeObject): boolean {
@@ -75,12 +119,9 @@ function isNamedBy(role: KubeObject, ref: RoleRef, binding: KubeObject): boolean
 function readRules(role: KubeObject): PolicyRule[] {
   const rules: unknown = role["rules"];
   const read = (Array.isArray(rules) ? rules : []).map(ruleFrom);
-  const count = read.reduce((sum, rule) => sum + countPermissions(rule), 0);
-  if (count <= MAX_RIGHTS) return read;
-  throw new TerminalError(
-    "Blocked",
-    `${describeObject(role)} grants ${count} permissions (verbs × API groups × resources × names), more than the ${MAX_RIGHTS} allowed`,
-  );
+  const count = countPermissions(read);
+  if (count > SCOPE_MAX) throw newTooMany(`${describeObject(role)} grants`, count, SCOPE_MAX);
+  return read;
 }
 
 function ruleFrom(rule: unknown): PolicyRule {
@@ -97,8 +138,12 @@ function ruleFrom(rule: unknown): PolicyRule {
   };
 }
 
-function countPermissions({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs }: PolicyRule): number {
-  return verbs.length * (nonResourceURLs.length + apiGroups.length * resources.length * Math.max(1, resourceNames.length));
+function countPermissions(rules: readonly PolicyRule[]): number {
+  return rules.reduce(
+    (sum, { apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs }) =>
+      sum + verbs.length * (nonResourceURLs.length + apiGroups.length * resources.length * Math.max(1, resourceNames.length)),
+    0,
+  );
 }
 
 /** Undefined if the roleRef is incomplete, which the API server rejects. */

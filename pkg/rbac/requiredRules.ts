@@ -5,7 +5,7 @@ import { readCrdVersions } from "../crdsafety/crdParts.ts";
 import { isCrd, requireIdentities } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { compareText } from "../text/compare.ts";
-import { computeEscalationGrants, computeUnionRules, type PermissionHolder, type RoleStrategy } from "./escalation.ts";
+import { computeEscalationGrants, type PermissionHolder, type RoleStrategy, UnionRules } from "./escalation.ts";
 import { buildRules, type Grant, type PolicyRule, removeCovered } from "./policyRule.ts";
 import { findKnownResource, type Resource, type ResourceOf, readDefinedResource } from "./resources.ts";
 
@@ -63,14 +63,14 @@ interface PlacedGrant extends Grant {
  * certificates that operator-controller provides.
  * They are valid for one version, because names of generated roles change with their content; `mergeRequiredRules` merges several versions. No permission
  * on the extension's finalizers is needed, because our ownerReferences do not block its deletion.
- * @throws TerminalError Blocked for objects without kind or name
+ * @throws TerminalError Blocked for objects without kind or name, and for roles with too many permissions
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
 export function computeRequiredRules(objects: readonly KubeObject[], options: RuleOptions): RequiredRules {
   const { pruned = [], strategy = "escalate" } = options;
   requireIdentities([...objects, ...pruned]);
   const grants: PlacedGrant[] = [];
-  const held = new Map<string, PolicyRule[]>();
+  const held = new UnionRules();
   const unknown = new Map<string, GroupVersionKind>();
   const find = finderFrom([...objects, ...pruned], options.resourceOf);
   const place = (gvk: KubeObject): (Resource & { namespace: string }) | undefined => {
@@ -88,7 +88,7 @@ export function computeRequiredRules(objects: readonly KubeObject[], options: Ru
     grants.push(...computeEscalationGrants(object, namespace, roles).map((grant) => ({ ...grant, namespace })));
     if (!options.essentialOnly && WORKLOADS.has(object.kind)) grants.push({ namespace, group: "", resource: "pods", verb: "list" });
     if (!options.essentialOnly && namespace !== "") grants.push({ namespace, group: "", resource: "resourcequotas", verb: "list" });
-    held.set(namespace, [...(held.get(namespace) ?? []), ...computeUnionRules(object, strategy)]);
+    if (strategy === "union") held.add(object, namespace);
   }
   for (const secret of listCertificateSecrets(objects)) {
     const found = place(secret);
@@ -103,9 +103,9 @@ export function computeRequiredRules(objects: readonly KubeObject[], options: Ru
     const resource = kind === "Secret" ? "secrets" : "configmaps";
     for (const verb of ["get", ...(essentialOnly ? [] : WATCH_VERBS)]) grants.push({ namespace, group: "", resource, name, verb });
   }
-  const getRules = (where: string): PolicyRule[] =>
-    removeCovered([...buildRules(grants.filter(({ namespace }) => namespace === where)), ...(held.get(where) ?? [])]);
-  const namespaces = [...new Set(grants.map(({ namespace }) => namespace))].filter((namespace) => namespace !== "").sort();
+  const byNamespace = Map.groupBy(grants, ({ namespace }) => namespace);
+  const getRules = (where: string): PolicyRule[] => removeCovered([...buildRules(byNamespace.get(where) ?? []), ...held.of(where)]);
+  const namespaces = [...byNamespace.keys()].filter((namespace) => namespace !== "").sort();
   return {
     clusterRules: getRules(""),
     namespaceRules: new Map(namespaces.map((namespace) => [namespace, getRules(namespace)])),
@@ -180,12 +180,9 @@ export function buildStoredVersionRules(crds: readonly string[]): RequiredRules 
 
 /** Returns the rules that the roles in `objects` grant, each in its own scope; rules of aggregated roles are unknown. */
 export function computeGrantedRules(objects: readonly KubeObject[], installNamespace: string): RequiredRules {
-  const given = new Map<string, PolicyRule[]>();
-  for (const role of objects) {
-    const namespace = role.kind === "Role" ? role.metadata.namespace || installNamespace : "";
-    given.set(namespace, [...(given.get(namespace) ?? []), ...computeUnionRules(role, "union")]);
-  }
-  const { "": clusterRules = [], ...namespaces } = Object.fromEntries(given);
-  const namespaceRules = new Map(Object.entries(namespaces).sort(([a], [b]) => compareText(a, b)));
-  return { clusterRules, namespaceRules, unknownKinds: [] };
+  const given = new UnionRules();
+  for (const role of objects) given.add(role, role.kind === "Role" ? role.metadata.namespace || installNamespace : "");
+  const namespaces = given.scopes.filter((namespace) => namespace !== "").toSorted(compareText);
+  const namespaceRules = new Map(namespaces.map((namespace) => [namespace, [...given.of(namespace)]]));
+  return { clusterRules: [...given.of("")], namespaceRules, unknownKinds: [] };
 }
