@@ -27,7 +27,7 @@ import { planGrant, toRules } from "../permissions/grantPlan.ts";
 import { judgePermissions } from "../permissions/judgePermissions.ts";
 import { buildPolicyTarget, DEFAULT_POLICY, findPolicyProblem, getPolicyName } from "../permissions/policySelection.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
-import { findMissingRules, isEmptyRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
+import { findMissingRules, intersectRules, isEmptyRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { AdmissionGuard } from "./admissionGuard.ts";
 import { type BundleRulesServices, type DerivedRules, deriveBundleRules, deriveSourceRules, UnverifiedRequest } from "./bundleRules.ts";
@@ -277,7 +277,7 @@ export class PermissionReconciler {
       if (isFirst) await this.#ensureNamespace(extension, found, namespace, policy);
       const grant: GrantedAccess =
         outcome.access === "ReadOnly"
-          ? { rules: outcome.plan.rules, readRules: derived.computeReadRules() }
+          ? { rules: outcome.plan.rules, readRules: intersectRules(derived.computeReadRules(), outcome.plan.rules) }
           : { rules: outcome.plan.rules };
       await this.#services.writer.write(extension.metadata.name, namespace.name, grant, granted);
       return { ...decision, subject: recorded };

@@ -210,8 +210,8 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
       });
     await isReadOnly();
     const subject = { user: "system:serviceaccount:resting-system:olmv1-extension-resting", groups: ["system:authenticated"] };
-    const may = async (verb: string): Promise<unknown> => {
-      const resourceAttributes = { namespace: "resting-system", verb, resource: "configmaps", name: "first" };
+    const may = async (verb: string, name = "first"): Promise<unknown> => {
+      const resourceAttributes = { namespace: "resting-system", verb, resource: "configmaps", name };
       const review: KubeObject & { status?: { allowed?: boolean } } = await cluster.client.create({
         apiVersion: "authorization.k8s.io/v1",
         kind: "SubjectAccessReview",
@@ -228,6 +228,10 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
     await world.serveVersions({ "1.0.0": [configMap("first")], "1.1.0": [configMap("second")] });
     await world.until("resting", ({ status }) => expect(status?.install?.bundle.version).toBe("1.1.0"));
     await isReadOnly();
+    await setPolicy({ standing: "WhileChanging", deny: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["*"] }] });
+    await eventually(async () => expect(await may("get", "second")).toBe(false));
+    await setPolicy({ standing: "WhileChanging", deny: [] });
+    await eventually(async () => expect(await may("get", "second")).toBe(true));
     await world.remove("resting");
     expect(await cluster.client.get({ ...ref, name: "second" })).toBeUndefined();
   });
