@@ -16,9 +16,9 @@ export interface ExistingNamespace {
   readonly createdFor: string | undefined;
 }
 
-/** The error if the namespace of an extension does not exist, and the policy does not let permission-manager create it. */
-export class NamespaceMissing extends RetryableError {
-  override readonly name = "NamespaceMissing";
+/** The error if an extension cannot use its namespace: only the bundle chose it and it exists, or it is missing and the policy does not let it be created. */
+export class UnusableNamespace extends RetryableError {
+  override readonly name = "UnusableNamespace";
 }
 
 /** The objects that name the namespaces of extensions. */
@@ -37,25 +37,37 @@ export class CreatedNamespaces {
     this.#users = users;
   }
 
-  /** Returns a namespace; undefined if it does not exist and may be created. @throws NamespaceMissing if the policy does not allow to create it */
-  async find(name: string, policy: PermissionPolicySpec): Promise<ExistingNamespace | undefined> {
+  /**
+   * Returns the namespace of an extension; undefined if it does not exist and may be created. A bundle is untrusted: it must not choose an existing
+   * namespace, because its Pods could use the ServiceAccounts there.
+   * @throws UnusableNamespace
+   */
+  async find(extension: Readonly<ClusterExtension>, name: string, policy: PermissionPolicySpec): Promise<ExistingNamespace | undefined> {
     const found = await this.#read(name);
+    const isChosen = extension.spec.namespace === name;
+    if (found && !isChosen && found.createdFor !== extension.metadata.name)
+      throw new UnusableNamespace(
+        "Retrying",
+        `namespace ${goQuote(name)}, which the bundle suggests, exists: set spec.namespace to it to install there, or to another one`,
+      );
     if (found || policy.namespaces?.create !== false) return found;
-    throw new NamespaceMissing(
-      "Retrying",
-      `namespace ${goQuote(name)} does not exist, and namespaces.create is false: create the namespace`,
-    );
+    const next = isChosen ? "create the namespace" : "create a namespace and set spec.namespace";
+    throw new UnusableNamespace("Retrying", `namespace ${goQuote(name)} does not exist, and namespaces.create is false: ${next}`);
   }
 
-  /** Creates the namespace of an extension. Returns the existing one if it was created after `find`. */
-  async create(extension: string, suggested: SuggestedNamespace, policy: PermissionPolicySpec): Promise<ExistingNamespace> {
-    const { name } = suggested;
+  /** Creates the namespace of an extension. Returns the existing one if it was created after `find`. @throws UnusableNamespace */
+  async create(
+    extension: Readonly<ClusterExtension>,
+    suggested: SuggestedNamespace,
+    policy: PermissionPolicySpec,
+  ): Promise<ExistingNamespace> {
+    const [{ name: owner }, { name }] = [extension.metadata, suggested];
     try {
-      await this.#client.create(buildCreatedNamespace(extension, name, policy, suggested), { fieldManager: PERMISSION_FIELD_MANAGER });
-      return { createdFor: extension };
+      await this.#client.create(buildCreatedNamespace(owner, name, policy, suggested), { fieldManager: PERMISSION_FIELD_MANAGER });
+      return { createdFor: owner };
     } catch (err) {
       if (!isAlreadyExists(err)) throw err;
-      return (await this.#read(name)) ?? { createdFor: undefined };
+      return (await this.find(extension, name, policy)) ?? { createdFor: undefined };
     }
   }
 

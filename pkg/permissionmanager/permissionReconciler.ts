@@ -31,7 +31,7 @@ import { findMissingRules, intersectRules, isEmptyRules, mergeRequiredRules } fr
 import type { Logger } from "../telemetry/log.ts";
 import type { AdmissionGuard } from "./admissionGuard.ts";
 import { type BundleRulesServices, type DerivedRules, deriveBundleRules, deriveSourceRules, UnverifiedRequest } from "./bundleRules.ts";
-import { type CreatedNamespaces, type ExistingNamespace, NamespaceMissing } from "./createdNamespaces.ts";
+import { type CreatedNamespaces, type ExistingNamespace, UnusableNamespace } from "./createdNamespaces.ts";
 import { type GrantedObjects, type GrantWriter } from "./grantWriter.ts";
 import type { PermissionMetrics } from "./permissionMetrics.ts";
 import { computePermissionsStatus, type GrantOutcome, type GrantScope, getOutcomeState } from "./permissionStatus.ts";
@@ -76,6 +76,8 @@ interface Decision {
   readonly outcome: GrantOutcome;
   readonly policy?: PermissionPolicySpec;
   readonly derived?: DerivedRules;
+  /** The namespace of the extension, if it gets its first permissions there. */
+  readonly first?: { readonly existing: ExistingNamespace | undefined };
   readonly error?: unknown;
 }
 
@@ -156,7 +158,7 @@ export class PermissionReconciler {
     if (applied.outcome.kind === "planned" && applied.outcome.plan.approvedDigest === undefined) this.#approved.delete(name);
     await this.#report(applied.subject, applied.outcome, log, applied.derived);
     this.#services.metrics.countDecision(applied.error instanceof UnverifiedRequest ? "Unverified" : getOutcomeState(applied.outcome));
-    if (applied.error instanceof UnverifiedRequest || applied.error instanceof NamespaceMissing) return { requeueAfterMs: RETRY_MS };
+    if (applied.error instanceof UnverifiedRequest || applied.error instanceof UnusableNamespace) return { requeueAfterMs: RETRY_MS };
     if (applied.error !== undefined) throw applied.error;
     return undefined;
   }
@@ -225,6 +227,9 @@ export class PermissionReconciler {
       const packageName = requested?.packageName ?? extension.spec.source.catalog?.packageName ?? "";
       const problem = findPolicyProblem(policy, buildPolicyTarget(packageName, namespace.name, catalog), rules);
       if (problem !== undefined) return { outcome: reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)}: ${problem}`) };
+      // The ServiceAccount is in the namespace.
+      const hasAccount = granted.objects.some(({ kind, metadata }) => kind === "ServiceAccount" && metadata.namespace === namespace.name);
+      const first = hasAccount ? undefined : { existing: await this.#services.namespaces.find(extension, namespace.name, policy) };
       const judged = judgePermissions(rules, policy, riskSubject);
       const { name } = extension.metadata;
       const exceedsRequest = (other: RequiredRules): boolean => !isEmptyRules(findMissingRules(other, toRules(judged)));
@@ -244,10 +249,10 @@ export class PermissionReconciler {
         risks: judged.filter(({ outcome, risk }) => risk !== undefined && (outcome === "Granted" || plan.state === "Granted")),
         access: policy.standing === "WhileChanging" && isSettled && !permissions.spec?.isChanging ? "ReadOnly" : "Full",
       };
-      return { outcome, policy, derived };
+      return { outcome, policy, derived, ...(first ? { first } : {}) };
     } catch (err) {
       signal.throwIfAborted();
-      return { outcome: reject(subject, "Failed", getErrorMessage(err)), error: err };
+      return { outcome: rejectFor(subject, err), error: err };
     }
   }
 
@@ -263,18 +268,15 @@ export class PermissionReconciler {
   /** Writes the decided rules. Nothing is created for an extension that never had permissions while its request is not granted. */
   async #apply(subject: Subject, decision: Decision, signal: AbortSignal): Promise<AppliedDecision> {
     const { extension, granted } = subject;
-    const { outcome, policy, derived } = decision;
+    const { outcome, policy, derived, first } = decision;
     if (outcome.kind !== "planned" || !policy || !derived) return { ...decision, subject };
     if (outcome.plan.state !== "Granted" && granted.objects.length === 0) return { ...decision, subject };
     let recorded = subject;
     try {
       const { namespace } = derived;
-      // The ServiceAccount is in the namespace.
-      const isFirst = !granted.objects.some(({ kind, metadata }) => kind === "ServiceAccount" && metadata.namespace === namespace.name);
-      const found = isFirst ? await this.#services.namespaces.find(namespace.name, policy) : undefined;
-      const created = isFirst && !found ? namespace.name : undefined;
+      const created = first && !first.existing ? namespace.name : undefined;
       recorded = await this.#record(subject, outcome.plan.approvedDigest, created);
-      if (isFirst) await this.#ensureNamespace(extension, found, namespace, policy);
+      if (first) await this.#ensureNamespace(extension, first.existing, namespace, policy);
       const grant: GrantedAccess =
         outcome.access === "ReadOnly"
           ? { rules: outcome.plan.rules, readRules: intersectRules(derived.computeReadRules(), outcome.plan.rules) }
@@ -283,8 +285,7 @@ export class PermissionReconciler {
       return { ...decision, subject: recorded };
     } catch (err) {
       signal.throwIfAborted();
-      const state = err instanceof NamespaceMissing ? "Denied" : "Failed";
-      return { outcome: reject(recorded, state, getErrorMessage(err)), error: err, subject: recorded };
+      return { outcome: rejectFor(recorded, err), error: err, subject: recorded };
     }
   }
 
@@ -324,7 +325,7 @@ export class PermissionReconciler {
   ): Promise<void> {
     const { namespaces, events } = this.#services;
     const { name } = extension.metadata;
-    const { createdFor } = found ?? (await namespaces.create(name, namespace, policy));
+    const { createdFor } = found ?? (await namespaces.create(extension, namespace, policy));
     if (createdFor === undefined || createdFor === name) return;
     const text = `namespace ${goQuote(namespace.name)} was created for ClusterExtension ${goQuote(createdFor)}: set spec.namespace of a new extension to use another one`;
     events.record(extension, "Warning", "NamespaceShared", text);
@@ -363,6 +364,11 @@ function isInstalledAndHealthy({ metadata, status }: Readonly<ClusterExtension>,
   if (installed?.name !== name || installed.version !== version) return false;
   const ready = findCondition(status?.conditions, ConditionType.Ready);
   return ready?.status === "True" && ready.observedGeneration === metadata.generation;
+}
+
+/** Returns the outcome for a request whose decision failed. */
+function rejectFor(subject: Subject, err: unknown): GrantOutcome {
+  return reject(subject, err instanceof UnusableNamespace ? "Denied" : "Failed", getErrorMessage(err));
 }
 
 /** Returns the outcome for a request that is denied as a whole or cannot be verified. The extension keeps its rules. */

@@ -159,7 +159,7 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
     });
   });
 
-  test("an extension waits for a namespace that the policy does not create", async () => {
+  test("an extension waits for a namespace that the policy does not create, and that its bundle does not choose", async () => {
     await using world = await OperatorWorld.start(cluster, { permissionManager: cluster.client });
     await setPolicy({ namespaces: { create: false } });
     await world.serveVersions({ "1.0.0": [configMap("first")] });
@@ -169,6 +169,14 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
     });
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "p-system" } });
     await setPolicy({ namespaces: { create: false }, limits: { rules: 999 } });
+    // A bundle must not choose an existing namespace, because its Pods could use the ServiceAccounts there.
+    await world.expectProblem("waiting", "PermissionsDenied", { message: /namespace "p-system", which the bundle suggests, exists/ });
+    expect((await read("waiting")).status?.serviceAccount).toBeUndefined();
+    await cluster.client.patch(
+      { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: "waiting" },
+      { spec: { namespace: "p-system" } },
+      { type: "merge" },
+    );
     await world.conditions("waiting", { Installed: "True/Succeeded" });
     const namespace = await cluster.client.get({ apiVersion: "v1", kind: "Namespace", name: "p-system" });
     expect(namespace?.metadata.labels).not.toHaveProperty("olm.operatorframework.io/permissions-for");
