@@ -22,10 +22,11 @@ import { formatTime } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
 import type { BundleImageSource } from "../operatorcontroller/bundles/bundleImages.ts";
 import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.ts";
-import { type GrantedAccess, getGrantName } from "../permissions/grantObjects.ts";
-import { planGrant, toRules } from "../permissions/grantPlan.ts";
+import { type GrantedAccess, getGrantName, readReadOnlyRules } from "../permissions/grantObjects.ts";
+import { isApprovalRevoked, keepRules, planGrant, toRules } from "../permissions/grantPlan.ts";
 import { judgePermissions } from "../permissions/judgePermissions.ts";
 import { buildPolicyTarget, DEFAULT_POLICY, findPolicyProblem, getPolicyName } from "../permissions/policySelection.ts";
+import { buildRiskSubject } from "../permissions/riskSubject.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { findMissingRules, intersectRules, isEmptyRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -147,7 +148,7 @@ export class PermissionReconciler {
       await admission.check(signal);
     } catch (err) {
       signal.throwIfAborted();
-      await this.#report(subject, reject(subject, "Failed", getErrorMessage(err)), log);
+      await this.#report(subject, rejectUndecided(subject, "Failed", getErrorMessage(err)), log);
       throw err;
     }
     if (extension.metadata.deletionTimestamp !== undefined) return this.#prepareUninstall(subject, log, signal);
@@ -199,9 +200,11 @@ export class PermissionReconciler {
     const { permissions, granted } = subject;
     const { namespace, serviceAccount, pendingDigest, rules: reported = [] } = permissions.status ?? {};
     if (namespace === undefined || serviceAccount === undefined) return undefined;
-    const decision = pendingDigest === undefined ? "nothing requested" : await this.#decide(subject, signal);
+    const needsDecision = pendingDigest !== undefined || isApprovalRevoked(this.#getApproval(subject));
+    const decision = needsDecision ? await this.#decide(subject, signal) : "nothing requested";
     const planned = typeof decision !== "string" && decision.outcome.kind === "planned" ? decision.outcome : undefined;
-    const rules = planned?.plan.rules ?? mergeRequiredRules([granted.rules, rulesFromDetails(reported)]);
+    const known = mergeRequiredRules([granted.rules, rulesFromDetails(reported)]);
+    const rules = planned?.plan.rules ?? this.#keepRules({ ...subject, granted: { ...granted, rules: known } });
     await this.#services.writer.write(permissions.metadata.name, namespace, { rules }, granted);
     const outcome: GrantOutcome = planned?.plan.state === "Pending" ? { ...planned, access: "Full" } : { kind: "uninstalling", rules };
     await this.#report(subject, outcome, log);
@@ -217,7 +220,8 @@ export class PermissionReconciler {
     if (!requested && !needsSources) return "nothing requested";
     const policyName = getPolicyName(extension);
     const policy = this.#findPolicy(policyName);
-    if (!policy) return { outcome: reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)} does not exist: create it`) };
+    if (!policy)
+      return { outcome: rejectUndecided(subject, "Denied", `PermissionPolicy ${goQuote(policyName)} does not exist: create it`) };
     try {
       const derived = requested
         ? await deriveBundleRules(this.#services, extension, known, requested, permissions.status, signal)
@@ -226,7 +230,7 @@ export class PermissionReconciler {
       const { rules, subject: riskSubject, catalog, namespace } = derived;
       const packageName = requested?.packageName ?? extension.spec.source.catalog?.packageName ?? "";
       const problem = findPolicyProblem(policy, buildPolicyTarget(packageName, namespace.name, catalog), rules);
-      if (problem !== undefined) return { outcome: reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)}: ${problem}`) };
+      if (problem !== undefined) return { outcome: this.#reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)}: ${problem}`) };
       // The ServiceAccount is in the namespace.
       const hasAccount = granted.objects.some(({ kind, metadata }) => kind === "ServiceAccount" && metadata.namespace === namespace.name);
       const first = hasAccount ? undefined : { existing: await this.#services.namespaces.find(extension, namespace.name, policy) };
@@ -235,9 +239,8 @@ export class PermissionReconciler {
       const exceedsRequest = (other: RequiredRules): boolean => !isEmptyRules(findMissingRules(other, toRules(judged)));
       const isHealthy = requested !== undefined && isInstalledAndHealthy(extension, requested);
       const isSettled = isHealthy && !(exceedsRequest(granted.rules) && (await this.#isChanging(name, signal)));
-      const approvedDigest = permissions.metadata.annotations?.[ANNOTATION_APPROVE];
-      const lastApproved = this.#approved.get(name) ?? permissions.status?.approvedDigest;
-      const plan = planGrant({ current: granted.rules, judged, approvedDigest, lastApproved, isSettled });
+      const judgedCurrent = judgePermissions(granted.rules, policy, riskSubject);
+      const plan = planGrant({ current: granted.rules, judged, judgedCurrent, ...this.#getApproval(subject), isSettled });
       if (plan.approvedDigest !== undefined) this.#approved.set(name, plan.approvedDigest);
       if (!isSettled && (policy.standing === "WhileChanging" || exceedsRequest(plan.rules))) this.#awaitsHealth.add(name);
       else this.#awaitsHealth.delete(name);
@@ -252,7 +255,7 @@ export class PermissionReconciler {
       return { outcome, policy, derived, ...(first ? { first } : {}) };
     } catch (err) {
       signal.throwIfAborted();
-      return { outcome: rejectFor(subject, err), error: err };
+      return { outcome: this.#rejectFor(subject, err), error: err };
     }
   }
 
@@ -265,10 +268,53 @@ export class PermissionReconciler {
     return permissions?.spec?.isChanging === true;
   }
 
+  /** Returns the digest in the approval, and the one that was approved for the current rules. */
+  #getApproval({ permissions }: Subject): { approvedDigest: string | undefined; lastApproved: string | undefined } {
+    const { metadata, status } = permissions;
+    return {
+      approvedDigest: metadata.annotations?.[ANNOTATION_APPROVE],
+      lastApproved: this.#approved.get(metadata.name) ?? status?.approvedDigest,
+    };
+  }
+
+  /**
+   * Returns the rules that an extension keeps if nothing is known about the requested bundle: those that the policy does not deny. After its approval was
+   * removed, also permissions on objects of the bundle count as permissions on objects of others.
+   */
+  #keepRules(subject: Subject): RequiredRules {
+    const { extension, granted, permissions } = subject;
+    const policy = this.#findPolicy(getPolicyName(extension));
+    if (!policy) return granted.rules;
+    const { systemNamespace } = this.#services;
+    const riskSubject = buildRiskSubject({ installNamespace: permissions.status?.namespace ?? "", systemNamespace }, []);
+    return keepRules(granted.rules, judgePermissions(granted.rules, policy, riskSubject), isApprovalRevoked(this.#getApproval(subject)));
+  }
+
+  /** Returns the outcome for a request whose decision failed. */
+  #rejectFor(subject: Subject, err: unknown): GrantOutcome {
+    return this.#reject(subject, err instanceof UnusableNamespace ? "Denied" : "Failed", getErrorMessage(err));
+  }
+
+  /** Returns the outcome for a request that is denied as a whole or cannot be verified. */
+  #reject(subject: Subject, state: "Denied" | "Failed", message: string): GrantOutcome {
+    return { kind: "rejected", state, message, rules: this.#keepRules(subject), before: subject.granted.rules };
+  }
+
+  /** Takes rules away that an extension with a rejected request must not keep. */
+  async #withdraw({ permissions, granted }: Subject, rules: RequiredRules): Promise<void> {
+    const { namespace, access } = permissions.status ?? {};
+    if (namespace === undefined || isEmptyRules(findMissingRules(granted.rules, rules))) return;
+    const { name } = permissions.metadata;
+    const isReadOnly = access === "ReadOnly";
+    const readRules = isReadOnly ? { readRules: intersectRules(readReadOnlyRules(name, granted.objects), rules) } : {};
+    await this.#services.writer.write(name, namespace, { rules, ...readRules }, granted);
+  }
+
   /** Writes the decided rules. Nothing is created for an extension that never had permissions while its request is not granted. */
   async #apply(subject: Subject, decision: Decision, signal: AbortSignal): Promise<AppliedDecision> {
     const { extension, granted } = subject;
     const { outcome, policy, derived, first } = decision;
+    if (outcome.kind === "rejected") await this.#withdraw(subject, outcome.rules);
     if (outcome.kind !== "planned" || !policy || !derived) return { ...decision, subject };
     if (outcome.plan.state !== "Granted" && granted.objects.length === 0) return { ...decision, subject };
     let recorded = subject;
@@ -285,7 +331,7 @@ export class PermissionReconciler {
       return { ...decision, subject: recorded };
     } catch (err) {
       signal.throwIfAborted();
-      return { outcome: rejectFor(recorded, err), error: err, subject: recorded };
+      return { outcome: this.#rejectFor(recorded, err), error: err, subject: recorded };
     }
   }
 
@@ -366,12 +412,7 @@ function isInstalledAndHealthy({ metadata, status }: Readonly<ClusterExtension>,
   return ready?.status === "True" && ready.observedGeneration === metadata.generation;
 }
 
-/** Returns the outcome for a request whose decision failed. */
-function rejectFor(subject: Subject, err: unknown): GrantOutcome {
-  return reject(subject, err instanceof UnusableNamespace ? "Denied" : "Failed", getErrorMessage(err));
-}
-
-/** Returns the outcome for a request that is denied as a whole or cannot be verified. The extension keeps its rules. */
-function reject({ granted }: Subject, state: "Denied" | "Failed", message: string): GrantOutcome {
-  return { kind: "rejected", state, message, rules: granted.rules };
+/** Returns the outcome for a request about which nothing can be decided. The extension keeps its rules. */
+function rejectUndecided({ granted: { rules } }: Subject, state: "Denied" | "Failed", message: string): GrantOutcome {
+  return { kind: "rejected", state, message, rules, before: rules };
 }

@@ -47,7 +47,14 @@ export type GrantOutcome =
       readonly risks: readonly JudgedRule[];
     }
   /** The request is denied as a whole, or cannot be verified. */
-  | { readonly kind: "rejected"; readonly state: "Denied" | "Failed"; readonly message: string; readonly rules: RequiredRules };
+  | {
+      readonly kind: "rejected";
+      readonly state: "Denied" | "Failed";
+      readonly message: string;
+      /** The rules that the extension keeps. */
+      readonly rules: RequiredRules;
+      readonly before: RequiredRules;
+    };
 
 /** Returns the state that the status reports for an outcome. */
 export function getOutcomeState(outcome: GrantOutcome): NonNullable<ExtensionPermissionsStatus["state"]> {
@@ -70,7 +77,7 @@ export function computePermissionsStatus(
   const state = getOutcomeState(outcome);
   const rules = outcome.kind === "planned" ? outcome.plan.rules : outcome.rules;
   const conditions = computeConditions(before.conditions, outcome, generation, now);
-  const history = outcome.kind === "planned" ? addChange(before.history, outcome, now) : before.history;
+  const history = outcome.kind === "uninstalling" ? before.history : addChange(before.history, outcome, rules, now);
   const planned = outcome.kind === "planned" ? outcome : undefined;
   const approvedDigest = planned ? planned.plan.approvedDigest : before.approvedDigest;
   return {
@@ -133,14 +140,16 @@ function getBundle(bundle: RequestedBundle | undefined): { bundle?: RequestedBun
 
 function addChange(
   history: readonly PermissionChange[] = [],
-  { plan, bundle, before }: Extract<GrantOutcome, { kind: "planned" }>,
+  outcome: Exclude<GrantOutcome, { kind: "uninstalling" }>,
+  rules: RequiredRules,
   time: string,
 ): PermissionChange[] {
-  const added = countRules(findMissingRules(plan.rules, before));
-  const removed = countRules(findMissingRules(before, plan.rules));
+  const added = countRules(findMissingRules(rules, outcome.before));
+  const removed = countRules(findMissingRules(outcome.before, rules));
   if (added + removed === 0) return [...history];
-  const less = plan.state === "Granted" ? "Narrowed" : "Revoked";
-  const reason = added > 0 ? (plan.pendingDigest === undefined ? "Granted" : "Approved") : less;
+  const { plan, bundle } = outcome.kind === "planned" ? outcome : {};
+  const less = plan?.state === "Granted" ? "Narrowed" : "Revoked";
+  const reason = added > 0 ? (plan?.pendingDigest === undefined ? "Granted" : "Approved") : less;
   return [{ time, reason, ...(bundle ? { bundle: bundle.name } : {}), added, removed }, ...history].slice(
     0,
     PERMISSION_HISTORY_MAX,

@@ -63,7 +63,15 @@ export function labelForExtension(extension: string, object: KubeObject): KubeOb
 
 /** Returns the rules in the roles of an extension. Ignores the roles for tokens and for read permissions. */
 export function readGrantedRules(extension: string, roles: readonly KubeObject[]): RequiredRules {
-  const name = getGrantName(extension);
+  return readRoles(getGrantName(extension), roles);
+}
+
+/** Returns the rules that an extension has while nothing is changed, in its roles for read permissions. */
+export function readReadOnlyRules(extension: string, roles: readonly KubeObject[]): RequiredRules {
+  return readRoles(`${READ_PREFIX}${extension}`, roles);
+}
+
+function readRoles(name: string, roles: readonly KubeObject[]): RequiredRules {
   const own = roles.filter(({ metadata }) => metadata.name === name);
   const read = (role: KubeObject): PolicyRule[] => (Array.isArray(role["rules"]) ? (role["rules"] as PolicyRule[]) : []);
   const namespaced = own

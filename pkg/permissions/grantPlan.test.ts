@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { PolicyRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
-import { computeRulesDigest, type GrantPlan, planGrant } from "./grantPlan.ts";
+import { computeRulesDigest, type GrantPlan, type GrantRequest, planGrant } from "./grantPlan.ts";
 import type { JudgedRule, PermissionOutcome } from "./judgePermissions.ts";
 
 const rule = (resource: string, ...verbs: string[]): PolicyRule => ({ apiGroups: [""], resources: [resource], verbs });
@@ -20,10 +20,11 @@ const GRANTED_RULES = [rule("configmaps", "get", "list")];
 const OLD = cluster(rule("configmaps", "get"), rule("services", "get"));
 const GRANTED = judge("Granted", rule("configmaps", "get", "list"));
 const PENDING = judge("Pending", EXEC);
+const PENDING_ATTACH = judge("Pending", rule("pods/attach", "create"));
 const DENIED = judge("Denied", rule("secrets", "get"));
 const DIGEST = computeRulesDigest(cluster(EXEC));
 
-test.for<[string, Parameters<typeof planGrant>[0], Partial<GrantPlan>]>([
+test.for<[string, Omit<GrantRequest, "judgedCurrent"> & Partial<Pick<GrantRequest, "judgedCurrent">>, Partial<GrantPlan>]>([
   [
     "the current and the requested rules while the bundle is not healthy",
     { current: OLD, judged: [GRANTED], isSettled: false },
@@ -121,9 +122,35 @@ test.for<[string, Parameters<typeof planGrant>[0], Partial<GrantPlan>]>([
     { current: cluster(...GRANTED_RULES, EXEC), judged: [GRANTED, PENDING, DENIED], lastApproved: DIGEST, isSettled: true },
     { state: "Denied", rules: cluster(...GRANTED_RULES), approvedDigest: undefined },
   ],
+  [
+    "the current rules without those of an earlier bundle that the policy denies now",
+    {
+      current: cluster(EXEC, ...GRANTED_RULES),
+      judged: [PENDING_ATTACH],
+      judgedCurrent: [judge("Denied", EXEC), GRANTED],
+      isSettled: false,
+    },
+    { state: "Pending", rules: cluster(...GRANTED_RULES) },
+  ],
+  [
+    "the requested rules, and the current ones without those of an earlier bundle that the policy denies now",
+    { current: cluster(EXEC, rule("services", "get")), judged: [GRANTED], judgedCurrent: [judge("Denied", EXEC)], isSettled: false },
+    { state: "Granted", rules: cluster(rule("configmaps", "get", "list"), rule("services", "get")) },
+  ],
+  [
+    "the current rules without the approved ones of an earlier bundle when their approval is removed",
+    {
+      current: cluster(EXEC, ...GRANTED_RULES),
+      judged: [GRANTED, PENDING_ATTACH],
+      judgedCurrent: [PENDING, GRANTED],
+      lastApproved: DIGEST,
+      isSettled: false,
+    },
+    { state: "Pending", rules: cluster(...GRANTED_RULES), pending: [PENDING_ATTACH], approvedDigest: undefined },
+  ],
   ["nothing when the bundle needs nothing", { current: OLD, judged: [], isSettled: true }, { state: "Granted", rules: cluster() }],
 ])("planGrant grants %s", ([, request, plan]) => {
-  expect(planGrant(request)).toMatchObject(plan);
+  expect(planGrant({ judgedCurrent: [], ...request })).toMatchObject(plan);
 });
 
 test("computeRulesDigest does not depend on the order and grouping of rules, and differs by scope", () => {

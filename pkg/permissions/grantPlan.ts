@@ -11,6 +11,8 @@ export interface GrantRequest {
   readonly current: RequiredRules;
   /** The decision about each rule that the requested bundle needs. */
   readonly judged: readonly JudgedRule[];
+  /** The decision about each current rule: rules of an earlier bundle can be denied or lose their approval too. */
+  readonly judgedCurrent: readonly JudgedRule[];
   /** The digest in the approval; undefined without an approval. */
   readonly approvedDigest?: string | undefined;
   /** The digest that was approved for the current rules: `approvedDigest` of the last plan. */
@@ -35,30 +37,45 @@ export interface GrantPlan {
  * Decides which rules an extension gets:
  *
  * | the requested rules                            | the extension gets                                         |
- * | a rule is denied                               | what it has, without the denied rules                      |
+ * | a rule is denied                               | what it has                                                |
  * | a rule waits for an approval                   | what it has                                                |
- * | the same, and the last approval was removed    | what it has, without the rules that wait                   |
  * | all are granted, bundle not healthy            | what it has and the requested rules, for the upgrade       |
  * | all are granted, bundle healthy                | exactly the requested rules                                |
  *
+ * An extension never keeps rules that the policy denies. When the last approval is removed, it does not keep rules that need one either.
  * Either all requested rules are granted or none of them, because an installation with a part of them cannot succeed. An approval that does not match,
  * such as the one for the installed version during an upgrade, is not removed: the installed version keeps its rules.
  */
-export function planGrant({ current, judged, approvedDigest, lastApproved, isSettled }: GrantRequest): GrantPlan {
+export function planGrant({ current, judged, judgedCurrent, approvedDigest, lastApproved, isSettled }: GrantRequest): GrantPlan {
   const denied = judged.filter(({ outcome }) => outcome === "Denied");
   const waiting = judged.filter(({ outcome }) => outcome === "Pending");
   const pendingDigest = waiting.length === 0 ? undefined : computeRulesDigest(toRules(waiting));
   const isApproved = pendingDigest === undefined || approvedDigest === pendingDigest;
   const pending = isApproved ? [] : waiting;
+  const isRevoked = isApprovalRevoked({ approvedDigest, lastApproved });
+  const kept = removeRules(current, judged, selectWithdrawn([...judged, ...judgedCurrent], isRevoked));
   if (denied.length > 0 || !isApproved) {
-    const isRevoked = lastApproved !== undefined && !approvedDigest;
-    const rules = removeRules(current, judged, isRevoked ? [...denied, ...waiting] : denied);
     const state = denied.length > 0 ? "Denied" : "Pending";
-    return { state, rules, pending, denied, pendingDigest, approvedDigest: isRevoked ? undefined : lastApproved };
+    return { state, rules: kept, pending, denied, pendingDigest, approvedDigest: isRevoked ? undefined : lastApproved };
   }
   const requested = toRules(judged);
-  const rules = isSettled ? requested : mergeRequiredRules([current, requested]);
+  const rules = isSettled ? requested : mergeRequiredRules([kept, requested]);
   return { state: "Granted", rules, pending, denied, pendingDigest, approvedDigest: pendingDigest };
+}
+
+/** Reports whether the approval of the current rules was removed. */
+export function isApprovalRevoked({ approvedDigest, lastApproved }: Pick<GrantRequest, "approvedDigest" | "lastApproved">): boolean {
+  return lastApproved !== undefined && !approvedDigest;
+}
+
+/** Returns the current rules that an extension keeps if nothing is known about the requested bundle. @param judgedCurrent the decision about each of them */
+export function keepRules(current: RequiredRules, judgedCurrent: readonly JudgedRule[], isRevoked: boolean): RequiredRules {
+  return removeRules(current, judgedCurrent, selectWithdrawn(judgedCurrent, isRevoked));
+}
+
+/** Returns the rules that an extension must not keep. */
+function selectWithdrawn(judged: readonly JudgedRule[], isRevoked: boolean): JudgedRule[] {
+  return judged.filter(({ outcome }) => outcome === "Denied" || (isRevoked && outcome === "Pending"));
 }
 
 /** Returns the current permissions without those in `removed`. Keeps permissions that the policy grants, even if a removed rule contains them. */

@@ -41,7 +41,8 @@ export interface PermissionDecision {
 export function decidePermissions({ policy, required, subject, target, current, approvedDigest }: DecisionRequest): PermissionDecision {
   const problem = findPolicyProblem(policy, target, required);
   const judged = judgePermissions(required, policy, subject);
-  const { state, pending, denied, pendingDigest } = planGrant({ current, judged, approvedDigest, isSettled: false });
+  // Only the rules depend on the decision about the current ones, and they are not used.
+  const { state, pending, denied, pendingDigest } = planGrant({ current, judged, judgedCurrent: [], approvedDigest, isSettled: false });
   const { added, removed } = diffRules(current, required);
   return {
     state: problem === undefined ? state : "Denied",

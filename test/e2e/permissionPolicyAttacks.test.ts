@@ -25,9 +25,10 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
 const MERGE = { type: "merge" } as const;
 const READ_NODES = { apiGroups: [""], resources: ["nodes"], verbs: ["get"] };
 const READ_SECRETS = { apiGroups: [""], resources: ["secrets"], verbs: ["list"] };
+const READ_ACCOUNT = { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get"] };
 const ESCALATE = { apiGroups: [RBAC_GROUP], resources: ["clusterroles"], verbs: ["escalate"] };
 /** Packages of the same kind, one for each extension: two extensions cannot have the same cluster-scoped objects. */
-const CARS = ["racer", "plain", "removed", "smaller", "packages", "places", "catalogs", "denying", "manual", "trusting", "small"];
+const CARS = ["racer", "plain", "removed", "smaller", "packages", "places", "catalogs", "denying", "manual", "trusting", "small", "wrong"];
 /** The number of rules of the huge bundle. */
 const HUGE = 10_000;
 
@@ -237,6 +238,18 @@ describeWithPrivateCluster("attacks on policies and approvals", (cluster) => {
       await eventually(async () =>
         expect(await eventTexts(cluster.client, "middle")).toContainEqual(expect.stringMatching(/^GrantDenied: /)),
       );
+    });
+
+    // A writer of the extension must not keep permissions with a request that cannot be verified.
+    test("a denied rule is taken away even if the request of the extension is invalid, and the extension can be uninstalled", async () => {
+      await install("wrong", { grant: "Automatic" });
+      expect(await hasRule("wrong", READ_NODES)).toBe(true);
+      await world.edit("wrong", { spec: { source: { catalog: { selector: { matchLabels: { trust: "none" } } } } } });
+      await world.until("wrong", ({ state }) => expect(state).toBe("Failed"));
+      await world.setPolicy({ grant: "Automatic", deny: [READ_NODES] }, "wrong");
+      await world.until("wrong", ({ state, history }) => expect([state, history?.[0]?.reason]).toEqual(["Failed", "Revoked"]));
+      expect([await hasRule("wrong", READ_NODES), await hasRule("wrong", READ_ACCOUNT)]).toEqual([false, true]);
+      await world.world.removed("ClusterExtension", "wrong");
     });
 
     test.for<[name: string, change: string, spec: PermissionPolicySpec | undefined, message: RegExp]>([
