@@ -79,7 +79,7 @@ export const ANNOTATION_FORCE_DELETE = `${GROUP}/force-delete`;
 export const ANNOTATION_FORCE_UNINSTALL = `${GROUP}/force-uninstall`;
 /** On a ClusterExtension: "true" allows removing a conversion webhook that custom resources of kept CustomResourceDefinitions need. */
 export const ANNOTATION_DROP_CONVERSION = `${GROUP}/drop-conversion`;
-/** On a ClusterExtension: time and size of the last backup of its custom resources, in JSON. */
+/** On a ClusterExtension: time, size and CRDs of the last backup of its custom resources, in JSON. */
 export const ANNOTATION_LAST_BACKUP = `${GROUP}/last-backup`;
 /** On a ClusterExtension: any new value, usually a time, triggers a reconcile that compares all objects. */
 export const ANNOTATION_RECONCILE_REQUESTED_AT = `${GROUP}/reconcile-requested-at`;

@@ -4,9 +4,10 @@ import { parseExactJson } from "../golang/json.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { listPages, readObjectPage } from "../kube/listPages.ts";
+import { type BackupRecord, hashCrd } from "../operatorcontroller/crds/backupRecord.ts";
 import { type CustomResourceKind, getServedKind } from "../operatorcontroller/crds/crdUse.ts";
 import { CRD_KIND } from "../release/identity.ts";
-import { type BackupEnd, writeBackupFile } from "./backupFile.ts";
+import { writeBackupFile } from "./backupFile.ts";
 
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: CRD_KIND } as const;
 const PAGE_BYTES = 32 * 1024 * 1024;
@@ -26,13 +27,14 @@ export interface BackupRequest {
 /**
  * Writes the CRDs of an extension and all their custom resources to a file. Each list is consistent at one point in time; the lists of different CRDs
  * are not.
+ * @returns the record of the backup
  * @throws Error if the extension has no CRDs, a CRD serves no version, or the file exists; KubeError, also if a list takes longer than the API server
  * keeps its position
  */
 export async function backUpExtension(
   client: Pick<Client, "list" | "listPage">,
   { extension, path, createdAt, signal, report = () => undefined }: BackupRequest,
-): Promise<BackupEnd> {
+): Promise<BackupRecord> {
   const { items } = await client.list(CRD, { labelSelector: `${LABEL_OWNER_NAME}=${extension}`, signal });
   if (items.length === 0)
     throw new Error(`cannot back up ClusterExtension ${goQuote(extension)}: no CustomResourceDefinition belongs to it`);
@@ -48,7 +50,8 @@ export async function backUpExtension(
       }
     }
   }
-  return writeBackupFile(path, { extension, createdAt }, all());
+  const end = await writeBackupFile(path, { extension, createdAt }, all());
+  return { createdAt, ...end, crdHashes: crds.flatMap(({ crd }) => hashCrd(crd) ?? []) };
 }
 
 function requireServedKind(crd: KubeObject): CustomResourceKind {

@@ -72,7 +72,7 @@ async function publish(
     const digest = await withImages(options, terminal, (stores) =>
       stores.writing(place, terminal.signal, (writer) => pushBackup(writer, place.ref.tag ?? "latest", path, end, terminal.signal)),
     );
-    await record(terminal, client, name, { createdAt, ...end });
+    await record(terminal, client, name, end);
     return { ...end, image: `${formatRepository(place.ref)}@${digest}` };
   });
 }
@@ -89,11 +89,11 @@ function withoutScheme(text: string): string {
 export async function writeAndRecord(terminal: Terminal, client: Client, name: string, path: string): Promise<BackupEnd> {
   const createdAt = new Date().toISOString();
   const written = await write(terminal, client, name, path, createdAt);
-  await record(terminal, client, name, { createdAt, ...written });
+  await record(terminal, client, name, written);
   return written;
 }
 
-function write(terminal: Terminal, client: Client, name: string, path: string, createdAt: string): Promise<BackupEnd> {
+function write(terminal: Terminal, client: Client, name: string, path: string, createdAt: string): Promise<BackupRecord> {
   return withProgress(terminal, "reading custom resources", (progress) =>
     backUpExtension(client, {
       extension: name,

@@ -6,7 +6,7 @@ import { KindNotServed } from "../../kube/errors.ts";
 import { listPages, readObjectPage } from "../../kube/listPages.ts";
 import { describeObject } from "../../release/identity.ts";
 import { getCrdPolicy } from "../../release/plan.ts";
-import { type BackupRecord, readBackupRecord } from "./backupRecord.ts";
+import { type BackupRecord, hashCrd, readBackupRecord } from "./backupRecord.ts";
 import { findOtherServer, listServedKinds } from "./crdUse.ts";
 
 const PAGE_BYTES = 32 * 1024 * 1024;
@@ -19,7 +19,8 @@ export function requiresBackup({ spec }: Pick<ClusterExtension, "spec">): boolea
 }
 
 /**
- * Finds a custom resource that the recorded backup of an extension cannot contain in its current form. Ignores custom resources that are being deleted.
+ * Finds a custom resource that the recorded backup of an extension cannot contain in its current form. Without a record that the backup contains the CRD,
+ * this is any custom resource, because the extension may have adopted the CRD after the backup. Ignores custom resources that are being deleted.
  * @returns a sentence about the first one, or about why the custom resources cannot be read; undefined if the backup contains all
  * @throws KubeError if a request fails
  */
@@ -30,6 +31,7 @@ export async function findUnsavedChange(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const record = readBackupRecord(extension);
+  const gap = describeGap(crd, record);
   let problem = `${describeObject(crd)} serves no version, so its custom resources cannot be read`;
   for (const kind of listServedKinds(crd)) {
     const other = await findOtherServer(client, crd, kind, signal);
@@ -45,7 +47,7 @@ export async function findUnsavedChange(
         restarts: 1,
         signal,
       })) {
-        const change = page.map((object) => describeUnsaved({ ...object, ...kind }, record)).find((text) => text !== undefined);
+        const change = page.map((object) => describeUnsaved({ ...object, ...kind }, record, gap)).find((text) => text !== undefined);
         if (change !== undefined) return change;
       }
       return undefined;
@@ -57,11 +59,21 @@ export async function findUnsavedChange(
   return problem;
 }
 
+/** Describes why a backup does not contain a CRD; undefined if it does. */
+function describeGap(crd: KubeObject, record: BackupRecord | undefined): string | undefined {
+  if (!record) return "no backup is recorded";
+  const { createdAt, crdHashes } = record;
+  if (!crdHashes) return `the last backup, from ${createdAt}, does not record its CRDs`;
+  const hash = hashCrd(crd);
+  const isContained = hash !== undefined && crdHashes.includes(hash);
+  return isContained ? undefined : `the last backup, from ${createdAt}, does not contain ${describeObject(crd)}`;
+}
+
 /** A change in the second of the backup counts as unsaved, because times in metadata have no milliseconds. */
-function describeUnsaved(object: KubeObject, record: BackupRecord | undefined): string | undefined {
+function describeUnsaved(object: KubeObject, record: BackupRecord | undefined, gap: string | undefined): string | undefined {
   if (object.metadata.deletionTimestamp !== undefined) return undefined;
   const text = describeObject(toObjectRef(object));
-  if (!record) return `no backup is recorded, and ${text} exists`;
+  if (!record || gap !== undefined) return `${gap}, and ${text} exists`;
   const changedAt = findLastChange(object);
   if (changedAt !== undefined && changedAt + SECOND_MS <= Date.parse(record.createdAt)) return undefined;
   const when = changedAt === undefined ? "at an unknown time" : `at ${new Date(changedAt).toISOString()}`;
