@@ -4,6 +4,7 @@ import { parseExactJson } from "../golang/json.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { listPages, readObjectPage } from "../kube/listPages.ts";
+import { readServerInfo } from "../kube/servedResources.ts";
 import { type BackupRecord, hashCrd } from "../operatorcontroller/crds/backupRecord.ts";
 import { type CustomResourceKind, getServedKind } from "../operatorcontroller/crds/crdUse.ts";
 import { CRD_KIND } from "../release/identity.ts";
@@ -17,8 +18,6 @@ export interface BackupRequest {
   /** Name of the ClusterExtension. It may be uninstalled already, if its CRDs were kept. */
   readonly extension: string;
   readonly path: string;
-  /** Time in ISO 8601 for the head of the file. */
-  readonly createdAt: string;
   readonly signal: AbortSignal;
   /** Receives the number of custom resources after each page. */
   readonly report?: (objects: number) => void;
@@ -26,15 +25,17 @@ export interface BackupRequest {
 
 /**
  * Writes the CRDs of an extension and all their custom resources to a file. Each list is consistent at one point in time; the lists of different CRDs
- * are not.
+ * are not. Takes the time of the backup from the API server, because it is compared with the times of custom resources, and the clock of this machine may
+ * differ.
  * @returns the record of the backup
  * @throws Error if the extension has no CRDs, a CRD serves no version, or the file exists; KubeError, also if a list takes longer than the API server
  * keeps its position
  */
 export async function backUpExtension(
-  client: Pick<Client, "list" | "listPage">,
-  { extension, path, createdAt, signal, report = () => undefined }: BackupRequest,
+  client: Pick<Client, "list" | "listPage" | "request">,
+  { extension, path, signal, report = () => undefined }: BackupRequest,
 ): Promise<BackupRecord> {
+  const createdAt = new Date((await readServerInfo(client, signal)).now).toISOString(); // before the first list
   const { items } = await client.list(CRD, { labelSelector: `${LABEL_OWNER_NAME}=${extension}`, signal });
   if (items.length === 0)
     throw new Error(`cannot back up ClusterExtension ${goQuote(extension)}: no CustomResourceDefinition belongs to it`);

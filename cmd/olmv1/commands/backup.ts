@@ -67,8 +67,7 @@ async function publish(
   if (place.kind !== "registry")
     throw new Error(`cannot push the backup to ${goQuote(to)}: it is not an image reference. Use --file for a file`);
   return withTemporaryBackup(async (path) => {
-    const createdAt = new Date().toISOString();
-    const end = await write(terminal, client, name, path, createdAt);
+    const end = await write(terminal, client, name, path);
     const digest = await withImages(options, terminal, (stores) =>
       stores.writing(place, terminal.signal, (writer) => pushBackup(writer, place.ref.tag ?? "latest", path, end, terminal.signal)),
     );
@@ -87,18 +86,16 @@ function withoutScheme(text: string): string {
  * @throws as `backUpExtension`
  */
 export async function writeAndRecord(terminal: Terminal, client: Client, name: string, path: string): Promise<BackupEnd> {
-  const createdAt = new Date().toISOString();
-  const written = await write(terminal, client, name, path, createdAt);
+  const written = await write(terminal, client, name, path);
   await record(terminal, client, name, written);
   return written;
 }
 
-function write(terminal: Terminal, client: Client, name: string, path: string, createdAt: string): Promise<BackupRecord> {
+function write(terminal: Terminal, client: Client, name: string, path: string): Promise<BackupRecord> {
   return withProgress(terminal, "reading custom resources", (progress) =>
     backUpExtension(client, {
       extension: name,
       path,
-      createdAt,
       signal: terminal.signal,
       report: (count) => progress.now(`read ${formatCount(count, "custom resource")}`),
     }),
