@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { TempFolder } from "../../test/support/tempFolder.ts";
-import type { KubeObject, ObjectRef } from "../api/k8s.ts";
+import type { KubeObject, ObjectRef, OwnerReference } from "../api/k8s.ts";
 import { KubeError } from "../kube/errors.ts";
 import { writeBackupFile } from "./backupFile.ts";
 import { type RestoreCount, restoreBackup } from "./restoreBackup.ts";
@@ -23,39 +23,72 @@ const THING: KubeObject = {
   status: { phase: "Ready" },
 };
 
-/** An API server with one Thing at most. */
+/** An API server with Things and ConfigMaps by name. */
 class ThingApi {
-  live: KubeObject | undefined;
+  readonly objects = new Map<string, KubeObject>();
   /** Errors of the next writes of a status. */
   readonly faults: Error[] = [];
+  /** Errors of reading and creating an object, by its name. */
+  readonly readFaults = new Map<string, Error>();
+  readonly createFaults = new Map<string, Error>();
 
-  get = async <T extends KubeObject>({ kind }: ObjectRef): Promise<T | undefined> => (kind === "Thing" ? this.live : CRD) as T | undefined;
+  get live(): KubeObject | undefined {
+    return this.objects.get("a");
+  }
+
+  set live(object: KubeObject) {
+    this.objects.set("a", object);
+  }
+
+  get = async <T extends KubeObject>({ kind, name }: ObjectRef): Promise<T | undefined> => {
+    const fault = this.readFaults.get(name);
+    if (fault) throw fault;
+    return (kind === CRD.kind ? CRD : this.objects.get(name)) as T | undefined;
+  };
 
   create = async <T extends KubeObject>(object: T): Promise<T> => {
-    if (this.live) throw new KubeError("exists", { status: 409, reason: "AlreadyExists" });
-    this.live = { ...object, metadata: { ...object.metadata, uid: "new" } };
-    return this.live as T;
+    const { name } = object.metadata;
+    const fault = this.createFaults.get(name);
+    if (fault) throw fault;
+    if (this.objects.has(name)) throw alreadyExists();
+    this.objects.set(name, { ...object, metadata: { ...object.metadata, uid: `new ${name}` } });
+    return this.objects.get(name) as T;
   };
 
-  patch = async <T extends KubeObject>(_: ObjectRef, body: unknown): Promise<T> => {
+  patch = async <T extends KubeObject>({ name }: ObjectRef, body: unknown): Promise<T> => {
     const fault = this.faults.shift();
     if (fault) throw fault;
-    this.live = { ...THING, ...this.live, ...(body as object) };
-    return this.live as T;
+    const patched = { ...THING, ...this.objects.get(name), ...(body as object) };
+    this.objects.set(name, patched);
+    return patched as T;
   };
+
+  getOwners(name: string): string[] | undefined {
+    const object = this.objects.get(name);
+    return object && (object.metadata.ownerReferences ?? []).map(({ uid }) => uid);
+  }
 }
 
-async function restore(api: ThingApi): Promise<RestoreCount> {
+async function restore(api: ThingApi, things: readonly KubeObject[] = [THING]): Promise<RestoreCount> {
   using folder = new TempFolder();
   const path = join(folder.path, "backup.gz");
   const head = { extension: "e", createdAt: "2026-01-01T00:00:00Z" };
   async function* items(): AsyncGenerator<KubeObject> {
-    yield* [CRD, THING];
+    yield* [CRD, ...things];
   }
   await writeBackupFile(path, head, items());
   return (await restoreBackup(api, { path, dryRun: false, signal: new AbortController().signal })).count;
 }
 
+const thing = (name: string, ...owners: OwnerReference[]): KubeObject => ({
+  apiVersion: "example.com/v1",
+  kind: "Thing",
+  metadata: { name, namespace: "n", uid: `old ${name}`, ownerReferences: owners },
+});
+const ownedBy = (name: string): OwnerReference => ({ apiVersion: "example.com/v1", kind: "Thing", name, uid: `old ${name}` });
+const SETTINGS: OwnerReference = { apiVersion: "v1", kind: "ConfigMap", name: "settings", uid: "old settings" };
+
+const alreadyExists = (): KubeError => new KubeError("exists", { status: 409, reason: "AlreadyExists" });
 const unavailable = (): KubeError => new KubeError("the server is overloaded", { status: 429, reason: "TooManyRequests", retryAfterMs: 1 });
 const invalid = (): KubeError => new KubeError("phase is unknown", { status: 422, reason: "Invalid" });
 
@@ -84,4 +117,49 @@ test("a restore keeps the status of a custom resource that exists", async () => 
   api.live = { ...THING, status: { phase: "Running" } };
   expect(await restore(api)).toMatchObject({ created: 0, existing: 1, failed: 0 });
   expect(api.live["status"]).toEqual({ phase: "Running" });
+});
+
+test("a restore does not use an existing custom resource as owner when it is being deleted", async () => {
+  const api = new ThingApi();
+  api.objects.set("owner", {
+    ...thing("owner"),
+    metadata: { name: "owner", namespace: "n", uid: "dying", deletionTimestamp: "2026-01-01T00:00:00Z" },
+  });
+  const things = [thing("owner"), thing("dependent", ownedBy("owner"))];
+  expect(await restore(api, things)).toMatchObject({
+    created: 0,
+    existing: 0,
+    failed: 2,
+    errors: [
+      "Thing n/owner: it is being deleted. Run the command again when it is gone",
+      "Thing n/dependent: owner Thing n/owner is being deleted. Run the command again when it is gone",
+    ],
+  });
+  expect(api.objects.has("dependent")).toBe(false);
+  api.objects.delete("owner");
+  expect(await restore(api, things)).toMatchObject({ created: 2, failed: 0 });
+  expect(api.getOwners("dependent")).toEqual(["new owner"]);
+});
+
+test("a restore does not create a dependent when an owner outside of the backup is being deleted", async () => {
+  const api = new ThingApi();
+  const metadata = { name: "settings", namespace: "n", uid: "dying", deletionTimestamp: "2026-01-01T00:00:00Z" };
+  api.objects.set("settings", { apiVersion: "v1", kind: "ConfigMap", metadata });
+  expect(await restore(api, [thing("dependent", SETTINGS)])).toMatchObject({
+    created: 0,
+    failed: 1,
+    errors: ["Thing n/dependent: owner ConfigMap n/settings is being deleted. Run the command again when it is gone"],
+  });
+});
+
+test("a restore creates a custom resource when it vanishes during the restore", async () => {
+  const api = new ThingApi();
+  api.createFaults.set("a", alreadyExists());
+  const { get } = api;
+  api.get = async (ref) => {
+    if (ref.name === "a") api.createFaults.delete("a");
+    return get(ref);
+  };
+  expect(await restore(api)).toMatchObject({ created: 1, existing: 0, failed: 0 });
+  expect(api.live?.["status"]).toEqual(THING["status"]);
 });

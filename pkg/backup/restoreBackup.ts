@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CLI_MANAGER } from "../api/constants.ts";
-import { type GroupVersionKind, type KubeObject, type ObjectMeta, type OwnerReference, toObjectRef } from "../api/k8s.ts";
+import { type GroupVersionKind, type KubeObject, type ObjectMeta, type ObjectRef, type OwnerReference, toObjectRef } from "../api/k8s.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import { isObject } from "../golang/members.ts";
@@ -41,6 +41,9 @@ type RestoreClient = Pick<Client, "create" | "get" | "patch">;
 const BATCH = 100;
 const PARALLEL = 4;
 const ERRORS_NAMED = 10;
+/** Attempts to create an object that exists at first, but then no longer. */
+const CREATE_ATTEMPTS = 2;
+const REPEAT = "Run the command again when it is gone";
 /** Attempts to write a status, and the time between them in milliseconds. */
 const STATUS_ATTEMPTS = 4;
 const STATUS_WAIT_MS = 500;
@@ -143,28 +146,39 @@ interface ObjectRestore {
 }
 
 async function restoreObject(client: RestoreClient, object: KubeObject, restore: ObjectRestore): Promise<Restored> {
-  const { uids, hasStatus, dryRun, signal } = restore;
-  const options = { fieldManager: CLI_MANAGER, dryRun, signal };
-  const { status: _, ...rest } = object;
-  const { references, removed } = await linkOwners(client, object, uids, signal);
-  const create = { ...(hasStatus ? rest : object), metadata: toNewMetadata(object.metadata, references) } as KubeObject;
   try {
-    const created = await client.create(create, options);
-    if (created.metadata.uid !== undefined) uids.set(object.metadata.uid ?? "", created.metadata.uid);
-    return { ...(await restoreStatus(client, object, restore, { created: 1 })), removedOwners: removed };
+    return await createOrKeep(client, object, restore);
   } catch (err) {
-    signal.throwIfAborted();
-    if (isAlreadyExists(err)) return findExisting(client, object, restore);
+    restore.signal.throwIfAborted();
     return { failed: 1, error: `${describeObject(object)}: ${getErrorMessage(err)}` };
   }
 }
 
+/** @throws Error if the object or one of its owners is being deleted; KubeError if a request fails */
+async function createOrKeep(client: RestoreClient, object: KubeObject, restore: ObjectRestore): Promise<Restored> {
+  const { uids, hasStatus, dryRun, signal } = restore;
+  const { status: _, ...rest } = object;
+  const { references, removed } = await linkOwners(client, object, uids, signal);
+  const create = { ...(hasStatus ? rest : object), metadata: toNewMetadata(object.metadata, references) } as KubeObject;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const created = await client.create(create, { fieldManager: CLI_MANAGER, dryRun, signal });
+      if (created.metadata.uid !== undefined) uids.set(object.metadata.uid ?? "", created.metadata.uid);
+      return { ...(await restoreStatus(client, object, restore, { created: 1 })), removedOwners: removed };
+    } catch (err) {
+      if (!isAlreadyExists(err)) throw err;
+      const live = await client.get(toObjectRef(object), { signal });
+      if (live) return keepExisting(client, object, live, restore);
+      if (attempt === CREATE_ATTEMPTS) throw err; // it vanished again
+    }
+  }
+}
+
 /** Remembers the uid of an object that exists, for the references of its dependents. Writes its status if it has none. */
-async function findExisting(client: RestoreClient, object: KubeObject, restore: ObjectRestore): Promise<Restored> {
-  const { uids, signal } = restore;
-  const live = await client.get(toObjectRef(object), { signal });
-  if (live?.metadata.uid !== undefined) uids.set(object.metadata.uid ?? "", live.metadata.uid);
-  const isComplete = !live || (isObject(live["status"]) && Object.keys(live["status"]).length > 0);
+function keepExisting(client: RestoreClient, object: KubeObject, live: KubeObject, restore: ObjectRestore): Restored | Promise<Restored> {
+  if (live.metadata.deletionTimestamp !== undefined) throw new Error(`it is being deleted. ${REPEAT}`);
+  if (live.metadata.uid !== undefined) restore.uids.set(object.metadata.uid ?? "", live.metadata.uid);
+  const isComplete = isObject(live["status"]) && Object.keys(live["status"]).length > 0;
   return isComplete ? { existing: 1 } : restoreStatus(client, object, restore, { existing: 1 });
 }
 
@@ -207,13 +221,14 @@ async function linkOwners(
   return { references, removed: ownerReferences.length - references.length };
 }
 
-async function readUid(client: Pick<Client, "get">, ref: Parameters<Client["get"]>[0], signal: AbortSignal): Promise<string | undefined> {
-  try {
-    return (await client.get(ref, { metadataOnly: true, signal }))?.metadata.uid;
-  } catch {
+/** @throws Error if the object is being deleted, because the garbage collector would also delete its dependents */
+async function readUid(client: Pick<Client, "get">, ref: ObjectRef, signal: AbortSignal): Promise<string | undefined> {
+  const live = await client.get(ref, { metadataOnly: true, signal }).catch(() => {
     signal.throwIfAborted();
     return undefined; // not readable or not served, so that it is unknown whether it exists
-  }
+  });
+  if (live?.metadata.deletionTimestamp !== undefined) throw new Error(`owner ${describeObject(ref)} is being deleted. ${REPEAT}`);
+  return live?.metadata.uid;
 }
 
 function toNewMetadata({ name, namespace, labels, annotations, finalizers }: ObjectMeta, ownerReferences: OwnerReference[]): ObjectMeta {
