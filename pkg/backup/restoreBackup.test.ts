@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { TempFolder } from "../../test/support/tempFolder.ts";
 import type { KubeObject, ObjectRef, OwnerReference } from "../api/k8s.ts";
-import { KubeError } from "../kube/errors.ts";
+import { KindNotServed, KubeError } from "../kube/errors.ts";
 import { writeBackupFile } from "./backupFile.ts";
 import { type RestoreCount, restoreBackup } from "./restoreBackup.ts";
 
@@ -132,7 +132,7 @@ test("a restore does not use an existing custom resource as owner when it is bei
     failed: 2,
     errors: [
       "Thing n/owner: it is being deleted. Run the command again when it is gone",
-      "Thing n/dependent: owner Thing n/owner is being deleted. Run the command again when it is gone",
+      "Thing n/dependent: not created, because its owner Thing n/owner is not restored",
     ],
   });
   expect(api.objects.has("dependent")).toBe(false);
@@ -162,4 +162,61 @@ test("a restore creates a custom resource when it vanishes during the restore", 
   };
   expect(await restore(api)).toMatchObject({ created: 1, existing: 0, failed: 0 });
   expect(api.live?.["status"]).toEqual(THING["status"]);
+});
+
+test("a restore does not create a dependent when the backup contains an owner that cannot be created", async () => {
+  const api = new ThingApi();
+  api.createFaults.set("owner", invalid());
+  const things = [thing("dependent", ownedBy("owner")), thing("leaf", ownedBy("dependent")), thing("owner")];
+  expect(await restore(api, things)).toMatchObject({
+    created: 0,
+    failed: 3,
+    removedOwners: 0,
+    errors: [
+      "Thing n/owner: phase is unknown",
+      "Thing n/dependent: not created, because its owner Thing n/owner is not restored",
+      "Thing n/leaf: not created, because its owner Thing n/dependent is not restored",
+    ],
+  });
+  api.createFaults.clear();
+  expect(await restore(api, things)).toMatchObject({ created: 3, failed: 0, removedOwners: 0 });
+  expect([api.getOwners("dependent"), api.getOwners("leaf")]).toEqual([["new owner"], ["new dependent"]]);
+});
+
+test("a restore keeps an existing dependent as owner when its own owner cannot be created", async () => {
+  const api = new ThingApi();
+  api.createFaults.set("owner", invalid());
+  api.objects.set("dependent", { ...thing("dependent"), metadata: { name: "dependent", namespace: "n", uid: "live" } });
+  const things = [thing("owner"), thing("dependent", ownedBy("owner")), thing("leaf", ownedBy("dependent"))];
+  expect(await restore(api, things)).toMatchObject({ created: 1, existing: 1, failed: 1 });
+  expect(api.getOwners("leaf")).toEqual(["live"]);
+});
+
+test("a restore creates all custom resources when they own each other", async () => {
+  const api = new ThingApi();
+  expect(await restore(api, [thing("x", ownedBy("y")), thing("y", ownedBy("x"))])).toMatchObject({ created: 2, failed: 0 });
+});
+
+test.for<[err: Error | undefined, expected: Partial<RestoreCount>]>([
+  [undefined, { created: 1, failed: 0, removedOwners: 1 }],
+  [new KubeError("not found", { status: 404, reason: "NotFound" }), { created: 1, failed: 0, removedOwners: 1 }],
+  [new KubeError("denied", { status: 403, reason: "Forbidden" }), { created: 1, failed: 0, removedOwners: 1 }],
+  [new KindNotServed("v1", "ConfigMap"), { created: 1, failed: 0, removedOwners: 1 }],
+  [
+    new KubeError("etcd is slow", { status: 500, reason: "InternalError" }),
+    {
+      created: 0,
+      failed: 1,
+      removedOwners: 0,
+      errors: ["Thing n/dependent: cannot read owner ConfigMap n/settings: etcd is slow"],
+    },
+  ],
+  [
+    new Error("socket hang up"),
+    { created: 0, failed: 1, removedOwners: 0, errors: ["Thing n/dependent: cannot read owner ConfigMap n/settings: socket hang up"] },
+  ],
+])("a restore removes a reference only if its owner does not exist or is not readable when the error is %s", async ([err, expected]) => {
+  const api = new ThingApi();
+  if (err) api.readFaults.set("settings", err);
+  expect(await restore(api, [thing("dependent", SETTINGS)])).toMatchObject(expected);
 });

@@ -6,7 +6,7 @@ import { getErrorMessage } from "../errors/errors.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
-import { getRetryAfterMs, isAlreadyExists, isPassing } from "../kube/errors.ts";
+import { getRetryAfterMs, isAlreadyExists, isForbidden, isNotFound, isPassing, KindNotServed } from "../kube/errors.ts";
 import { listServedKinds } from "../operatorcontroller/crds/crdUse.ts";
 import { describeObject, isCrd } from "../release/identity.ts";
 import { type BackupEnd, type BackupHead, readBackupFile, verifyBackup } from "./backupFile.ts";
@@ -29,7 +29,7 @@ export interface RestoreCount {
   readonly existing: number;
   /** Custom resources that were not created, or whose status was not restored. */
   readonly failed: number;
-  /** References to owners that are neither in the backup nor on the cluster. */
+  /** References to owners that are neither in the backup nor on the cluster, or that are not readable. */
   readonly removedOwners: number;
   /** The first errors, each with its object. */
   readonly errors: readonly string[];
@@ -74,7 +74,7 @@ export async function restoreBackup(
   const uids = new Map<string, string>();
   let count: RestoreCount = { created: 0, existing: 0, failed: 0, removedOwners: 0, errors: [] };
   const restore = (object: KubeObject): Promise<Restored> =>
-    restoreObject(client, object, { uids, hasStatus: subresources.has(getKindKey(object)), dryRun, signal });
+    restoreObject(client, object, { uids, levels, hasStatus: subresources.has(getKindKey(object)), dryRun, signal });
   let last = 0;
   for (const level of levels.values()) last = Math.max(last, level);
   for (let level = 0; level <= last; level++) {
@@ -140,6 +140,8 @@ async function* readBatches(path: string, isChosen: (object: KubeObject) => bool
 interface ObjectRestore {
   /** New uids by those of the backup; gets that of the object. */
   readonly uids: Map<string, string>;
+  /** Levels of the objects in the backup by their uids. Objects of lower levels are restored before. */
+  readonly levels: ReadonlyMap<string, number>;
   readonly hasStatus: boolean;
   readonly dryRun: boolean;
   readonly signal: AbortSignal;
@@ -154,10 +156,16 @@ async function restoreObject(client: RestoreClient, object: KubeObject, restore:
   }
 }
 
-/** @throws Error if the object or one of its owners is being deleted; KubeError if a request fails */
+/** @throws Error if the object or one of its owners is being deleted, or an owner is not restored; KubeError if a request fails */
 async function createOrKeep(client: RestoreClient, object: KubeObject, restore: ObjectRestore): Promise<Restored> {
   const { uids, hasStatus, dryRun, signal } = restore;
   const { status: _, ...rest } = object;
+  const missing = findMissingOwner(object, restore);
+  if (missing) {
+    const live = await client.get(toObjectRef(object), { signal });
+    if (live) return keepExisting(client, object, live, restore);
+    throw new Error(`not created, because its owner ${describeObject(missing)} is not restored`);
+  }
   const { references, removed } = await linkOwners(client, object, uids, signal);
   const create = { ...(hasStatus ? rest : object), metadata: toNewMetadata(object.metadata, references) } as KubeObject;
   for (let attempt = 1; ; attempt++) {
@@ -172,6 +180,17 @@ async function createOrKeep(client: RestoreClient, object: KubeObject, restore: 
       if (attempt === CREATE_ATTEMPTS) throw err; // it vanished again
     }
   }
+}
+
+/**
+ * Returns the first owner in the backup that was not restored, because it failed. Without its reference, the object would lose this owner forever, because a
+ * repeated restore does not change it. Ignores owners of the same level, which may be restored later.
+ */
+function findMissingOwner(object: KubeObject, { uids, levels }: ObjectRestore): ObjectRef | undefined {
+  const { namespace, uid: own = "", ownerReferences = [] } = object.metadata;
+  const level = levels.get(own) ?? 0;
+  const missing = ownerReferences.find(({ uid }) => !uids.has(uid) && (levels.get(uid) ?? level) < level);
+  return missing && toOwnerRef(missing, namespace);
 }
 
 /** Remembers the uid of an object that exists, for the references of its dependents. Writes its status if it has none. */
@@ -213,19 +232,26 @@ async function linkOwners(
 ): Promise<{ references: OwnerReference[]; removed: number }> {
   const references: OwnerReference[] = [];
   for (const reference of ownerReferences) {
-    const { apiVersion, kind, name, uid } = reference;
-    const restored = uids.get(uid);
-    const found = restored ?? (await readUid(client, { apiVersion, kind, name, ...(namespace ? { namespace } : {}) }, signal));
+    const found = uids.get(reference.uid) ?? (await readUid(client, toOwnerRef(reference, namespace), signal));
     if (found !== undefined) references.push({ ...reference, uid: found });
   }
   return { references, removed: ownerReferences.length - references.length };
 }
 
-/** @throws Error if the object is being deleted, because the garbage collector would also delete its dependents */
+/** @param namespace of the dependent */
+function toOwnerRef({ apiVersion, kind, name }: OwnerReference, namespace: string | undefined): ObjectRef {
+  return { apiVersion, kind, name, ...(namespace ? { namespace } : {}) };
+}
+
+/**
+ * Returns the uid of an owner; undefined if it does not exist, or its kind is not served or not readable.
+ * @throws Error if it cannot be read now, or is being deleted, because the garbage collector would also delete its dependents
+ */
 async function readUid(client: Pick<Client, "get">, ref: ObjectRef, signal: AbortSignal): Promise<string | undefined> {
-  const live = await client.get(ref, { metadataOnly: true, signal }).catch(() => {
+  const live = await client.get(ref, { metadataOnly: true, signal }).catch((cause: unknown) => {
     signal.throwIfAborted();
-    return undefined; // not readable or not served, so that it is unknown whether it exists
+    if (isNotFound(cause) || isForbidden(cause) || cause instanceof KindNotServed) return undefined;
+    throw new Error(`cannot read owner ${describeObject(ref)}: ${getErrorMessage(cause)}`, { cause });
   });
   if (live?.metadata.deletionTimestamp !== undefined) throw new Error(`owner ${describeObject(ref)} is being deleted. ${REPEAT}`);
   return live?.metadata.uid;
