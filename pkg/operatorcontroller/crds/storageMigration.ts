@@ -6,7 +6,7 @@ import { readCrdStoredVersions, readCrdVersions } from "../../crdsafety/crdParts
 import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
-import { isConflict, isNotFound } from "../../kube/errors.ts";
+import { isConflict, isExpired, isNotFound } from "../../kube/errors.ts";
 import { type ListedObjects, listPages, parseList, type ReadPage } from "../../kube/listPages.ts";
 import { type CustomResourceKind, getServedKind } from "./crdUse.ts";
 
@@ -50,7 +50,7 @@ const PAGE = 500;
 const PAGE_BYTES = 64 * 1024 * 1024;
 /** Concurrent writes. */
 const PARALLEL = 4;
-/** How often a list restarts after its position expired; it expires after five minutes by default. */
+/** How often a list restarts without progress after its position expired; it expires after five minutes by default. */
 const RESTARTS = 20;
 /** Attempts to write the status of the CRD. */
 const ATTEMPTS = 5;
@@ -83,15 +83,19 @@ export async function migrateStorage(
   let count: StorageMigrationCount = { migrated: 0, failed: 0, errors: [] };
   if (plan.obsolete.length === 0) return count;
   const started = performance.now();
-  for await (const { objects, remaining } of listMetadata(client, plan.gvk, signal)) {
-    const errors = await mapInParallel(objects, PARALLEL, (object) => storeAgain(client, { ...object, ...plan.gvk }, signal));
+  // Uids of the objects that were stored or rejected, so that a list that restarts does not store them again.
+  const done = new Set<string>();
+  for await (const { objects, total } of listMetadata(client, plan.gvk, done, signal)) {
+    const pending = objects.filter(({ metadata: { uid } }) => uid === undefined || !done.has(uid));
+    const errors = await mapInParallel(pending, PARALLEL, (object) => storeAgain(client, { ...object, ...plan.gvk }, signal));
+    for (const { metadata } of pending) done.add(metadata.uid ?? "");
     const rejected = errors.filter((error) => error !== undefined);
     count = {
-      migrated: count.migrated + objects.length - rejected.length,
+      migrated: count.migrated + pending.length - rejected.length,
       failed: count.failed + rejected.length,
       errors: [...count.errors, ...rejected].slice(0, ERRORS_NAMED),
     };
-    report?.({ ...count, ...(remaining === undefined ? {} : { total: count.migrated + count.failed + remaining }) });
+    report?.({ ...count, ...(total === undefined ? {} : { total }) });
     const earliest = ((count.migrated + count.failed) / rate) * 1_000;
     await sleep(Math.max(0, earliest - (performance.now() - started)), undefined, { signal });
   }
@@ -99,21 +103,42 @@ export async function migrateStorage(
   return count;
 }
 
-/** Yields the metadata of all objects, page by page. Restarts if the list expired, so that an object can be yielded again. */
-function listMetadata(client: Pick<Client, "listPage">, gvk: CustomResourceKind, signal: AbortSignal): AsyncGenerator<ListedObjects> {
+/** Metadata of objects. `total` is the number of all objects, if the API server reports it. */
+interface MetadataPage {
+  readonly objects: readonly KubeObject[];
+  readonly total: number | undefined;
+}
+
+/**
+ * Yields the metadata of all objects, page by page. Restarts if the list expired, so that an object can be yielded again.
+ * @param done grows while the objects of a page are stored
+ * @throws KubeError 410 if the list expires again and again, although `done` does not grow
+ */
+async function* listMetadata(
+  client: Pick<Client, "listPage">,
+  gvk: CustomResourceKind,
+  done: ReadonlySet<string>,
+  signal: AbortSignal,
+): AsyncGenerator<MetadataPage> {
   const read = (bytes: Uint8Array): ReadPage<ListedObjects> => {
     const { objects, next, remaining } = parseList(bytes);
     return { content: { objects, next, remaining: next === undefined ? 0 : remaining }, next };
   };
-  return listPages(client, gvk, {
-    read,
-    first: PAGE,
-    most: PAGE,
-    maxBytes: PAGE_BYTES,
-    metadataOnly: true,
-    restarts: RESTARTS,
-    signal,
-  });
+  const options = { read, first: PAGE, most: PAGE, maxBytes: PAGE_BYTES, metadataOnly: true, signal };
+  for (let restarts = 0; ; ) {
+    const doneBefore = done.size;
+    let listed = 0;
+    try {
+      for await (const { objects, remaining } of listPages(client, gvk, options)) {
+        listed += objects.length;
+        yield { objects, total: remaining === undefined ? undefined : listed + remaining };
+      }
+      return;
+    } catch (err) {
+      restarts = done.size > doneBefore ? 0 : restarts + 1;
+      if (!isExpired(err) || restarts > RESTARTS) throw err;
+    }
+  }
 }
 
 /** Makes the API server store an object again. @returns the error if the API server rejects that */

@@ -20,7 +20,7 @@ const CRD: KubeObject = {
   status: { storedVersions: ["v1alpha1", "v1"] },
 };
 
-/** Serves pages with one object each, without an end. */
+/** Serves pages with one new object each, without an end. */
 function endlessClient(patch: () => Promise<KubeObject>): MigrationClient & { pages: number } {
   const client = {
     pages: 0,
@@ -30,7 +30,7 @@ function endlessClient(patch: () => Promise<KubeObject>): MigrationClient & { pa
       const list = {
         kind: "GaugeList",
         metadata: { continue: "more", remainingItemCount: 9 },
-        items: [{ metadata: { name: "a", uid: "2" } }],
+        items: [{ metadata: { name: "a", uid: `uid-${client.pages}` } }],
       };
       return new Promise<Uint8Array>((resolve) => setImmediate(() => resolve(new TextEncoder().encode(JSON.stringify(list)))));
     },
