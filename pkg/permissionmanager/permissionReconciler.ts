@@ -23,7 +23,7 @@ import type { Client } from "../kube/client.ts";
 import type { BundleImageSource } from "../operatorcontroller/bundles/bundleImages.ts";
 import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.ts";
 import { type GrantedAccess, getGrantName, readReadOnlyRules } from "../permissions/grantObjects.ts";
-import { isApprovalRevoked, keepRules, planGrant, toRules } from "../permissions/grantPlan.ts";
+import { type GrantPlan, isApprovalRevoked, keepRules, planGrant, toRules } from "../permissions/grantPlan.ts";
 import { judgePermissions } from "../permissions/judgePermissions.ts";
 import { buildPolicyTarget, DEFAULT_POLICY, findPolicyProblem, getPolicyName } from "../permissions/policySelection.ts";
 import { buildRiskSubject } from "../permissions/riskSubject.ts";
@@ -35,7 +35,7 @@ import { type BundleRulesServices, type DerivedRules, deriveBundleRules, deriveS
 import { type CreatedNamespaces, type ExistingNamespace, UnusableNamespace } from "./createdNamespaces.ts";
 import { type GrantedObjects, type GrantWriter } from "./grantWriter.ts";
 import type { PermissionMetrics } from "./permissionMetrics.ts";
-import { computePermissionsStatus, type GrantOutcome, type GrantScope, getOutcomeState } from "./permissionStatus.ts";
+import { computePermissionsStatus, type GrantOutcome, type GrantScope, getOutcomeState, type RejectedOutcome } from "./permissionStatus.ts";
 
 /** Delay before a request is checked again if its catalog, its namespace or the request may be about to change. */
 const RETRY_MS = 15_000;
@@ -77,6 +77,8 @@ interface Decision {
   readonly outcome: GrantOutcome;
   readonly policy?: PermissionPolicySpec;
   readonly derived?: DerivedRules;
+  /** The permissions of the extension while nothing is changed, if it has no others now. */
+  readonly readRules?: RequiredRules;
   /** The namespace of the extension, if it gets its first permissions there. */
   readonly first?: { readonly existing: ExistingNamespace | undefined };
   readonly error?: unknown;
@@ -244,15 +246,16 @@ export class PermissionReconciler {
       if (plan.approvedDigest !== undefined) this.#approved.set(name, plan.approvedDigest);
       if (!isSettled && (policy.standing === "WhileChanging" || exceedsRequest(plan.rules))) this.#awaitsHealth.add(name);
       else this.#awaitsHealth.delete(name);
+      const readRules = this.#computeReadRules(subject, policy, isSettled ? derived : undefined, plan);
       const outcome: GrantOutcome = {
         kind: "planned",
         plan,
         bundle: requested,
         before: granted.rules,
         risks: judged.filter(({ outcome, risk }) => risk !== undefined && (outcome === "Granted" || plan.state === "Granted")),
-        access: policy.standing === "WhileChanging" && isSettled && !permissions.spec?.isChanging ? "ReadOnly" : "Full",
+        access: readRules ? "ReadOnly" : "Full",
       };
-      return { outcome, policy, derived, ...(first ? { first } : {}) };
+      return { outcome, policy, derived, ...(readRules ? { readRules } : {}), ...(first ? { first } : {}) };
     } catch (err) {
       signal.throwIfAborted();
       return { outcome: this.#rejectFor(subject, err), error: err };
@@ -266,6 +269,23 @@ export class PermissionReconciler {
   async #isChanging(name: string, signal: AbortSignal): Promise<boolean> {
     const permissions = await this.#services.api.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal });
     return permissions?.spec?.isChanging === true;
+  }
+
+  /**
+   * Returns the read permissions of an extension if the policy withholds its write permissions, because nothing is changed. A version that waits for an
+   * approval or is denied does not restore them.
+   * @param settled the rules of the requested bundle, if it is installed and healthy
+   */
+  #computeReadRules(
+    { permissions, granted }: Subject,
+    { standing }: PermissionPolicySpec,
+    settled: DerivedRules | undefined,
+    plan: GrantPlan,
+  ): RequiredRules | undefined {
+    if (standing !== "WhileChanging" || permissions.spec?.isChanging) return undefined;
+    if (settled) return intersectRules(settled.computeReadRules(), plan.rules);
+    const isWaiting = plan.state !== "Granted" && permissions.status?.access === "ReadOnly";
+    return isWaiting ? intersectRules(readReadOnlyRules(permissions.metadata.name, granted.objects), plan.rules) : undefined;
   }
 
   /** Returns the digest in the approval, and the one that was approved for the current rules. */
@@ -297,24 +317,27 @@ export class PermissionReconciler {
 
   /** Returns the outcome for a request that is denied as a whole or cannot be verified. */
   #reject(subject: Subject, state: "Denied" | "Failed", message: string): GrantOutcome {
-    return { kind: "rejected", state, message, rules: this.#keepRules(subject), before: subject.granted.rules };
+    const { permissions, granted } = subject;
+    // operator-controller also corrects the drift of an installed bundle while the request is rejected.
+    const access = permissions.status?.access === "ReadOnly" && !permissions.spec?.isChanging ? "ReadOnly" : "Full";
+    return { kind: "rejected", state, message, rules: this.#keepRules(subject), before: granted.rules, access };
   }
 
-  /** Takes rules away that an extension with a rejected request must not keep. */
-  async #withdraw({ permissions, granted }: Subject, rules: RequiredRules): Promise<void> {
-    const { namespace, access } = permissions.status ?? {};
-    if (namespace === undefined || isEmptyRules(findMissingRules(granted.rules, rules))) return;
+  /** Takes rules away that an extension with a rejected request must not keep, and restores its write permissions for a change. */
+  async #applyRejected({ permissions, granted }: Subject, { rules, access }: RejectedOutcome): Promise<void> {
+    const { namespace, serviceAccount, access: before = "Full" } = permissions.status ?? {};
+    if (namespace === undefined || serviceAccount === undefined) return;
+    if (access === before && isEmptyRules(findMissingRules(granted.rules, rules))) return;
     const { name } = permissions.metadata;
-    const isReadOnly = access === "ReadOnly";
-    const readRules = isReadOnly ? { readRules: intersectRules(readReadOnlyRules(name, granted.objects), rules) } : {};
+    const readRules = access === "ReadOnly" ? { readRules: intersectRules(readReadOnlyRules(name, granted.objects), rules) } : {};
     await this.#services.writer.write(name, namespace, { rules, ...readRules }, granted);
   }
 
   /** Writes the decided rules. Nothing is created for an extension that never had permissions while its request is not granted. */
   async #apply(subject: Subject, decision: Decision, signal: AbortSignal): Promise<AppliedDecision> {
     const { extension, granted } = subject;
-    const { outcome, policy, derived, first } = decision;
-    if (outcome.kind === "rejected") await this.#withdraw(subject, outcome.rules);
+    const { outcome, policy, derived, readRules, first } = decision;
+    if (outcome.kind === "rejected") await this.#applyRejected(subject, outcome);
     if (outcome.kind !== "planned" || !policy || !derived) return { ...decision, subject };
     if (outcome.plan.state !== "Granted" && granted.objects.length === 0) return { ...decision, subject };
     let recorded = subject;
@@ -323,10 +346,7 @@ export class PermissionReconciler {
       const created = first && !first.existing ? namespace.name : undefined;
       recorded = await this.#record(subject, outcome.plan.approvedDigest, created);
       if (first) await this.#ensureNamespace(extension, first.existing, namespace, policy);
-      const grant: GrantedAccess =
-        outcome.access === "ReadOnly"
-          ? { rules: outcome.plan.rules, readRules: intersectRules(derived.computeReadRules(), outcome.plan.rules) }
-          : { rules: outcome.plan.rules };
+      const grant: GrantedAccess = { rules: outcome.plan.rules, ...(readRules ? { readRules } : {}) };
       await this.#services.writer.write(extension.metadata.name, namespace.name, grant, granted);
       return { ...decision, subject: recorded };
     } catch (err) {
@@ -413,6 +433,6 @@ function isInstalledAndHealthy({ metadata, status }: Readonly<ClusterExtension>,
 }
 
 /** Returns the outcome for a request about which nothing can be decided. The extension keeps its rules. */
-function rejectUndecided({ granted: { rules } }: Subject, state: "Denied" | "Failed", message: string): GrantOutcome {
-  return { kind: "rejected", state, message, rules, before: rules };
+function rejectUndecided({ permissions, granted: { rules } }: Subject, state: "Denied" | "Failed", message: string): GrantOutcome {
+  return { kind: "rejected", state, message, rules, before: rules, access: permissions.status?.access ?? "Full" };
 }

@@ -46,15 +46,18 @@ export type GrantOutcome =
       readonly access: "Full" | "ReadOnly";
       readonly risks: readonly JudgedRule[];
     }
-  /** The request is denied as a whole, or cannot be verified. */
-  | {
-      readonly kind: "rejected";
-      readonly state: "Denied" | "Failed";
-      readonly message: string;
-      /** The rules that the extension keeps. */
-      readonly rules: RequiredRules;
-      readonly before: RequiredRules;
-    };
+  | RejectedOutcome;
+
+/** The request is denied as a whole, or cannot be verified. */
+export interface RejectedOutcome {
+  readonly kind: "rejected";
+  readonly state: "Denied" | "Failed";
+  readonly message: string;
+  /** The rules that the extension keeps. */
+  readonly rules: RequiredRules;
+  readonly before: RequiredRules;
+  readonly access: "Full" | "ReadOnly";
+}
 
 /** Returns the state that the status reports for an outcome. */
 export function getOutcomeState(outcome: GrantOutcome): NonNullable<ExtensionPermissionsStatus["state"]> {
@@ -86,7 +89,7 @@ export function computePermissionsStatus(
     conditions,
     ...scope,
     ...getBundle(planned?.bundle ?? before.bundle),
-    access: planned ? planned.access : outcome.kind === "uninstalling" ? "Full" : (before.access ?? "Full"),
+    access: outcome.kind === "uninstalling" ? "Full" : outcome.access,
     rules: listPlaced(rules).slice(0, PERMISSION_RULES_MAX),
     ruleCount: countRules(rules),
     broadCount: planned ? planned.risks.length : (before.broadCount ?? 0),

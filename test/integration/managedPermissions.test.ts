@@ -236,6 +236,17 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
     await world.serveVersions({ "1.0.0": [configMap("first")], "1.1.0": [configMap("second")] });
     await world.until("resting", ({ status }) => expect(status?.install?.bundle.version).toBe("1.1.0"));
     await isReadOnly();
+    // A version that waits for an approval changes nothing.
+    await world.serveVersions({
+      "1.0.0": [configMap("first")],
+      "1.1.0": [configMap("second")],
+      "1.2.0": [clusterRole("resting", ["escalate", "get"])],
+    });
+    await world.expectProblem("resting", "PermissionsPending");
+    expect((await read("resting")).status).toMatchObject({ state: "Pending", access: "ReadOnly" });
+    expect([await may("get", "second"), await may("patch", "second")]).toEqual([true, false]);
+    await world.serveVersions({ "1.0.0": [configMap("first")], "1.1.0": [configMap("second")] });
+    await eventually(async () => expect((await read("resting")).status?.state).toBe("Granted"));
     await setPolicy({ standing: "WhileChanging", deny: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["*"] }] });
     await eventually(async () => expect(await may("get", "second")).toBe(false));
     await setPolicy({ standing: "WhileChanging", deny: [] });
