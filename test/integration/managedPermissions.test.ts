@@ -183,7 +183,7 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
     await world.remove("waiting");
   });
 
-  test("an extension reads the objects in valuesFrom before it has a bundle", async () => {
+  test("an extension reads the objects in valuesFrom before it has a bundle, but they do not determine its permissions", async () => {
     await using world = await OperatorWorld.start(cluster, { permissionManager: cluster.client });
     await setPolicy({});
     await world.serveVersions({ "1.0.0": [configMap("first")] });
@@ -200,6 +200,16 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
       config: { configType: "Inline", valuesFrom: [{ kind: "ConfigMap", name: "values", key: "config.yaml" }] },
     });
     await world.conditions("sourced", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
+    const setValues = (text: string): Promise<unknown> =>
+      cluster.client.patch(
+        { apiVersion: "v1", kind: "ConfigMap", name: "values", namespace },
+        { data: { "config.yaml": text } },
+        { type: "merge" },
+      );
+    await setValues("watchNamespace: team-a");
+    await world.expectProblem("sourced", "InvalidConfiguration", { message: /watchNamespace must be in spec.config.inline/ });
+    await setValues("{}");
+    await world.conditions("sourced", { Progressing: "True/Succeeded" });
     await world.remove("sourced");
   });
 

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
-import type { ObjectRef } from "../../api/k8s.ts";
+import type { JsonObject, ObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
@@ -53,6 +54,8 @@ export interface ConfigurationServices extends Pick<Services, "driftIntervalMs">
    * permissions. Default: true.
    */
   readonly isServiceAccount?: boolean;
+  /** Reports whether permission-manager grants the permissions of an extension. Default: of none. */
+  readonly managed?: Pick<Services["managed"], "covers">;
 }
 
 /**
@@ -67,11 +70,12 @@ export interface ConfigurationServices extends Pick<Services, "driftIntervalMs">
  * | reading one is forbidden              | ends; resumes when the permission is granted                          |
  * | one is missing and not optional       | ends; resumes when it exists                                          |
  * | one contains anything except an object   | ends with InvalidConfiguration until it or the extension changes      |
+ * | one determines managed permissions       | the same, because permission-manager does not read the sources        |
  *
  * Every message hides the values from these objects.
  */
 export function readConfiguration(services: ConfigurationServices): ReconcileStep<Resolved> {
-  const { sources: watches, driftIntervalMs, isServiceAccount = true } = services;
+  const { sources: watches, driftIntervalMs, isServiceAccount = true, managed } = services;
   return {
     name: "ReadConfiguration",
     async run(phase, { signal, log }) {
@@ -93,6 +97,9 @@ export function readConfiguration(services: ConfigurationServices): ReconcileSte
       }
       if (!merged.config) throw createSourcesError(merged, checkChangedSince(client, extension, sources));
       checkConfigSize(merged.config);
+      const misplaced = managed?.covers(extension) ? listMisplaced(merged.config, config?.inline) : [];
+      if (misplaced.length > 0)
+        throw createSourcesError({ missing: [], invalid: misplaced }, checkChangedSince(client, extension, sources));
       const identities = sources.read.map(({ object }) => object?.metadata.uid ?? "");
       log.debug({ sources: sources.read.length }, "configuration read");
       const next: Resolved = { ...phase, sourcedConfig: { config: merged.config, identities } };
@@ -102,6 +109,22 @@ export function readConfiguration(services: ConfigurationServices): ReconcileSte
       return next;
     },
   };
+}
+
+/** Returns a message for each member that determines permissions and is not in `inline`, where permission-manager reads it. */
+function listMisplaced(merged: JsonObject, inline: JsonObject = {}): string[] {
+  const [desired, known] = [listPermissionMembers(merged), listPermissionMembers(inline)];
+  return Object.keys(desired)
+    .filter((member) => !isDeepStrictEqual(desired[member], known[member]))
+    .map((member) => `${member} must be in spec.config.inline, because permission-manager does not read valuesFrom`);
+}
+
+/** Returns the members of a configuration that determine which objects a bundle has, and where. */
+function listPermissionMembers({ watchNamespace, watchNamespaces, ...others }: JsonObject): JsonObject {
+  const { deploymentConfig, deploymentConfigs } = others;
+  const configs: unknown[] = [deploymentConfig, ...(Array.isArray(deploymentConfigs) ? deploymentConfigs : [])];
+  const trustedCA = configs.map((one) => (one as JsonObject | null | undefined)?.["trustedCA"]).filter((one) => one !== undefined);
+  return { watchNamespace, watchNamespaces, trustedCA };
 }
 
 /** Returns the error for sources that cannot be merged. The controller retries when one of the sources has changed. */
