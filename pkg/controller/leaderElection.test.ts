@@ -296,6 +296,30 @@ describe("LeaderElection", () => {
     expect(scene.leaders()).toEqual(["b"]);
   });
 
+  test("LeaderElection releases the Lease and does not lead when it is stopped during the write that acquires the Lease", async () => {
+    scene = new Scene();
+    const stop = new AbortController();
+    const client = scene.server.clientOf({ running: () => Promise.resolve() });
+    const create: typeof client.create = async (lease, options) => {
+      const created = await client.create(lease, options);
+      stop.abort();
+      options?.signal?.throwIfAborted();
+      return created;
+    };
+    const init = {
+      client: { ...client, create },
+      namespace: "system",
+      name: "lock",
+      version: "1.2.3",
+      times: TIMES,
+      log,
+      clock: scene.time,
+    };
+    let hasLed = false;
+    await new LeaderElection(init).run(stop.signal, () => Promise.resolve((hasLed = true)).then(() => undefined));
+    expect([scene.server.lease?.spec?.holderIdentity, hasLed]).toEqual(["", false]);
+  });
+
   test("LeaderElection releases the Lease and rejects when leader tasks fail or end", async () => {
     scene = new Scene();
     const client = scene.server.clientOf({ running: () => Promise.resolve() });

@@ -46,6 +46,8 @@ const CONFLICT_MS = 1_000;
  * because its writes may conflict with those of the new leader.
  */
 const STOP_WORK_MS = 30_000;
+/** Maximum time after a stop to wait for the response to a write that may have acquired the Lease, so that it can be released. */
+const STOP_WRITE_MS = 5_000;
 
 /**
  * Elects one of several replicas as leader with a Lease. A leader stops immediately when a renewal is overdue by its
@@ -126,8 +128,20 @@ export class LeaderElection {
     }
   }
 
-  /** Acquires the Lease. @returns false only if `signal` aborted. */
+  /** Acquires the Lease. @returns false only if `signal` aborted and the Lease is not held */
   async #acquire(signal: AbortSignal): Promise<boolean> {
+    const writing = new AbortController();
+    const giveUp = (): void => void this.#clock.after(STOP_WRITE_MS, () => writing.abort(signal.reason));
+    signal.addEventListener("abort", giveUp, { once: true });
+    try {
+      return await this.#tryToAcquire(signal, writing.signal);
+    } finally {
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  /** @param writing the signal for writes, which aborts later than `signal` */
+  async #tryToAcquire(signal: AbortSignal, writing: AbortSignal): Promise<boolean> {
     const { times, standBackMs = () => 0 } = this.#init;
     const { retryPeriodMs } = times;
     this.#log.info("attempting to acquire leader lease");
@@ -143,7 +157,7 @@ export class LeaderElection {
       else if (freeSince === undefined) await this.#view.pause(Math.min(busyMs, this.#jittered(retryPeriodMs)), signal);
       else if (this.#clock.now() - freeSince < standBackMs()) await this.#view.pause(STAND_BACK_LOOK_MS, signal);
       else {
-        const result = await this.#hold.write(signal);
+        const result = await this.#hold.write(writing);
         if (result === "held") return true;
         await sleep(this.#clock, this.#jittered(result === "conflict" ? Math.min(CONFLICT_MS, retryPeriodMs) : retryPeriodMs), signal);
       }
