@@ -141,8 +141,7 @@ test.for<[what: string, phase: "applied" | "suspended" | "unpacking" | "unpacked
 ])("an extension is settled %s: %s with %j: %s", async ([, phase, left, isSettled]) => {
   const releases = { installed: RESOLVED, history: { ...newReleaseHistory(), current: [releaseRecord(1, "deployed", { left })] } };
   const extension = { ...X, status: { install: { bundle: { name: RESOLVED.name, version: RESOLVED.version } } } };
-  const step = (x: ClusterExtension) =>
-    stop({ ...buildUnpacked(x, RESOLVED, { releases }), phase, image: "i", lastError: undefined } as Phase);
+  const step = (x: ClusterExtension) => stop({ ...buildUnpacked(x, RESOLVED, { releases }), phase, image: "i", lastError: undefined });
   expect((await pass({ extension, step })).result?.isSettled).toBe(isSettled);
 });
 
