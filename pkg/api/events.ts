@@ -172,7 +172,7 @@ export const EVENTS = {
   NotUpgradeable: {
     type: "Warning",
     on: EXTENSION,
-    when: "Upgrade held, because condition Upgradeable of the OperatorCondition is False. The message contains the reason of the operator.",
+    when: "Upgrade held, because condition Upgradeable of the OperatorCondition is False or cannot be read. The message contains the reason.",
   },
   AwaitingApproval: {
     type: "Warning",

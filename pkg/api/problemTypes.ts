@@ -235,8 +235,10 @@ export const PROBLEM_TYPES = {
   NotUpgradeable: {
     on: EXTENSION,
     severity: "Warning",
-    cause: "The installed operator, or an administrator, sets condition Upgradeable to False in its OperatorCondition.",
-    remedy: "Fix what the operator reports, or override the condition in `spec.overrides` of the OperatorCondition.",
+    cause:
+      "The installed operator, or an administrator, sets condition Upgradeable to False in its OperatorCondition, or the controller cannot read it.",
+    remedy:
+      "Fix what the operator reports, or override the condition in `spec.overrides` of the OperatorCondition. If it cannot be read, fix the cause in the message.",
   },
   ObjectConflict: {
     on: EXTENSION,

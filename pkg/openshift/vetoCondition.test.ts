@@ -15,6 +15,18 @@ test("buildVetoCondition is True when all operators allow an upgrade", () => {
   expect(buildVetoCondition([])).toEqual({ type: "OperatorConditionsUpgradeable", status: "True", reason: "AsExpected", message: "" });
 });
 
+test("buildVetoCondition is False when OperatorConditions cannot be read", () => {
+  expect(buildVetoCondition([], "connect ECONNREFUSED")).toEqual({
+    ...FALSE,
+    reason: "OperatorConditionsUnknown",
+    message: "cannot read whether the installed operators allow an upgrade: connect ECONNREFUSED",
+  });
+  expect(buildVetoCondition([veto("a")], "connect ECONNREFUSED")).toMatchObject({
+    ...FALSE,
+    message: expect.stringContaining("data is moving"),
+  });
+});
+
 test("buildVetoCondition lists each veto with its reason, sorted", () => {
   const bare = { by: "override", status: "Unknown", reason: "", message: "" } as const;
   const { extension: _, ...foreign } = veto("c");

@@ -70,8 +70,8 @@ export const REASON_WORDS = {
   [Reason.AwaitingApproval]: byName("A change awaits your approval. The controller keeps the installed bundle.", "olmv1 approve {name}"),
   [Reason.RequirementsNotMet]: byName("The cluster does not meet the requirements of the bundle.", "olmv1 resolve {name} --explain"),
   [Reason.NotUpgradeable]: byName(
-    "The installed operator does not allow its upgrade. The controller keeps the installed bundle.",
-    "olmv1 describe {name}   # shows the reason of the operator",
+    "The installed operator does not allow its upgrade, or the controller cannot read whether it does. The controller keeps the installed bundle.",
+    "olmv1 describe {name}   # shows the reason",
   ),
   [Reason.RequiredByOthers]: byName(
     "Other extensions depend on this extension. Uninstall them first.",

@@ -89,10 +89,13 @@ class GateFixture {
   readonly metrics = createMetrics("operator_controller");
   includesVetoes = false;
   vetoes: OperatorVeto[] = [];
+  /** Why OperatorConditions are unknown. */
+  vetoesUnknown: string | undefined;
   readonly vetoHandlers: (() => void)[] = [];
 
   start(): void {
     const { cluster, clock } = this;
+    const getUnknownReason = () => this.vetoesUnknown;
     cluster.of("ClusterVersion").put({ metadata: { name: "version" }, status: { desired: { version: "4.18.3" } } });
     const extensions = new Informer<ClusterExtension>(cluster, { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { clock }, log);
     const clusterVersion = new ClusterVersionSource({ client: cluster, byFlag: undefined, log, clock });
@@ -118,6 +121,9 @@ class GateFixture {
       findRemedy: () => Promise.resolve(undefined),
       operatorConditions: {
         synced: Promise.resolve(),
+        get unknownReason() {
+          return getUnknownReason();
+        },
         listVetoes: () => this.vetoes,
         onChange: (handler) => void this.vetoHandlers.push(handler),
       },
@@ -284,4 +290,25 @@ test("ClusterUpgradeGate ignores vetoes when they are not included", async () =>
   gate.start();
   await gate.later(1_000);
   expect(gate.cluster.written).toEqual(["True: "]);
+});
+
+test.for<[expected: string, when: string, given: { includesVetoes?: boolean; vetoes?: OperatorVeto[]; isEmpty?: boolean }]>([
+  ["False: ", "OperatorConditions are unknown", {}],
+  ["False: ", "OperatorConditions are unknown, but one was a veto before", { vetoes: [VETO] }],
+  ["True: ", "OperatorConditions are unknown and no extension is installed", { isEmpty: true }],
+  ["True: ", "OperatorConditions are unknown and not included", { includesVetoes: false }],
+])("ClusterUpgradeGate reports Upgradeable %j when %s", async ([expected, , { includesVetoes = true, vetoes = [], isEmpty = false }]) => {
+  const gate = new GateFixture();
+  gate.includesVetoes = includesVetoes;
+  gate.vetoes = vetoes;
+  gate.vetoesUnknown = "connect ECONNREFUSED";
+  if (!isEmpty) gate.install("a", "4.99");
+  gate.start();
+  await gate.later(1_000);
+  expect(gate.cluster.written).toEqual([expected]);
+  gate.vetoes = [];
+  gate.vetoesUnknown = undefined;
+  for (const handler of gate.vetoHandlers) handler();
+  await gate.later(1_000);
+  expect(gate.cluster.written.at(-1)).toBe("True: ");
 });

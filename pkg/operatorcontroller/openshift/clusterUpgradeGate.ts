@@ -168,6 +168,8 @@ export interface ClusterUpgradeSettings extends OperatorSettings {
 interface VetoSource {
   /** Resolves when the vetoes are known, or after some seconds without a response. */
   readonly synced: Promise<void>;
+  /** Why the vetoes are unknown; undefined if they are known. */
+  readonly unknownReason: string | undefined;
   /** Returns the OperatorConditions that do not allow an upgrade, including those of OLM v0. */
   listVetoes(): OperatorVeto[];
   /** Calls `handler` whenever the result of `listVetoes` may have changed. */
@@ -316,7 +318,8 @@ export class ClusterUpgradeGate {
     const verdicts = releases.map((release) => assessRelease(release, cluster));
     const remedies = isActive ? this.#getRemedies(verdicts, signal) : undefined;
     const upgradeable = buildUpgradeableCondition(verdicts, cluster, remedies);
-    const vetoes = settings.includesVetoes ? [buildVetoCondition(this.#listVetoes(releases))] : [];
+    const unknownReason = releases.length > 0 ? this.#options.operatorConditions.unknownReason : undefined;
+    const vetoes = settings.includesVetoes ? [buildVetoCondition(this.#listVetoes(releases), unknownReason)] : [];
     const counts = isActive || cluster.kind === "known";
     const allows = [upgradeable, ...vetoes].every(({ status }) => status === "True");
     this.#metrics.report(verdicts, cluster, counts ? allows : undefined);

@@ -73,7 +73,7 @@ async function pass({
     },
     clusterVersion: () => clusterFrom(cluster),
     clusterProxy: () => ({ kind: "none" }),
-    operatorConditions: { support: "NotServed", foreign: new Set(), find: () => undefined },
+    operatorConditions: { support: "NotServed", foreign: new Set(), find: () => undefined, unknownReason: undefined },
     now: () => Date.parse("2026-01-01T00:00:00.500Z"),
     resyncMs: () => RESYNC,
   });

@@ -70,7 +70,7 @@ export interface Services extends ApplyServices {
   /** Returns the last known proxy for installed operators. */
   clusterProxy: () => ClusterProxy;
   /** Knows the OperatorConditions of the cluster. */
-  operatorConditions: Pick<OperatorConditions, "support" | "foreign" | "find">;
+  operatorConditions: Pick<OperatorConditions, "support" | "foreign" | "find" | "unknownReason">;
   /** Returns the delay in milliseconds until an extension is reconciled if there is no event. */
   resyncMs: (extension: Readonly<ClusterExtension>) => number;
   /** Length of a minute in `spec.progressDeadlineMinutes`, in milliseconds: 60,000 except in tests. */

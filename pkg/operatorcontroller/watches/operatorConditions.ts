@@ -55,6 +55,14 @@ export class OperatorConditions {
     return this.#support;
   }
 
+  /** Why it is unknown whether operators allow an upgrade; undefined if it is known. If you must act, ends with the action. */
+  get unknownReason(): string | undefined {
+    const { state } = this.#objects;
+    if (state.kind === "unreadable")
+      return `${state.reason}; let the ServiceAccount of operator-controller list and watch operatorconditions.operators.coreos.com`;
+    return state.kind === "unknown" ? (state.reason ?? "the API server has not responded") : undefined;
+  }
+
   /** OperatorConditions that no extension created, as "namespace/name". */
   get foreign(): ReadonlySet<string> {
     return this.#foreign;
