@@ -13,6 +13,7 @@ import { prepareObjects } from "../../release/prepare.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { RolledBack } from "../../release/rollbackBackoff.ts";
 import { Handovers, ObjectLocks } from "../apply/handovers.ts";
+import { limitOperatorCondition } from "../permissions/conditionPermission.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
 import { applyBundle, keepInstalled } from "./apply.ts";
@@ -291,6 +292,26 @@ test("skipRolledBackBundle retries a bundle when its catalog has changed", async
   const phase = { ...world.phase, phase: "resolved" } as const;
   expect((await runStep(step("c@2"), phase)).next?.held).toBeUndefined();
   expect((await runStep(step("c@1"), phase)).next?.held).toBeDefined();
+});
+
+/** Returns a client whose ServiceAccount may create these resources. */
+function mayCreate(resources: string[]): Client {
+  const resourceRules = [{ apiGroups: ["*"], resources, verbs: ["create"] }];
+  return { raw: () => Promise.resolve({ status: { resourceRules } }) } as unknown as Client;
+}
+
+test.for<[when: string, resources: string[]]>([
+  ["its ServiceAccount may not create OperatorConditions", ["deployments"]],
+  ["its ServiceAccount may create OperatorConditions", ["deployments", "operatorconditions"]],
+])("skipRolledBackBundle skips a bundle after its rollback when %s", async ([, resources]) => {
+  const served = buildResolved(X, bundle("2.0.0"), { conditionSupport: "Served" });
+  const recorded = computeInputDigest(await limitOperatorCondition(served, mayCreate(resources), new AbortController().signal));
+  const rolledBack = { ...FAILED_ATTEMPT, inputDigest: recorded };
+  const world = start(V1("superseded"), release(2, "2.0.0", "failed", ["b"]), release(3, "1.0.0", "deployed", ["a"], { rolledBack }));
+  const waits: number[] = [];
+  const step = skipRolledBackBundle({ ...world.deps, requeueAfter: (_, ms) => void waits.push(ms) });
+  const { next } = await runStep(step, { ...world.phase, conditionSupport: "Served", phase: "resolved" });
+  expect([next?.held?.reason, waits]).toEqual(["ProgressDeadlineExceeded", [600_000]]);
 });
 
 /** Returns the extension with the annotation for a revision. */

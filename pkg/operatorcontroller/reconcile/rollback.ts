@@ -281,7 +281,10 @@ export function skipRolledBackBundle({
       const failed = latest?.rolledBack;
       if (!failed || pinned) return Promise.resolve(phase);
       const generation = extension.metadata.generation ?? 0;
-      const input = { inputDigest: computeInputDigest(phase), generation, catalog: catalogContent(bundle.catalog) };
+      // The failed release had no OperatorCondition if its ServiceAccount may not create one. `unpackBundle` asks for that permission only later.
+      const digests = [phase, { ...phase, conditionSupport: "NotPermitted" } as const].map(computeInputDigest);
+      const inputDigest = digests.find((digest) => digest === failed.inputDigest) ?? "";
+      const input = { inputDigest, generation, catalog: catalogContent(bundle.catalog) };
       const until = getHoldEnd(failed, input, now());
       if (until === undefined) {
         log.info({ bundle: bundle.name, attempts: failed.attempts }, "retrying a bundle that was rolled back");
