@@ -220,3 +220,35 @@ test("CertificateKeeper adopts a Secret that OLM v0 left, and keeps the CA that 
   expect(objects.untrusted(before.clock.now)).toEqual([]);
   expect(new Set(objects.served).size).toBe(2);
 });
+
+test.for<[kind: string, labels: Record<string, string>, options: { replaced?: string[]; isAbandoned?: boolean }]>([
+  ["of a deleted extension", { "olm.operatorframework.io/owner-kind": CLUSTER_EXTENSION, "olm.operatorframework.io/owner-name": "x" }, {}],
+  ["of OLM v0", { "olm.managed": "true" }, { isAbandoned: true }],
+  ["of the previous certificate provider", {}, { replaced: [getObjectKey(SECRET)] }],
+])(
+  "CertificateKeeper marks a valid Secret as its own, and keeps the certificate, when it adopts a Secret %s",
+  async ([, labels, options]) => {
+    const objects = new FakeObjects();
+    await newKeeper(objects).keep();
+    const { ownerReferences: _, ...metadata } = objects.secret!.metadata;
+    objects.objects.set(getObjectKey(SECRET), { ...objects.secret!, metadata: { ...metadata, labels } });
+    const { events, keep } = newKeeper(objects, { uid: "v", ...options });
+    await keep();
+    expect(objects.secret?.metadata).toMatchObject({
+      labels: { "olm.operatorframework.io/owner-name": "x" },
+      ownerReferences: [{ uid: "v", controller: true }],
+    });
+    await keep();
+    expect([events, objects.served.length, new Set(objects.served).size]).toEqual([[], 2, 1]);
+  },
+);
+
+test("CertificateKeeper leaves a valid Secret of the previous certificate provider when another object controls it", async () => {
+  const objects = new FakeObjects();
+  await newKeeper(objects).keep();
+  const ownerReferences = [{ apiVersion: "cert-manager.io/v1", kind: "Certificate", name: "c", uid: "c", controller: true }];
+  const controlled = { ...objects.secret!, metadata: { ...objects.secret!.metadata, ownerReferences } };
+  objects.objects.set(getObjectKey(SECRET), controlled);
+  await newKeeper(objects, { replaced: [getObjectKey(SECRET)] }).keep();
+  expect(objects.secret).toBe(controlled);
+});

@@ -36,7 +36,7 @@ import type { Client } from "../../kube/client.ts";
 import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../../release/labels.ts";
 import { hasApplied } from "../../release/managedFields.ts";
-import { determineOwnership, type ExtensionExists } from "../../release/ownership.ts";
+import { determineOwnership, type ExtensionExists, getControllerUid } from "../../release/ownership.ts";
 import { findLastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -120,6 +120,7 @@ export class CertificateKeeper {
       const state = assessCertificates(maintenance.stored, desired.dnsNames);
       const action = chooseNextAction(state, { now: now(), trustedSince: trustedSince.get(key) ?? 0, times });
       if (action.kind === "rest") {
+        await maintenance.adopt();
         const bundle = joinCertificates(maintenance.stored?.authorities ?? []);
         this.trusts.push(...desired.targets.map((target) => ({ target, bundle })));
         return action.at;
@@ -195,6 +196,14 @@ class CertificateMaintenance {
 
   async trim(): Promise<void> {
     if (this.stored) await this.#store(dropEndedAuthorities(this.stored, this.#options.now()));
+  }
+
+  /**
+   * Marks a Secret without controller as the extension's, so that the uninstall deletes it. Its content stays the same. A Secret with another controller is
+   * deleted together with it, and then issued again.
+   */
+  async adopt(): Promise<void> {
+    if (this.stored && this.#secret && getControllerUid(this.#secret) === undefined) await this.#store(this.stored);
   }
 
   async #issuePair(): Promise<NewCertificate> {
