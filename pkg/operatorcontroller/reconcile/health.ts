@@ -116,7 +116,8 @@ const LONGEST_PAUSE_MS = 15_000;
  * | none              |                                                                   | every object that has a health  |
  * | any               | another release, a failed release, or a reported change           | the same                        |
  * | any               | this reconcile compared all objects with the cluster              | nothing: it has them already    |
- * | healthy           | the drift interval is over, and some objects are not watched      | the same as first               |
+ * | healthy           | the drift interval is over, and some objects are not watched, or  | the same as first               |
+ * |                   | the newest release failed or is pending                           |                                 |
  * | healthy           | otherwise                                                         | nothing                         |
  * | unhealthy         | the delay is over: one second, doubled each time, at most 15 s    | the same as first               |
  *

@@ -172,6 +172,20 @@ test("ObjectWatches.covers is true while the objects of an extension are watched
   expect(watches.covers("x")).toBe(false);
 });
 
+test("ObjectWatches.covers is false while the objects of an extension are being written, such as after a failed release", async () => {
+  const { server, follow, isOpen, watches } = start();
+  const a = server.put(map("a"));
+  follow("x", [a]);
+  await isOpen(1);
+  watches.hold("x");
+  expect(watches.covers("x")).toBe(false);
+  watches.resume("x", []);
+  expect(watches.covers("x")).toBe(true);
+  watches.hold("x");
+  follow("x", [a]);
+  expect(watches.covers("x")).toBe(true);
+});
+
 test("ObjectWatches resumes a broken watch, and lists again when the watch cannot resume or its resourceVersion has expired", async () => {
   const { server, clock, follow, suspects, isOpen, watches } = start();
   const [a, b] = ["a", "b"].map((name) => server.put(map(name)));

@@ -248,10 +248,12 @@ export class ObjectWatches {
   }
 
   /**
-   * Reports whether all changes of an extension's objects are noticed, or will be when their streams are connected.
+   * Reports whether all changes of an extension's objects are noticed, or will be when their streams are connected. False while its objects are being
+   * written: changes are not evaluated then, and after a failed release not until the next successful one.
    */
   covers(extension: string): boolean {
-    return this.#following.has(extension) && this.unwatched(extension).every(({ reason }) => reason === undefined);
+    const following = this.#following.get(extension);
+    return following !== undefined && !following.isBeingWritten && this.unwatched(extension).every(({ reason }) => reason === undefined);
   }
 
   /** Ends all watches of an extension. */
