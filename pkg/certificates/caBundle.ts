@@ -88,11 +88,15 @@ export function isConverted(crd: KubeObject): boolean {
 }
 
 /**
- * Returns whether a live object can have a CA bundle. The API server rejects a CA bundle on a
- * CustomResourceDefinition without a conversion webhook.
+ * Returns the part of the target that can have a CA bundle in a live object; undefined if there is
+ * none. The API server rejects a CA bundle on a CustomResourceDefinition without a conversion
+ * webhook, and for a webhook that the live object does not contain.
  */
-export function canTrust(live: KubeObject): boolean {
-  return !isCrd(live) || isConverted(live);
+export function limitTarget(target: CaTarget, live: KubeObject): CaTarget | undefined {
+  if (!target.webhooks) return !isCrd(live) || isConverted(live) ? target : undefined;
+  const entries = (live["webhooks"] ?? []) as readonly { name: string }[];
+  const webhooks = target.webhooks.filter((name) => entries.some((entry) => entry.name === name));
+  return webhooks.length > 0 ? { ...target, webhooks } : undefined;
 }
 
 /** Returns an object to apply that removes every CA bundle from an object. */

@@ -30,6 +30,9 @@ const WANTED: DesiredCertificate = {
 };
 const OWNER = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "x", uid: "u" };
 
+const listWebhooks = (object: KubeObject | undefined): string[] =>
+  ((object?.["webhooks"] ?? []) as { name: string }[]).map(({ name }) => name);
+
 /** A Secret, two webhook configurations and an APIService. A write can fail. Records every certificate that a Pod ever got. */
 class FakeObjects {
   readonly objects = new Map<string, KubeObject>();
@@ -52,6 +55,8 @@ class FakeObjects {
   }
 
   apply<T extends KubeObject>(object: T): Promise<T> {
+    const missing = listWebhooks(object).filter((name) => !listWebhooks(this.objects.get(getObjectKey(object))).includes(name));
+    if (missing.length > 0) return Promise.reject(new Error(`${missing.join()} has no admissionReviewVersions`));
     if (--this.failAfter < 0) {
       this.failAfter = Number.POSITIVE_INFINITY;
       return Promise.reject(new Error("connection reset"));
@@ -82,7 +87,12 @@ class FakeObjects {
 /** A CertificateKeeper for these objects, with a clock that the test sets. */
 function newKeeper(
   objects: FakeObjects,
-  { replaced = [], uid = "u", isAbandoned = false }: { replaced?: string[]; uid?: string; isAbandoned?: boolean } = {},
+  {
+    replaced = [],
+    uid = "u",
+    isAbandoned = false,
+    webhooks = ["a"],
+  }: { replaced?: string[]; uid?: string; isAbandoned?: boolean; webhooks?: string[] } = {},
 ) {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const events: string[] = [];
@@ -103,7 +113,7 @@ function newKeeper(
       record: (reason) => events.push(reason),
       signal,
       log,
-    }).keep([WANTED]);
+    }).keep([{ ...WANTED, targets: WANTED.targets.map((one, i) => (i === 0 ? { ...one, webhooks } : one)) }]);
   return { clock, events, keep, trustedSince };
 }
 
@@ -184,6 +194,24 @@ test("CertificateKeeper recreates a deleted or damaged Secret, and keeps the CA 
   expect(objects.untrusted(clock.now)).toEqual([]);
   expect(readStoredCertificates(objects.secret!).authorities.length).toBe(3);
   expect(events).toEqual(["CertificateIssued", "CertificateIssued", "CertificateIssued"]);
+});
+
+test("CertificateKeeper injects the CA into the other webhooks when a webhook was removed, and into all after it was restored", async () => {
+  const objects = new FakeObjects();
+  const key = getObjectKey(WANTED.targets[0]!.ref);
+  const complete = objects.objects.get(key)!;
+  const entry = (name: string) => ({ name, clientConfig: { service: {} } });
+  const keep = newKeeper(objects, { webhooks: ["a", "second"] }).keep;
+  const bundles = (webhooks: string[]): string[] => getCaBundles(objects.objects.get(key)!, { ...WANTED.targets[0]!, webhooks });
+  const isInjected = (webhooks: string[]): boolean[] => bundles(webhooks).map((text) => text !== "");
+  await keep();
+  expect(isInjected(["a"])).toEqual([true]);
+  objects.objects.set(key, { ...complete, webhooks: [] });
+  await keep();
+  expect(listWebhooks(objects.objects.get(key))).toEqual([]);
+  objects.objects.set(key, { ...complete, webhooks: [entry("a"), entry("second")] });
+  await keep();
+  expect(isInjected(["a", "second"])).toEqual([true, true]);
 });
 
 test("CertificateKeeper fails when the Secret has another owner, and takes over a Secret of the previous certificate provider", async () => {

@@ -5,9 +5,9 @@ import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import {
   addCaBundle,
   type CaTarget,
-  canTrust,
   getCaBundles,
   isConversionLost,
+  limitTarget,
   withBundle,
   withoutBundle,
 } from "../../certificates/caBundle.ts";
@@ -92,8 +92,8 @@ export class CertificateKeeper {
   }
 
   /**
-   * Issues and renews certificates when they are due, and injects their CAs into the targets. Skips targets that do not exist or do not have their
-   * webhook yet.
+   * Issues and renews certificates when they are due, and injects their CAs into the targets. Skips targets and webhooks that do not exist.
+   * `keep` after the apply injects the CA into those that it created.
    * @returns the time of the next action, in milliseconds since the epoch.
    * @throws RetryableError with the name of the Secret.
    */
@@ -164,7 +164,10 @@ class CertificateMaintenance {
     const results = await Promise.all(
       this.#desired.targets.map(async (target) => ({ target, live: await client.get(target.ref, { signal }) })),
     );
-    this.#targets = results.flatMap(({ target, live }) => (live && canTrust(live) ? [{ target, live }] : []));
+    this.#targets = results.flatMap(({ target, live }) => {
+      const limited = live && limitTarget(target, live);
+      return limited ? [{ target: limited, live }] : [];
+    });
   }
 
   /** Injects the stored CAs into every target, and removes all others. @returns whether a target changed. */
