@@ -232,35 +232,60 @@ export class ObjectReconciler {
 
   /**
    * Installs a bundle together with the other bundles of its wave, if a plan contains others that are not installed: checks everything before the
-   * first write, waits until all bundles of the wave are checked, applies the CustomResourceDefinitions, and waits until those of all are applied.
+   * first write, waits until all bundles of the wave are checked and other extensions give up its objects, applies the CustomResourceDefinitions, and
+   * waits until those of all are applied. A bundle without CustomResourceDefinitions is checked in each reconcile until then, because it must still agree
+   * to give up objects that partners need.
    * @throws WaitingError Retrying while it waits for others. The release stays pending meanwhile.
    */
   async #joinWave(rendered: RenderedBundle): Promise<void> {
     const { plans } = this.#deps;
     const { name } = this.#phase.extension.metadata;
     if (!plans || plans.listPartners(name).length === 0) return;
-    if (!plans.hasReached(name, "defined")) {
-      const prepared = await this.#context.prepare(rendered.objects, rendered.bundle);
-      const isAwaited = (gvk: GroupVersionKind): boolean => plans.isProvidedByPartner(name, gvk);
-      const served = prepared.objects.filter((object) => prepared.kinds.resourceOf(object) !== undefined);
-      const request = { ...this.#preflightRequest({ ...prepared, objects: served }, rendered.bundle.image), isAwaited };
-      const checked = newChecked();
-      await preflight(request, { mode: "stop", checks: [...KIND_CHECKS, ...PERMISSION_CHECKS], checked });
-      const next = buildNextRelease(this.#phase, rendered, prepared);
+    const isDefined = plans.hasReached(name, "defined");
+    if (isDefined) this.#phase.changes.isAimed = true; // the target is still that of the reconcile that reached the stage
+    const hasDefinitions = rendered.objects.some(isCrd);
+    if (!isDefined || (!hasDefinitions && plans.reach(name, "defined").length > 0)) await this.#applyDefinitions(rendered);
+    if (!isDefined && hasDefinitions) {
+      plans.reach(name, "defined");
+      const text = `applied the CustomResourceDefinitions of bundle ${goQuote(rendered.bundle.name)}; its other objects are next`;
+      throw new WaitingError(Reason.Retrying, text, { isOver: () => Promise.resolve(true) }); // the next reconcile continues the release
+    }
+    this.#awaitPartners(rendered, "defined", "have applied their CustomResourceDefinitions");
+  }
+
+  /** Checks a bundle of a wave, and applies its CustomResourceDefinitions. @throws WaitingError as `#joinWave` */
+  async #applyDefinitions(rendered: RenderedBundle): Promise<void> {
+    const { handovers, plans } = this.#deps;
+    const { extension, changes } = this.#phase;
+    const { name } = extension.metadata;
+    const prepared = await this.#context.prepare(rendered.objects, rendered.bundle);
+    const isAwaited = (gvk: GroupVersionKind): boolean => plans?.isProvidedByPartner(name, gvk) ?? false;
+    const served = prepared.objects.filter((object) => prepared.kinds.resourceOf(object) !== undefined);
+    const request = { ...this.#preflightRequest({ ...prepared, objects: served }, rendered.bundle.image), isAwaited };
+    const checked = newChecked();
+    await preflight(request, { mode: "stop", checks: KIND_CHECKS, checked });
+    const next = buildNextRelease(this.#phase, rendered, prepared);
+    handovers.setTarget(extension, next.objects, next.base?.objects ?? []); // partners may need objects that the target no longer contains
+    changes.isAimed = true;
+    try {
+      await preflight(request, { mode: "stop", checks: PERMISSION_CHECKS, checked });
       await this.#context.withLocks(served, async () => {
         await preflight(this.#withStorage(request, rendered, next), { mode: "stop", checks: OBJECT_CHECKS, checked });
         await requireApproval(this.#context, this.#events, rendered, next, checked);
         this.#awaitPartners(rendered, "checked", "are ready to be installed together with it");
+        this.#requireHandovers(checked);
         const definitions = next.objects.filter(isCrd);
         if (definitions.length === 0) return;
         await this.#begin(next);
-        await this.#context.applier.apply(this.#context.toApply(definitions, checked.live, false), checked.live);
-        plans.reach(name, "defined");
-        const text = `applied the CustomResourceDefinitions of bundle ${goQuote(rendered.bundle.name)}; its other objects are next`;
-        throw new WaitingError(Reason.Retrying, text, { isOver: () => Promise.resolve(true) }); // the next reconcile continues the release
+        const taken = checked.needs.filter(({ object }) => isCrd(object));
+        const live = await this.#context.takeFromOthers(taken, checked.live);
+        for (const need of taken) this.#events.record("Normal", "HandedOver", formatHandover(need));
+        await this.#context.applier.apply(this.#context.toApply(definitions, live, false), live);
       });
+    } catch (err) {
+      if (!(err instanceof HandoverPending) && !(err instanceof ObjectsLocked)) handovers.blocked(name);
+      throw err;
     }
-    this.#awaitPartners(rendered, "defined", "have applied their CustomResourceDefinitions");
   }
 
   /** @throws WaitingError Retrying until all bundles of the wave have reached a stage */
