@@ -9,6 +9,7 @@ import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
 import { getObjectKey } from "../../release/identity.ts";
 import { readInstalledBundle, toReleaseLabels } from "../../release/installedBundle.ts";
+import { withBundleLabels } from "../../release/labels.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { RolledBack } from "../../release/rollbackBackoff.ts";
@@ -78,7 +79,7 @@ class FakeCluster {
   }
 
   resourceFor({ kind }: { kind: string }): Promise<{ group: string; resource: string; namespaced: boolean }> {
-    return Promise.resolve({ group: "", resource: `${kind.toLowerCase()}s`, namespaced: true });
+    return Promise.resolve({ group: "", resource: `${kind.toLowerCase()}s`, namespaced: kind !== "CustomResourceDefinition" });
   }
 
   get names(): string[] {
@@ -92,7 +93,8 @@ class FakeCluster {
 function prepared(objects: readonly (string | KubeObject)[]): KubeObject[] {
   const owner = { apiVersion: X.apiVersion, kind: X.kind, name: "x", uid: "u" };
   const all = objects.map((object) => (typeof object === "string" ? configMap(object) : object));
-  return prepareObjects(all, { owner, installNamespace: getNamespace(X), isNamespaced: () => true }).objects;
+  return prepareObjects(all, { owner, installNamespace: getNamespace(X), isNamespaced: ({ kind }) => kind !== "CustomResourceDefinition" })
+    .objects;
 }
 
 function release(
@@ -239,6 +241,38 @@ test.for<[why: string, object: KubeObject, undone: boolean, unreadable?: boolean
   if (unreadable) cluster.refused.add("get d");
   expect(await undoFailedUpgrade(deps, phase, context, new Error("refused"))).toBe(undone);
   expect(releases.state.length).toBe(undone ? 3 : 2);
+});
+
+const definition = (version: string): KubeObject => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "things.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { plural: "things", kind: "Thing" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", description: version } } }],
+  },
+});
+
+test.for<[when: string, live: string, want: string]>([
+  ["keeps a CustomResourceDefinition when an earlier attempt of the release applied it", "2.0.0", "2.0.0"],
+  ["keeps the earlier CustomResourceDefinition when no attempt of the release applied it", "1.0.0", "1.0.0"],
+])("undoFailedUpgrade %s", async ([, live, want]) => {
+  const b = configMap("b");
+  const world = failedUpgrade([b]);
+  const label = (object: KubeObject, version: string): KubeObject => withBundleLabels(object, { packageName: "p", version });
+  const [base, failed] = ["1.0.0", "2.0.0"].map((version) => prepared([label(definition(version), version)])) as [
+    KubeObject[],
+    KubeObject[],
+  ];
+  const { history } = world.phase.releases;
+  history.current[0]!.objects.push(...base);
+  world.phase.changes.failed!.release.objects.push(...failed);
+  const [key] = failed.map(getObjectKey);
+  world.cluster.live.set(key!, (live === "2.0.0" ? failed : base)[0]!);
+  expect(await undoFailedUpgrade(world.deps, world.phase, world.context, new Error("refused"))).toBe(true);
+  expect(JSON.stringify(world.cluster.live.get(key!)?.["spec"])).toContain(`"description":"${want}"`);
 });
 
 test("undoFailedUpgrade throws both errors when the upgrade and the restore fail", async () => {

@@ -1,4 +1,4 @@
-import { ANNOTATION_ROLLBACK_TO, Reason } from "../../api/constants.ts";
+import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME, Reason } from "../../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import type { StepContext } from "../../controller/stepSequence.ts";
@@ -7,7 +7,7 @@ import { goQuote } from "../../golang/quote.ts";
 import { formatTime } from "../../golang/time.ts";
 import { isPassing } from "../../kube/errors.ts";
 import { hasReadyNewPod, replacesPods } from "../../release/health/pods.ts";
-import { getObjectKey } from "../../release/identity.ts";
+import { getObjectKey, isCrd } from "../../release/identity.ts";
 import { readInstalledBundle } from "../../release/installedBundle.ts";
 import { findLastDeployed, parseRevision, type ReleaseRecord, requireRevision, sortNewestFirst } from "../../release/record.ts";
 import {
@@ -38,6 +38,9 @@ import {
 import type { Services } from "./services.ts";
 import { computeInputDigest } from "./unpack.ts";
 
+/** The labels of an object with the bundle that contains it. */
+const BUNDLE_LABELS = [LABEL_PACKAGE_NAME, LABEL_BUNDLE_VERSION];
+
 /** Dependencies of a rollback. */
 export type RollbackServices = ApplyServices & Pick<Services, "catalogContent" | "releases">;
 
@@ -54,7 +57,7 @@ export async function undoFailedUpgrade(deps: RollbackServices, phase: Unpacked,
   const { history } = releases;
   const base = findLastDeployed(history.current);
   if (!failed || !base || isRollback(failed.release) || context.signal.aborted) return false;
-  const { release, applied } = failed;
+  const { release } = failed;
   if (isPassing(cause)) {
     context.log.info({ release: release.version }, "failed upgrade not rolled back: the error is transient");
     return false;
@@ -66,8 +69,9 @@ export async function undoFailedUpgrade(deps: RollbackServices, phase: Unpacked,
   const attempt = describeAttempt(deps, phase, release, { reason: "Retrying", message: getErrorMessage(cause), before: base.rolledBack });
   const others = history.current.filter(({ version }) => version !== release.version);
   releases.history = { ...history, current: sortNewestFirst([release, ...others]), highest: Math.max(history.highest, release.version) };
-  const objects = computeRollbackObjects(base.objects, release.objects, (key) => applied.has(key));
   try {
+    const applied = await listApplied(failed, phase, context);
+    const objects = computeRollbackObjects(base.objects, release.objects, (key) => applied.has(key));
     await applyRollback(deps, phase, context, { target: base, objects, attempt });
   } catch (err) {
     context.signal.throwIfAborted();
@@ -265,6 +269,24 @@ async function newPodsMayWork(failed: FailedRelease, { client }: ActingPhase, { 
     signal.throwIfAborted();
     return true;
   }
+}
+
+/**
+ * Returns the keys of the objects that the failed release applied, with CustomResourceDefinitions that an earlier attempt of the same release applied.
+ * Their live labels contain its package and version. @throws RequestsFailed if they cannot be read
+ */
+async function listApplied(
+  { release, applied }: FailedRelease,
+  { client }: ActingPhase,
+  { log, signal }: StepContext,
+): Promise<ReadonlySet<string>> {
+  const others = release.objects.filter((object) => isCrd(object) && !applied.has(getObjectKey(object)));
+  const live = others.length === 0 ? undefined : await new Applier(client, log, signal).read(others.map(toObjectRef));
+  const isOfRelease = (crd: KubeObject): boolean => {
+    const found = live?.get(getObjectKey(crd))?.metadata;
+    return found !== undefined && BUNDLE_LABELS.every((label) => found.labels?.[label] === crd.metadata.labels?.[label]);
+  };
+  return new Set([...applied.keys(), ...others.filter(isOfRelease).map(getObjectKey)]);
 }
 
 /** Skips a bundle that was rolled back until spec, bundle or catalog change, or its hold ends. */
