@@ -182,3 +182,17 @@ test("buildSecretPatch restores the certificates of OLM v0 when the Secret is th
   const custom = { ...before, apiVersion: "ecr.example.com/v1" };
   expect(readMarks(custom, CSV, true).secret).toBeUndefined();
 });
+
+test.for<[name: string, data: JsonObject, annotations: Record<string, string>, isRestored: boolean]>([
+  ["a serving certificate with the key of its authority", { "tls.crt": "b", olmCAKey: "k" }, {}, true],
+  ["a serving certificate with the hash of its authority", { "tls.crt": "b" }, { olmcahash: "h" }, true],
+  ["a password", { password: "old" }, { team: "a" }, false],
+  ["a certificate of another issuer", { "tls.crt": "b", "ca.crt": "d" }, {}, false],
+])("readMarks and buildSecretPatch restore only certificates of OLM v0 when the Secret has %s", ([, data, annotations, isRestored]) => {
+  const ref = { apiVersion: "v1", kind: "Secret" };
+  const before: KubeObject = { ...ref, metadata: { name: "a", uid: "1", annotations }, data };
+  expect(readMarks(before, CSV, true).secret !== undefined).toBe(isRestored);
+  const rotated: KubeObject = { ...ref, metadata: { name: "a", uid: "1", annotations }, data: { ...data, password: "new" } };
+  const patch = buildSecretPatch(rotated, { uid: "1", secret: { data, annotations } }); // backups of earlier versions contain all Secrets
+  expect(patch === undefined ? rotated["data"] : patched(rotated, patch)["data"]).toEqual(isRestored ? data : rotated["data"]);
+});

@@ -31,10 +31,19 @@ export interface RemovedMarks {
   readonly ownerReferences: readonly OwnerReference[];
   /** `spec.conversion` of a CRD with a conversion webhook, which OLM v0 disables when the ClusterServiceVersion is deleted. */
   readonly conversion?: JsonObject;
-  /** Content of a Secret, and its annotations. OLM v0 recreates certificates, and restarts the Pods, if the Secret has lost its key of the authority. */
-  readonly secret?: { readonly data: JsonObject; readonly annotations: Readonly<Record<string, string>> };
+  /**
+   * Content of a Secret with a serving certificate of OLM v0, and its annotations. OLM v0 recreates the certificate, and restarts the Pods, if the Secret
+   * has lost its key of the authority. Backups of earlier versions contain every Secret; a rollback ignores the others.
+   */
+  readonly secret?: SecretContent;
   /** Whether the extension adopted the object; otherwise it is a leftover. */
   readonly adopted: boolean;
+}
+
+/** The parts of a Secret that a rollback restores. */
+interface SecretContent {
+  readonly data: JsonObject;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 const OWNER_LABELS: readonly string[] = [
@@ -110,9 +119,18 @@ export function getPlannedKey(object: KubeObject | ObjectRef): string {
   return getObjectKey({ apiVersion, kind, name });
 }
 
+/**
+ * Reports whether a backup contains a serving certificate that OLM v0 issued. Users may have changed the content of all other Secrets since.
+ * @see https://github.com/operator-framework/operator-lifecycle-manager/blob/992bb0977/pkg/controller/install/certresources.go
+ */
+export function hasServingCertificate({ secret }: Pick<RemovedMarks, "secret">): boolean {
+  return secret?.data["olmCAKey"] !== undefined || secret?.annotations["olmcahash"] !== undefined;
+}
+
 /** Returns the OLM v0 marks on an object of a ClusterServiceVersion. */
 export function readMarks(object: KubeObject, csv: MarkedBy, adopted: boolean): RemovedMarks {
-  const { labels = {}, ownerReferences = [], uid = "" } = object.metadata;
+  const { labels = {}, annotations = {}, ownerReferences = [], uid = "" } = object.metadata;
+  const secret = { data: getObjectAt(object, "data"), annotations };
   const component = getComponentLabel(csv);
   const conversion = getObjectAt(getObjectAt(object, "spec"), "conversion");
   const found = Object.entries(labels).filter(([key]) => OWNER_LABELS.includes(key) || key === component);
@@ -122,7 +140,7 @@ export function readMarks(object: KubeObject, csv: MarkedBy, adopted: boolean): 
     labels: Object.fromEntries(found),
     ownerReferences: ownerReferences.filter((reference) => names(reference, csv)),
     ...(isCrd(object) && conversion["strategy"] === WEBHOOK ? { conversion } : {}),
-    ...(isSecret(object) ? { secret: { data: getObjectAt(object, "data"), annotations: object.metadata.annotations ?? {} } } : {}),
+    ...(isSecret(object) && hasServingCertificate({ secret }) ? { secret } : {}),
     adopted,
   };
 }
@@ -196,11 +214,11 @@ export function buildRestoringPatch(
 }
 
 /**
- * Returns the merge patch that restores the content of a live Secret; undefined if it has the content, or if the Secret is another one. Rolling back
- * without it makes OLM v0 create another certificate authority, which restarts the Pods.
+ * Returns the merge patch that restores the serving certificate of OLM v0 in a live Secret; undefined if it did not contain one, or if the Secret is
+ * another one. Rolling back without it makes OLM v0 create another certificate authority, which restarts the Pods.
  */
 export function buildSecretPatch(live: KubeObject, { uid, secret }: Pick<RemovedMarks, "uid" | "secret">): JsonObject | undefined {
-  if (!secret || !isSecret(live) || live.metadata.uid !== uid) return undefined;
+  if (!secret || !hasServingCertificate({ secret }) || !isSecret(live) || live.metadata.uid !== uid) return undefined;
   const data = { ...Object.fromEntries(Object.keys(getObjectAt(live, "data")).map((key) => [key, null])), ...secret.data };
   return { metadata: { resourceVersion: live.metadata.resourceVersion, annotations: secret.annotations }, data };
 }

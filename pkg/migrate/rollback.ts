@@ -12,7 +12,7 @@ import { getBackupRef } from "./backup.ts";
 import { describeMissingBackup, isBackedUp, type MigratedExtension } from "./migratedExtensions.ts";
 import { splitBackup } from "./objectBackup.ts";
 import { listLabelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
-import { buildRestoringPatch, buildSecretPatch } from "./ownershipMarks.ts";
+import { buildRestoringPatch, buildSecretPatch, hasServingCertificate } from "./ownershipMarks.ts";
 import { getMarkIdentity } from "./planConversion.ts";
 import { releaseCsv } from "./runConversion.ts";
 import { isOrphan } from "./subscription.ts";
@@ -47,7 +47,7 @@ export function listRollbackSteps(migrated: MigratedExtension): string[] {
   return [
     `suspend ${CLUSTER_EXTENSION} ${name}${step === undefined ? "" : ` (converted up to step ${step}${pinned === undefined ? "" : `, version ${pinned}`})`}`,
     ...(group ? [`restore ${describeObject(group)} if it does not exist`] : []),
-    ...(backup?.marks.some(({ secret }) => secret) ? ["restore the certificates that OLM v0 created"] : []),
+    ...(backup?.marks.some(hasServingCertificate) ? ["restore the certificates that OLM v0 created"] : []),
     ...(isOrphan(subscription) ? [] : [`restore ${describeObject(subscription)} with its status, if it does not exist`]),
     ...(backup
       ? [
@@ -83,7 +83,8 @@ export async function rollBackConversion(migrated: MigratedExtension, options: C
   await waitUntilSuspended(client, suspended, { timeoutMs, signal });
   done(`${CLUSTER_EXTENSION} ${name} is suspended`);
   if (group) await restore(group, options);
-  for (const marks of backup?.marks ?? []) if (marks.secret) await patchLive(client, marks.ref, (live) => buildSecretPatch(live, marks));
+  for (const marks of backup?.marks ?? [])
+    if (hasServingCertificate(marks)) await patchLive(client, marks.ref, (live) => buildSecretPatch(live, marks));
   if (backup) await releaseCsv(client, toObjectRef(backup.csv), signal);
   const restored = subscription && !isOrphan(subscription) ? subscription : undefined;
   if (restored) await restore(withManualApproval(restored), options);
