@@ -95,9 +95,14 @@ export async function requireMigrated(
   throw new Error(`no converted Subscription or ClusterExtension "${name}" found: to list all, run olmv1 migrate check -A`);
 }
 
+/** Whether the conversion has completed this step. */
+export function hasCompleted({ step }: Pick<MigratedExtension, "step">, wanted: ConversionStep): boolean {
+  return step !== undefined && CONVERSION_STEPS.indexOf(step) >= CONVERSION_STEPS.indexOf(wanted);
+}
+
 /** Whether the conversion has completed the step that writes the backup Secret; later steps delete and change objects of OLM v0. */
-export function isBackedUp({ step }: Pick<MigratedExtension, "step">): boolean {
-  return step !== undefined && CONVERSION_STEPS.indexOf(step) >= CONVERSION_STEPS.indexOf("BackedUp");
+export function isBackedUp(migrated: Pick<MigratedExtension, "step">): boolean {
+  return hasCompleted(migrated, "BackedUp");
 }
 
 /** Describes the Secret with the backup of an extension's conversion for an error: it does not exist. */

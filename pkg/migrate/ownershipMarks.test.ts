@@ -109,6 +109,17 @@ test("buildRestoringPatch ignores arbitrary labels and references in a backup, a
   expect(back.metadata.ownerReferences).toEqual([]);
 });
 
+test("buildRestoringPatch restores no reference to a missing ClusterServiceVersion, and keeps labels that OLM v0 wrote again", () => {
+  const owner = { apiVersion: "operators.coreos.com/v1alpha1", kind: "ClusterServiceVersion", name: CSV.name, uid: "csv-1" };
+  const live = { ...ROLE, metadata: { ...ROLE.metadata, ownerReferences: [owner] } };
+  const marks = readMarks(live, CSV, true);
+  const held = patched(live, buildMarkingPatch(live, marks, CSV, EXTENSION));
+  const upgraded = { ...held, metadata: { ...held.metadata, labels: { ...held.metadata.labels, "olm.owner": "p.v2" } } };
+  const back = patched(upgraded, buildRestoringPatch(upgraded, marks, { ...CSV, uid: undefined }, EXTENSION) ?? {});
+  expect(back.metadata.labels).toEqual({ "olm.owner": "p.v2", "olm.owner.namespace": "ns" });
+  expect(back.metadata.ownerReferences).toEqual([]);
+});
+
 test("buildRestoringPatch truncates the label of a package with a long name as OLM v0 does", () => {
   const csv = { ...CSV, packageName: `${"a".repeat(60)}--`, namespace: "a-namespace" };
   const label = `operators.coreos.com/${"a".repeat(60)}`;

@@ -184,31 +184,31 @@ function buildDependency({ apiVersion, kind, name, uid }: ObjectOwner): OwnerRef
 /**
  * Returns the merge patch that transfers a live object back to OLM v0; undefined if the object does not have the marks of the extension. Restores
  * only OLM v0 marks, regardless of what the backup contains.
- * @param csv with its current uid
+ * @param csv with its current uid; without uid if it does not exist, because the garbage collector deletes objects of missing owners
  */
 export function buildRestoringPatch(
   live: KubeObject,
   marks: RemovedMarks,
-  csv: MarkedBy & { readonly uid: string },
+  csv: MarkedBy & { readonly uid: string | undefined },
   extension: Pick<ObjectOwner, "name" | "uid">,
 ): JsonObject | undefined {
   if (live.metadata.uid !== marks.uid || !hasExtensionMarks(live, extension)) return undefined;
   const { uid: csvUid } = csv;
   const { uid: extensionUid } = extension;
-  const { ownerReferences = [], resourceVersion } = live.metadata;
+  const { ownerReferences = [], labels: current = {}, resourceVersion } = live.metadata;
   const component = getComponentLabel(csv);
-  const labels = Object.entries(marks.labels).filter(([key]) => OWNER_LABELS.includes(key) || key === component);
+  const isOurs = (key: string): boolean => OWNER_LABELS.includes(key) || key === component;
+  // A label that exists again is from OLM v0, such as from another version of the operator.
+  const labels = Object.entries(marks.labels).filter(([key]) => isOurs(key) && !(key in current));
   const kept = ownerReferences.filter(({ uid }) => uid !== extensionUid && uid !== csvUid);
+  const returned = csvUid === undefined ? [] : marks.ownerReferences.flatMap((one) => (names(one, csv) ? [{ ...one, uid: csvUid }] : []));
   const ours = [LABEL_OWNER_KIND, LABEL_OWNER_NAME, LABEL_PACKAGE, LABEL_VERSION, LABEL_LEFTOVER];
   return {
     metadata: {
       resourceVersion,
       labels: { ...Object.fromEntries(ours.map((key) => [key, null])), ...Object.fromEntries(labels) },
       annotations: { [ANNOTATION_OWNER_UID]: null },
-      ownerReferences: [
-        ...kept,
-        ...marks.ownerReferences.filter((reference) => names(reference, csv)).map((reference) => ({ ...reference, uid: csvUid })),
-      ],
+      ownerReferences: [...kept, ...returned],
     },
   };
 }

@@ -3,11 +3,12 @@ import { type Answer, LoopbackApi, type SeenRequest, statusAnswer } from "../../
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { ANNOTATION_BACKUP_DIGEST, ANNOTATION_STEP, LABEL_MIGRATION } from "../api/migration.ts";
+import { ANNOTATION_BACKUP_DIGEST, ANNOTATION_STEP, LABEL_LEFTOVER, LABEL_MIGRATION, MIGRATION_FINALIZER } from "../api/migration.ts";
 import { WaitTimeoutError } from "../async/poll.ts";
 import { Client } from "../kube/client.ts";
 import { cleanUp, findLeftovers } from "./cleanup.ts";
 import type { MigratedExtension } from "./migratedExtensions.ts";
+import type { RemovedMarks } from "./ownershipMarks.ts";
 import { listRollbackSteps, rollBackConversion } from "./rollback.ts";
 
 const SECRET = "/api/v1/namespaces/ns/secrets/p-migration-backup";
@@ -21,7 +22,11 @@ afterEach(async () => {
 async function start(answer: (request: SeenRequest) => Answer) {
   const kinds: Record<string, object[]> = {
     "/api/v1": [{ name: "secrets", kind: "Secret", namespaced: true }],
-    "/apis/operators.coreos.com/v1alpha1": [{ name: "subscriptions", kind: "Subscription", namespaced: true }],
+    "/apis/operators.coreos.com/v1alpha1": [
+      { name: "subscriptions", kind: "Subscription", namespaced: true },
+      { name: "clusterserviceversions", kind: "ClusterServiceVersion", namespaced: true },
+    ],
+    "/apis/rbac.authorization.k8s.io/v1": [{ name: "clusterroles", kind: "ClusterRole", namespaced: false }],
     [`/apis/${API_VERSION}`]: [{ name: "clusterextensions", kind: CLUSTER_EXTENSION, namespaced: false }],
   };
   const api = await LoopbackApi.start((request) => {
@@ -136,4 +141,68 @@ test("a rollback creates the Subscription after the terminating one is gone, and
 
 test("a rollback keeps the extension and its backups when the Subscription stays terminating", async () => {
   expect(await rollBackTerminating(() => false)).toEqual([]);
+});
+
+const CSVS = "/apis/operators.coreos.com/v1alpha1/namespaces/ns/clusterserviceversions";
+const ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/r";
+const V1: KubeObject = {
+  apiVersion: "operators.coreos.com/v1alpha1",
+  kind: "ClusterServiceVersion",
+  metadata: { name: "p.v1", namespace: "ns" },
+  spec: { version: "1.0.0" },
+};
+const MARKS: RemovedMarks = {
+  ref: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name: "r" },
+  uid: "r1",
+  labels: { "olm.owner": "p.v1", "olm.owner.namespace": "ns" },
+  ownerReferences: [],
+  adopted: false,
+};
+
+/** Rolls back a conversion that stopped after step BackedUp. `live` are the ClusterServiceVersions. @returns the writes */
+async function rollBackBackedUp(live: KubeObject[]): Promise<{ method: string; path: string; body: unknown }[]> {
+  const written: { method: string; path: string; body: unknown }[] = [];
+  const { metadata } = migratedAt({}).extension;
+  const csvs = new Map(live.map((csv) => [csv.metadata.name, csv]));
+  const { client } = await start(({ method, url, body }) => {
+    const [path = ""] = url.split("?");
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    if (method !== "GET") written.push({ method, path, body: body === "" ? undefined : JSON.parse(body) });
+    if (method === "DELETE") return { json: {} };
+    if (path.startsWith(CSVS)) {
+      if (method === "PATCH" && csvs.delete(name)) return { json: V1 }; // the finalizer was removed
+      if (method === "POST") return { json: { ...V1, metadata: { ...V1.metadata, uid: "again" } } };
+      const csv = csvs.get(name);
+      return path === CSVS ? { json: { items: [...csvs.values()] } } : csv ? { json: csv } : statusAnswer(404, "NotFound", "not found");
+    }
+    if (path.endsWith("/clusterextensions/p")) {
+      const isDeleted = written.some((one) => one.method === "DELETE" && one.path === path);
+      return isDeleted ? statusAnswer(404, "NotFound", "not found") : { json: { metadata: { ...metadata, deletionTimestamp: "now" } } };
+    }
+    if (path === ROLE) return { json: { ...MARKS.ref, metadata: { name: "r", uid: "r1", labels: { [LABEL_LEFTOVER]: "p" } } } };
+    if (path.endsWith("/subscriptions/p")) return { json: { ...SUBSCRIPTION, spec: { name: "p", installPlanApproval: "Manual" } } };
+    return path.endsWith("s") ? { json: { items: [] } } : { json: {} };
+  });
+  const report = (): void => undefined;
+  const migrated = migratedAt({ step: "BackedUp", backup: { csv: V1, marks: [MARKS] } });
+  await rollBackConversion(migrated, { client, timeoutMs: 400, signal: new AbortController().signal, report, done: report });
+  return written;
+}
+
+test("a rollback keeps the version that OLM v0 runs when OLM v0 upgraded the operator before the conversion released it", async () => {
+  const written = await rollBackBackedUp([{ ...V1, metadata: { name: "p.v2", namespace: "ns" }, spec: { replaces: "p.v1" } }]);
+  expect(written.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    `PATCH /apis/${API_VERSION}/clusterextensions/p`,
+    `PATCH ${ROLE}`,
+    `DELETE /apis/${API_VERSION}/clusterextensions/p`,
+    `DELETE ${SECRET}`,
+  ]);
+  expect(written[1]?.body).toMatchObject({ metadata: { labels: { [LABEL_LEFTOVER]: null, "olm.owner": "p.v1" }, ownerReferences: [] } });
+});
+
+test("a rollback records that it restores a ClusterServiceVersion when the conversion stopped while it deleted it", async () => {
+  const metadata = { ...V1.metadata, uid: "c1", deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [MIGRATION_FINALIZER] };
+  const written = await rollBackBackedUp([{ ...V1, metadata }]);
+  expect(written[0]?.body).toEqual({ metadata: { annotations: { [ANNOTATION_STEP]: "Terminating" } }, spec: { suspend: true } });
+  expect(written.map(({ method, path }) => `${method} ${path}`)).toContain(`POST ${CSVS}`);
 });

@@ -1,17 +1,24 @@
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { CLUSTER_EXTENSION, ConditionType } from "../api/constants.ts";
-import { type KubeObject, toObjectRef } from "../api/k8s.ts";
-import { ANNOTATION_BACKUP_DIGEST, LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
+import { type JsonObject, type KubeObject, toObjectRef } from "../api/k8s.ts";
+import {
+  ANNOTATION_BACKUP_DIGEST,
+  ANNOTATION_STEP,
+  type ConversionStep,
+  LABEL_MIGRATION,
+  MIGRATION_FIELD_MANAGER,
+} from "../api/migration.ts";
 import { waitFor } from "../async/poll.ts";
 import { getObjectAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
 import { waitUntilSuspended } from "../rollout/suspension.ts";
-import { getBackupRef } from "./backup.ts";
-import { describeMissingBackup, isBackedUp, type MigratedExtension } from "./migratedExtensions.ts";
+import { type Backup, getBackupRef } from "./backup.ts";
+import { describeMissingBackup, hasCompleted, isBackedUp, type MigratedExtension } from "./migratedExtensions.ts";
 import { splitBackup } from "./objectBackup.ts";
 import { listLabelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
+import { type KeptVersion, readKeptVersion } from "./operatorUpgrade.ts";
 import { buildRestoringPatch, buildSecretPatch, hasServingCertificate } from "./ownershipMarks.ts";
 import { getMarkIdentity } from "./planConversion.ts";
 import { releaseCsv } from "./runConversion.ts";
@@ -27,8 +34,12 @@ export interface ConversionRollbackOptions {
   readonly done: (what: string) => void;
 }
 
-/** Lists the steps of a rollback, one sentence each. @throws Error with the reason if the rollback is no longer possible */
-export function listRollbackSteps(migrated: MigratedExtension): string[] {
+/**
+ * Lists the steps of a rollback, one sentence each.
+ * @param isReplaced whether OLM v0 has upgraded or removed the operator since the conversion began
+ * @throws Error with the reason if the rollback is no longer possible
+ */
+export function listRollbackSteps(migrated: MigratedExtension, isReplaced = false): string[] {
   const { extension, from, step, subscription, group, backup } = migrated;
   const { name } = extension.metadata;
   if (!subscription)
@@ -44,8 +55,15 @@ export function listRollbackSteps(migrated: MigratedExtension): string[] {
       `${CLUSTER_EXTENSION} "${name}" cannot be rolled back to OLM v0: it was upgraded from ${version} to ${installed}. First roll back to ${version} with olmv1 rollback`,
     );
   const adopted = backup?.marks.filter((marks) => marks.adopted).length ?? 0;
+  const suspend = `suspend ${CLUSTER_EXTENSION} ${name}${step === undefined ? "" : ` (converted up to step ${step}${pinned === undefined ? "" : `, version ${pinned}`})`}`;
+  const removal = [
+    `delete ${CLUSTER_EXTENSION} ${name}, its releases, and the objects that it created itself`,
+    "delete the ServiceAccount and roles that the conversion created, and the backup",
+  ];
+  if (backup && isReplaced)
+    return [suspend, `keep the operator as it is: OLM v0 has upgraded or removed ${describeObject(backup.csv)}`, ...removal];
   return [
-    `suspend ${CLUSTER_EXTENSION} ${name}${step === undefined ? "" : ` (converted up to step ${step}${pinned === undefined ? "" : `, version ${pinned}`})`}`,
+    suspend,
     ...(group ? [`restore ${describeObject(group)} if it does not exist`] : []),
     ...(backup?.marks.some(hasServingCertificate) ? ["restore the certificates that OLM v0 created"] : []),
     ...(isOrphan(subscription) ? [] : [`restore ${describeObject(subscription)} with its status, if it does not exist`]),
@@ -55,8 +73,7 @@ export function listRollbackSteps(migrated: MigratedExtension): string[] {
           `return ${adopted} objects to this ClusterServiceVersion unchanged`,
         ]
       : []),
-    `delete ${CLUSTER_EXTENSION} ${name}, its releases, and the objects that it created itself`,
-    "delete the ServiceAccount and roles that the conversion created, and the backup",
+    ...removal,
   ];
 }
 
@@ -69,36 +86,25 @@ function needsBackup({ extension, step }: MigratedExtension): boolean {
 /**
  * Returns an operator to OLM v0 without touching its workload: removes the extension's marks from the objects before deleting the extension.
  * Restores certificates first and the Subscription before the ClusterServiceVersion: as soon as a ClusterServiceVersion exists, OLM v0 computes its
- * Deployments from these. Each step checks the current state, so an interrupted rollback can be repeated.
+ * Deployments from these. Restores none of them if OLM v0 upgraded the operator before the conversion released it. Each step checks the current state,
+ * so an interrupted rollback can be repeated.
  * @throws Error with the step that failed
  */
 export async function rollBackConversion(migrated: MigratedExtension, options: ConversionRollbackOptions): Promise<void> {
   const { client, timeoutMs, signal, report, done } = options;
-  const { extension, ref, subscription, group, backup } = migrated;
-  listRollbackSteps(migrated);
+  const { extension, ref, backup } = migrated;
+  const kept = await readKeptVersion(client, migrated, signal);
+  listRollbackSteps(migrated, kept.isReplaced);
   const { name, uid = "" } = extension.metadata;
   report("suspending the extension");
-  const body = { spec: { suspend: true } };
-  const suspended = await client.patch<ClusterExtension>(ref, body, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
+  const suspended = await client.patch<ClusterExtension>(ref, buildSuspension(migrated, kept), {
+    type: "merge",
+    fieldManager: MIGRATION_FIELD_MANAGER,
+  });
   await waitUntilSuspended(client, suspended, { timeoutMs, signal });
   done(`${CLUSTER_EXTENSION} ${name} is suspended`);
-  if (group) await restore(group, options);
-  for (const marks of backup?.marks ?? [])
-    if (hasServingCertificate(marks)) await patchLive(client, marks.ref, (live) => buildSecretPatch(live, marks));
-  if (backup) await releaseCsv(client, toObjectRef(backup.csv), signal);
-  const restored = subscription && !isOrphan(subscription) ? subscription : undefined;
-  if (restored) await restore(withManualApproval(restored), options);
-  if (backup && subscription) {
-    const csv = await restore(backup.csv, options);
-    const owner = { ...getMarkIdentity({ subscription, csv: backup.csv }), uid: csv.metadata.uid ?? "" };
-    report("returning the objects to OLM v0");
-    for (const marks of backup.marks) {
-      signal.throwIfAborted();
-      await patchLive(client, marks.ref, (live) => buildRestoringPatch(live, marks, owner, { name, uid }));
-    }
-    done(`${backup.marks.length} objects belong to ${describeObject(csv)} again`);
-  }
-  if (restored) await restoreApproval(client, restored);
+  if (kept.isReplaced && backup) await leaveReplaced(migrated, backup, options);
+  else await restoreOperator(migrated, options);
   report("deleting the extension");
   await client.delete(ref, { propagationPolicy: "Background", ...(uid === "" ? {} : { uid }) });
   await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${name}" to be deleted` }, async () => {
@@ -112,6 +118,56 @@ export async function rollBackConversion(migrated: MigratedExtension, options: C
   done(`${CLUSTER_EXTENSION} ${name} is deleted`);
   await removePermissions(client, extension, signal);
   await client.delete(getBackupRef(name, getNamespace(extension)));
+}
+
+/**
+ * Returns the patch that suspends an extension. If the conversion stopped while it deleted the ClusterServiceVersion, also records this step: otherwise, a
+ * repeated rollback would not know that it must restore the ClusterServiceVersion.
+ */
+function buildSuspension(migrated: MigratedExtension, { isReplaced, isTerminated }: KeptVersion): JsonObject {
+  const step: ConversionStep = "Terminating";
+  const isRecorded = hasCompleted(migrated, step) || isReplaced || !isTerminated;
+  return { ...(isRecorded ? {} : { metadata: { annotations: { [ANNOTATION_STEP]: step } } }), spec: { suspend: true } };
+}
+
+/** Restores the objects of OLM v0 from the backups, and returns the objects of the operator to the ClusterServiceVersion. */
+async function restoreOperator(migrated: MigratedExtension, options: ConversionRollbackOptions): Promise<void> {
+  const { client, signal } = options;
+  const { subscription, group, backup } = migrated;
+  if (group) await restore(group, options);
+  for (const marks of backup?.marks ?? [])
+    if (hasServingCertificate(marks)) await patchLive(client, marks.ref, (live) => buildSecretPatch(live, marks));
+  if (backup) await releaseCsv(client, toObjectRef(backup.csv), signal);
+  const restored = subscription && !isOrphan(subscription) ? subscription : undefined;
+  if (restored) await restore(withManualApproval(restored), options);
+  if (backup) await returnObjects(migrated, backup, await restore(backup.csv, options), options);
+  if (restored) await restoreApproval(client, restored);
+}
+
+/** Removes the marks of the extension, and a finalizer of the conversion. Changes nothing else of an operator that OLM v0 has upgraded. */
+async function leaveReplaced(migrated: MigratedExtension, backup: Backup, options: ConversionRollbackOptions): Promise<void> {
+  const { client, signal } = options;
+  const ref = toObjectRef(backup.csv);
+  await releaseCsv(client, ref, signal);
+  await returnObjects(migrated, backup, await readOrNone(client, ref), options);
+}
+
+/** Transfers the objects that have the extension's marks back to OLM v0. @param csv the live ClusterServiceVersion, if it exists */
+async function returnObjects(
+  { extension, subscription }: MigratedExtension,
+  backup: Backup,
+  csv: KubeObject | undefined,
+  { client, signal, report, done }: ConversionRollbackOptions,
+): Promise<void> {
+  if (!subscription) return;
+  const { name, uid = "" } = extension.metadata;
+  const owner = { ...getMarkIdentity({ subscription, csv: backup.csv }), uid: csv?.metadata.uid };
+  report("returning the objects to OLM v0");
+  for (const marks of backup.marks) {
+    signal.throwIfAborted();
+    await patchLive(client, marks.ref, (live) => buildRestoringPatch(live, marks, owner, { name, uid }));
+  }
+  done(csv ? `${backup.marks.length} objects belong to ${describeObject(csv)} again` : "OLM v0 keeps the operator as it is");
 }
 
 /**

@@ -23,6 +23,7 @@ import { keepBackup } from "./backup.ts";
 import { formatBackup } from "./objectBackup.ts";
 import type { ConvertedObject } from "./objectConversion.ts";
 import { listLabelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
+import { OperatorUpgradedError, requireSameVersion } from "./operatorUpgrade.ts";
 import {
   buildConversionPatch,
   buildMarkingPatch,
@@ -211,6 +212,7 @@ export interface ConversionOptions {
  * | Detached     | the ClusterServiceVersion is deleted                                                                  |
  * | Installed    | operator-controller has adopted all objects, and the extension is ready                               |
  *
+ * @throws OperatorUpgradedError if OLM v0 has upgraded the operator before step Unsubscribed
  * @throws Error with the failed step, and how to continue or roll back
  */
 export function runConversion(conversion: Conversion, options: ConversionOptions): Promise<ClusterExtension> {
@@ -242,7 +244,7 @@ async function carryOut(run: ConversionRun, until?: ConversionStep): Promise<Clu
   try {
     return await run.carryOut(until);
   } catch (err) {
-    if (run.signal.aborted || !(err instanceof Error)) throw err;
+    if (run.signal.aborted || !(err instanceof Error) || err instanceof OperatorUpgradedError) throw err;
     err.message += `. To continue, run olmv1 migrate convert again. To roll back, run olmv1 migrate rollback ${run.name} --yes`;
     throw err;
   }
@@ -335,6 +337,7 @@ class ConversionRun {
   /** Removes the owner labels of cluster-scoped objects first: OLM v0 deletes cluster-scoped objects with these labels. */
   async #terminate(): Promise<void> {
     const { client, signal } = this.#options;
+    await requireSameVersion(client, this.#conversion.source, { isTerminated: false, signal });
     const labelled = this.#marks.filter(({ ref, labels }) => ref.namespace === undefined && labels["olm.owner"] !== undefined);
     await handOver(client, labelled, { csv: this.#conversion.csv, owner: this.#owner, signal });
     await terminate(client, toObjectRef(this.#conversion.source.csv), signal);
@@ -342,6 +345,7 @@ class ConversionRun {
 
   async #unsubscribe(): Promise<void> {
     const { client, signal } = this.#options;
+    await requireSameVersion(client, this.#conversion.source, { isTerminated: true, signal });
     const { subscription } = this.#conversion.source;
     if (!isOrphan(subscription)) await deleteOrphaning(client, toObjectRef(subscription), signal);
   }

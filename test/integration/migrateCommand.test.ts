@@ -288,6 +288,32 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       expectNoRestart();
     });
 
+    test("olmv1 migrate convert stops when OLM v0 has upgraded the operator since an interruption, and a rollback keeps the upgrade", async () => {
+      await world.migrate(["convert", "cat-facts-operator", ...ACCOUNT], (text, stop) => {
+        if (text === "BackedUp\n") stop.abort();
+      });
+      const [before, subscription] = [
+        classic("cat-facts-operator", "ClusterServiceVersion"),
+        classic("cat-facts-operator", "Subscription"),
+      ];
+      const next: ObjectRef = { ...before, name: "cat-facts-operator.v9.0.0" };
+      const spec = getObjectAt(await cluster.client.get(before), "spec");
+      const install = { strategy: "deployment", spec: { deployments: [] } };
+      const metadata = { name: next.name, namespace: recording.get("cat-facts-operator").namespace };
+      await cluster.client.create({ ...before, metadata, spec: { ...spec, install, replaces: before.name, version: "9.0.0" } });
+      const status = { installedCSV: next.name, currentCSV: next.name };
+      await cluster.client.patch(subscription, { status }, { type: "merge", subresource: "status" });
+      await cluster.client.delete(before, { propagationPolicy: "Orphan" });
+      await eventually(async () => expect(await exists(before)).toEqual([false]));
+      const { code, err } = await world.migrate(["convert", "cat-facts-operator", ...ACCOUNT]);
+      expect([code, err]).toEqual([2, expect.stringContaining(`has installed "${next.name}" in place of "${before.name}"`)]);
+      expect(await exists(subscription, next, extension("cat-facts-operator"))).toEqual([true, true, true]);
+      await run("rollback", "cat-facts-operator", "--yes");
+      expect(await exists(subscription, next, before, extension("cat-facts-operator"))).toEqual([true, true, false, false]);
+      expect((await world.migrate(["check", "cat-facts-operator"])).out).not.toContain("Conflict");
+      expectNoRestart();
+    });
+
     test("olmv1 migrate cleanup leaves only the OperatorCondition, which the Pods use", async () => {
       await run("convert", "rabbitmq-cluster-operator", ...ACCOUNT);
       await run("cleanup", "rabbitmq-cluster-operator", "--operator-group", "--yes");

@@ -9,6 +9,7 @@ import { CatalogOffers } from "../../../../pkg/migrate/catalogOffers.ts";
 import type { TargetAccount } from "../../../../pkg/migrate/extensionManifest.ts";
 import { describeMissingBackup, isBackedUp, type MigratedExtension } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { CSV, readOrNone } from "../../../../pkg/migrate/olmV0Cluster.ts";
+import { OperatorUpgradedError } from "../../../../pkg/migrate/operatorUpgrade.ts";
 import { type Conversion, type ConversionSource, getMarkIdentity, planConversion } from "../../../../pkg/migrate/planConversion.ts";
 import type { ConversionOptions } from "../../../../pkg/migrate/runConversion.ts";
 import { parseSubscription } from "../../../../pkg/migrate/subscription.ts";
@@ -157,7 +158,11 @@ export async function readSource(client: Client, { extension, subscription, grou
   if (!subscription) throw new Error(`ClusterExtension "${extension.metadata.name}" has no backup of its Subscription`);
   const { namespace, installedCsv = "" } = parseSubscription(subscription);
   const csv = backup?.csv ?? (await readOrNone(client, { ...CSV, namespace, name: installedCsv }));
-  if (!csv) throw new Error(`${describeObject({ ...CSV, namespace, name: installedCsv })} does not exist, and has no backup`);
+  if (!csv)
+    throw new OperatorUpgradedError(
+      { extension, subscription },
+      `${describeObject({ ...CSV, namespace, name: installedCsv })} does not exist`,
+    );
   return { subscription, csv, group, extension: { ...extension, apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, offer: { image: "" } };
 }
 

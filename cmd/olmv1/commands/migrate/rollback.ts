@@ -1,6 +1,7 @@
 import { WaitTimeoutError } from "../../../../pkg/async/poll.ts";
 import { getErrorMessage } from "../../../../pkg/errors/errors.ts";
 import { listMigrated, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
+import { readKeptVersion } from "../../../../pkg/migrate/operatorUpgrade.ts";
 import { listRollbackSteps, rollBackConversion } from "../../../../pkg/migrate/rollback.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
@@ -18,7 +19,8 @@ export async function showRollback(terminal: Terminal, name: string | undefined,
   const { signal } = terminal;
   await withCluster(options, async (client) => {
     const migrated = await requireMigrated(client, name, namespace, signal);
-    const steps = listRollbackSteps(migrated);
+    const { isReplaced } = await readKeptVersion(client, migrated, signal);
+    const steps = listRollbackSteps(migrated, isReplaced);
     const extension = migrated.extension.metadata.name;
     if (!yes) {
       const text = `ClusterExtension ${extension} becomes Subscription ${migrated.from} again. Steps:\n`;
