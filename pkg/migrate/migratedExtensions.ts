@@ -92,7 +92,12 @@ export async function requireMigrated(
 ): Promise<MigratedExtension> {
   const found = await findMigrated(client, name, namespace, signal);
   if (found) return found;
-  throw new Error(`no converted Subscription or ClusterExtension "${name}" found: to list all, run olmv1 migrate check -A`);
+  throw new Error(describeUnknown(name));
+}
+
+/** Describes for an error that no converted extension or Subscription has this name. */
+export function describeUnknown(name: string): string {
+  return `no converted Subscription or ClusterExtension "${name}" found: to list all, run olmv1 migrate check -A`;
 }
 
 /** Whether the conversion has completed this step. */

@@ -9,7 +9,7 @@ import { Client } from "../kube/client.ts";
 import { cleanUp, findLeftovers } from "./cleanup.ts";
 import type { MigratedExtension } from "./migratedExtensions.ts";
 import type { RemovedMarks } from "./ownershipMarks.ts";
-import { listRollbackSteps, rollBackConversion } from "./rollback.ts";
+import { listRollbackSteps, rollBackConversion, rollBackConversions } from "./rollback.ts";
 
 const SECRET = "/api/v1/namespaces/ns/secrets/p-migration-backup";
 
@@ -205,4 +205,42 @@ test("a rollback records that it restores a ClusterServiceVersion when the conve
   const written = await rollBackBackedUp([{ ...V1, metadata }]);
   expect(written[0]?.body).toEqual({ metadata: { annotations: { [ANNOTATION_STEP]: "Terminating" } }, spec: { suspend: true } });
   expect(written.map(({ method, path }) => `${method} ${path}`)).toContain(`POST ${CSVS}`);
+});
+
+test("a rollback of a graph restores dependencies first for OLM v0, and then deletes the extensions of dependents first", async () => {
+  const [deleted, created] = [new Set<string>(), new Map<string, KubeObject>()];
+  const { client, asked } = await start(({ method, url, body }) => {
+    const [path = ""] = url.split("?");
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    if (method === "DELETE") {
+      deleted.add(path);
+      return { json: {} };
+    }
+    if (method === "POST") {
+      const object = JSON.parse(body) as KubeObject;
+      created.set(object.metadata.name, object);
+      return { json: object };
+    }
+    if (path.includes("/clusterextensions/")) {
+      const { metadata } = migratedAt({}).extension;
+      // operator-controller deletes zeta only after its dependent argo
+      const isGone = deleted.has(path) && (name === "argo" || [...deleted].some((one) => one.endsWith("/argo")));
+      return isGone ? statusAnswer(404, "NotFound", "not found") : { json: { metadata: { ...metadata, name, deletionTimestamp: "now" } } };
+    }
+    if (method === "PATCH") return { json: {} };
+    const live = created.get(name);
+    if (live) return { json: live };
+    return path.endsWith("s") ? { json: { items: [] } } : statusAnswer(404, "NotFound", "not found");
+  });
+  const report = (): void => undefined;
+  const options = { client, timeoutMs: 400, signal: new AbortController().signal, report, done: report };
+  const rollbacks = ["argo", "zeta"].map((name) => {
+    const subscription = { ...SUBSCRIPTION, metadata: { name, namespace: "ns" } };
+    const { extension, ref, ...rest } = migratedAt({ step: "Granted", subscription, from: `ns/${name}` });
+    const migrated = { ...rest, extension: { ...extension, metadata: { ...extension.metadata, name } }, ref: { ...ref, name } };
+    return { migrated, options };
+  });
+  await rollBackConversions(rollbacks);
+  expect([...created.keys()]).toEqual(["zeta", "argo"]);
+  expect(asked().flatMap((line) => /^DELETE .*clusterextensions\/(\w+)/.exec(line)?.[1] ?? [])).toEqual(["argo", "zeta"]);
 });

@@ -2,22 +2,17 @@ import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts"
 import { findCondition } from "../api/conditions.ts";
 import { CLUSTER_EXTENSION, ConditionType } from "../api/constants.ts";
 import { type JsonObject, type KubeObject, toObjectRef } from "../api/k8s.ts";
-import {
-  ANNOTATION_BACKUP_DIGEST,
-  ANNOTATION_STEP,
-  type ConversionStep,
-  LABEL_MIGRATION,
-  MIGRATION_FIELD_MANAGER,
-} from "../api/migration.ts";
+import { ANNOTATION_BACKUP_DIGEST, ANNOTATION_STEP, type ConversionStep, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
 import { waitFor } from "../async/poll.ts";
 import { getObjectAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
 import { waitUntilSuspended } from "../rollout/suspension.ts";
 import { type Backup, getBackupRef } from "./backup.ts";
+import { deleteCreated } from "./conversionRemains.ts";
 import { describeMissingBackup, hasCompleted, isBackedUp, type MigratedExtension } from "./migratedExtensions.ts";
 import { splitBackup } from "./objectBackup.ts";
-import { listLabelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
+import { patchLive, readOrNone } from "./olmV0Cluster.ts";
 import { type KeptVersion, readKeptVersion } from "./operatorUpgrade.ts";
 import { buildRestoringPatch, buildSecretPatch, hasServingCertificate } from "./ownershipMarks.ts";
 import { getMarkIdentity } from "./planConversion.ts";
@@ -83,28 +78,59 @@ function needsBackup({ extension, step }: MigratedExtension): boolean {
   return hasDigest || isBackedUp({ step }) || extension.status?.install !== undefined;
 }
 
+/** A conversion to roll back. */
+export interface ConversionRollback {
+  readonly migrated: MigratedExtension;
+  readonly options: ConversionRollbackOptions;
+}
+
+/** Rolls back one conversion like `rollBackConversions`. */
+export function rollBackConversion(migrated: MigratedExtension, options: ConversionRollbackOptions): Promise<void> {
+  return rollBackConversions([{ migrated, options }]);
+}
+
 /**
- * Returns an operator to OLM v0 without touching its workload: removes the extension's marks from the objects before deleting the extension.
- * Restores certificates first and the Subscription before the ClusterServiceVersion: as soon as a ClusterServiceVersion exists, OLM v0 computes its
- * Deployments from these. Restores none of them if OLM v0 upgraded the operator before the conversion released it. Each step checks the current state,
- * so an interrupted rollback can be repeated.
- * @throws Error with the step that failed
+ * Returns operators to OLM v0 without touching their workloads. First OLM v0 gets all of them, dependencies first, because it would reinstall a missing
+ * dependency. Then the extensions are deleted, dependents first, because the deletion of an extension waits for its dependents. Each step checks the
+ * current state, so an interrupted rollback can be repeated.
+ * @param rollbacks sorted, dependents before their dependencies
+ * @throws Error with the step that failed; before any change if a rollback is not possible
  */
-export async function rollBackConversion(migrated: MigratedExtension, options: ConversionRollbackOptions): Promise<void> {
+export async function rollBackConversions(rollbacks: readonly ConversionRollback[]): Promise<void> {
+  const kept = new Map<ConversionRollback, KeptVersion>();
+  for (const one of rollbacks) {
+    const version = await readKeptVersion(one.options.client, one.migrated, one.options.signal);
+    listRollbackSteps(one.migrated, version.isReplaced);
+    kept.set(one, version);
+  }
+  for (const [one, version] of [...kept].toReversed()) await returnOperator(one, version);
+  for (const one of rollbacks) await deleteExtension(one);
+}
+
+/**
+ * Suspends an extension, and removes its marks from the objects of the operator. Restores certificates first and the Subscription before the
+ * ClusterServiceVersion: as soon as a ClusterServiceVersion exists, OLM v0 computes its Deployments from these. Restores none of them if OLM v0 upgraded
+ * the operator before the conversion released it.
+ */
+async function returnOperator({ migrated, options }: ConversionRollback, kept: KeptVersion): Promise<void> {
   const { client, timeoutMs, signal, report, done } = options;
   const { extension, ref, backup } = migrated;
-  const kept = await readKeptVersion(client, migrated, signal);
-  listRollbackSteps(migrated, kept.isReplaced);
-  const { name, uid = "" } = extension.metadata;
   report("suspending the extension");
   const suspended = await client.patch<ClusterExtension>(ref, buildSuspension(migrated, kept), {
     type: "merge",
     fieldManager: MIGRATION_FIELD_MANAGER,
   });
   await waitUntilSuspended(client, suspended, { timeoutMs, signal });
-  done(`${CLUSTER_EXTENSION} ${name} is suspended`);
+  done(`${CLUSTER_EXTENSION} ${extension.metadata.name} is suspended`);
   if (kept.isReplaced && backup) await leaveReplaced(migrated, backup, options);
   else await restoreOperator(migrated, options);
+}
+
+/** Deletes an extension without objects of the operator, then the objects that the conversion created. */
+async function deleteExtension({ migrated, options }: ConversionRollback): Promise<void> {
+  const { client, timeoutMs, signal, report, done } = options;
+  const { extension, ref } = migrated;
+  const { name, uid = "" } = extension.metadata;
   report("deleting the extension");
   await client.delete(ref, { propagationPolicy: "Background", ...(uid === "" ? {} : { uid }) });
   await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${name}" to be deleted` }, async () => {
@@ -116,7 +142,7 @@ export async function rollBackConversion(migrated: MigratedExtension, options: C
     };
   });
   done(`${CLUSTER_EXTENSION} ${name} is deleted`);
-  await removePermissions(client, extension, signal);
+  await deleteCreated(client, name, signal);
   await client.delete(getBackupRef(name, getNamespace(extension)));
 }
 
@@ -204,16 +230,6 @@ async function restoreApproval(client: Client, subscription: KubeObject): Promis
     if (getObjectAt(live, "spec")["installPlanApproval"] === approval) return undefined;
     return { metadata: { resourceVersion: live.metadata.resourceVersion }, spec: { installPlanApproval: approval } };
   });
-}
-
-/** Deletes the installer objects that the conversion created, which have its label. */
-async function removePermissions(client: Client, extension: ClusterExtension, signal: AbortSignal): Promise<void> {
-  const made = await listLabelledObjects(client, `${LABEL_MIGRATION}=${extension.metadata.name}`, [], signal);
-  for (const { apiVersion, kind, metadata } of made.toReversed()) {
-    if (kind === "Secret") continue; // the backup, which is deleted last
-    const { name, namespace, uid } = metadata;
-    await client.delete({ apiVersion, kind, name, namespace }, uid === undefined ? {} : { uid });
-  }
 }
 
 function readCsvVersion(csv: KubeObject): string | undefined {

@@ -288,6 +288,30 @@ describeWithData("the state that OLM v0 left on a real cluster", (folder) => {
       expectNoRestart();
     });
 
+    test("olmv1 migrate rollback deletes the objects of a conversion when it was interrupted after it had deleted the extension", async () => {
+      await world.migrate(["convert", "cat-facts-operator", ...ACCOUNT], (text, stop) => {
+        if (text === "BackedUp\n") stop.abort();
+      });
+      const { namespace } = recording.get("cat-facts-operator");
+      const [account, secret]: [ObjectRef, ObjectRef] = [
+        { apiVersion: "v1", kind: "ServiceAccount", namespace, name: "cat-facts-operator-installer" },
+        { apiVersion: "v1", kind: "Secret", namespace, name: "cat-facts-operator-migration-backup" },
+      ];
+      const interrupted = await world.migrate(["rollback", "cat-facts-operator", "--yes"], (text, stop) => {
+        if (text === "ClusterExtension cat-facts-operator is deleted\n") stop.abort();
+      });
+      expect(interrupted.code).toBe(130);
+      expect(await exists(extension("cat-facts-operator"), account, secret)).toEqual([false, true, true]);
+      expect(await run("rollback", "cat-facts-operator")).toContain(`delete Secret ${namespace}/${secret.name}\n`);
+      expect((await world.migrate(["rollback", "--all", "-n", namespace])).out).toMatch(
+        /cat-facts-operator +Possible +deletes \d+ objects/,
+      );
+      await run("rollback", "cat-facts-operator", "--yes");
+      expect(await exists(account, secret)).toEqual([false, false]);
+      const { code, err } = await world.migrate(["rollback", "cat-facts-operator", "--yes"]);
+      expect([code, err]).toEqual([2, expect.stringContaining('no converted Subscription or ClusterExtension "cat-facts-operator" found')]);
+    });
+
     test("olmv1 migrate convert stops when OLM v0 has upgraded the operator since an interruption, and a rollback keeps the upgrade", async () => {
       await world.migrate(["convert", "cat-facts-operator", ...ACCOUNT], (text, stop) => {
         if (text === "BackedUp\n") stop.abort();

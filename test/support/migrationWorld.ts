@@ -57,8 +57,9 @@ export class MigrationWorld implements AsyncDisposable {
     const dir = await mkdtemp(join(tmpdir(), "olmv1-migrate-"));
     const metas: unknown[] = [];
     for (const packageName of packages) {
-      const files = await readRecordedFiles(folder, recording.get(packageName), dependencies[packageName]);
-      metas.push(...(await publish(cluster, world, recording.get(packageName), files)));
+      const dependency = dependencies[packageName];
+      const files = await readRecordedFiles(folder, recording.get(packageName), dependency);
+      metas.push(...(await publish(cluster, world, { recorded: recording.get(packageName), files, dependency })));
     }
     await writeFile(join(dir, "catalog.json"), metas.map((meta) => JSON.stringify(meta)).join("\n"));
     await writeFile(join(dir, "registries.conf"), insecureRegistry(cluster.registry.host, "registry.example"));
@@ -135,19 +136,25 @@ function buildLease(): KubeObject {
   return { ...LEASE, metadata, spec: { holderIdentity: "test", leaseDurationSeconds: 86_400, renewTime } };
 }
 
+interface PublishedPackage {
+  readonly recorded: RecordedPackage;
+  /** The content of its bundle. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  /** The package that it requires. */
+  readonly dependency: string | undefined;
+}
+
 /** Pushes the bundle of a recorded package, and adds it to the catalog. @returns the catalog's objects of the package */
-async function publish(
-  cluster: TestCluster,
-  world: OperatorWorld,
-  { packageName, version, csv, channel }: RecordedPackage,
-  files: ReadonlyMap<string, Uint8Array>,
-): Promise<unknown[]> {
+async function publish(cluster: TestCluster, world: OperatorWorld, { recorded, files, dependency }: PublishedPackage): Promise<unknown[]> {
+  const { packageName, version, csv, channel } = recorded;
   const tag = `v${version.replaceAll("+", "_")}`;
   const image = `registry.example/${packageName}:${tag}`;
   const { digest } = await pushImage(cluster.registry, packageName, tag, { files: new Map(files) });
   world.bundle(`${packageName}:${tag}`, Object.fromEntries(files), digest);
+  const properties =
+    dependency === undefined ? [] : [{ type: "olm.package.required", value: { packageName: dependency, versionRange: ">=0.0.0" } }];
   await world.servePackage(
-    contentFrom({ channels: { [channel]: [csv] }, bundles: [{ name: csv, version, image }] }, packageName),
+    contentFrom({ channels: { [channel]: [csv] }, bundles: [{ name: csv, version, image, properties }] }, packageName),
     packageName,
     CATALOG,
   );
@@ -159,7 +166,7 @@ async function publish(
       package: packageName,
       name: csv,
       image,
-      properties: [{ type: "olm.package", value: { packageName, version } }],
+      properties: [{ type: "olm.package", value: { packageName, version } }, ...properties],
     },
   ];
 }

@@ -1,15 +1,19 @@
 import { WaitTimeoutError } from "../../../../pkg/async/poll.ts";
 import { getErrorMessage } from "../../../../pkg/errors/errors.ts";
-import { listMigrated, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
+import type { Client } from "../../../../pkg/kube/client.ts";
+import { deleteRemains, findRemains } from "../../../../pkg/migrate/conversionRemains.ts";
+import { describeUnknown, findMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { readKeptVersion } from "../../../../pkg/migrate/operatorUpgrade.ts";
 import { listRollbackSteps, rollBackConversion } from "../../../../pkg/migrate/rollback.ts";
+import { describeObject } from "../../../../pkg/release/identity.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { type BatchLine, requireOneOrAll, runBatch, showBatch } from "./batch.ts";
+import { requireOneOrAll } from "./batch.ts";
 import type { MigrateRollbackOptions } from "./migrateOptions.ts";
+import { rollbackAll } from "./rollbackAll.ts";
 
 /** Runs `olmv1 migrate rollback`. */
 export async function showRollback(terminal: Terminal, name: string | undefined, options: MigrateRollbackOptions): Promise<void> {
@@ -18,7 +22,8 @@ export async function showRollback(terminal: Terminal, name: string | undefined,
   const { namespace, output, yes, timeout } = options;
   const { signal } = terminal;
   await withCluster(options, async (client) => {
-    const migrated = await requireMigrated(client, name, namespace, signal);
+    const migrated = await findMigrated(client, name, namespace, signal);
+    if (!migrated) return finishRollback(terminal, client, name, options);
     const { isReplaced } = await readKeptVersion(client, migrated, signal);
     const steps = listRollbackSteps(migrated, isReplaced);
     const extension = migrated.extension.metadata.name;
@@ -57,30 +62,21 @@ export async function showRollback(terminal: Terminal, name: string | undefined,
   });
 }
 
-/** Runs `olmv1 migrate rollback --all`, in reverse order of the conversions. */
-async function rollbackAll(terminal: Terminal, options: MigrateRollbackOptions): Promise<void> {
-  const { namespace, output, yes = false, keepGoing = false, timeout } = options;
+/** Deletes what a rollback left that was interrupted after it had deleted the extension. @throws Error if nothing is left */
+async function finishRollback(terminal: Terminal, client: Client, name: string, options: MigrateRollbackOptions): Promise<void> {
+  const { namespace, output, yes } = options;
   const { signal } = terminal;
-  await withCluster(options, (client) =>
-    withProgress(terminal, "rolling back to OLM v0", async (progress) => {
-      const found = (await listMigrated(client, namespace, signal)).toReversed();
-      const batch = await runBatch(
-        found,
-        { keepGoing: keepGoing || !yes, signal },
-        async (one): Promise<Omit<BatchLine, "namespace" | "name">> => {
-          const migrated = await one.read();
-          const { name } = migrated.extension.metadata;
-          if (!migrated.subscription)
-            return { result: "CleanedUp", detail: `ClusterExtension ${name} no longer has a backup`, kind: "left" };
-          listRollbackSteps(migrated);
-          if (!yes) return { result: "Possible", detail: `ClusterExtension ${name} becomes this Subscription again`, kind: "ready" };
-          const report = (step: string): void => progress.now(`${one.namespace}/${one.name}: ${step}`);
-          await rollBackConversion(migrated, { client, timeoutMs: timeout, signal, report, done: report });
-          return { result: "RolledBack", detail: "", kind: "done" };
-        },
-      );
-      const isReady = batch.lines.some(({ kind }) => kind === "ready");
-      await showBatch(terminal, output, batch, isReady ? "\nNo changes were made. To roll back: olmv1 migrate rollback --all --yes\n" : "");
-    }),
-  );
+  const remains = await findRemains(client, name, namespace, signal);
+  if (!remains) throw new Error(describeUnknown(name));
+  const steps = remains.objects.map((object) => `delete ${describeObject(object)}`);
+  const title = `ClusterExtension ${name} no longer exists. `;
+  if (!yes) {
+    const lines = steps.map((step, i) => `  ${i + 1}. ${step}\n`).join("");
+    const next = `\nNo changes were made. To complete the rollback: olmv1 migrate rollback ${name} --yes\n`;
+    const text = `${title}To complete its rollback:\n${lines}${next}`;
+    return print(terminal, output, { data: { clusterExtension: name, steps }, text: () => text });
+  }
+  await deleteRemains(client, remains, signal);
+  const text = `${title}Objects of its conversion are deleted:\n${remains.objects.map((object) => `  ${describeObject(object)}\n`).join("")}`;
+  return print(terminal, output, { data: { clusterExtension: name, done: steps }, text: () => text });
 }
