@@ -1,14 +1,16 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
 import type { PackageContent } from "../../fbc/types.ts";
+import type { Provider } from "../../resolve/constraint/constraint.ts";
 import { meets } from "../../resolve/constraint/evaluate.ts";
 import { toProvider } from "../../resolve/constraint/parse.ts";
 import type { StepBudget } from "../../resolve/constraint/stepBudget.ts";
-import type { BundleIndex } from "../../resolve/dependencies/bundleIndex.ts";
+import type { AvailableBundle, BundleIndex } from "../../resolve/dependencies/bundleIndex.ts";
 import type { CatalogIndex, IndexedCatalog } from "../../resolve/dependencies/catalogIndex.ts";
 import {
   findReachablePackages,
   type MissingConstraint,
+  REACHABILITY_LIMITS,
   type ReachabilityRequest,
   type ReachablePackages,
 } from "../../resolve/dependencies/reachablePackages.ts";
@@ -97,10 +99,13 @@ export class CatalogIndexReader {
       .sort((a, b) => (b.spec.priority ?? 0) - (a.spec.priority ?? 0) || compareText(a.metadata.name, b.metadata.name))
       .slice(0, MAX_OTHERS);
     const reads = await this.#options.indexes.read(others, signal);
-    return others.filter((_, at) => {
+    const helpful: ClusterCatalog[] = [];
+    for (const [at, other] of others.entries()) {
       const index = reads[at]?.index;
-      return index && index.bundlesOf(packageName).length === 0 && missing.some((leaf) => hasBundle(index, leaf));
-    });
+      if (!index || index.bundlesOf(packageName).length > 0) continue;
+      if (await this.#options.constraints.inTurns(hasBundle(index, missing), signal)) helpful.push(other);
+    }
+    return helpful;
   }
 
   async #contents(
@@ -121,8 +126,25 @@ export class CatalogIndexReader {
   }
 }
 
-/** Reports whether a catalog has a bundle that meets the constraint. */
-function hasBundle(index: BundleIndex, leaf: MissingConstraint): boolean {
-  const packages = leaf.kind === "package" ? [leaf.packageName] : index.packagesProviding(leaf.gvk);
-  return packages.some((name) => index.bundlesOf(name).some((bundle) => meets(toProvider(bundle), leaf)));
+/**
+ * Reports whether a catalog has a bundle that meets one of the constraints. Yields after each bundle. Skips the constraints on packages and APIs with too
+ * many bundles.
+ */
+function* hasBundle(index: BundleIndex, missing: readonly MissingConstraint[]): Generator<void, boolean> {
+  const providers = new Map<AvailableBundle, Provider>();
+  let left: number = REACHABILITY_LIMITS.comparisons;
+  for (const leaf of missing) {
+    const packages = leaf.kind === "package" ? [leaf.packageName] : index.packagesProviding(leaf.gvk);
+    for (const bundles of packages.map((name) => index.bundlesOf(name))) {
+      if (bundles.length > left) continue;
+      left -= bundles.length;
+      for (const bundle of bundles) {
+        yield;
+        const provider = providers.get(bundle) ?? toProvider(bundle);
+        providers.set(bundle, provider);
+        if (meets(provider, leaf)) return true;
+      }
+    }
+  }
+  return false;
 }

@@ -18,7 +18,7 @@ test("BundleIndex looks up bundles by package and packages by API", () => {
     { package: "a", bundle: "a.v1.0.0", properties: [gvk("Old")] },
   );
   expect(index.bundlesOf("a").map(({ name }) => name)).toEqual(["a.v2.0.0", "a.v1.0.0"]);
-  expect([...index.packages]).toEqual(["b", "a"]);
+  expect([...index.packages]).toEqual(["a", "b"]);
   expect(["Thing", "Old", "None"].map((kind) => index.packagesProviding(api(kind)))).toEqual([["a", "b"], ["a"], []]);
   expect(index.bundlesOf("none")).toEqual([]);
 });

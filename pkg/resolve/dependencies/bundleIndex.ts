@@ -1,6 +1,7 @@
 import { Schema } from "../../fbc/content.ts";
 import type { FbcBundle, Meta, Property } from "../../fbc/types.ts";
 import { isObject } from "../../golang/members.ts";
+import { compareText } from "../../text/compare.ts";
 import { type Gvk, usesCel } from "../constraint/constraint.ts";
 import { getGvkKey } from "../constraint/parse.ts";
 
@@ -32,6 +33,7 @@ export class BundleIndex {
   readonly #providers: ReadonlyMap<string, readonly string[]>;
   /** Whether a bundle may contain a CEL rule. */
   readonly mentionsCel: boolean;
+  #packages: readonly string[] | undefined;
 
   constructor(bundles: ReadonlyMap<string, readonly AvailableBundle[]>, providers: ReadonlyMap<string, readonly string[]>, hasCel = false) {
     this.#bundles = bundles;
@@ -49,9 +51,10 @@ export class BundleIndex {
     return this.#providers.get(getGvkKey(gvk)) ?? [];
   }
 
-  /** The names of all packages. */
-  get packages(): Iterable<string> {
-    return this.#bundles.keys();
+  /** The names of all packages, sorted on first use. */
+  get packages(): readonly string[] {
+    this.#packages ??= [...this.#bundles.keys()].sort(compareText);
+    return this.#packages;
   }
 }
 

@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { toApi } from "../../../test/support/dependencyFixture.ts";
 import { toMeta } from "../../fbc/content.ts";
 import type { Property } from "../../fbc/types.ts";
+import type { BundleConstraint } from "../constraint/constraint.ts";
 import { parseConstraints, toProvider } from "../constraint/parse.ts";
-import { type AvailableBundle, BundleIndexBuilder } from "./bundleIndex.ts";
+import { type AvailableBundle, BundleIndex, BundleIndexBuilder } from "./bundleIndex.ts";
 import type { ReadConstraints } from "./catalogIndex.ts";
 import type { InstalledPeer } from "./dependencyCheck.ts";
 import { findReachablePackages, type ReachablePackages } from "./reachablePackages.ts";
@@ -146,4 +147,35 @@ test("findReachablePackages stops at 500 packages and includes the nearest ones"
   expect(packages.size).toBe(500);
   expect(packages.has("z")).toBe(true);
   expect(packages.has("n-498")).toBe(true);
+});
+
+test("findReachablePackages yields and stops at 1,000,000 comparisons when many constraints require a huge package", () => {
+  const huge = Array.from({ length: 60_000 }, (_, at) => bundle(`huge.v0.0.${at}`));
+  const catalogs = [{ catalog: "c", priority: 0, index: new BundleIndex(new Map([["huge", huge]]), new Map()) }];
+  let inTurn = 0;
+  const compare = (): boolean => {
+    inTurn++;
+    return false;
+  };
+  const constraints = Array.from(
+    { length: 512 },
+    (_, at): BundleConstraint => ({ kind: "package", packageName: "huge", range: { text: `>${at}.0.0`, versions: { contains: compare } } }),
+  );
+  const request = {
+    packageName: "root",
+    candidates: [{ provider: toProvider(bundle("root.v1.0.0")), declared: { constraints, faults: [] } }],
+    context: { peers: [], own: undefined, served: [] },
+    canMove: true,
+  };
+  const search = findReachablePackages(request, catalogs, read);
+  const turns: number[] = [];
+  let next = search.next();
+  for (; !next.done; next = search.next()) {
+    turns.push(inTurn);
+    inTurn = 0;
+  }
+  expect(next.value.exceeded).toBe("comparisons");
+  expect(next.value.missing.length).toBeLessThan(17);
+  expect(Math.max(inTurn, ...turns)).toBeLessThanOrEqual(1_000);
+  expect(turns.reduce((sum, count) => sum + count, inTurn)).toBeLessThanOrEqual(1_000_000);
 });

@@ -34,9 +34,16 @@ export const REACHABILITY_LIMITS = {
   packages: 500,
   /** Bundles of these packages. */
   bundles: 20_000,
+  /** Comparisons of bundles with constraints on packages and APIs. A range counts once for each 64 characters; ranges in public catalogs have up to 40. */
+  comparisons: 1_000_000,
   /** Evaluations of CEL rules on bundles. */
   evaluations: 100_000,
 } as const;
+
+/** Length of a range that counts as one comparison, in characters. */
+const RANGE_LENGTH = 64;
+/** Number of bundles and their properties to visit before the next yield. */
+const VISITS_OF_TURN = 1_000;
 
 /** A limit of a search. */
 export type ReachabilityLimit = keyof typeof REACHABILITY_LIMITS;
@@ -49,7 +56,7 @@ export type ReachabilityLimit = keyof typeof REACHABILITY_LIMITS;
  *
  * Searches breadth first, so that the nearest packages are included if there are too many. The order of candidates, constraints, installed bundles and
  * catalogs does not matter. Yields before it evaluates a CEL rule on a bundle or parses the constraints of a bundle, each of which may take about ten
- * milliseconds.
+ * milliseconds, and after it has compared about a thousand properties.
  */
 export function* findReachablePackages(
   request: ReachabilityRequest,
@@ -102,6 +109,8 @@ class ReachabilitySearch {
   readonly #opened = new Set<InstalledPeer>();
   /** Bundles found in this round. */
   #found: FoundBundle[] = [];
+  /** Number of bundles and properties visited since the last yield. */
+  #visits = 0;
 
   constructor(request: ReachabilityRequest, catalogs: readonly IndexedCatalog[], read: ReadConstraints) {
     const { peers, served } = request.context;
@@ -127,6 +136,7 @@ class ReachabilitySearch {
     }
     if (context.own) yield* this.#touch(context.own.provider);
     for (const { provider, declared } of candidates) {
+      yield;
       yield* this.#touch(provider);
       for (const constraint of declared.constraints) yield* this.#follow(constraint, provider);
     }
@@ -158,7 +168,7 @@ class ReachabilitySearch {
   }
 
   #exceeded(): ReachabilityLimit | undefined {
-    return (["packages", "bundles", "evaluations"] as const).find((limit) => this.#left[limit] < 0);
+    return (["packages", "bundles", "comparisons", "evaluations"] as const).find((limit) => this.#left[limit] < 0);
   }
 
   /** Reports whether bundles of the installed package may be replaced. */
@@ -195,7 +205,7 @@ class ReachabilitySearch {
     if (this.#seen.has(key)) return;
     this.#seen.add(key);
     if (constraint.kind === "cel") yield* this.#findByRule(constraint);
-    else this.#find(constraint);
+    else yield* this.#find(constraint);
   }
 
   /** Finds the higher versions of installed bundles that meet a leaf although it must be false. */
@@ -207,24 +217,30 @@ class ReachabilitySearch {
     }
   }
 
-  #find(leaf: MissingConstraint): void {
+  *#find(leaf: MissingConstraint): Generator<void> {
+    const cost = leaf.kind === "package" ? Math.ceil((leaf.range.text.length + 1) / RANGE_LENGTH) : 1;
     let isMissing = true;
     for (const { catalog, index } of this.#catalogs) {
       const packages = leaf.kind === "package" ? [leaf.packageName] : index.packagesProviding(leaf.gvk);
-      for (const name of packages)
-        for (const bundle of index.bundlesOf(name)) {
+      for (const name of packages) {
+        const bundles = index.bundlesOf(name);
+        if (!this.#spend(bundles.length * cost)) return;
+        for (const bundle of bundles) {
+          yield* this.#visit(bundle);
           if (meets(this.#providerOf(bundle), leaf)) {
             this.#reach(catalog, bundle);
             isMissing = false;
           } else if (leaf.kind === "package" && this.#isFree(name)) this.#named.add(name);
         }
+      }
     }
     if (isMissing) this.#missing.push(leaf);
   }
 
   *#findByRule({ holds }: CelConstraint): Generator<void> {
-    for (const { catalog, index } of this.#catalogs)
-      for (const name of [...index.packages].sort(compareText)) {
+    for (const { catalog, index } of this.#catalogs) {
+      if (this.#left.evaluations < 0) return;
+      for (const name of index.packages) {
         if (!this.#isFree(name)) continue;
         for (const bundle of index.bundlesOf(name)) {
           if (--this.#left.evaluations < 0) return;
@@ -232,6 +248,22 @@ class ReachabilitySearch {
           if (holds(bundle.properties)) this.#reach(catalog, bundle);
         }
       }
+    }
+  }
+
+  /** Counts comparisons before they are made. Returns false if they exceed the limit. */
+  #spend(comparisons: number): boolean {
+    if (this.#left.comparisons < 0) return false;
+    this.#left.comparisons -= comparisons;
+    return this.#left.comparisons >= 0;
+  }
+
+  /** Yields after many bundles and properties. */
+  *#visit({ properties }: AvailableBundle): Generator<void> {
+    this.#visits += 1 + properties.length;
+    if (this.#visits < VISITS_OF_TURN) return;
+    this.#visits = 0;
+    yield;
   }
 
   #providerOf(bundle: AvailableBundle): Provider {
@@ -276,11 +308,15 @@ class ReachabilitySearch {
     const { packageName, version } = peer.provider;
     if (this.#opened.has(peer) || !this.#isFree(packageName)) return;
     this.#opened.add(peer);
-    for (const { catalog, index } of this.#catalogs)
-      for (const bundle of index.bundlesOf(packageName)) {
+    for (const { catalog, index } of this.#catalogs) {
+      const bundles = index.bundlesOf(packageName);
+      if (!this.#spend(bundles.length)) return;
+      for (const bundle of bundles) {
+        yield* this.#visit(bundle);
         const other = this.#providerOf(bundle).version;
         if (version && other && compareVersionRelease(other, version) > 0) this.#reach(catalog, bundle);
       }
+    }
     yield* this.#touch(peer.provider);
   }
 }

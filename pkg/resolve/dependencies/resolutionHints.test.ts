@@ -10,6 +10,10 @@ test.for<[limit: SearchLimit, text: string]>([
     "the packages that the dependencies involve have more than 20000 bundles, which is the search limit",
   ],
   [
+    { kind: "reachability", limit: "comparisons" },
+    "the dependencies need more than 1000000 comparisons of bundles with constraints, which is the search limit",
+  ],
+  [
     { kind: "reachability", limit: "evaluations" },
     "the dependencies need more than 100000 evaluations of CEL rules, which is the search limit",
   ],

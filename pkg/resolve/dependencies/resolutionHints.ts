@@ -44,6 +44,7 @@ export function formatRefusal({ conflict, hint, unavailable }: DependencyRefusal
 const LIMITED: Readonly<Record<ReachabilityLimit, string>> = {
   packages: `the dependencies involve more than ${REACHABILITY_LIMITS.packages} packages, which is the search limit`,
   bundles: `the packages that the dependencies involve have more than ${REACHABILITY_LIMITS.bundles} bundles, which is the search limit`,
+  comparisons: `the dependencies need more than ${REACHABILITY_LIMITS.comparisons} comparisons of bundles with constraints, which is the search limit`,
   evaluations: `the dependencies need more than ${REACHABILITY_LIMITS.evaluations} evaluations of CEL rules, which is the search limit`,
 };
 
