@@ -105,7 +105,7 @@ function deprecationsFrom(names: readonly string[], packageName: string): FbcDep
 }
 
 /** Creates the index of a catalog with these packages. */
-function bundleIndexOf(contents: Iterable<PackageContent | undefined>): BundleIndex {
+export function bundleIndexOf(contents: Iterable<PackageContent | undefined>): BundleIndex {
   const builder = new BundleIndexBuilder();
   for (const content of contents) for (const bundle of content?.bundles ?? []) builder.add(toMeta({ schema: "olm.bundle", ...bundle }));
   return builder.build();

@@ -339,7 +339,9 @@ export class DependencyPlanner {
     );
     const isInstalled = (name: string): boolean => context.peers.some((peer) => peer.extension === name);
     const others = extensions.list().filter(({ metadata: { name } }) => name !== extension.metadata.name && !isInstalled(name));
-    return { ...reachable, index: { ...reachable.index, limits: computePackageLimits(others, catalogs, reachable.index) } };
+    const { cluster, support } = filtered.query;
+    const index = { ...reachable.index, policyInputs: { cluster, ...(support ? { today: support.today } : {}) } };
+    return { ...reachable, index: { ...index, limits: computePackageLimits(others, catalogs, index) } };
   }
 }
 

@@ -4,6 +4,7 @@ import { chooseRuns } from "../../../test/support/manyRuns.ts";
 import { type ModelBundle, type ModelCatalogs, PlanModel } from "../../../test/support/planModel.ts";
 import { createRandom, pick, type Random, upTo } from "../../../test/support/random.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { buildCatalogSelector } from "./dependencyLabels.ts";
 
 const RUNS = chooseRuns(5_000);
 const PACKAGES = ["a", "b", "c", "d", "e", "f"];
@@ -85,7 +86,8 @@ async function run(seed: number): Promise<void> {
   }
   if (random() < 0.3) {
     const name = pick(random, ["c", "d"]);
-    model.create(createExtension(name, { packageName: name }));
+    const selector = buildCatalogSelector(pick(random, ["x", "y"]));
+    model.create(createExtension(name, { packageName: name, ...(random() < 0.5 ? { selector } : {}) }));
   }
   const failing = random() < 0.2 ? pick(random, PACKAGES) : "";
   model.fails = (bundle) => (bundle.startsWith(`${failing}.v`) && failing !== "" ? `${bundle} failed` : undefined);

@@ -20,6 +20,8 @@ export function computePackageLimits(
     const { name } = extension.metadata;
     const source = extension.spec?.source?.catalog;
     if (!source || limits.has(source.packageName)) continue;
+    // Without a bundle of the package, there is nothing to limit.
+    if (index.catalogs.every(({ catalog }) => index.packageOf(catalog, source.packageName) === undefined)) continue;
     const { selector: _any, ...unselected } = source;
     const selection = selectClusterCatalogs({ list: () => catalogs }, isDependencyExtension(extension) ? unselected : source);
     const selected = selection.kind === "catalogs" ? selection.catalogs : [];
@@ -28,8 +30,7 @@ export function computePackageLimits(
       priority: spec.priority ?? 0,
       content: index.packageOf(metadata.name, source.packageName),
     }));
-    if (packages.every(({ content }) => content === undefined) && selected.length > 0) continue;
-    const filtered = filterCandidates({ source, catalogs: packages });
+    const filtered = filterCandidates({ source, catalogs: packages, ...index.policyInputs });
     const results = filtered.kind === "unresolved" ? [] : filtered.results;
     const allowed = results.flatMap(({ catalog, allowed: candidates }) =>
       candidates.map(({ bundle }) => getBundleKey(catalog, bundle.name)),

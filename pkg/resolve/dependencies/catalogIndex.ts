@@ -1,4 +1,5 @@
 import type { PackageContent, Property } from "../../fbc/types.ts";
+import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import type { DeclaredConstraints } from "../constraint/parse.ts";
 import type { BundleIndex } from "./bundleIndex.ts";
 
@@ -30,6 +31,14 @@ export function getBundleKey(catalog: string, bundle: string): string {
   return JSON.stringify([catalog, bundle]);
 }
 
+/** The data with which the policies of an extension compare bundles. */
+export interface PolicyInputs {
+  /** For clusterVersionPolicy. */
+  readonly cluster?: ClusterVersion;
+  /** UTC day, YYYY-MM-DD, for supportPolicy. If absent, the policy does not apply. */
+  readonly today?: string;
+}
+
 /** The catalogs and how to read them. */
 export interface CatalogIndex {
   readonly catalogs: readonly IndexedCatalog[];
@@ -37,4 +46,5 @@ export interface CatalogIndex {
   readonly read: ReadConstraints;
   /** By package. Any bundle of other packages may be installed. */
   readonly limits?: ReadonlyMap<string, PackageLimit>;
+  readonly policyInputs?: PolicyInputs;
 }

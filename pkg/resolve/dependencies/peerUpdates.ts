@@ -1,9 +1,10 @@
 import type { CatalogSource } from "../../api/clusterExtension.ts";
 import { compareText } from "../../text/compare.ts";
 import { compareVersionRelease, formatVersionRelease } from "../../version/version.ts";
-import { filterCatalog, parseQuery } from "../filters.ts";
+import { parseQuery } from "../filters.ts";
 import { compileSelector } from "../labelSelector.ts";
 import type { SolverBundle } from "../solver/problem.ts";
+import { filterSupported } from "../supportPolicy.ts";
 import type { CatalogIndex, IndexedCatalog } from "./catalogIndex.ts";
 import { findDependencyConflict, type InstallContext, type InstalledPeer } from "./dependencyCheck.ts";
 import { toSolverBundles } from "./solverProblem.ts";
@@ -18,8 +19,8 @@ export interface PeerUpdate<B = SolverBundle> {
 
 /**
  * Returns the bundles to which the extension's installed bundle can be upgraded directly, highest version first, then catalogs by priority and name.
- * Applies the extension's own catalog selector, channels and upgradeConstraintPolicy to the given catalogs. Never returns a lower or equal version, not
- * even under SelfCertified.
+ * Applies the extension's own catalog selector, channels and policies to the given catalogs. Never returns a lower or equal version, not even under
+ * SelfCertified.
  * @param isLimited whether the extension's version range applies; otherwise `excludedBy` reports the range
  */
 export function listPeerUpdates(peer: InstalledPeer, index: CatalogIndex, isLimited: boolean): PeerUpdate[] {
@@ -27,16 +28,17 @@ export function listPeerUpdates(peer: InstalledPeer, index: CatalogIndex, isLimi
   if (version === undefined) return [];
   const { version: range, ...source }: CatalogSource = peer.source ?? { packageName };
   const installed = { name: peer.bundle, version: formatVersionRelease(version) };
-  const parsed = parseQuery({ ...source, packageName }, installed, { kind: "none" });
-  const limited = parseQuery({ ...source, packageName, ...(range === undefined ? {} : { version: range }) }, installed, { kind: "none" });
+  const { cluster = { kind: "none" }, today } = index.policyInputs ?? {};
+  const parsed = parseQuery({ ...source, packageName }, installed, cluster, today);
+  const limited = parseQuery({ ...source, packageName, ...(range === undefined ? {} : { version: range }) }, installed, cluster, today);
   if (parsed.kind !== "query" || limited.kind !== "query") return [];
   const selected = compileSelector(source.selector);
   const updates = index.catalogs.flatMap((catalog) => {
     const content = index.packageOf(catalog.catalog, packageName);
     if (!content || selected.error !== undefined || (catalog.labels && !selected.matches(catalog.labels))) return [];
     const place = { name: catalog.catalog, priority: catalog.priority };
-    const direct = new Set(filterCatalog(place, content, parsed.query).allowed.map(({ bundle }) => bundle.name));
-    const inRange = new Set(filterCatalog(place, content, limited.query).allowed.map(({ bundle }) => bundle.name));
+    const direct = new Set(filterSupported(place, content, parsed.query).allowed.map(({ bundle }) => bundle.name));
+    const inRange = new Set(filterSupported(place, content, limited.query).allowed.map(({ bundle }) => bundle.name));
     return listHigher(peer, catalog, index)
       .filter(({ name }) => (isLimited ? inRange : direct).has(name))
       .map((bundle) => ({ extension: peer.extension, bundle, excludedBy: inRange.has(bundle.name) ? undefined : range }));

@@ -3,7 +3,7 @@ import type { Provider } from "../constraint/constraint.ts";
 import type { DeclaredConstraints } from "../constraint/parse.ts";
 import type { BundleReference, SolverBundle } from "../solver/problem.ts";
 import { type AvailableBundle, BundleIndex } from "./bundleIndex.ts";
-import type { CatalogIndex, IndexedCatalog, PackageLimit, ReadConstraints } from "./catalogIndex.ts";
+import type { CatalogIndex, IndexedCatalog, PackageLimit, PolicyInputs, ReadConstraints } from "./catalogIndex.ts";
 import type { InstallContext, InstalledPeer } from "./dependencyCheck.ts";
 import type { ReachablePackages } from "./reachablePackages.ts";
 import { mapBundles, type ReachableBundles, type ResolutionHint } from "./remedySearch.ts";
@@ -27,6 +27,7 @@ export interface PlainWorld {
   readonly added: Pick<ReachablePackages, "packages" | "exceeded">;
   readonly moved: Pick<ReachablePackages, "packages" | "exceeded">;
   readonly limits: ReadonlyMap<string, PackageLimit>;
+  readonly policyInputs: PolicyInputs;
 }
 
 /** Some of the bundles of a reachable package in one catalog. The parts of a package are in the order of the catalog. */
@@ -53,6 +54,7 @@ export function toPlainWorld(context: InstallContext, { index, added, moved }: R
     added: { packages: added.packages, exceeded: added.exceeded },
     moved: { packages: moved.packages, exceeded: moved.exceeded },
     limits: new Map([...(index.limits ?? [])].filter(([name]) => reached.has(name))),
+    policyInputs: index.policyInputs ?? {},
   };
 }
 
@@ -134,6 +136,7 @@ export function buildWorld(world: PlainWorld, parts: readonly PackagePart[], rea
     packageOf: (catalog, packageName) => contents.get(JSON.stringify([catalog, packageName])),
     read,
     limits: world.limits,
+    policyInputs: world.policyInputs,
   };
   const toPeer = ({ isBound, ...peer }: PlainPeer): InstalledPeer => {
     return { ...peer, declared: isBound ? read({ name: peer.bundle, properties: peer.provider.properties }) : NO_CONSTRAINTS };
