@@ -303,6 +303,37 @@ describeWithPrivateCluster("dependency plans", (cluster) => {
     await world.remove("choir");
   });
 
+  test("a failed plan is rolled back when its version is excluded before the rollback ends", async () => {
+    const config = (name: string): KubeObject => ({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name, finalizers: ["example.com/wait"] },
+    });
+    await serve(
+      {
+        band: { bundles: [{ name: "band.v1.0.0", requires: ["drum 1.0.0"] }] },
+        drum: { bundles: [{ name: "drum.v1.0.0", requires: ["band 1.0.0"] }] },
+      },
+      { "band.v1.0.0": [config("band")] },
+      { podOutcomes: { "drum.v1.0.0": "NotReady" } },
+    );
+    const spec = buildSpec("band", { progressDeadlineMinutes: 10, install: { onFailure: "Rollback" } });
+    const band = await world.extension("band", spec);
+    const ref = { apiVersion: "v1", kind: "ConfigMap", namespace: "band-system", name: "band" };
+    await eventually(async () => expect((await cluster.client.get(ref))?.metadata.deletionTimestamp).toBeDefined());
+    const source = { sourceType: "Catalog", catalog: { packageName: "band", version: ">1.0.0" } };
+    await cluster.client.patch({ ...band, name: "band" }, { spec: { source } }, { type: "merge" });
+    await world.until("band", ({ metadata, status }) =>
+      expect(status?.conditions?.find(({ type }) => type === "Progressing")?.observedGeneration).toBe(metadata.generation),
+    );
+    await cluster.client.patch(ref, { metadata: { finalizers: null } }, { type: "merge" });
+    await world.gone("drum");
+    await eventually(async () => expect(await cluster.client.get(ref)).toBeUndefined());
+    await world.expectProblem("band", "BundleNotFound");
+    await world.until("band", ({ status }) => expect(status?.dependencyPlan).toBeUndefined());
+    await world.remove("band");
+  });
+
   test("a plan is rolled back when the API server rejects an object of a wave, and retried after a change of the spec", async () => {
     const bundles = [{ name: "bow.v1.0.0", provides: ["Bow"], requires: ["arrow 1.0.0"] }];
     await serve(

@@ -7,11 +7,11 @@ import { truncateForCondition } from "../../resolve/wording.ts";
 import { requirePlanApproval } from "../apply/approval.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
 import { type Applied, isInstalled, keepsEarlierRelease, type ReconcileStep, type Unpacked } from "../state/phases.ts";
-import { type PlanFailureServices, rollBackFailedPlan } from "./planFailure.ts";
+import { awaitNextAttempt } from "./planFailure.ts";
 import type { Services } from "./services.ts";
 
 /** Carries out the plan of an extension with policy Install, and waits for the bundles of earlier waves of the plan that contains the extension. */
-export function installDependencies(services: PlanFailureServices): ReconcileStep<Unpacked> {
+export function installDependencies(services: Pick<Services, "created" | "now" | "plans" | "requeueAfter">): ReconcileStep<Unpacked> {
   const { created, plans } = services;
   return {
     name: "InstallDependencies",
@@ -20,7 +20,7 @@ export function installDependencies(services: PlanFailureServices): ReconcileSte
       const { name } = extension.metadata;
       if (!plan || keepsEarlierRelease(phase)) return phase;
       if (plan.root === name) {
-        await rollBackFailedPlan(services, phase, plan, context);
+        awaitNextAttempt(services, phase, plan);
         requirePlanApproval(phase, plan);
         await created.carryOut(extension, plan, context.signal);
       }

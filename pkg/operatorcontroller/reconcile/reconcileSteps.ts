@@ -8,6 +8,7 @@ import { checkDependencies, installDependencies, removeUnneeded } from "./depend
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
 import { requestPermissions, requestSources } from "./permissions.ts";
 import { pinInstalledImage } from "./pinInstalledImage.ts";
+import { rollBackPlan } from "./planFailure.ts";
 import { removeObjectSets } from "./removeObjectSets.ts";
 import { resolveBundle, trackUnavailableCatalogs } from "./resolve.ts";
 import { retrieveReleases } from "./retrieveReleases.ts";
@@ -28,6 +29,7 @@ export function reconcileSteps(services: Services): StepSequence<Started, Applie
     .step(validate(services))
     .step(correctDrift(services))
     .step(pinRevision(services))
+    .step(rollBackPlan(services))
     .step(resolveBundle(services))
     .step(trackUnavailableCatalogs(services))
     .step(pinInstalledImage(services))

@@ -115,19 +115,25 @@ export async function rollBackOverdue(deps: RollbackServices, phase: Phase, cont
 
 /**
  * Restores the release before `release`, the newest one, because the plan that contains it failed.
+ * @param catalog the catalog of the planned bundle
  * @returns whether there is an earlier release to restore
  */
 export async function rollBackToPrevious(
   deps: RollbackServices,
   phase: ActingPhase,
   release: ReleaseRecord,
-  message: string,
+  { message, catalog }: { readonly message: string; readonly catalog: string },
   context: StepContext,
 ): Promise<boolean> {
   const deployed = findLastDeployed(phase.releases.history.current);
   const target = deployed === release ? await findPreviousRelease(deps, phase, release, context.signal) : deployed;
   if (!target || isRollback(release)) return false;
-  const attempt = describeAttempt(deps, phase, release, { reason: "ProgressDeadlineExceeded", message, before: target.rolledBack });
+  const attempt = describeAttempt(deps, phase, release, {
+    reason: "ProgressDeadlineExceeded",
+    message,
+    before: target.rolledBack,
+    catalog,
+  });
   await applyRollback(deps, phase, context, { target, objects: computeRollbackObjects(target.objects, release.objects), attempt });
   return true;
 }
@@ -213,14 +219,14 @@ function describeAttempt(
   deps: RollbackServices,
   phase: ActingPhase,
   release: ReleaseRecord,
-  { reason, message, before }: { reason: RolledBack["reason"]; message: string; before: RolledBack | undefined },
+  { reason, message, before, catalog }: Pick<RolledBack, "reason" | "message"> & { before: RolledBack | undefined; catalog?: string },
 ): RolledBack {
   const { name: bundle, version } = readInstalledBundle(release);
   const desired = hasBundle(phase) ? phase : undefined;
   const input = {
     inputDigest: release.inputDigest ?? desired?.inputDigest ?? "",
     generation: phase.extension.metadata.generation ?? 0,
-    catalog: deps.catalogContent(desired?.bundle.catalog),
+    catalog: deps.catalogContent(catalog ?? desired?.bundle.catalog),
   };
   return {
     release: release.version,
