@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createCatalog } from "../../../test/support/catalogs.ts";
 import { rejectOnAbort } from "../../async/concurrency.ts";
 import type { PackageContent } from "../../fbc/types.ts";
@@ -76,6 +76,22 @@ test("CatalogPackages passes the known package to the next read, so that unchang
   reader.known[0]?.tags.set("/path", "tag");
   await contents.read([newCatalog(2)], "p", signal);
   expect(reader.known[1]).toEqual({ content: CONTENT, tags: new Map([["/path", "tag"]]) });
+});
+
+test("CatalogPackages passes the tags of the known package when its read ends after the next read began", async () => {
+  const reader = new CountingReader();
+  const contents = new CatalogPackages(reader);
+  await contents.read([newCatalog(1)], "p", signal);
+  reader.known[0]?.tags.set("/path", "tag 1");
+  const response = Promise.withResolvers<PackageContent>();
+  reader.answer = () => response.promise;
+  const second = contents.read([newCatalog(2)], "p", signal);
+  const third = contents.read([newCatalog(3)], "p", signal);
+  await vi.waitFor(() => expect(reader.known).toHaveLength(2));
+  reader.known[1]?.tags.set("/path", "tag 2");
+  response.resolve({ ...CONTENT, others: 2 });
+  await Promise.all([second, third]);
+  expect(reader.known[2]).toEqual({ content: { ...CONTENT, others: 2 }, tags: new Map([["/path", "tag 2"]]) });
 });
 
 test.for<[string, (contents: CatalogPackages, reader: CountingReader) => Promise<boolean>]>([

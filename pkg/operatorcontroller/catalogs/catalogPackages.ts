@@ -235,7 +235,7 @@ export class CatalogPackages {
   #package(catalog: string, at: { base: string; ref: string }, packageName: string): Promise<PackageContent | undefined> {
     const kept = this.#kept.use(catalog, packageName);
     if (kept?.ref === at.ref) return kept.content;
-    const tags = new Map(kept?.tags);
+    const tags = new Map<string, string>();
     const content = this.#read(at, packageName, kept, tags);
     this.#kept.keep(catalog, packageName, { ref: at.ref, content, tags });
     return content;
@@ -250,8 +250,10 @@ export class CatalogPackages {
     let known: PackageContent | undefined;
     try {
       known = await kept?.content;
+      // A read in progress replaces its tags until it ends, so they belong to this content only now.
+      for (const [path, tag] of kept?.tags ?? []) tags.set(path, tag);
     } catch {
-      tags.clear();
+      // Without the known package, the response contains the whole package.
     }
     return this.#reader.packageContent(base, ref, packageName, this.#stopped.signal, { content: known, tags });
   }
