@@ -45,14 +45,18 @@ export function compareKnownVersions(a: VersionRelease | undefined, b: VersionRe
   return compareVersionRelease(a, b);
 }
 
+/** Maximum length of a range, in characters; the longest in public catalogs has about 40. Catalogs are not trusted, and each range is compared often. */
+const MAX_RANGE = 1_024;
+
 /** Returns a function that reports whether a version is in a skipRange. An invalid range contains no version. */
 export function compileRangeTest(text: string): (version: BundleVersion | undefined) => boolean {
   const range = tryParseRange(text);
   return (version) => range !== undefined && version?.parsed !== undefined && range.contains(version.parsed.version);
 }
 
-/** Parses a version range; undefined if it is invalid. */
+/** Parses a version range; undefined if it is invalid or longer than 1,024 characters. */
 export function tryParseRange(text: string): SortedRange | undefined {
+  if (text.length > MAX_RANGE) return undefined;
   try {
     return parseRange(text);
   } catch {

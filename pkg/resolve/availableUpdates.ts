@@ -32,8 +32,8 @@ export interface NextUpdates {
 }
 
 const MAX_MESSAGE = 1_024;
-/** Limits the search for a sequence of upgrades in a reconcile to less than a millisecond. */
-const SEARCHED_ENTRIES = 2_000;
+/** Limits the search for a sequence of upgrades in a reconcile to less than a millisecond, see `SearchBudget`. */
+const MAX_COMPARISONS = 10_000;
 
 /**
  * Lists the newer versions that resolution can choose next, from the catalogs with the highest priority, and the newest version that it cannot
@@ -76,7 +76,7 @@ function toUpdate(ranked: CatalogCandidate, { query }: FilteredCatalogs): Availa
 }
 
 function describeBlockedUpdate(ranked: CatalogCandidate, filtered: FilteredCatalogs): BlockedUpdate | undefined {
-  const exclusions = findExclusions(ranked, filtered, new UpgradePaths(filtered, SEARCHED_ENTRIES));
+  const exclusions = findExclusions(ranked, filtered, new UpgradePaths(filtered, MAX_COMPARISONS));
   const [first] = exclusions;
   if (!first) return undefined;
   const { bundle, version = "", catalog } = recordBundle(ranked);

@@ -22,8 +22,8 @@ export interface Exclusion {
   readonly remedy: string;
 }
 
-/** Default maximum number of channel entries to search for a sequence of upgrades. Such a search takes some hundred milliseconds. */
-const SEARCHED_ENTRIES = 1_000_000;
+/** Default maximum number of comparisons in the search for a sequence of upgrades, see `SearchBudget`. It takes some hundred milliseconds. */
+const MAX_COMPARISONS = 1_000_000;
 const MAX_DEPRECATION = 200;
 
 /** Finds sequences of upgrades from the installed bundle. Searches each catalog once, also for several candidates. */
@@ -32,8 +32,8 @@ export class UpgradePaths {
   readonly #searched: number;
   readonly #found = new Map<FilterResult, ReadonlyMap<string, readonly Candidate[]>>();
 
-  /** @param searched maximum number of channel entries to search in each catalog */
-  constructor(filtered: FilteredCatalogs, searched = SEARCHED_ENTRIES) {
+  /** @param searched maximum number of comparisons in each catalog, see `SearchBudget` */
+  constructor(filtered: FilteredCatalogs, searched = MAX_COMPARISONS) {
     this.#filtered = filtered;
     this.#searched = searched;
   }

@@ -43,8 +43,8 @@ function formatRejections(rejections: readonly ClusterRejection[]): string {
   return [...reported, ...(more > 0 ? [formatCount(more, "more bundle")] : [])].join(", ");
 }
 
-/** Maximum number of channel entries to search for a sequence of upgrades. Such a search takes several milliseconds. */
-const SEARCHED_ENTRIES = 50_000;
+/** Maximum number of comparisons in the search for a sequence of upgrades, see `SearchBudget`. It takes several milliseconds. */
+const MAX_COMPARISONS = 100_000;
 
 /** Lists the existing channels if no requested channel has a bundle. */
 function suggestChannels({ content }: FilterResult): string[] {
@@ -103,7 +103,7 @@ function findUpgradePath({ catalog, channels, inChannels, inRange }: FilterResul
   if (!installed) return [];
   const map = { catalog, channels, candidates: inChannels };
   const desired = new Set(inRange);
-  const result = findDestinations([map], installed, new SearchBudget(SEARCHED_ENTRIES)).filter(({ candidate }) => desired.has(candidate));
+  const result = findDestinations([map], installed, new SearchBudget(MAX_COMPARISONS)).filter(({ candidate }) => desired.has(candidate));
   const [best] = result.sort((a, b) => compareNewestFirst(a.candidate, b.candidate));
   if (!best) return [];
   return [
@@ -113,7 +113,7 @@ function findUpgradePath({ catalog, channels, inChannels, inRange }: FilterResul
 
 /** Lists the excluded bundles with the reason, and two alternatives: policy Warn, or another version of the package. */
 function suggestForCluster({ all, rejectedByCluster, reachable }: FilterResult, query: ResolutionQuery): string[] {
-  const others = all.filter((candidate) => !reachable.includes(candidate) && findClusterConflict(candidate, query) === undefined);
+  const others = without(all, new Set(reachable)).filter((candidate) => findClusterConflict(candidate, query) === undefined);
   return [
     formatRejections(rejectedByCluster),
     `clusterVersionPolicy Warn would allow ${formatHighestVersion(reachable)}`,

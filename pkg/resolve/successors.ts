@@ -1,6 +1,7 @@
 import { getErrorMessage } from "../errors/errors.ts";
+import { tryParseRange } from "../fbc/bundleOrder.ts";
 import type { ChannelEntry, FbcChannel } from "../fbc/types.ts";
-import { parseRange, type Range } from "../version/blang.ts";
+import type { Range } from "../version/blang.ts";
 import { formatVersion, parseVersion, parseVersionRelease, type VersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
 
@@ -18,7 +19,7 @@ export interface UpgradeEdge {
   readonly via: "replaces" | "skips" | "skipRange" | "stay";
 }
 
-/** Cache of parsed ranges by their text, for callers that compute the successors of many bundles. Undefined for invalid ranges. */
+/** Cache of parsed ranges by their text, for callers that compute the successors of many bundles. Undefined for invalid and too long ranges. */
 type ParsedRanges = Map<string, Range | undefined>;
 
 const STRENGTH: Readonly<Record<UpgradeEdge["via"], number>> = { stay: 0, replaces: 1, skips: 2, skipRange: 3 };
@@ -42,7 +43,7 @@ export function parseInstalledVersion({ version, release }: BundleMetadata): Ver
 /**
  * Returns the direct successors of `installed` by name, each with its edge: every entry of `channels`, at any position, whose `replaces` or `skips`
  * contains the installed bundle or whose `skipRange` contains its version. If a bundle has several edges, `replaces` takes precedence over `skips`,
- * which takes precedence over `skipRange`, then the first channel by name. Invalid skipRanges are ignored. The installed version must be valid.
+ * which takes precedence over `skipRange`, then the first channel by name. Invalid and too long skipRanges are ignored. The installed version must be valid.
  */
 export function findSuccessorEdges(
   channels: readonly FbcChannel[],
@@ -55,7 +56,7 @@ export function findSuccessorEdges(
   const inRange = (text: string): boolean => {
     const known = ranges.get(text);
     if (known !== undefined) return known;
-    if (!parsed.has(text)) parsed.set(text, rangeOrNone(text));
+    if (!parsed.has(text)) parsed.set(text, tryParseRange(text));
     const contained = parsed.get(text)?.contains(version) ?? false;
     ranges.set(text, contained);
     return contained;
@@ -80,14 +81,6 @@ function formatVia(entry: ChannelEntry, installed: string, inRange: (range: stri
 
 function isStronger(a: UpgradeEdge, b: UpgradeEdge): boolean {
   return STRENGTH[a.via] - STRENGTH[b.via] < 0 || (a.via === b.via && a.channel < b.channel);
-}
-
-function rangeOrNone(text: string): Range | undefined {
-  try {
-    return parseRange(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -117,24 +110,38 @@ export interface UpgradeTarget {
   readonly through: readonly Candidate[];
 }
 
-/** Maximum number of channel entries that searches may visit, which bounds them to some tenths of a second in any catalog. */
-const MAX_ENTRIES = 1_000_000;
+/** Maximum number of comparisons with channel entries of searches, which bounds them to some tenths of a second in any catalog. */
+const MAX_COMPARISONS = 1_000_000;
+/** Minimum length of one comparison in a range, such as `1.x `, in characters. */
+const COMPARISON_LENGTH = 4;
 
 /** The remaining effort of several searches, and their shared parsed ranges. */
 export class SearchBudget {
   readonly ranges: ParsedRanges = new Map();
-  #entries: number;
+  readonly #costs = new Map<UpgradeGraph, number>();
+  #comparisons: number;
 
-  /** @param entries maximum number of channel entries to visit */
-  constructor(entries = MAX_ENTRIES) {
-    this.#entries = entries;
+  /** @param comparisons maximum number of comparisons: one for each channel entry, one for each of its skips, and those of its skipRange */
+  constructor(comparisons = MAX_COMPARISONS) {
+    this.#comparisons = comparisons;
   }
 
   /** Reports whether `maps` may be searched once more. */
   spend(maps: readonly UpgradeGraph[]): boolean {
-    for (const { channels } of maps) for (const { entries } of channels) this.#entries -= entries.length;
-    return this.#entries >= 0;
+    for (const map of maps) {
+      const cost = this.#costs.get(map) ?? countComparisons(map);
+      this.#costs.set(map, cost);
+      this.#comparisons -= cost;
+    }
+    return this.#comparisons >= 0;
   }
+}
+
+function countComparisons({ channels }: UpgradeGraph): number {
+  let count = 0;
+  for (const { entries } of channels)
+    for (const { skips = [], skipRange = "" } of entries) count += 1 + skips.length + Math.ceil(skipRange.length / COMPARISON_LENGTH);
+  return count;
 }
 
 /**

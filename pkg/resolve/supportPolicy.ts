@@ -50,7 +50,8 @@ function getSupport(candidate: Candidate, content: PackageContent, query: Resolu
 /** Lists the excluded bundles with the reason, and two alternatives: policy Warn, or a supported version that another filter excludes. */
 function suggestSupported({ allowed, all, content }: FilterResult, removed: ReadonlyMap<Candidate, string>): string[] {
   const [highest] = allowed.toSorted(compareNewestFirst);
-  const [supported] = all.filter((candidate) => !removed.has(candidate) && !allowed.includes(candidate)).toSorted(compareNewestFirst);
+  const passed = new Set(allowed);
+  const [supported] = all.filter((candidate) => !removed.has(candidate) && !passed.has(candidate)).toSorted(compareNewestFirst);
   return [
     ...(content.lifecycle ? [formatUnsupported(allowed, removed)] : ["the catalog has no support phases of this package"]),
     ...(highest ? [`supportPolicy Warn would allow ${formatCandidateVersion(highest)}`] : []),
