@@ -170,6 +170,28 @@ test("DependencyChoice makes a plan while another extension searches, and the ot
   expect(searched).toEqual(["a", "b", "a"]);
 });
 
+test("DependencyChoice counts no bundles of another plan that it does not need when a plan has many bundles", async () => {
+  const listPackages = (letter: string): string[] => Array.from({ length: 60 }, (_, at) => `${letter}${at}`);
+  const fixtures = (letter: string): NonNullable<DependencyWorld["catalogs"]>[string]["packages"] => ({
+    [letter]: {
+      channels: { s: [`${letter}.v1.0.0`, `${letter}.v2.0.0`] },
+      bundles: [`${letter}.v1.0.0`, { name: `${letter}.v2.0.0`, requires: listPackages(letter).map((name) => `${name} 1.0.0`) }],
+    },
+    ...Object.fromEntries(listPackages(letter).map((name) => [name, { bundles: [`${name}.v1.0.0`] }])),
+  });
+  const { choice, contents, catalogs } = dependencyWorld({ catalogs: { c: { packages: { ...fixtures("a"), ...fixtures("b") } } } });
+  const { signal } = new AbortController();
+  for (const name of ["a", "b"]) {
+    const base = createExtension(name, { packageName: name });
+    const filtered = filterCandidates({ source: { packageName: name }, catalogs: await contents.read(catalogs, name, signal) });
+    if (filtered.kind === "unresolved") throw new Error(filtered.message);
+    const extension: ClusterExtension = { ...base, spec: { ...base.spec, dependencies: { policy: "Install" } } };
+    const { plan } = await choice.choose(extension, filtered, catalogs, signal);
+    expect(plan?.status.bundle.name).toBe(`${name}.v2.0.0`);
+    expect(plan?.members).toHaveLength(61);
+  }
+});
+
 // Source: S2-42: a controller that has just started does not know dependents.
 test.for<[string, Parameters<typeof chosen>[0], string | undefined]>([
   [

@@ -219,7 +219,7 @@ export class DependencyPlanner {
     const others = listOthers();
     const isCurrent = (): boolean => toPlanKey(listOthers()) === toPlanKey(others);
     const context = { ...installed, peers: [...installed.peers, ...others.map((entry) => toPeer(entry.extension, entry.bundle))] };
-    const needs = new Map<Candidate, readonly SolverBundle[]>();
+    const needs = new Map<Candidate, NeededBundles>();
     const refusals = new Map<Candidate, DependencyRefusal>();
     let undecided = 0;
     let refused = 0;
@@ -237,9 +237,15 @@ export class DependencyPlanner {
         refusals.set(candidate, refusal);
         return formatRefusal(refusal).join("; ");
       }
-      if (hint.bundles.length + others.length > PLAN_MEMBERS_MAX)
-        return `it needs ${hint.bundles.length + others.length} other bundles, more than a plan can contain (${PLAN_MEMBERS_MAX})`;
-      needs.set(candidate, hint.bundles);
+      const own = toOwnBundle(candidate, result, reachable.index);
+      if (!own) throw new Error(`bundle ${candidate.bundle.name} has invalid constraints`);
+      const bundles = [own, ...hint.bundles];
+      const needed = new Set(
+        selectNeeded({ ...toWorld(installed), planned: [...bundles, ...others.map(({ bundle }) => bundle)] }, bundles),
+      );
+      const count = needed.size - 1;
+      if (count > PLAN_MEMBERS_MAX) return `it needs ${count} other bundles, more than a plan can contain (${PLAN_MEMBERS_MAX})`;
+      needs.set(candidate, { own, added: hint.bundles, needed });
       return undefined;
     };
     const results: FilterResult[] = [];
@@ -251,7 +257,7 @@ export class DependencyPlanner {
     const accept = (): PlannedResolution => {
       if (!chosen) return { resolution, ...(rejected ? { rejected } : {}) };
       const replaces = plans.getDropReason(name);
-      const built = this.#build(choice, { chosen, others, installed, index: reachable.index, results });
+      const built = this.#build(choice, { chosen, others, installed, index: reachable.index });
       const plan = replaces === undefined ? built : { ...built, replaces };
       plans.set(plan);
       return { resolution, plan, ...(rejected ? { rejected } : {}) };
@@ -282,10 +288,7 @@ export class DependencyPlanner {
     return { candidate, clauses: formatRefusal(refusal), refusal };
   }
 
-  #build({ extension }: ChoiceRequest, { chosen: [candidate, added], others, installed, index, results }: PlanParts): KnownPlan {
-    const result = results.find(({ all }) => all.includes(candidate));
-    const own = result && toOwnBundle(candidate, result, index);
-    if (!own) throw new Error(`bundle ${candidate.bundle.name} has invalid constraints`);
+  #build({ extension }: ChoiceRequest, { chosen: [candidate, { own, added, needed }], others, installed, index }: PlanParts): KnownPlan {
     const extensions = this.#options.extensions.list();
     const root: PlanEntry = { bundle: own, extension: extension.metadata.name, image: candidate.bundle.image, isCreated: false };
     const entries = [
@@ -297,14 +300,11 @@ export class DependencyPlanner {
       }),
       ...others,
     ];
-    const world = toWorld(installed);
-    const planned = entries.map(({ bundle }) => bundle);
-    const needed = new Set(selectNeeded({ ...world, planned }, [own, ...added]));
     return buildPlan(
       extension,
       root,
       entries.filter(({ bundle }) => needed.has(bundle)),
-      world,
+      toWorld(installed),
     );
   }
 
@@ -371,13 +371,21 @@ function toPlanKey(entries: readonly PlanEntry[]): string {
   );
 }
 
+/** The bundles that a candidate needs. */
+interface NeededBundles {
+  readonly own: SolverBundle;
+  /** The bundles to add. */
+  readonly added: readonly SolverBundle[];
+  /** The bundles of the plan: these, and those of other plans that they need. */
+  readonly needed: ReadonlySet<SolverBundle>;
+}
+
 /** The parts of a new plan. */
 interface PlanParts {
-  readonly chosen: readonly [Candidate, readonly SolverBundle[]];
+  readonly chosen: readonly [Candidate, NeededBundles];
   readonly others: readonly PlanEntry[];
   readonly installed: InstallContext;
   readonly index: CatalogIndex;
-  readonly results: readonly FilterResult[];
 }
 
 function toOwnBundle(
