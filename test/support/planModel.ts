@@ -143,7 +143,10 @@ export class PlanModel {
 
   /** Creates an extension as a user. */
   create(extension: ClusterExtension): void {
-    this.extensions.set(extension.metadata.name, { ...extension, metadata: { ...extension.metadata, uid: `uid-${++this.#uids}` } });
+    this.extensions.set(extension.metadata.name, {
+      ...extension,
+      metadata: { ...extension.metadata, generation: 1, uid: `uid-${++this.#uids}` },
+    });
   }
 
   /** Installs a bundle without the controller. */

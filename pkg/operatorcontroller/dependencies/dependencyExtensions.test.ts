@@ -1,8 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
 import { ClusterExtension } from "../../api/clusterExtension.ts";
 import { canBeNamed } from "../../resolve/dependencies/rejectedBundles.ts";
+import { DependencyExtensions } from "./dependencyExtensions.ts";
 import { buildDependencyExtension, listDependencyNames, parseDependents } from "./dependencyLabels.ts";
 
 const parent = { ...createExtension("parent", { packageName: "p" }), metadata: { name: "parent", uid: "uid-of-parent" } };
@@ -49,3 +51,33 @@ test("buildDependencyExtension labels the extension with its dependent, and uses
   });
   expect(parseDependents(created)).toEqual([{ name: "parent", uid: "uid-of-parent" }]);
 });
+
+test.for<[generation: number, deleted: string[]]>([
+  [1, ["d"]],
+  [2, []],
+])(
+  "DependencyExtensions recreates a dependency for another catalog only when its spec was never changed: generation %i",
+  async ([generation, want]) => {
+    const member = { extension: "d", packageName: "d", bundle: { name: "d.v1.0.0", version: "1.0.0" }, catalog: "new", wave: 1 };
+    const status = { digest: "sha256:1", bundle: { name: "p.v1.0.0", version: "1.0.0" }, catalog: "new", wave: 2, members: [member] };
+    const given = { ...parent, status: { dependencyPlan: status } };
+    const created = buildDependencyExtension(parent, { extension: "d", packageName: "d", catalog: "old" });
+    const dependency = { ...created, metadata: { ...created.metadata, uid: "uid-of-d", generation } };
+    const deleted: string[] = [];
+    const extensions = new DependencyExtensions({
+      client: {
+        delete: ({ name }: { name: string }) => {
+          deleted.push(name);
+          return Promise.resolve();
+        },
+      } as never,
+      extensions: { list: () => [dependency], get: (name) => (name === "d" ? dependency : given) },
+      dependents: {} as never,
+      plans: { find: () => plan, reject: () => undefined },
+      events: new RecordedEvents(),
+    });
+    const plan = { root: "parent", uid: "uid-of-parent", status, members: [member] };
+    await extensions.carryOut(given, plan, new AbortController().signal);
+    expect(deleted).toEqual(want);
+  },
+);

@@ -14,6 +14,7 @@ import {
   buildDependencyExtension,
   dependentLabel,
   isDependencyExtension,
+  isUneditedDependency,
   parseDependents,
 } from "./dependencyLabels.ts";
 import type { DependencyPlans } from "./dependencyPlans.ts";
@@ -80,13 +81,13 @@ export class DependencyExtensions {
   }
 
   /**
-   * Deletes an extension that was created as a dependency, has installed nothing, and selects another catalog than that of its planned bundle. The next
-   * reconcile creates it again: the controller never changes the spec of an extension.
+   * Deletes an extension that was created as a dependency, was never edited, has installed nothing, and selects another catalog than that of its planned
+   * bundle. The next reconcile creates it again: the controller never changes the spec of an extension.
    */
   async #recreateForCatalog(dependency: ClusterExtension, { catalog }: PlanMember, signal: AbortSignal): Promise<void> {
     const { metadata, spec, status } = dependency;
     const isPlaced = encodeCanonicalJson(spec.source.catalog?.selector ?? {}) === encodeCanonicalJson(buildCatalogSelector(catalog));
-    if (!isDependencyExtension(dependency) || status?.install || isPlaced || metadata.deletionTimestamp !== undefined) return;
+    if (!isUneditedDependency(dependency) || status?.install || isPlaced || metadata.deletionTimestamp !== undefined) return;
     await this.#delete(dependency, signal);
   }
 

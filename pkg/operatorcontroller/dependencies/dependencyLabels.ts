@@ -104,6 +104,11 @@ export function isDependencyExtension({ metadata }: Pick<ClusterExtension, "meta
   return metadata.labels?.[LABEL_DEPENDENCY] === "true";
 }
 
+/** Reports whether the controller may recreate an extension for another catalog: policy Install created it, and its spec was never changed. */
+export function isUneditedDependency(extension: Pick<ClusterExtension, "metadata">): boolean {
+  return isDependencyExtension(extension) && extension.metadata.generation === 1;
+}
+
 /**
  * Returns the catalogs to search for dependencies of an extension: those that it selects. An extension that was created as a dependency selects only the
  * catalog of its bundle, so those that its dependents select are searched, too.

@@ -36,15 +36,21 @@ test.for<[when: string, catalogs: Record<string, CatalogFixture>, source: Partia
   expect(limitOf(fixtures, source)).toEqual(want);
 });
 
-test("computePackageLimits ignores the selector of an extension that was created as a dependency", () => {
-  expect(limitOf({ y: BUNDLES }, ONLY_X, { [LABEL_DEPENDENCY]: "true" })).toEqual(["b.v1.0.0", "b.v2.0.0"]);
-});
+test.for<[generation: number, want: string[]]>([
+  [1, ["b.v1.0.0", "b.v2.0.0"]],
+  [2, []],
+])(
+  "computePackageLimits ignores the selector of a created dependency only when its spec was never changed: generation %i",
+  ([generation, want]) => {
+    expect(limitOf({ y: BUNDLES }, ONLY_X, { generation, labels: { [LABEL_DEPENDENCY]: "true" } })).toEqual(want);
+  },
+);
 
 /** Returns the bundles that extension "b" may install. */
 function limitOf(
   fixtures: Record<string, CatalogFixture>,
   source: Partial<CatalogSource>,
-  labels: Record<string, string> = {},
+  metadata: { generation?: number; labels?: Record<string, string> } = {},
 ): string[] | undefined {
   const names = ["x", "y"];
   const catalogs = names.map((name) =>
@@ -52,7 +58,7 @@ function limitOf(
   );
   const contents = new Map(Object.entries(fixtures).map(([name, fixture]) => [name, contentFrom(fixture, "b")]));
   const extension = createExtension("b", { packageName: "b", ...source });
-  const limits = computePackageLimits([{ ...extension, metadata: { ...extension.metadata, labels } }], catalogs, {
+  const limits = computePackageLimits([{ ...extension, metadata: { ...extension.metadata, ...metadata } }], catalogs, {
     catalogs: names.map((catalog) => ({ catalog, priority: 0, index: bundleIndexOf([contents.get(catalog)]) })),
     packageOf: (catalog, name) => (name === "b" ? contents.get(catalog) : undefined),
     read: () => ({ constraints: [], faults: [] }),

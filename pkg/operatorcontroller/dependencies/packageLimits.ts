@@ -4,11 +4,11 @@ import { type CatalogIndex, getBundleKey, type PackageLimit } from "../../resolv
 import { filterCandidates } from "../../resolve/resolve.ts";
 import { compareText } from "../../text/compare.ts";
 import { selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
-import { isDependencyExtension } from "./dependencyLabels.ts";
+import { isUneditedDependency } from "./dependencyLabels.ts";
 
 /**
- * Returns which bundles the existing extensions may install that have installed none. The catalog of an extension that was created as a dependency is no
- * limit, because the controller changes it with the plan.
+ * Returns which bundles the existing extensions may install that have installed none. The selector of an extension that was created as a dependency is
+ * no limit until a user changes its spec, because the controller recreates the extension for another catalog.
  */
 export function computePackageLimits(
   extensions: readonly ClusterExtension[],
@@ -23,7 +23,7 @@ export function computePackageLimits(
     // Without a bundle of the package, there is nothing to limit.
     if (index.catalogs.every(({ catalog }) => index.packageOf(catalog, source.packageName) === undefined)) continue;
     const { selector: _any, ...unselected } = source;
-    const selection = selectClusterCatalogs({ list: () => catalogs }, isDependencyExtension(extension) ? unselected : source);
+    const selection = selectClusterCatalogs({ list: () => catalogs }, isUneditedDependency(extension) ? unselected : source);
     const selected = selection.kind === "catalogs" ? selection.catalogs : [];
     const packages = selected.map(({ metadata, spec }) => ({
       name: metadata.name,
