@@ -4,7 +4,9 @@ import { chooseRuns } from "../../../test/support/manyRuns.ts";
 import { type ModelBundle, type ModelCatalogs, PlanModel } from "../../../test/support/planModel.ts";
 import { createRandom, pick, type Random, upTo } from "../../../test/support/random.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { KnownPlan } from "../state/knownPlan.ts";
 import { buildCatalogSelector } from "./dependencyLabels.ts";
+import { DependencyPlans } from "./dependencyPlans.ts";
 
 const RUNS = chooseRuns(5_000);
 const PACKAGES = ["a", "b", "c", "d", "e", "f"];
@@ -122,4 +124,50 @@ test(`DependencyPlans ends with installed bundles or a reason in ${RUNS} generat
     await run(seed).catch((err: unknown) => {
       throw new Error(`seed ${seed}: ${err instanceof Error ? err.message : String(err)}`, { cause: err });
     });
+});
+
+/** Creates a plan from the waves of its extensions; the root is in the last one. */
+function newPlan(root: string, ...waves: string[][]): KnownPlan {
+  const members = [...waves, [root]].flatMap((names, at) =>
+    names.map((name) => ({
+      extension: name,
+      packageName: name,
+      bundle: { name: `${name}.v1.0.0`, version: "1.0.0" },
+      catalog: "c",
+      wave: at + 1,
+    })),
+  );
+  const bundle = { name: `${root}.v1.0.0`, version: "1.0.0" };
+  const status = { digest: `sha256:${root}`, bundle, catalog: "c", wave: waves.length + 1, members };
+  return { root, uid: `uid-of-${root}`, status, members };
+}
+
+function newPlans(...all: KnownPlan[]): { plans: DependencyPlans; enqueued: string[] } {
+  const enqueued: string[] = [];
+  const plans = new DependencyPlans({
+    enqueue: (name) => enqueued.push(name),
+    extensions: { get: () => undefined },
+    installed: { list: () => [] },
+  });
+  for (const plan of all) plans.set(plan);
+  return { plans, enqueued };
+}
+
+test("DependencyPlans lets an extension continue when one of its plans has nothing to wait for", () => {
+  const { plans } = newPlans(newPlan("aaa", ["f"], ["e"]), newPlan("bbb", ["e"]));
+  expect(plans.listWaiting("e")).toEqual([]);
+  plans.remove("bbb");
+  expect(plans.listWaiting("e")).toEqual(['ClusterExtension "f" (package "f"), created as a dependency']);
+});
+
+test("DependencyPlans notes the failure of an extension for each plan that contains it and is not rolled back", () => {
+  const { plans, enqueued } = newPlans(newPlan("aaa", ["e"]), newPlan("bbb", ["e"]), newPlan("ccc", ["f"]));
+  expect(plans.fail("e", "first")).toBe(true);
+  expect(["aaa", "bbb", "ccc"].map((root) => plans.getFailure(root))).toEqual(["first", "first", undefined]);
+  expect(enqueued).toEqual(["aaa", "bbb"]);
+  plans.recordFailure("aaa", { message: "first", generation: 1, at: 0 });
+  expect(plans.find("e")?.root).toBe("bbb");
+  plans.fail("e", "second");
+  expect(["aaa", "bbb"].map((root) => plans.getFailure(root))).toEqual([undefined, "first"]);
+  expect(plans.fail("g", "third")).toBe(false);
 });

@@ -91,12 +91,17 @@ export class DependencyPlans {
     return this.#plans.get(root);
   }
 
-  /** Returns the plan that an extension must follow: its own, or else the first one by name of its root that contains the extension. */
+  /**
+   * Returns the plan that an extension must follow: its own, or else the first one that contains the extension, by name of the root. Plans that were
+   * rolled back are last.
+   */
   find(extension: string): KnownPlan | undefined {
-    const own = this.#plans.get(extension);
-    if (own) return own;
-    const containing = [...this.#plans.values()].filter(({ members }) => members.some((member) => member.extension === extension));
-    return containing.sort((a, b) => compareText(a.root, b.root))[0];
+    return this.#plans.get(extension) ?? this.#listContaining(extension)[0];
+  }
+
+  #listContaining(extension: string): KnownPlan[] {
+    const containing = [...this.#plans.values()].filter((plan) => findPlanMember(plan, extension) !== undefined);
+    return containing.sort((a, b) => Number(a.isRolledBack ?? false) - Number(b.isRolledBack ?? false) || compareText(a.root, b.root));
   }
 
   /** Notes why the plan of `root` must be replaced. Its extensions wait until `root` has done so. */
@@ -144,19 +149,18 @@ export class DependencyPlans {
   }
 
   /**
-   * Notes that an extension of a plan failed, and enqueues the root, which rolls the plan back.
+   * Notes that an extension of plans failed, and enqueues the root of each plan, which rolls it back.
    * @returns false if the extension is in no plan
    */
   fail(extension: string, message: string): boolean {
-    const plan = this.find(extension);
-    if (!plan) return false;
-    const { root } = plan;
-    // An extension may report the failure of an attempt that has been rolled back meanwhile.
-    if (!this.#failures.has(root) && !plan.isRolledBack) {
+    const plans = this.#listContaining(extension);
+    for (const { root, isRolledBack } of plans) {
+      // An extension may report the failure of an attempt that has been rolled back meanwhile.
+      if (this.#failures.has(root) || isRolledBack) continue;
       this.#failures.set(root, message);
       this.#options.enqueue(root);
     }
-    return true;
+    return plans.length > 0;
   }
 
   /** Returns why the plan of `root` must be rolled back; undefined if it must not. */
@@ -239,12 +243,24 @@ export class DependencyPlans {
     return this.listGiven(extension).some(({ provider }) => providesKind(provider, kind));
   }
 
-  /** Returns the extensions of earlier waves that an extension waits for, one clause each. */
+  /**
+   * Returns the extensions of earlier waves that an extension waits for, one clause each. An extension without its own plan may continue as soon as one
+   * of the plans that install the same bundle allows it, because the other plans may need more.
+   */
   listWaiting(extension: string): string[] {
     const plan = this.find(extension);
-    const own = plan && findPlanMember(plan, extension);
-    if (!plan || !own) return [];
-    return plan.members.filter((member) => member.wave < own.wave && !this.#isInstalled(member)).map((member) => this.formatMember(member));
+    if (!plan) return [];
+    const own = findPlanMember(plan, extension);
+    const others = plan.root === extension || plan.isRolledBack ? [] : this.#listContaining(extension);
+    const isSame = (other: KnownPlan): boolean => !other.isRolledBack && findPlanMember(other, extension)?.bundle.name === own?.bundle.name;
+    if (others.some((other) => isSame(other) && this.#listEarlier(other, extension).length === 0)) return [];
+    return this.#listEarlier(plan, extension).map((member) => this.formatMember(member));
+  }
+
+  /** Returns the members of earlier waves whose bundles are not installed yet. */
+  #listEarlier(plan: KnownPlan, extension: string): PlanMember[] {
+    const own = findPlanMember(plan, extension);
+    return own ? plan.members.filter((member) => member.wave < own.wave && !this.#isInstalled(member)) : [];
   }
 
   /** Formats an extension of a plan and what it waits for, such as `ClusterExtension "b" (package "b"): Retrying: …`. */
