@@ -26,6 +26,8 @@ export const ManagedPermissionsView = z.object({
     z.object({ time: z.string(), reason: z.string(), bundle: z.optional(z.string()), added: z.number(), removed: z.number() }),
   ),
   approve: z.optional(OfferedAction),
+  /** Why the page does not offer the approval of the pending rules, and what to do, as a sentence. */
+  approvalNote: z.optional(z.string()),
   revoke: z.optional(OfferedAction),
   /** The command that prints the same. */
   command: z.string(),

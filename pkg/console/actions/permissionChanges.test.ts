@@ -33,8 +33,11 @@ function createPermissions(name: Name, change: object = {}) {
   return { ...EXTENSION_PERMISSIONS, metadata: { name, uid: `uid-${name}`, resourceVersion: "7" }, status: { ...status, ...change } };
 }
 
-/** Starts an API server with extension `mesh`, and `certificates` in its dependency plan. `gateway` waits too, but is not in the plan. */
-async function startApi(change: object = {}): Promise<ActionApi> {
+/**
+ * Starts an API server with extension `mesh`, and `certificates` in its dependency plan. `gateway` waits too, but is not in the plan.
+ * @param change of the status of `certificates` @param own of the status of `mesh`
+ */
+async function startApi(change: object = {}, own: object = {}): Promise<ActionApi> {
   const api = await ActionApi.start();
   const bundle = (name: string) => ({ name: `${name}.v1`, version: "1.0.0" });
   const members = [{ extension: "certificates", packageName: "certificates", bundle: bundle("certificates"), catalog: "c", wave: 1 }];
@@ -43,7 +46,7 @@ async function startApi(change: object = {}): Promise<ActionApi> {
     ...createExtension("mesh", { packageName: "mesh" }),
     status: { dependencyPlan },
   });
-  const items = [createPermissions("mesh"), createPermissions("certificates", change), createPermissions("gateway")];
+  const items = [createPermissions("mesh", own), createPermissions("certificates", change), createPermissions("gateway")];
   api.objects.set(PERMISSIONS, { kind: "List", metadata: { resourceVersion: "1" }, items });
   for (const item of items) api.objects.set(`${PERMISSIONS}/${item.metadata.name}`, item);
   return api;
@@ -100,6 +103,15 @@ test.for<[what: string, change: object]>([
 ])("an approval with dependencies is rejected when %s", async ([, change]) => {
   await using api = await startApi(change);
   expect(await api.post("/api/actions/prepare", BOTH)).toMatchObject({ status: 409, body: { kind: "conflict" } });
+});
+
+test("an approval of permissions is rejected, with the command, when the status does not list all rules that wait", async () => {
+  const pendingDigest = computeRulesDigest(rulesFromDetails([RULES.mesh, RULES.gateway]));
+  await using api = await startApi({}, { pendingDigest });
+  expect(await api.post("/api/actions/prepare", { ...OWN, digest: pendingDigest })).toMatchObject({
+    status: 409,
+    body: { kind: "conflict", message: expect.stringContaining(`olmv1 permissions approve mesh --digest ${pendingDigest}`) },
+  });
 });
 
 test("an approval of permissions offers nothing more when the user may not list permissions, or no dependency waits", async () => {

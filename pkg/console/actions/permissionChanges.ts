@@ -47,11 +47,13 @@ export async function planPermissionsApproval({ client, signal }: ChangeContext,
   };
 }
 
-/** @throws ConsoleError conflict unless the rules that the user saw wait for approval */
+/** @throws ConsoleError conflict unless the rules that the user saw wait for approval, and the page could show all of them */
 function requireWaiting(permissions: ExtensionPermissions, digest: string): WaitingPermissions {
   const approval = checkPermissionsApproval(permissions, digest);
-  if (approval.kind === "waiting") return approval.permissions;
-  throw new ConsoleError("conflict", approval.message, { next: RELOAD });
+  if (approval.kind !== "waiting") throw new ConsoleError("conflict", approval.message, { next: RELOAD });
+  const shown = checkPermissionsApproval(permissions);
+  if (shown.kind !== "waiting") throw new ConsoleError("conflict", shown.message); // the message names the command
+  return shown.permissions;
 }
 
 /**

@@ -3,6 +3,8 @@ import { createExtension } from "../../../test/support/extensions.ts";
 import { ANNOTATION_APPROVE, EXTENSION_PERMISSIONS } from "../../api/constants.ts";
 import type { ExtensionPermissions } from "../../api/extensionPermissions.ts";
 import { ExtensionPermissionsView } from "../../consoleapi/permissions.ts";
+import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
+import { computeRulesDigest } from "../../permissions/grantPlan.ts";
 import { buildPermissionsView } from "./permissionsView.ts";
 
 const BASE = createExtension("mesh", { packageName: "mesh" });
@@ -17,6 +19,7 @@ const PENDING = [
   },
   { apiGroups: [""], resources: ["pods"], verbs: ["get"], reason: "grant is Manual" },
 ];
+const DIGEST = computeRulesDigest(rulesFromDetails(PENDING));
 
 function build(extension: object, permissions?: Partial<ExtensionPermissions>): ExtensionPermissionsView {
   const given = { ...BASE, ...extension };
@@ -34,7 +37,7 @@ test("buildPermissionsView offers to approve exactly the rules that wait, with t
     namespace: "mesh",
     serviceAccount: "olmv1-extension-mesh",
     pending: PENDING,
-    pendingDigest: "sha256:1",
+    pendingDigest: DIGEST,
   };
   expect(build({ spec: { ...BASE.spec, serviceAccount: undefined } }, { status })).toMatchObject({
     account: "mesh/olmv1-extension-mesh",
@@ -46,9 +49,18 @@ test("buildPermissionsView offers to approve exactly the rules that wait, with t
           { rules: [{ risk: { name: "RoleEscalation", level: "RootEquivalent" } }, { text: "get pods: all", note: "grant is Manual" }] },
         ],
       },
-      approve: { request: { action: "approvePermissions", extension: "mesh", digest: "sha256:1" } },
+      approve: { request: { action: "approvePermissions", extension: "mesh", digest: DIGEST } },
     },
   });
+});
+
+test("buildPermissionsView names the command instead of offering the approval when the status does not list all rules that wait", () => {
+  const status = { state: "Pending" as const, pending: PENDING.slice(1), pendingDigest: DIGEST };
+  const { managed } = build({}, { status });
+  expect(managed).not.toHaveProperty("approve");
+  expect(managed?.approvalNote).toMatch(
+    new RegExp(`^The status does not list all rules .* olmv1 permissions approve mesh --digest ${DIGEST}\\.$`),
+  );
 });
 
 test("buildPermissionsView offers to revoke an approval only when there is one", () => {

@@ -1,10 +1,10 @@
 import { type ClusterExtension, getNamespace } from "../../api/clusterExtension.ts";
-import type { JudgedRuleStatus } from "../../api/extensionPermissions.ts";
+import type { ExtensionPermissions, JudgedRuleStatus } from "../../api/extensionPermissions.ts";
 import { findProblem } from "../../api/problems.ts";
 import type { ExtensionPermissionsView, ManagedPermissionsView, OwnPermissions } from "../../consoleapi/permissions.ts";
 import { rulesFromDetails } from "../../operatorcontroller/permissions/permissions.ts";
 import { getAccountName } from "../../permissions/grantObjects.ts";
-import { hasApproval } from "../../rollout/changes.ts";
+import { checkPermissionsApproval, hasApproval } from "../../rollout/changes.ts";
 import { hasForeignStatus, NOT_REPORTED } from "../../rollout/extensionState.ts";
 import {
   describeApproval,
@@ -43,7 +43,7 @@ function buildManaged(view: PermissionsView, systemNamespace: string): ManagedPe
   const { permissions, rules } = view;
   const { metadata, spec, status = {} } = permissions;
   const { name } = metadata;
-  const { conditions, policy, access, bundle, history = [], denied = [], pending = [], pendingDigest } = status;
+  const { conditions, policy, access, bundle, history = [], denied = [], pending = [] } = status;
   const granted = judgeGranted(view, systemNamespace);
   const message = conditions?.[0]?.message;
   const requested = spec?.bundle;
@@ -73,7 +73,7 @@ function buildManaged(view: PermissionsView, systemNamespace: string): ManagedPe
       added,
       removed,
     })),
-    ...(pendingDigest === undefined ? {} : { approve: offerApproval(name, pendingDigest) }),
+    ...describeOffer(permissions),
     ...(hasApproval(permissions) ? { revoke: offerRevocation(name) } : {}),
     command: `olmv1 permissions show ${name}`,
   };
@@ -84,6 +84,13 @@ function withStatusRisk(rule: ShownRule, status: JudgedRuleStatus | undefined): 
   const shown = withRisk(rule, status?.risk);
   const { note: _, ...others } = shown;
   return shown.risk ? others : shown;
+}
+
+/** Offers the approval if the status lists all rules that wait. Otherwise users would approve rules that the page does not show. */
+function describeOffer(permissions: ExtensionPermissions): Pick<ManagedPermissionsView, "approve" | "approvalNote"> {
+  const check = checkPermissionsApproval(permissions);
+  if (check.kind === "waiting") return { approve: offerApproval(permissions.metadata.name, check.digest) };
+  return check.kind === "incomplete" ? { approvalNote: toSentence(check.message) } : {};
 }
 
 function offerApproval(extension: string, digest: string): NonNullable<ManagedPermissionsView["approve"]> {

@@ -54,8 +54,23 @@ function Permissions({
 }
 
 function Managed({ account, managed }: { readonly account: string | undefined; readonly managed: ManagedPermissionsView }): ReactElement {
-  const { state, message, access, policy, bundle, requested, approval, pending, denied, granted, risks, approve, revoke, command } =
-    managed;
+  const {
+    state,
+    message,
+    access,
+    policy,
+    bundle,
+    requested,
+    approval,
+    pending,
+    denied,
+    granted,
+    risks,
+    approve,
+    approvalNote,
+    revoke,
+    command,
+  } = managed;
   return (
     <>
       <p className="olm-permissions-state">
@@ -81,6 +96,11 @@ function Managed({ account, managed }: { readonly account: string | undefined; r
         <TabSection title={t.pending}>
           <RuleListView list={pending} />
           {approve && <OfferedActionButton offer={approve} variant="primary" />}
+          {approvalNote !== undefined && (
+            <p className="olm-prose olm-break" dir="auto">
+              {approvalNote}
+            </p>
+          )}
         </TabSection>
       )}
       {denied.count > 0 && (
