@@ -175,6 +175,7 @@ export class OlmApi {
   /** Names of the ClusterExtensions. */
   readonly extensions: string[] = [];
   readonly #watches = new Set<ServerResponse>();
+  readonly #catalogWatches = new Set<ServerResponse>();
   #version = 1;
 
   /** Adds an extension and reports it to all watches. */
@@ -188,6 +189,11 @@ export class OlmApi {
   touch(name: string, annotations: Record<string, string> = {}): void {
     const event = { type: "MODIFIED", object: createExtension(name, String(++this.#version), annotations) };
     for (const response of this.#watches) response.write(`${JSON.stringify(event)}\n`);
+  }
+
+  /** Ends all watches, as an API server does regularly. */
+  endWatches(): void {
+    for (const response of [...this.#watches, ...this.#catalogWatches]) response.end();
   }
 
   readonly answer = ({ method, url, headers, body }: SeenRequest): Answer => {
@@ -206,9 +212,9 @@ export class OlmApi {
       return (response) => {
         response.writeHead(200, { "content-type": "application/json" });
         response.flushHeaders();
-        if (resource !== "clusterextensions") return;
-        this.#watches.add(response);
-        response.once("close", () => this.#watches.delete(response));
+        const watches = resource === "clusterextensions" ? this.#watches : this.#catalogWatches;
+        watches.add(response);
+        response.once("close", () => watches.delete(response));
       };
     }
     const items = resource === "clusterextensions" ? this.extensions.map((name) => createExtension(name, String(this.#version))) : [];

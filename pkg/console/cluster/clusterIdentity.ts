@@ -49,7 +49,7 @@ export class ClusterIdentity implements Disposable {
 
   /**
    * Asks the API server whether it still accepts the credentials, and whether the user may still list what the watches show. The API server ends a
-   * watch neither when a token expires nor when a permission is revoked.
+   * watch neither when a token expires nor when a permission is revoked. A watch that failed later still shows its rows.
    * @returns false if not; the caller must then dispose of the identity
    * @throws the error if the API server does not respond
    */
@@ -57,7 +57,7 @@ export class ClusterIdentity implements Disposable {
     try {
       await this.#readUser();
       for (const [table, resource] of WATCHED) {
-        const isShown = this.#watches?.state.getWatch(table).state === "current";
+        const isShown = this.#watches?.state.getWatch(table).isLoaded;
         if (isShown && !(await this.access.isAllowedNow({ verb: "list", group: GROUP, resource }))) return false;
       }
       return true;

@@ -98,6 +98,12 @@ describe("the console in a cluster", () => {
     expect(next.update.extensions.changed).toEqual([]);
   });
 
+  test("requests without a stream end in 401 when the API server does not accept their token any more", async () => {
+    expect(await statusOf(headersOf("alice-token"))).toBe(200);
+    olm.users.delete("alice-token");
+    await eventually(async () => expect(await statusOf(headersOf("alice-token"))).toBe(401), { timeoutMs: 20_000 });
+  });
+
   test("invalid tokens do not keep other users out when they are more than the limit", async () => {
     const stream = open("alice-token");
     await stream.next();

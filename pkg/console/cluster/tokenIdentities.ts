@@ -19,7 +19,7 @@ interface Entry {
   /** Number of open event streams. */
   streams: number;
   lastUsed: number;
-  /** When the API server last accepted the token. */
+  /** When the API server last accepted the token; 0 if it was not asked yet. */
   lastAccepted: number;
 }
 
@@ -121,7 +121,7 @@ export class TokenIdentities implements Disposable {
     const now = Date.now();
     for (const [key, entry] of this.#entries) {
       if (entry.streams === 0 && now - entry.lastUsed > IDLE_MS) this.#drop(key);
-      else if (entry.lastAccepted > 0) this.#check(key, entry).catch(() => undefined); // dropped, or the API server does not respond
+      else this.#check(key, entry).catch(() => undefined); // dropped, or the API server does not respond
     }
   }
 
