@@ -97,7 +97,7 @@ export type ActionChoice = z.infer<typeof ActionChoice>;
 
 /** A change that waits for the user's confirmation. */
 export const PreparedAction = z.object({
-  /** Identifies the change; valid once, for 10 minutes. Empty if the change cannot be made. */
+  /** Identifies the change; valid once, for 10 minutes. Empty if the change cannot be made, or if a dry run failed. */
   id: z.string(),
   /** The question, such as `Approve the plan of argocd?`. */
   title: z.string(),

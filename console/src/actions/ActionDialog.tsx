@@ -9,6 +9,7 @@ import { actionsText as text } from "../text/actions.ts";
 import { ActionChoiceView } from "./ActionChoiceView.tsx";
 import { ActionResults } from "./ActionResults.tsx";
 import { RequestList } from "./RequestList.tsx";
+import { isSendable, isTried } from "./sendable.ts";
 import { type ActionState, useAction } from "./useAction.ts";
 
 const TITLE_ID = "olm-action-title";
@@ -110,10 +111,10 @@ function DialogBody({
       {prepared.choice && (
         <ActionChoiceView choice={prepared.choice} isDisabled={state.step === "sending"} isReplaced={isReplaced} onReplace={onReplace} />
       )}
-      {prepared.confirmation !== undefined && canRun(prepared) && (
+      {prepared.confirmation !== undefined && isSendable(state) && (
         <Confirmation expected={prepared.confirmation} typed={typed} setTyped={setTyped} onConfirm={onConfirm} />
       )}
-      <RequestList requests={prepared.requests} isTried={canRun(prepared)} />
+      <RequestList requests={prepared.requests} isTried={isTried(prepared)} />
       {prepared.command !== undefined && (
         <section aria-labelledby="olm-action-command">
           <h2 id="olm-action-command" className="olm-action-heading">
@@ -207,11 +208,6 @@ function Confirmation({
   );
 }
 
-/** Whether the server accepts the change after a confirmation. */
-function canRun(prepared: PreparedAction): boolean {
-  return prepared.id !== "";
-}
-
 function DialogButtons({
   state,
   label,
@@ -238,9 +234,8 @@ function DialogButtons({
   }
   const prepared = "prepared" in state ? state.prepared : undefined;
   const isSending = state.step === "sending";
-  const isAccepted = prepared !== undefined && canRun(prepared) && prepared.requests.every(({ dryRun }) => dryRun?.isOk !== false);
-  const isRepeatable = state.step !== "failed" || isOutcomeUnknown(state.error);
-  const needsCheck = state.step === "unprepared" || (prepared !== undefined && (!isAccepted || !isRepeatable));
+  const canSend = isSendable(state);
+  const needsCheck = state.step === "unprepared" || (prepared !== undefined && !canSend);
   return (
     <>
       {needsCheck ? (
@@ -250,7 +245,7 @@ function DialogButtons({
       ) : (
         <Button
           variant={prepared?.isDanger ? "danger" : "primary"}
-          isDisabled={!isAccepted || !isConfirmed || isSending}
+          isDisabled={!canSend || !isConfirmed || isSending}
           isLoading={isSending}
           onClick={onRun}
         >
@@ -262,9 +257,4 @@ function DialogButtons({
       </Button>
     </>
   );
-}
-
-/** Whether the page does not know if the server received the request. The same key makes a repetition safe. */
-function isOutcomeUnknown(error: unknown): boolean {
-  return error instanceof RequestError && error.problem.kind === "disconnected";
 }

@@ -127,11 +127,13 @@ test("run reports a conflict when the API server does", async () => {
   expect(await api.run({ id })).toMatchObject({ status: 409, body: { kind: "conflict", message: "uid mismatch" } });
 });
 
-test("prepare reports why the API server would reject a request", async () => {
+test("prepare reports why the API server would reject a request, and the change cannot be run", async () => {
   await using api = await startApi();
   api.answers.set(`PATCH ${PATH}`, statusAnswer(422, "Invalid", "denied by a policy"));
-  const { requests } = await api.prepare(SUSPEND);
+  const { id, requests } = await api.prepare(SUSPEND);
   expect(requests).toMatchObject([{ dryRun: { isOk: false, message: "denied by a policy" } }]);
+  expect([id, await api.run({ id })]).toMatchObject(["", { status: 404, body: { kind: "notFound" } }]);
+  expect(api.sent).toEqual([]);
 });
 
 test("prepare accepts a request that an admission webhook cannot try", async () => {
@@ -220,7 +222,8 @@ test("an apply that other tools block offers to take over their fields", async (
   const conflict = { causes: [{ reason: "FieldManagerConflict", message: 'conflict with "kubectl": .rules', field: ".rules" }] };
   api.answers.set("PATCH /api/v1/namespaces/argocd", statusAnswer(409, "Conflict", "Apply failed with 1 conflict", conflict));
   const yaml = "apiVersion: v1\nkind: Namespace\nmetadata: { name: argocd }";
-  const { requests, alternative } = await api.prepare({ action: "apply", yaml });
+  const { id, requests, alternative } = await api.prepare({ action: "apply", yaml });
+  expect(id).toBe("");
   expect(requests[0]?.dryRun).toMatchObject({ isOk: false, hasFieldConflict: true });
   expect(alternative?.request).toEqual({ action: "apply", yaml, force: true });
   api.answers.clear();

@@ -52,7 +52,9 @@ export function registerActionRoutes(server: ConsoleRoutes, { session, log }: Co
       if (action.rejected !== undefined || action.missing !== undefined) return action;
       const hasConflict = action.requests.some(({ dryRun }) => dryRun?.hasFieldConflict);
       const alternative = hasConflict ? offerForce(body) : undefined;
-      return { ...action, ...(alternative ? { alternative } : {}), id: prepared.add(await findOwner(identity), change) };
+      const isAccepted = action.requests.every(({ dryRun }) => dryRun?.isOk !== false);
+      const id = isAccepted ? prepared.add(await findOwner(identity), change) : "";
+      return { ...action, ...(alternative ? { alternative } : {}), id };
     },
   });
 
