@@ -67,6 +67,25 @@ async function start(options: InformerOptions<KubeObject> = {}) {
   return { script, watches, informer, seen, lines, clock, send, requests, watching, stop, running };
 }
 
+test("Informer calls onOpen for each watch that the API server accepts, also when a watch resumes without events", async () => {
+  let opened = 0;
+  const { informer, watches, watching, script, requests, clock } = await start({ onOpen: () => void opened++ });
+  await informer.synced;
+  await watching(1);
+  watches.at(-1)?.destroy();
+  await watching(2);
+  await expect.poll(() => opened, SOON).toBe(2);
+  expect(requests()).toEqual(["list", "resourceVersion=10", "resourceVersion=10"]);
+  script.denial = statusAnswer(503, "ServiceUnavailable", "etcd is down");
+  watches.at(-1)?.destroy();
+  const rejected = requests().length + 2;
+  await expect.poll(() => (clock.advance(1_000), requests().length), SOON).toBeGreaterThan(rejected);
+  expect(opened).toBe(2);
+  script.denial = undefined;
+  await watching(3);
+  await expect.poll(() => opened, SOON).toBe(3);
+});
+
 test("Informer lists, then watches from the list's resourceVersion, and bookmarks update the resourceVersion without an event", async () => {
   const { script, informer, seen, send, requests, watches, watching } = await start();
   script.list = [thing("a", "9")];

@@ -113,6 +113,8 @@ export interface InformerOptions<T extends KubeObject> extends ListSelection {
   clock?: Clock;
   /** Called after each complete list, when the store contains its objects. */
   onList?: () => void;
+  /** Called when the API server accepts a watch: from then on, the store follows all changes. */
+  onOpen?: () => void;
   /** Called for each failure, before the delay and the retry. */
   onError?: (err: unknown, during: "list" | "watch") => void;
 }
@@ -150,6 +152,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   readonly #backoff: Backoff;
   readonly #clock: Clock;
   readonly #onList: () => void;
+  readonly #onOpen: () => void;
   readonly #onError: (err: unknown, during: "list" | "watch") => void;
   readonly #log: Logger;
   readonly #store = new Store<T>();
@@ -161,7 +164,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   #resourceVersion: string | undefined;
 
   constructor(client: ListerWatcher, gvk: GroupVersionKind, options: InformerOptions<T>, log: Logger) {
-    const { transform, maxBackoffMs = MAX_BACKOFF_MS, clock = systemClock, onList, onError, ...selection } = options;
+    const { transform, maxBackoffMs = MAX_BACKOFF_MS, clock = systemClock, onList, onOpen, onError, ...selection } = options;
     this.#client = client;
     this.#gvk = { apiVersion: gvk.apiVersion, kind: gvk.kind };
     this.#selection = selection;
@@ -170,6 +173,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     this.#clock = clock;
     this.#interruptions = new Repeats(clock, QUIET_MS);
     this.#onList = onList ?? (() => undefined);
+    this.#onOpen = onOpen ?? (() => undefined);
     this.#onError = onError ?? (() => undefined);
     this.#log = log.child({ informer: gvk.kind });
     this.synced = this.#sync.promise;
@@ -225,7 +229,8 @@ export class Informer<T extends KubeObject = KubeObject> {
   async #follow(signal: AbortSignal): Promise<void> {
     this.#resourceVersion ??= await this.#list(signal);
     const started = this.#clock.now();
-    const watch = this.#client.watch<T>(this.#gvk, { ...this.#selection, resourceVersion: this.#resourceVersion, signal });
+    const resourceVersion = this.#resourceVersion;
+    const watch = this.#client.watch<T>(this.#gvk, { ...this.#selection, resourceVersion, opened: this.#onOpen, signal });
     let events = 0;
     for await (const event of watch) {
       events++;

@@ -14,26 +14,20 @@ import { toCatalogRow, toExtensionRow } from "./rows.ts";
 
 /** Maximum delay before the console tries to reach the API server again, in milliseconds. */
 const MAX_BACKOFF_MS = 3_000;
-/** Interval of the requests that find out whether an interrupted connection works again, in milliseconds. */
-const PROBE_MS = 1_000;
-const PROBE_TIMEOUT_MS = 5_000;
 
 /** Watches the extensions and catalogs of a cluster with one identity, for all pages of that identity. One watch per kind. */
 export class ClusterWatches implements Disposable {
   readonly state: LiveState;
-  readonly #client: Client;
   readonly #stop = new AbortController();
   readonly extensions: Informer<ClusterExtension>;
   readonly catalogs: Informer<ClusterCatalog>;
   /** Names of the extensions with a plan in progress, whose rows depend on other extensions. */
   readonly #planned = new Set<string>();
-  #probe: NodeJS.Timeout | undefined;
 
   constructor(client: Client, log: Logger) {
-    this.#client = client;
     this.state = new LiveState(new Date().toISOString());
-    this.extensions = this.#createInformer<ClusterExtension>("extensions", CLUSTER_EXTENSION, log);
-    this.catalogs = this.#createInformer<ClusterCatalog>("catalogs", CLUSTER_CATALOG, log);
+    this.extensions = this.#createInformer<ClusterExtension>(client, "extensions", CLUSTER_EXTENSION, log);
+    this.catalogs = this.#createInformer<ClusterCatalog>(client, "catalogs", CLUSTER_CATALOG, log);
     this.extensions.onEvent(({ type, object }) => {
       const { name } = object.metadata;
       if (type === "delete") {
@@ -54,22 +48,19 @@ export class ClusterWatches implements Disposable {
 
   /** Stops the watches. */
   [Symbol.dispose](): void {
-    clearInterval(this.#probe);
     this.#stop.abort();
     this.state.close();
   }
 
-  #createInformer<T extends KubeObject>(table: WatchedTable, kind: string, log: Logger): Informer<T> {
+  #createInformer<T extends KubeObject>(client: Client, table: WatchedTable, kind: string, log: Logger): Informer<T> {
+    const setCurrent = (): void => this.#setWatch(table, { state: "current" });
     const options = {
       maxBackoffMs: MAX_BACKOFF_MS,
-      onList: () => this.#setWatch(table, { state: "current" }),
-      onError: (err: unknown) => {
-        const state = describeFailure(err);
-        this.#setWatch(table, state);
-        if (state.state === "disconnected") this.#startProbe();
-      },
+      onList: setCurrent,
+      onOpen: setCurrent, // a watch that resumes has no list, and maybe no events
+      onError: (err: unknown) => this.#setWatch(table, describeFailure(err)),
     };
-    return new Informer<T>(this.#client, { apiVersion: API_VERSION, kind }, options, log);
+    return new Informer<T>(client, { apiVersion: API_VERSION, kind }, options, log);
   }
 
   #setExtension(extension: ClusterExtension): void {
@@ -87,25 +78,6 @@ export class ClusterWatches implements Disposable {
   #setWatch(table: WatchedTable, state: Omit<WatchState, "since" | "isLoaded">): void {
     const isLoaded = state.state === "current" || this.state.getWatch(table).isLoaded;
     this.state.setWatch(table, { ...state, isLoaded, since: new Date().toISOString() });
-  }
-
-  /** Checks whether the API server responds again: a watch that resumes without events does not show it. */
-  #startProbe(): void {
-    this.#probe ??= setInterval(() => void this.#checkServer(), PROBE_MS).unref();
-  }
-
-  async #checkServer(): Promise<void> {
-    try {
-      const response = await this.#client.request("GET", "/version", { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
-      await response.body.dump();
-    } catch {
-      return;
-    }
-    clearInterval(this.#probe);
-    this.#probe = undefined;
-    for (const table of ["extensions", "catalogs"] as const) {
-      if (this.state.getWatch(table).state === "disconnected" && this[table].hasSynced) this.#setWatch(table, { state: "current" });
-    }
   }
 }
 
