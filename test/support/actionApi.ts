@@ -7,6 +7,7 @@ import { type ConsoleTypeProvider, compileConsoleValidator } from "../../pkg/con
 import { identifyCallers } from "../../pkg/console/session/identifyCallers.ts";
 import type { ActionRequest, PreparedAction } from "../../pkg/consoleapi/actions.ts";
 import { Client } from "../../pkg/kube/client.ts";
+import type { ReaderOptions } from "../../pkg/sources/bundleReader.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { type Answer, LoopbackApi, type SeenRequest, statusAnswer } from "./loopbackApi.ts";
 
@@ -14,7 +15,7 @@ const resource = (name: string, kind: string, namespaced: boolean) => ({ name, k
 
 /** The kinds that the API server serves, by path. */
 const RESOURCES: Readonly<Record<string, readonly object[]>> = {
-  "/api/v1": [resource("namespaces", "Namespace", false), resource("serviceaccounts", "ServiceAccount", true)],
+  "/api/v1": [resource("namespaces", "Namespace", false), resource("serviceaccounts", "ServiceAccount", true), resource("secrets", "Secret", true)],
   "/apis/olm.operatorframework.io/v1": [resource("clusterextensions", "ClusterExtension", false)],
   "/apis/olm.operatorframework.io/v1alpha1": [resource("extensionpermissions", "ExtensionPermissions", false)],
   "/apis/rbac.authorization.k8s.io/v1": ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map((kind) =>
@@ -27,6 +28,12 @@ const RESOURCES: Readonly<Record<string, readonly object[]>> = {
 export interface Caller {
   readonly user: string;
   readonly token?: string;
+}
+
+/** How the console is started. */
+export interface ActionApiOptions {
+  readonly readOnly?: boolean;
+  readonly registry?: ReaderOptions;
 }
 
 /** A console with the routes of actions in front of an API server whose objects and answers the test decides. */
@@ -42,7 +49,7 @@ export class ActionApi implements AsyncDisposable {
   readonly #identities = new Map<string, ClusterIdentity>();
   readonly #app: FastifyInstance;
 
-  private constructor(api: LoopbackApi, options: { readonly readOnly: boolean }) {
+  private constructor(api: LoopbackApi, options: ActionApiOptions) {
     this.#api = api;
     this.#client = Client.of(api.credentials());
     this.#app = fastify({ forceCloseConnections: true });
@@ -55,17 +62,18 @@ export class ActionApi implements AsyncDisposable {
     const callers = {
       identify: (headers: Record<string, unknown>) => this.#identify(String(headers["x-user"]), String(headers["x-session"])),
     };
-    const session = { readOnly: options.readOnly, systemNamespace: "olmv1-system" };
-    const context = { session, log, registry: {} } as unknown as ConsoleContext;
+    const { readOnly = false, registry = {} } = options;
+    const session = { readOnly, systemNamespace: "olmv1-system" };
+    const context = { session, log, registry } as unknown as ConsoleContext;
     const routes = this.#app.withTypeProvider<ConsoleTypeProvider>();
     identifyCallers(routes, callers);
     registerActionRoutes(routes, context);
   }
 
-  static async start({ readOnly = false }: { readonly readOnly?: boolean } = {}): Promise<ActionApi> {
+  static async start(options: ActionApiOptions = {}): Promise<ActionApi> {
     let self: ActionApi | undefined;
     const api = await LoopbackApi.start((request) => self?.answer(request) ?? {});
-    self = new ActionApi(api, { readOnly });
+    self = new ActionApi(api, options);
     return self;
   }
 

@@ -26,7 +26,7 @@ const READ_ONLY = "The console is read-only: it rejects all changes.";
  * Registers the changes to the cluster: one request prepares a change and shows its exact requests, the other one sends exactly these requests, once,
  * with the identity of the caller.
  */
-export function registerActionRoutes(server: ConsoleRoutes, { session, log }: ConsoleContext): void {
+export function registerActionRoutes(server: ConsoleRoutes, { session, registry, log }: ConsoleContext): void {
   const prepared = new PreparedActions();
 
   server.route({
@@ -47,7 +47,8 @@ export function registerActionRoutes(server: ConsoleRoutes, { session, log }: Co
     handler: async ({ identity, deadline: signal, body }): Promise<PreparedAction> => {
       const now = new Date().toISOString();
       requireSupported(await identity.fields.read(), body);
-      const change = await planChange({ client: identity.client, systemNamespace: session.systemNamespace, signal, now }, body);
+      const { systemNamespace } = session;
+      const change = await planChange({ client: identity.client, systemNamespace, registry, signal, now }, body);
       const action = await prepareChange(identity, change, { readOnly: session.readOnly, signal });
       if (action.rejected !== undefined || action.missing !== undefined) return action;
       const hasConflict = action.requests.some(({ dryRun }) => dryRun?.hasFieldConflict);

@@ -3,6 +3,7 @@ import type { ObjectRef } from "../../api/k8s.ts";
 import type { ActionChoice } from "../../consoleapi/actions.ts";
 import type { Client } from "../../kube/client.ts";
 import { buildExtensionRef } from "../../rollout/extensions.ts";
+import type { ReaderOptions } from "../../sources/bundleReader.ts";
 import type { ClusterRequest } from "./clusterRequest.ts";
 
 /** An action as the requests that carry it out, and what they mean. */
@@ -36,6 +37,8 @@ export interface SeenObject {
 export interface ChangeContext {
   readonly client: Client;
   readonly systemNamespace: string;
+  /** How to pull bundle images. */
+  readonly registry: ReaderOptions;
   readonly signal: AbortSignal;
   /** Time of the action in RFC 3339. */
   readonly now: string;

@@ -52,7 +52,7 @@ async function readTarget({ client, systemNamespace }: ChangeContext, extension:
 
 /** Plans to grant a ServiceAccount that `olmv1 install` created the permissions of the restored bundle, because an upgrade may have removed them. */
 async function planGrants(
-  { client, systemNamespace, signal }: ChangeContext,
+  { client, systemNamespace, registry, signal }: ChangeContext,
   extension: ClusterExtension,
   image: string,
 ): Promise<{ requests: ClusterRequest[]; effects: string[] }> {
@@ -62,7 +62,7 @@ async function planGrants(
       image,
       systemNamespace,
       read: (images, options) =>
-        withReader({}, (reader) => computeBundlePermissions({ err: () => undefined }, images, options, reader), signal),
+        withReader(registry, (reader) => computeBundlePermissions({ err: () => undefined }, images, options, reader), signal),
     });
     if (!permissions) return { requests: [], effects: [] };
     const objects = buildInstallerObjects(extension.metadata.name, permissions.installer, permissions.rules, systemNamespace);
