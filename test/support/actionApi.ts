@@ -15,7 +15,11 @@ const resource = (name: string, kind: string, namespaced: boolean) => ({ name, k
 
 /** The kinds that the API server serves, by path. */
 const RESOURCES: Readonly<Record<string, readonly object[]>> = {
-  "/api/v1": [resource("namespaces", "Namespace", false), resource("serviceaccounts", "ServiceAccount", true), resource("secrets", "Secret", true)],
+  "/api/v1": [
+    resource("namespaces", "Namespace", false),
+    resource("serviceaccounts", "ServiceAccount", true),
+    resource("secrets", "Secret", true),
+  ],
   "/apis/olm.operatorframework.io/v1": [resource("clusterextensions", "ClusterExtension", false)],
   "/apis/olm.operatorframework.io/v1alpha1": [resource("extensionpermissions", "ExtensionPermissions", false)],
   "/apis/rbac.authorization.k8s.io/v1": ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map((kind) =>

@@ -205,6 +205,7 @@ export class OlmApi {
     if (path.endsWith("/selfsubjectaccessreviews")) return { status: 201, json: { status: { allowed: user.mayList } } };
     if (path === "/version") return { json: { gitVersion: "v1.36.0" } };
     if (path === `/apis/${API_VERSION}`) return { json: { resources: RESOURCES } };
+    if (path.endsWith("/log")) return (response) => void response.writeHead(200, { "content-type": "text/plain" }).write("started\n");
     const resource = path.split("/").at(-1);
     if (method !== "GET" || !path.startsWith(`/apis/${API_VERSION}/`)) return statusAnswer(404, "NotFound", `not found: ${body.length}`);
     if (!user.mayList) return statusAnswer(403, "Forbidden", `${resource}.${GROUP} is forbidden: User "${user.name}" cannot list`);

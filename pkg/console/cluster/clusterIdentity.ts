@@ -18,6 +18,7 @@ export class ClusterIdentity implements Disposable {
   readonly access: AccessChecks;
   readonly fields: ExtensionFields;
   readonly #log: Logger;
+  readonly #disposal = new AbortController();
   #watches: ClusterWatches | undefined;
   #user: Promise<string | undefined> | undefined;
 
@@ -26,6 +27,11 @@ export class ClusterIdentity implements Disposable {
     this.access = new AccessChecks(client);
     this.fields = new ExtensionFields(client);
     this.#log = log;
+  }
+
+  /** Aborts when the identity is disposed of, for example because the API server does not accept its credentials any more. */
+  get disposed(): AbortSignal {
+    return this.#disposal.signal;
   }
 
   /** The user's watches, which start with the first use. */
@@ -78,8 +84,9 @@ export class ClusterIdentity implements Disposable {
     }
   }
 
-  /** Stops the watches. The client belongs to the caller. */
+  /** Stops the watches and the logs. The client belongs to the caller. */
   [Symbol.dispose](): void {
+    this.#disposal.abort();
     this.#watches?.[Symbol.dispose]();
   }
 }

@@ -98,6 +98,16 @@ describe("the console in a cluster", () => {
     expect(next.update.extensions.changed).toEqual([]);
   });
 
+  test("a followed log ends when the API server does not accept its token any more", async () => {
+    const log = `${console.url}/api/pods/shop/web/log?container=manager&follow=true`;
+    const response = await fetch(log, { headers: headersOf("alice-token"), signal: stop.signal });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader?.read())?.value).toBe("started\n");
+    olm.users.delete("alice-token");
+    await expect(reader?.read()).rejects.toThrow("terminated");
+    expect((await fetch(log, { headers: headersOf("alice-token"), signal: stop.signal })).status).toBe(401);
+  });
+
   test("requests without a stream end in 401 when the API server does not accept their token any more", async () => {
     expect(await statusOf(headersOf("alice-token"))).toBe(200);
     olm.users.delete("alice-token");

@@ -11,12 +11,12 @@ const CHECK_MS = 60_000;
 const SWEEP_MS = 15_000;
 /** Maximum number of identities. Above it, the least recently used one without streams is dropped. */
 const MAX_IDENTITIES = 200;
-/** Maximum number of event streams of one identity, so that one user cannot take all. */
+/** Maximum number of event streams and logs of one identity, so that one user cannot take all. */
 const MAX_STREAMS_OF_ONE = 500;
 
 interface Entry {
   readonly identity: ClusterIdentity;
-  /** Number of open event streams. */
+  /** Number of open event streams and logs. */
   streams: number;
   lastUsed: number;
   /** When the API server last accepted the token; 0 if it was not asked yet. */

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { PassThrough, Readable } from "node:stream";
 import { fastify } from "fastify";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -10,14 +11,15 @@ import { identifyCallers } from "../session/identifyCallers.ts";
 import { registerObjectRoutes } from "./objectRoutes.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret", metadata: { name: "x", namespace: "shop", uid: "1" }, data: { password: "c2VjcmV0" } };
+const release = vi.fn();
 const stops: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** Starts a server with the routes and a fake client. Returns its address. */
-async function startRoutes(client: object): Promise<string> {
+/** Starts a server with the routes and a fake client. Returns its address. @param disposals of the identities, by the header `x-user` */
+async function startRoutes(client: object, disposals: Readonly<Record<string, AbortController>> = {}): Promise<string> {
   const app = fastify({ forceCloseConnections: true });
   app.setValidatorCompiler(compileConsoleValidator);
   app.setErrorHandler(async (err, _request, reply) => {
@@ -26,8 +28,17 @@ async function startRoutes(client: object): Promise<string> {
   });
   const resourceFor = async (): Promise<object> => ({ resource: "pods", namespaced: true });
   const routes = app.withTypeProvider<ConsoleTypeProvider>();
-  identifyCallers(routes, { identify: () => ({ client: { resourceFor, ...client } }) as unknown as ClusterIdentity });
-  registerObjectRoutes(routes, { log: { debug: () => undefined } } as unknown as ConsoleContext);
+  const identities = new Map<string, ClusterIdentity>();
+  const identify = (headers: IncomingHttpHeaders): ClusterIdentity => {
+    const user = String(headers["x-user"]);
+    const disposed = (disposals[user] ?? new AbortController()).signal;
+    const identity = identities.get(user) ?? ({ client: { resourceFor, ...client }, disposed } as unknown as ClusterIdentity);
+    identities.set(user, identity);
+    return identity;
+  };
+  const callers = { identify, hold: async (headers: IncomingHttpHeaders) => ({ identity: identify(headers), release }) };
+  identifyCallers(routes, callers);
+  registerObjectRoutes(routes, { callers, log: { debug: () => undefined } } as unknown as ConsoleContext);
   stops.push(() => app.close());
   return app.listen({ host: "127.0.0.1", port: 0 });
 }
@@ -112,6 +123,29 @@ describe("GET /api/pods/:namespace/:pod/log", () => {
     expect((await reader?.read())?.value).toBe("second\n");
     leave.abort();
     await closed;
+  });
+
+  test("ends a followed log when the identity of its reader is disposed of, and releases the identity", async () => {
+    const body = new PassThrough();
+    const ann = new AbortController();
+    const origin = await startRoutes({ request: async () => ({ statusCode: 200, headers: {}, body }) }, { ann });
+    const response = await fetch(`${origin}${PATH}&follow=true`, { headers: { "x-user": "ann" } });
+    release.mockClear();
+    ann.abort();
+    await expect(response.text()).rejects.toThrow("terminated");
+    await vi.waitFor(() => expect([body.destroyed, release.mock.calls.length]).toEqual([true, 1]));
+  });
+
+  test("rejects the 21st open log of one user, and accepts logs of other users", async () => {
+    const origin = await startRoutes({ request: async () => ({ statusCode: 200, headers: {}, body: new PassThrough() }) });
+    const leave = new AbortController();
+    const open = async (user: string, signal?: AbortSignal): Promise<number> =>
+      (await fetch(`${origin}${PATH}&follow=true`, { headers: { "x-user": user }, ...(signal ? { signal } : {}) })).status;
+    const statuses = await Promise.all(Array.from({ length: 20 }, (_, i) => open("ann", i === 0 ? leave.signal : undefined)));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect([await open("ann"), await open("bob")]).toEqual([429, 200]);
+    leave.abort();
+    await vi.waitFor(async () => expect(await open("ann")).toBe(200), { timeout: 10_000 });
   });
 
   test("stops reading when the page does not read", async () => {

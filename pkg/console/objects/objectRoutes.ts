@@ -23,8 +23,8 @@ const LogQuery = z.object({
   tail: z.optional(z.string().check(z.regex(/^\d{1,5}$/))),
 });
 
-/** Registers the routes of single objects and of the logs of Pods. Each needs the user's own permission. */
-export function registerObjectRoutes(server: ConsoleRoutes, { log }: ConsoleContext): void {
+/** Registers the routes of single objects and of the logs of Pods. Each needs the user's own permission. A log holds the identity while it is open. */
+export function registerObjectRoutes(server: ConsoleRoutes, { callers, log }: ConsoleContext): void {
   const logs = new PodLogs();
 
   server.route({
@@ -41,14 +41,19 @@ export function registerObjectRoutes(server: ConsoleRoutes, { log }: ConsoleCont
     method: "GET",
     url: "/api/pods/:namespace/:pod/log",
     schema: { params: z.object({ namespace: ObjectName, pod: ObjectName }), querystring: LogQuery },
-    handler: async ({ identity: { client }, params, query }, reply) => {
+    handler: async ({ headers, params, query }, reply) => {
       const { container, previous, follow, tail = String(LOG_LIMITS.tail) } = query;
       const selection = { ...params, container, previous: previous === "true", follow: follow === "true", tail: Number(tail) };
       const begin = (): void => {
         reply.hijack(); // fastify would wait for the first bytes before it sends the head
         for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value);
       };
-      await logs.stream(client, selection, reply.raw, begin);
+      const { identity, release } = await callers.hold(headers);
+      try {
+        await logs.stream(identity, selection, reply.raw, begin);
+      } finally {
+        release();
+      }
       log.debug({ follow: selection.follow }, "log ended");
     },
   });

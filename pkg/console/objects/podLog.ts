@@ -4,12 +4,15 @@ import { LOG_LIMITS } from "../../consoleapi/objects.ts";
 import type { Client } from "../../kube/client.ts";
 import { readErrorResponse } from "../../kube/response.ts";
 import { redactUserinfo } from "../../text/redact.ts";
+import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { LogCleaner } from "./logText.ts";
 import { explainForbidden } from "./objectView.ts";
 
 /** Maximum number of log streams of one server. */
 const MAX_LOGS = 200;
+/** Maximum number of log streams of one identity, so that one user cannot take all. */
+const MAX_LOGS_OF_ONE = 20;
 /** Maximum size of a log that is not followed, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 /** Time without output after which a followed log ends, in milliseconds. */
@@ -28,29 +31,38 @@ export interface LogSelection {
   readonly follow: boolean;
 }
 
+/** The user who reads a log. */
+export type LogReader = Pick<ClusterIdentity, "client" | "disposed">;
+
 /** Streams logs of Pods to pages. Reads from the API server only as fast as the page reads. */
 export class PodLogs {
-  #open = 0;
+  /** The readers of the open logs. */
+  readonly #open: LogReader[] = [];
 
   /**
-   * Starts to send a log on a response whose head was not sent, and resolves when the log ends or the page leaves.
+   * Starts to send a log on a response whose head was not sent, and resolves when the log ends, the page leaves, or the identity is disposed of: the
+   * API server does not end a log when a token expires.
    * @param begin called once before the head is sent
    * @throws ConsoleError if the log cannot be read
    */
-  async stream(client: Client, selection: LogSelection, response: ServerResponse, begin: () => void): Promise<void> {
-    if (this.#open >= MAX_LOGS) throw new ConsoleError("limited", "too many open logs; close some and try again");
+  async stream(reader: LogReader, selection: LogSelection, response: ServerResponse, begin: () => void): Promise<void> {
+    if (response.destroyed) return begin(); // the page left before
+    const own = this.#open.filter((one) => one === reader).length;
+    if (own >= MAX_LOGS_OF_ONE || this.#open.length >= MAX_LOGS)
+      throw new ConsoleError("limited", "too many open logs; close some and try again");
     const stop = new AbortController();
     const abort = (): void => stop.abort();
     response.once("close", abort);
-    this.#open++;
+    this.#open.push(reader);
     try {
-      const body = await openLog(client, selection, stop.signal);
+      const signal = AbortSignal.any([stop.signal, reader.disposed]);
+      const body = await openLog(reader.client, selection, signal);
       begin();
       response.writeHead(200, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no" });
       response.flushHeaders();
-      await pipeline(body, new LogCleaner(), response).catch(() => undefined); // the page sees that the response is incomplete
+      await pipeline(body, new LogCleaner(), response, { signal }).catch(() => undefined); // the page sees that the response is incomplete
     } finally {
-      this.#open--;
+      this.#open.splice(this.#open.indexOf(reader), 1);
       response.off("close", abort);
     }
   }
