@@ -103,10 +103,13 @@ test("an exec plug-in runs once while its credential is valid, and again after a
   const credentials = credentialsIn(path, () => now);
   await Promise.all([credentials.endpoint(), credentials.endpoint()]);
   now = 60_000;
-  expect((await credentials.endpoint()).headers["authorization"]).toMatch(/^Bearer t\s*1$/);
-  expect(credentials.refused()).toBe(true);
-  expect((await credentials.endpoint()).headers["authorization"]).toMatch(/^Bearer t\s*2$/);
-  expect(credentials.refused()).toBe(false);
+  const first = await credentials.endpoint();
+  expect(first.headers["authorization"]).toMatch(/^Bearer t\s*1$/);
+  expect(credentials.refused(first)).toBe(true);
+  expect(credentials.refused(first)).toBe(true);
+  const second = await credentials.endpoint();
+  expect(second.headers["authorization"]).toMatch(/^Bearer t\s*2$/);
+  expect([credentials.refused(first), credentials.refused(second)]).toEqual([true, false]);
   expect(readFileSync(`${folder}/runs`, "utf8")).toBe("run\nrun\n");
 });
 
@@ -114,9 +117,10 @@ test("credentials keep the loaded kubeconfig when it cannot be reloaded", async 
   const path = kubeconfig({ token: "abc" });
   let now = 0;
   const credentials = credentialsIn(path, () => now);
+  const endpoint = await credentials.endpoint();
   rmSync(path);
   now = 10_000;
-  expect(credentials.refused()).toBe(false);
+  expect(credentials.refused(endpoint)).toBe(false);
   expect((await credentials.endpoint()).headers["authorization"]).toBe("Bearer abc");
 });
 

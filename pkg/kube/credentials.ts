@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { KubeConfig } from "@kubernetes/client-node";
 import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
@@ -42,6 +43,8 @@ export class Credentials {
   #config: KubeConfig;
   #loadedAt: number;
   #endpoint: Promise<Endpoint> | undefined;
+  /** The last endpoint that was read since everything was reloaded. */
+  #current: Endpoint | undefined;
   #readAt = 0;
 
   /** @param load reads the kubeconfig; called again after the server has rejected the credential. */
@@ -109,24 +112,37 @@ export class Credentials {
       this.#readAt = this.#now();
       const reading = this.#read();
       this.#endpoint = reading;
-      reading.catch(() => {
-        if (this.#endpoint === reading) this.#endpoint = undefined;
-      });
+      void this.#track(reading);
     }
     return this.#endpoint;
   }
 
-  /** Call after a 401: the next `endpoint()` reloads everything. Returns false if it was reloaded recently or cannot be reloaded. */
-  refused(): boolean {
+  async #track(reading: Promise<Endpoint>): Promise<void> {
+    try {
+      const endpoint = await reading;
+      if (this.#endpoint === reading) this.#current = endpoint;
+    } catch {
+      if (this.#endpoint === reading) this.#endpoint = undefined;
+    }
+  }
+
+  /**
+   * Call after a 401. If the endpoint of the request is still the current one, the next `endpoint()` reloads everything. Otherwise, a parallel request
+   * has already caused the reload.
+   * @returns whether the next `endpoint()` may be another one: false if everything was reloaded recently or cannot be reloaded
+   */
+  refused(used: Endpoint): boolean {
+    if (!this.#current || !isDeepStrictEqual(used, this.#current)) return true;
     if (this.#now() - this.#loadedAt < RELOAD_MS) return false;
     this.#loadedAt = this.#now();
     this.#endpoint = undefined;
     try {
       this.#config = this.#load();
-      return true;
     } catch {
       return false; // a partly written file: keep the loaded data
     }
+    this.#current = undefined;
+    return true;
   }
 
   async #read(): Promise<Endpoint> {

@@ -56,6 +56,28 @@ test("a request that returns 401 is retried once with reloaded credentials", asy
   expect(api.log).toEqual(["GET /one", "GET /one", "GET /two", "GET /two"]);
 });
 
+test.for<[what: string, renewed: string, status: number, sent: number]>([
+  ["succeed when the credentials were renewed", "new", 200, 6],
+  ["return 401 when the credentials are the same", "old", 401, 4],
+])("parallel requests with rejected credentials %s", async ([, renewed, status, sent]) => {
+  let token = "old";
+  let now = 0;
+  const api = await LoopbackApi.start(({ headers }) => (headers.authorization === "Bearer new" ? {} : UNAUTHORIZED));
+  open.push(() => api[Symbol.asyncDispose]());
+  const load = (): KubeConfig => {
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser({ name: "loopback", server: api.url, skipTLSVerify: true }, { name: "user", token });
+    return config;
+  };
+  const transport = transportTo(new Credentials(load, () => now));
+  now = 60_000;
+  token = renewed;
+  const statuses = await Promise.all(["/1", "/2", "/3"].map((path) => statusOf(transport.request("GET", path))));
+  expect(statuses).toEqual([status, status, status]);
+  expect(api.log.length).toBeGreaterThanOrEqual(sent);
+  expect(api.log.length).toBeLessThanOrEqual(6);
+});
+
 test("a guarded transport always permits reads, but permits writes only when the guard does, also with a token", async () => {
   const api = await loopback({});
   const transport = transportTo(api.credentials());

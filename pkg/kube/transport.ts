@@ -226,7 +226,7 @@ export class Transport {
 
   async #authorize(endpoint: Endpoint): Promise<Authorization> {
     const source = this.#token;
-    if (!source) return { headers: endpoint.headers, refused: () => this.#pools.credentials.refused() };
+    if (!source) return { headers: endpoint.headers, refused: () => this.#pools.credentials.refused(endpoint) };
     let token: string;
     try {
       token = await source();
