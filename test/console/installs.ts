@@ -8,6 +8,19 @@ import { expectHidden, expectShown, type Tested } from "./testedConsole.ts";
 const NAME = "monitoring";
 const READ_CLIPBOARD = "navigator.clipboard.readText()";
 
+/** Types a namespace, and returns the enabled buttons of the manifest in the next frame, when it is that of the earlier form. */
+const CHANGE_AND_READ = `(async () => {
+  const field = document.querySelector("input[id$=-namespace]");
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(field, "observability");
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  await new Promise((resolve) => requestAnimationFrame(resolve));
+  const buttons = [...document.querySelectorAll("main button")];
+  return ["Apply", "Preview"].filter((label) => {
+    const button = buttons.find(({ textContent }) => textContent.startsWith(label));
+    return !button.disabled && button.getAttribute("aria-disabled") !== "true";
+  });
+})()`;
+
 /** What the browser reports about the conflict. */
 const IS_CONFLICT = /status of 409/;
 
@@ -63,7 +76,8 @@ export function describeInstalls(tested: Tested): void {
     await browser.getByRole("combobox", { name: "Version", exact: true }).selectOption("0.71.1");
     await browser.getByRole("checkbox", { name: "Also install later versions" }).uncheck();
     await browser.getByRole("textbox", { name: "Name of the ClusterExtension" }).fill(NAME);
-    await browser.getByRole("textbox", { name: "Namespace", exact: true }).fill("observability");
+    await expectShown(page, "Installs monitoring-operator.v0.71.1, version 0.71.1, from catalog community-operators.");
+    expect(await browser.evaluate(CHANGE_AND_READ)).toEqual([]);
     await expectShown(page, "Installs monitoring-operator.v0.71.1, version 0.71.1, from catalog community-operators.");
 
     await browser.getByRole("button", { name: "YAML", exact: true }).click();

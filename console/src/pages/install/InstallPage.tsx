@@ -100,7 +100,7 @@ function Install({ details, isChosen }: { readonly details: PackageDetails; read
     range: (isChosen ? described.version : install.range) ?? "",
     approval: "Automatic",
   });
-  const { query, schema } = useInstallDraft(name, form);
+  const { query, isStale, schema } = useInstallDraft(name, form);
   const change = (fields: Partial<InstallForm>): void => setForm((old) => ({ ...old, ...fields }));
   const installed = useInstallations(name);
   return (
@@ -111,10 +111,10 @@ function Install({ details, isChosen }: { readonly details: PackageDetails; read
         {query.data?.isConfigurable !== false && (
           <ConfigEditor schema={schema} draft={query.data} onChange={(config) => change({ config })} />
         )}
-        <InstallPlan name={name} form={form} isReady={query.data?.isComplete === true && !query.isPlaceholderData} />
+        <InstallPlan name={name} form={form} isReady={query.data?.isComplete === true && !isStale} />
       </div>
       <div className="olm-install-result">
-        <InstallResult query={query} extension={form.name?.trim() || name} />
+        <InstallResult query={query} isStale={isStale} extension={form.name?.trim() || name} />
       </div>
     </div>
   );

@@ -15,9 +15,12 @@ import { installText as t } from "../../text/install.ts";
 /** The manifest that the form results in, to copy or to apply. */
 export function InstallResult({
   query,
+  isStale,
   extension,
 }: {
   readonly query: UseQueryResult<InstallDraft>;
+  /** Whether the manifest is that of an earlier form, so that it cannot be applied. */
+  readonly isStale: boolean;
   /** Name of the ClusterExtension. */
   readonly extension: string;
 }): ReactElement {
@@ -31,7 +34,7 @@ export function InstallResult({
       ) : query.data === undefined ? (
         <Placeholder lines={8} />
       ) : (
-        <Draft draft={query.data} extension={extension} isStale={query.isPlaceholderData} />
+        <Draft draft={query.data} extension={extension} isStale={isStale} />
       )}
     </>
   );

@@ -7,11 +7,17 @@ import type { FieldSchema } from "../../components/schemaForm/schema.ts";
 /** Time after the last change before the server computes the manifest, in milliseconds. */
 const PAUSE_MS = 400;
 
-/** Returns what the form results in, and the schema of the configuration. The earlier result stays until a new one is computed. */
-export function useInstallDraft(
-  name: string,
-  form: InstallForm,
-): { readonly query: UseQueryResult<InstallDraft>; readonly schema: FieldSchema | undefined } {
+/** What the form results in, and the schema of the configuration. */
+export interface ComputedDraft {
+  /** The earlier result stays until a new one is computed. */
+  readonly query: UseQueryResult<InstallDraft>;
+  /** Whether the result is that of an earlier form. */
+  readonly isStale: boolean;
+  readonly schema: FieldSchema | undefined;
+}
+
+/** Returns what the form results in, soon after the last change. */
+export function useInstallDraft(name: string, form: InstallForm): ComputedDraft {
   const [settled, setSettled] = useState(form);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(form), PAUSE_MS);
@@ -34,5 +40,5 @@ export function useInstallDraft(
     gcTime: 0,
     retry: false,
   });
-  return { query, schema };
+  return { query, isStale: query.isPlaceholderData || settled !== form, schema };
 }
