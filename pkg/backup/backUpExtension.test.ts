@@ -14,7 +14,7 @@ const CRDS = ["a.example.com", "b.example.com"].map((group): KubeObject => {
   return { ...crd, metadata: { ...crd.metadata, uid: `uid of ${group}` } };
 });
 
-/** An API server whose clock is a year behind that of any machine. */
+/** An API server whose clock is at least a year slow. */
 class BackupApi {
   readonly requests: string[] = [];
 

@@ -44,7 +44,7 @@ export async function deleteRemains(client: Client, { objects }: ConversionRemai
  * Finds the remains of a conversion.
  * @param extension name of the deleted extension
  * @param namespace namespace of the Subscription; undefined for any
- * @returns undefined if there are none, or if an extension with this name or with their ServiceAccount exists
+ * @returns undefined without remains, or if an extension with this name or with their ServiceAccount exists
  */
 export async function findRemains(
   client: Client,

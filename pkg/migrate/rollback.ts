@@ -56,7 +56,7 @@ export function listRollbackSteps(migrated: MigratedExtension, isReplaced = fals
     "delete the ServiceAccount and roles that the conversion created, and the backup",
   ];
   if (backup && isReplaced)
-    return [suspend, `keep the operator as it is: OLM v0 has upgraded or removed ${describeObject(backup.csv)}`, ...removal];
+    return [suspend, `leave the operator unchanged: OLM v0 has upgraded or removed ${describeObject(backup.csv)}`, ...removal];
   return [
     suspend,
     ...(group ? [`restore ${describeObject(group)} if it does not exist`] : []),
@@ -193,7 +193,7 @@ async function returnObjects(
     signal.throwIfAborted();
     await patchLive(client, marks.ref, (live) => buildRestoringPatch(live, marks, owner, { name, uid }));
   }
-  done(csv ? `${backup.marks.length} objects belong to ${describeObject(csv)} again` : "OLM v0 keeps the operator as it is");
+  done(csv ? `${backup.marks.length} objects belong to ${describeObject(csv)} again` : "OLM v0 keeps the operator unchanged");
 }
 
 /**

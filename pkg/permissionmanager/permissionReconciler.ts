@@ -1,17 +1,9 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { findCondition } from "../api/conditions.ts";
-import {
-  ANNOTATION_APPROVE,
-  API_VERSION,
-  CLUSTER_EXTENSION,
-  ConditionType,
-  EXTENSION_PERMISSIONS,
-  FINALIZER_REVOKE_PERMISSIONS,
-} from "../api/constants.ts";
+import { API_VERSION, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, FINALIZER_REVOKE_PERMISSIONS } from "../api/constants.ts";
 import type { EventSink } from "../api/events.ts";
-import type { ExtensionPermissions, ExtensionPermissionsStatus, RequestedBundle } from "../api/extensionPermissions.ts";
+import type { ExtensionPermissions, ExtensionPermissionsStatus } from "../api/extensionPermissions.ts";
 import { isOwnedBy, type KubeObject, toObjectRef } from "../api/k8s.ts";
-import type { PermissionPolicy, PermissionPolicySpec, PolicyGrant } from "../api/permissionPolicy.ts";
+import type { PermissionPolicy, PermissionPolicySpec } from "../api/permissionPolicy.ts";
 import type { SuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import type { ReconcileContext, ReconcileOutcome } from "../controller/controller.ts";
 import { writeFinalizers } from "../controller/finalizers.ts";
@@ -23,19 +15,16 @@ import type { Client } from "../kube/client.ts";
 import type { BundleImageSource } from "../operatorcontroller/bundles/bundleImages.ts";
 import { rulesFromDetails } from "../operatorcontroller/permissions/permissions.ts";
 import { type GrantedAccess, getGrantName, readReadOnlyRules } from "../permissions/grantObjects.ts";
-import { type GrantPlan, isApprovalRevoked, keepRules, planGrant, toRules } from "../permissions/grantPlan.ts";
-import { judgePermissions } from "../permissions/judgePermissions.ts";
-import { buildPolicyTarget, DEFAULT_POLICY, findPolicyProblem, getPolicyName } from "../permissions/policySelection.ts";
-import { buildRiskSubject } from "../permissions/riskSubject.ts";
-import type { RequiredRules } from "../rbac/requiredRules.ts";
+import { DEFAULT_POLICY, getPolicyName } from "../permissions/policySelection.ts";
 import { findMissingRules, intersectRules, isEmptyRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { AdmissionGuard } from "./admissionGuard.ts";
-import { type BundleRulesServices, type DerivedRules, deriveBundleRules, deriveSourceRules, UnverifiedRequest } from "./bundleRules.ts";
+import { type DerivedRules, UnverifiedRequest } from "./bundleRules.ts";
 import { type CreatedNamespaces, type ExistingNamespace, UnusableNamespace } from "./createdNamespaces.ts";
-import { type GrantedObjects, type GrantWriter } from "./grantWriter.ts";
+import type { GrantedObjects, GrantWriter } from "./grantWriter.ts";
 import type { PermissionMetrics } from "./permissionMetrics.ts";
 import { computePermissionsStatus, type GrantOutcome, type GrantScope, getOutcomeState, type RejectedOutcome } from "./permissionStatus.ts";
+import { type DeciderServices, type Decision, type DecisionSubject, RequestDecider, rejectUndecided } from "./requestDecider.ts";
 
 /** Delay before a request is checked again if its catalog, its namespace or the request may be about to change. */
 const RETRY_MS = 15_000;
@@ -49,7 +38,7 @@ interface KnownObjects {
 }
 
 /** What a reconcile uses. */
-export interface PermissionServices extends BundleRulesServices {
+export interface PermissionServices extends DeciderServices {
   readonly api: Pick<Client, "get" | "patch" | "delete">;
   readonly known: KnownObjects;
   readonly images: Pick<BundleImageSource, "obtain" | "cancel">;
@@ -59,54 +48,29 @@ export interface PermissionServices extends BundleRulesServices {
   readonly namespaces: Pick<CreatedNamespaces, "find" | "create" | "delete">;
   readonly admission: Pick<AdmissionGuard, "check">;
   readonly statuses: StatusWriter<ExtensionPermissions>;
-  readonly defaultGrant: PolicyGrant;
   /** Whether extensions that name a ServiceAccount get permissions too, because operator-controller ignores the name. */
   readonly ignoresServiceAccounts: boolean;
   readonly now: () => Date;
 }
 
-/** The objects of one reconcile. */
-interface Subject {
-  readonly permissions: Readonly<ExtensionPermissions>;
-  readonly extension: Readonly<ClusterExtension>;
-  readonly granted: GrantedObjects;
-}
-
-/** A decision, and what it is based on. */
-interface Decision {
-  readonly outcome: GrantOutcome;
-  readonly policy?: PermissionPolicySpec;
-  readonly derived?: DerivedRules;
-  /** The permissions of the extension while nothing is changed, if it has no others now. */
-  readonly readRules?: RequiredRules;
-  /** The namespace of the extension, if it gets its first permissions there. */
-  readonly first?: { readonly existing: ExistingNamespace | undefined };
-  readonly error?: unknown;
-}
-
-/** Why there is no decision: the extension requests nothing, or its bundle is being pulled. The end of the pull triggers the next reconcile. */
-type Undecided = "nothing requested" | "pulling";
-
 /** A decision after its rules were written. The status of `subject` is the last one that was written. */
 interface AppliedDecision extends Decision {
-  readonly subject: Subject;
+  readonly subject: DecisionSubject;
 }
 
 /** Grants the permissions of one extension at a time. Idempotent: a reconcile that was stopped anywhere is completed by the next one. */
 export class PermissionReconciler {
   readonly #services: PermissionServices;
-  /** Extensions whose rules change when their bundle becomes healthy. */
-  readonly #awaitsHealth = new Set<string>();
-  /** Digests of approved rules by extension: a revocation must not be missed if the last status was not written. */
-  readonly #approved = new Map<string, string>();
+  readonly #decider: RequestDecider;
 
   constructor(services: PermissionServices) {
     this.#services = services;
+    this.#decider = new RequestDecider(services);
   }
 
   /** Reports whether the rules of an extension change when its bundle becomes healthy. */
   awaitsHealth(name: string): boolean {
-    return this.#awaitsHealth.has(name);
+    return this.#decider.awaitsHealth(name);
   }
 
   /**
@@ -117,8 +81,7 @@ export class PermissionReconciler {
     const { api, writer, admission, known, images } = this.#services;
     const permissions = await api.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal });
     if (!permissions) {
-      this.#awaitsHealth.delete(name);
-      this.#approved.delete(name);
+      this.#decider.forget(name);
       await images.cancel(name);
       if (known.hasGrants(name)) {
         // operator-controller may remove the finalizer of a request, so the request may be deleted before the permissions.
@@ -145,7 +108,7 @@ export class PermissionReconciler {
       // The change causes another reconcile.
       if (outcome !== "written") return undefined;
     }
-    const subject: Subject = { permissions, extension, granted };
+    const subject: DecisionSubject = { permissions, extension, granted };
     try {
       await admission.check(signal);
     } catch (err) {
@@ -154,11 +117,11 @@ export class PermissionReconciler {
       throw err;
     }
     if (extension.metadata.deletionTimestamp !== undefined) return this.#prepareUninstall(subject, log, signal);
-    const decision = await this.#decide(subject, signal);
+    const decision = await this.#decider.decide(subject, signal);
     if (decision === "nothing requested") return undefined;
     if (decision === "pulling") return { isPending: true };
     const applied = await this.#apply(subject, decision, signal);
-    if (applied.outcome.kind === "planned" && applied.outcome.plan.approvedDigest === undefined) this.#approved.delete(name);
+    if (applied.outcome.kind === "planned" && applied.outcome.plan.approvedDigest === undefined) this.#decider.forgetApproval(name);
     await this.#report(applied.subject, applied.outcome, log, applied.derived);
     this.#services.metrics.countDecision(applied.error instanceof UnverifiedRequest ? "Unverified" : getOutcomeState(applied.outcome));
     if (applied.error instanceof UnverifiedRequest || applied.error instanceof UnusableNamespace) return { requeueAfterMs: RETRY_MS };
@@ -184,7 +147,7 @@ export class PermissionReconciler {
     const { policy: policyName = DEFAULT_POLICY, namespace } = permissions.status ?? {};
     await writer.revoke(granted);
     if (isUninstalled && namespace !== undefined) {
-      const policy = this.#findPolicy(policyName);
+      const policy = this.#decider.findPolicy(policyName);
       if (policy?.namespaces?.deletion === "Delete") await namespaces.delete(permissions.metadata.name, namespace);
     }
     // The garbage collector would delete it too, but may need a while to discover the kind.
@@ -198,133 +161,23 @@ export class PermissionReconciler {
    * Gives an extension that is being deleted all its rules until it is uninstalled, including those in the status whose roles were deleted. If its
    * approval was revoked, the uninstall may need a new one, so it can still be approved.
    */
-  async #prepareUninstall(subject: Subject, log: Logger, signal: AbortSignal): Promise<undefined> {
+  async #prepareUninstall(subject: DecisionSubject, log: Logger, signal: AbortSignal): Promise<undefined> {
     const { permissions, granted } = subject;
     const { namespace, serviceAccount, pendingDigest, rules: reported = [] } = permissions.status ?? {};
     if (namespace === undefined || serviceAccount === undefined) return undefined;
-    const needsDecision = pendingDigest !== undefined || isApprovalRevoked(this.#getApproval(subject));
-    const decision = needsDecision ? await this.#decide(subject, signal) : "nothing requested";
+    const needsDecision = pendingDigest !== undefined || this.#decider.isRevoked(subject);
+    const decision = needsDecision ? await this.#decider.decide(subject, signal) : "nothing requested";
     const planned = typeof decision !== "string" && decision.outcome.kind === "planned" ? decision.outcome : undefined;
     const known = mergeRequiredRules([granted.rules, rulesFromDetails(reported)]);
-    const rules = planned?.plan.rules ?? this.#keepRules({ ...subject, granted: { ...granted, rules: known } });
+    const rules = planned?.plan.rules ?? this.#decider.keepRules({ ...subject, granted: { ...granted, rules: known } });
     await this.#services.writer.write(permissions.metadata.name, namespace, { rules }, granted);
     const outcome: GrantOutcome = planned?.plan.state === "Pending" ? { ...planned, access: "Full" } : { kind: "uninstalling", rules };
     await this.#report(subject, outcome, log);
     return undefined;
   }
 
-  /** Decides about the request. An extension keeps its rules if the decision fails. */
-  async #decide(subject: Subject, signal: AbortSignal): Promise<Decision | Undecided> {
-    const { permissions, extension, granted } = subject;
-    const requested = permissions.spec?.bundle;
-    const known = extension.spec.namespace ?? permissions.status?.namespace;
-    const needsSources = extension.spec.config?.valuesFrom !== undefined && known !== undefined;
-    if (!requested && !needsSources) return "nothing requested";
-    const policyName = getPolicyName(extension);
-    const policy = this.#findPolicy(policyName);
-    if (!policy)
-      return { outcome: rejectUndecided(subject, "Denied", `PermissionPolicy ${goQuote(policyName)} does not exist: create it`) };
-    try {
-      const derived = requested
-        ? await deriveBundleRules(this.#services, extension, known, requested, permissions.status, signal)
-        : deriveSourceRules(extension, known ?? "", this.#services.systemNamespace);
-      if (!derived) return "pulling";
-      const { rules, subject: riskSubject, catalog, namespace } = derived;
-      const packageName = requested?.packageName ?? extension.spec.source.catalog?.packageName ?? "";
-      const problem = findPolicyProblem(policy, buildPolicyTarget(packageName, namespace.name, catalog), rules);
-      if (problem !== undefined) return { outcome: this.#reject(subject, "Denied", `PermissionPolicy ${goQuote(policyName)}: ${problem}`) };
-      // The ServiceAccount is in the namespace.
-      const hasAccount = granted.objects.some(({ kind, metadata }) => kind === "ServiceAccount" && metadata.namespace === namespace.name);
-      const first = hasAccount ? undefined : { existing: await this.#services.namespaces.find(extension, namespace.name, policy) };
-      const judged = judgePermissions(rules, policy, riskSubject);
-      const { name } = extension.metadata;
-      const exceedsRequest = (other: RequiredRules): boolean => !isEmptyRules(findMissingRules(other, toRules(judged)));
-      const isHealthy = requested !== undefined && isInstalledAndHealthy(extension, requested);
-      const isSettled = isHealthy && !(exceedsRequest(granted.rules) && (await this.#isChanging(name, signal)));
-      const judgedCurrent = judgePermissions(granted.rules, policy, riskSubject);
-      const plan = planGrant({ current: granted.rules, judged, judgedCurrent, ...this.#getApproval(subject), isSettled });
-      if (plan.approvedDigest !== undefined) this.#approved.set(name, plan.approvedDigest);
-      if (!isSettled && (policy.standing === "WhileChanging" || exceedsRequest(plan.rules))) this.#awaitsHealth.add(name);
-      else this.#awaitsHealth.delete(name);
-      const readRules = this.#computeReadRules(subject, policy, isSettled ? derived : undefined, plan);
-      const outcome: GrantOutcome = {
-        kind: "planned",
-        plan,
-        bundle: requested,
-        before: granted.rules,
-        risks: judged.filter(({ outcome, risk }) => risk !== undefined && (outcome === "Granted" || plan.state === "Granted")),
-        access: readRules ? "ReadOnly" : "Full",
-      };
-      return { outcome, policy, derived, ...(readRules ? { readRules } : {}), ...(first ? { first } : {}) };
-    } catch (err) {
-      signal.throwIfAborted();
-      return { outcome: this.#rejectFor(subject, err), error: err };
-    }
-  }
-
-  /**
-   * Reports whether operator-controller still needs the rules of an earlier bundle. Reads the request from the API server, because the informer may know
-   * that the bundle is healthy before it knows this.
-   */
-  async #isChanging(name: string, signal: AbortSignal): Promise<boolean> {
-    const permissions = await this.#services.api.get<ExtensionPermissions>({ ...EXTENSION_PERMISSIONS, name }, { signal });
-    return permissions?.spec?.isChanging === true;
-  }
-
-  /**
-   * Returns the read permissions of an extension if the policy withholds its write permissions, because nothing is changed. A version that waits for an
-   * approval or is denied does not restore them.
-   * @param settled the rules of the requested bundle, if it is installed and healthy
-   */
-  #computeReadRules(
-    { permissions, granted }: Subject,
-    { standing }: PermissionPolicySpec,
-    settled: DerivedRules | undefined,
-    plan: GrantPlan,
-  ): RequiredRules | undefined {
-    if (standing !== "WhileChanging" || permissions.spec?.isChanging) return undefined;
-    if (settled) return intersectRules(settled.computeReadRules(), plan.rules);
-    const isWaiting = plan.state !== "Granted" && permissions.status?.access === "ReadOnly";
-    return isWaiting ? intersectRules(readReadOnlyRules(permissions.metadata.name, granted.objects), plan.rules) : undefined;
-  }
-
-  /** Returns the digest in the approval, and the one that was approved for the current rules. */
-  #getApproval({ permissions }: Subject): { approvedDigest: string | undefined; lastApproved: string | undefined } {
-    const { metadata, status } = permissions;
-    return {
-      approvedDigest: metadata.annotations?.[ANNOTATION_APPROVE],
-      lastApproved: this.#approved.get(metadata.name) ?? status?.approvedDigest,
-    };
-  }
-
-  /**
-   * Returns the rules that an extension keeps if nothing is known about the requested bundle: those that the policy does not deny. After its approval was
-   * removed, also permissions on objects of the bundle count as permissions on objects of others.
-   */
-  #keepRules(subject: Subject): RequiredRules {
-    const { extension, granted, permissions } = subject;
-    const policy = this.#findPolicy(getPolicyName(extension));
-    if (!policy) return granted.rules;
-    const { systemNamespace } = this.#services;
-    const riskSubject = buildRiskSubject({ installNamespace: permissions.status?.namespace ?? "", systemNamespace }, []);
-    return keepRules(granted.rules, judgePermissions(granted.rules, policy, riskSubject), isApprovalRevoked(this.#getApproval(subject)));
-  }
-
-  /** Returns the outcome for a request whose decision failed. */
-  #rejectFor(subject: Subject, err: unknown): GrantOutcome {
-    return this.#reject(subject, err instanceof UnusableNamespace ? "Denied" : "Failed", getErrorMessage(err));
-  }
-
-  /** Returns the outcome for a request that is denied as a whole or cannot be verified. */
-  #reject(subject: Subject, state: "Denied" | "Failed", message: string): GrantOutcome {
-    const { permissions, granted } = subject;
-    // operator-controller also corrects the drift of an installed bundle while the request is rejected.
-    const access = permissions.status?.access === "ReadOnly" && !permissions.spec?.isChanging ? "ReadOnly" : "Full";
-    return { kind: "rejected", state, message, rules: this.#keepRules(subject), before: granted.rules, access };
-  }
-
   /** Takes rules away that an extension with a rejected request must not keep, and restores its write permissions for a change. */
-  async #applyRejected({ permissions, granted }: Subject, { rules, access }: RejectedOutcome): Promise<void> {
+  async #applyRejected({ permissions, granted }: DecisionSubject, { rules, access }: RejectedOutcome): Promise<void> {
     const { namespace, serviceAccount, access: before = "Full" } = permissions.status ?? {};
     if (namespace === undefined || serviceAccount === undefined) return;
     if (access === before && isEmptyRules(findMissingRules(granted.rules, rules))) return;
@@ -334,7 +187,7 @@ export class PermissionReconciler {
   }
 
   /** Writes the decided rules. Nothing is created for an extension that never had permissions while its request is not granted. */
-  async #apply(subject: Subject, decision: Decision, signal: AbortSignal): Promise<AppliedDecision> {
+  async #apply(subject: DecisionSubject, decision: Decision, signal: AbortSignal): Promise<AppliedDecision> {
     const { extension, granted } = subject;
     const { outcome, policy, derived, readRules, first } = decision;
     if (outcome.kind === "rejected") await this.#applyRejected(subject, outcome);
@@ -351,7 +204,7 @@ export class PermissionReconciler {
       return { ...decision, subject: recorded };
     } catch (err) {
       signal.throwIfAborted();
-      return { outcome: this.#rejectFor(recorded, err), error: err, subject: recorded };
+      return { outcome: this.#decider.rejectFor(recorded, err), error: err, subject: recorded };
     }
   }
 
@@ -361,7 +214,7 @@ export class PermissionReconciler {
    * approval was removed.
    * @throws UpdateError
    */
-  async #record(subject: Subject, approvedDigest: string | undefined, namespace: string | undefined): Promise<Subject> {
+  async #record(subject: DecisionSubject, approvedDigest: string | undefined, namespace: string | undefined): Promise<DecisionSubject> {
     const { permissions, extension } = subject;
     const { status } = permissions;
     const hasApproval = approvedDigest === undefined || status?.approvedDigest === approvedDigest;
@@ -397,7 +250,7 @@ export class PermissionReconciler {
     events.record(extension, "Warning", "NamespaceShared", text);
   }
 
-  async #report({ permissions, extension }: Subject, outcome: GrantOutcome, log: Logger, derived?: DerivedRules): Promise<void> {
+  async #report({ permissions, extension }: DecisionSubject, outcome: GrantOutcome, log: Logger, derived?: DerivedRules): Promise<void> {
     const { status } = permissions;
     const namespace = derived?.namespace.name ?? status?.namespace;
     const isGranted = outcome.kind === "planned" && outcome.plan.state === "Granted";
@@ -416,23 +269,4 @@ export class PermissionReconciler {
       log,
     );
   }
-
-  /** Returns a policy. If policy default does not exist, its grant is `defaultGrant`, and everything else has the default of the API. */
-  #findPolicy(name: string): PermissionPolicySpec | undefined {
-    const { known, defaultGrant } = this.#services;
-    return known.policies.get(name)?.spec ?? (name === DEFAULT_POLICY ? { grant: defaultGrant } : undefined);
-  }
-}
-
-/** Reports whether the requested bundle is installed and healthy. */
-function isInstalledAndHealthy({ metadata, status }: Readonly<ClusterExtension>, { name, version }: RequestedBundle): boolean {
-  const installed = status?.install?.bundle;
-  if (installed?.name !== name || installed.version !== version) return false;
-  const ready = findCondition(status?.conditions, ConditionType.Ready);
-  return ready?.status === "True" && ready.observedGeneration === metadata.generation;
-}
-
-/** Returns the outcome for a request about which nothing can be decided. The extension keeps its rules. */
-function rejectUndecided({ permissions, granted: { rules } }: Subject, state: "Denied" | "Failed", message: string): GrantOutcome {
-  return { kind: "rejected", state, message, rules, before: rules, access: permissions.status?.access ?? "Full" };
 }

@@ -153,7 +153,7 @@ function newPlans(...all: KnownPlan[]): { plans: DependencyPlans; enqueued: stri
   return { plans, enqueued };
 }
 
-test("DependencyPlans lets an extension continue when one of its plans has nothing to wait for", () => {
+test("DependencyPlans lets an extension continue when one of its plans waits for no other extension", () => {
   const { plans } = newPlans(newPlan("aaa", ["f"], ["e"]), newPlan("bbb", ["e"]));
   expect(plans.listWaiting("e")).toEqual([]);
   plans.remove("bbb");

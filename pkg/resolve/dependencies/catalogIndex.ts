@@ -31,7 +31,7 @@ export function getBundleKey(catalog: string, bundle: string): string {
   return JSON.stringify([catalog, bundle]);
 }
 
-/** The data with which the policies of an extension compare bundles. */
+/** Inputs of the policies of an extension that exclude bundles. */
 export interface PolicyInputs {
   /** For clusterVersionPolicy. */
   readonly cluster?: ClusterVersion;
