@@ -211,7 +211,7 @@ describeWithPrivateCluster("objects with names and labels of permission-manager"
     const ref = { apiVersion: "v1", kind: "Namespace", name: "kept-system" };
     await world.setPolicy({ namespaces: { deletion: "Delete", labels: { team: "operators" } } }, "deleting");
     const before = await cluster.client.get(ref);
-    await world.create("kept", "kept", { install: { permissionPolicy: "deleting" } });
+    await world.create("kept", "kept", { namespace: "kept-system", install: { permissionPolicy: "deleting" } });
     await world.ready("kept", "1.0.0");
     await world.world.removed("ClusterExtension", "kept");
     await eventually(async () => expect(await world.listGranted("kept")).toEqual([]));
