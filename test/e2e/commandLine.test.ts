@@ -233,7 +233,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
       err: expect.stringContaining("\ndid you mean hello-operator?\nno changes were made\n") as string,
     });
     const unfit = await olmv1("install", SAMPLE_PACKAGE, "-n", "Not_One", "--create-service-account", "--yes");
-    expect(unfit).toMatchObject({ code: 2, err: expect.stringContaining("spec.namespace") as string });
+    expect(unfit).toMatchObject({ code: 2, err: expect.stringContaining("argument 'Not_One' is invalid") as string });
     expect(unfit.err).not.toContain("gets these permissions");
     const spec = "{.items[-1:].kind} {.items[-1:].spec.serviceAccount}";
     const alone = await olmv1(...args, "--name", "alone", "--yes", "--dry-run=client", "-o", `jsonpath=${spec}`);
