@@ -161,7 +161,7 @@ export class PermissionReconciler {
    * Gives an extension that is being deleted all its rules until it is uninstalled, including those in the status whose roles were deleted. If its
    * approval was revoked, the uninstall may need a new one, so it can still be approved.
    */
-  async #prepareUninstall(subject: DecisionSubject, log: Logger, signal: AbortSignal): Promise<undefined> {
+  async #prepareUninstall(subject: DecisionSubject, log: Logger, signal: AbortSignal): Promise<ReconcileOutcome> {
     const { permissions, granted } = subject;
     const { namespace, serviceAccount, pendingDigest, rules: reported = [] } = permissions.status ?? {};
     if (namespace === undefined || serviceAccount === undefined) return undefined;
@@ -171,6 +171,7 @@ export class PermissionReconciler {
     const known = mergeRequiredRules([granted.rules, rulesFromDetails(reported)]);
     const rules = planned?.plan.rules ?? this.#decider.keepRules({ ...subject, granted: { ...granted, rules: known } });
     await this.#services.writer.write(permissions.metadata.name, namespace, { rules }, granted);
+    if (decision === "pulling") return { isPending: true }; // the rules may wait for an approval
     const outcome: GrantOutcome = planned?.plan.state === "Pending" ? { ...planned, access: "Full" } : { kind: "uninstalling", rules };
     await this.#report(subject, outcome, log);
     return undefined;
