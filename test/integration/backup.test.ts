@@ -181,17 +181,19 @@ describeWithCluster("olmv1 backup and restore", (cluster) => {
     await writeFile(conf, insecureRegistry(registry.host));
     const image = `oci://${registry.host}/backups/archive:v1`;
     const options = ["--registries-conf", conf, "--insecure"];
+    // The garbage collector may delete the other leaves at any time, because the tests before have deleted their owner.
+    const leaf = { ...gvk("Leaf"), namespace: NAMESPACE, name: "leaf-without-owner" };
+    await create("Leaf", leaf.name);
     const pushed = await run("backup", EXTENSION, "--to", image, ...options);
     const reference = new RegExp(`restore --from (${registry.host}/backups/archive@sha256:[a-f0-9]{64})\n`).exec(pushed.out)?.[1] ?? "";
     expect([pushed.code, reference]).toEqual([0, expect.stringContaining("@sha256:")]);
     const again = await run("backup", EXTENSION, "--to", image, ...options);
     expect([again.code, again.err]).toEqual([2, expect.stringContaining("exists. Choose another tag for the backup")]);
-    await client.delete({ ...gvk("Leaf"), namespace: NAMESPACE, name: "leaf-9" });
-    // The garbage collector may also have deleted objects whose owner the tests before have replaced.
+    await client.delete(leaf);
     for (const from of [image, reference]) {
       const restored = await run("restore", "--from", from, ...options, "-o", "json");
       expect([restored.code, JSON.parse(restored.out)]).toEqual([0, expect.objectContaining({ file: from, failed: 0 })]);
-      expect(await client.get({ ...gvk("Leaf"), namespace: NAMESPACE, name: "leaf-9" })).toBeDefined();
+      expect(await client.get(leaf)).toBeDefined();
     }
     const none = await run("restore", "--registries-conf", conf);
     expect([none.code, none.err]).toEqual([2, expect.stringContaining("specify either a file or --from with an image")]);
