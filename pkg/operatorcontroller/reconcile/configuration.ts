@@ -120,8 +120,7 @@ function listMisplaced(merged: JsonObject, inline: JsonObject = {}): string[] {
 }
 
 /** Returns the members of a configuration that determine which objects a bundle has, and where. */
-function listPermissionMembers({ watchNamespace, watchNamespaces, ...others }: JsonObject): JsonObject {
-  const { deploymentConfig, deploymentConfigs } = others;
+function listPermissionMembers({ watchNamespace, watchNamespaces, deploymentConfig, deploymentConfigs }: JsonObject): JsonObject {
   const configs: unknown[] = [deploymentConfig, ...(Array.isArray(deploymentConfigs) ? deploymentConfigs : [])];
   const trustedCA = configs.map((one) => (one as JsonObject | null | undefined)?.["trustedCA"]).filter((one) => one !== undefined);
   return { watchNamespace, watchNamespaces, trustedCA };
