@@ -8,9 +8,9 @@ import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { readReadOnlyRules } from "../permissions/grantObjects.ts";
 import { type GrantPlan, isApprovalRevoked, keepRules, planGrant, toRules } from "../permissions/grantPlan.ts";
-import { judgePermissions } from "../permissions/judgePermissions.ts";
+import { type JudgedRule, judgePermissions } from "../permissions/judgePermissions.ts";
 import { buildPolicyTarget, DEFAULT_POLICY, findPolicyProblem, getPolicyName } from "../permissions/policySelection.ts";
-import { buildRiskSubject } from "../permissions/riskSubject.ts";
+import { buildRiskSubject, type RiskSubject } from "../permissions/riskSubject.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { findMissingRules, intersectRules, isEmptyRules } from "../rbac/ruleSets.ts";
 import { type BundleRulesServices, type DerivedRules, deriveBundleRules, deriveSourceRules } from "./bundleRules.ts";
@@ -109,7 +109,7 @@ export class RequestDecider {
       const exceedsRequest = (other: RequiredRules): boolean => !isEmptyRules(findMissingRules(other, toRules(judged)));
       const isHealthy = requested !== undefined && isInstalledAndHealthy(extension, requested);
       const isSettled = isHealthy && !(exceedsRequest(granted.rules) && (await this.#isChanging(name, signal)));
-      const judgedCurrent = judgePermissions(granted.rules, policy, riskSubject);
+      const judgedCurrent = this.#judgeCurrent(subject, policy, riskSubject);
       const plan = planGrant({ current: granted.rules, judged, judgedCurrent, ...this.#getApproval(subject), isSettled });
       if (plan.approvedDigest !== undefined) this.#approved.set(name, plan.approvedDigest);
       if (!isSettled && (policy.standing === "WhileChanging" || exceedsRequest(plan.rules))) this.#awaitsHealth.add(name);
@@ -175,7 +175,13 @@ export class RequestDecider {
     if (!policy) return granted.rules;
     const { systemNamespace } = this.#services;
     const riskSubject = buildRiskSubject({ installNamespace: permissions.status?.namespace ?? "", systemNamespace }, []);
-    return keepRules(granted.rules, judgePermissions(granted.rules, policy, riskSubject), isApprovalRevoked(this.#getApproval(subject)));
+    return keepRules(granted.rules, this.#judgeCurrent(subject, policy, riskSubject), this.isRevoked(subject));
+  }
+
+  /** Decides about the current rules. Empty if an extension keeps all: the policy denies nothing, and its approval was not removed. */
+  #judgeCurrent(subject: DecisionSubject, policy: PermissionPolicySpec, riskSubject: RiskSubject): JudgedRule[] {
+    const mayLose = (policy.deny?.length ?? 0) > 0 || this.isRevoked(subject);
+    return mayLose ? judgePermissions(subject.granted.rules, policy, riskSubject) : [];
   }
 
   /** Returns the outcome for a request whose decision failed. */

@@ -11,7 +11,7 @@ export interface GrantRequest {
   readonly current: RequiredRules;
   /** The decision about each rule that the requested bundle needs. */
   readonly judged: readonly JudgedRule[];
-  /** The decision about each current rule: rules of an earlier bundle can be denied or lose their approval too. */
+  /** The decision about each current rule, because rules of an earlier bundle can be denied or lose their approval too. May be empty if none can. */
   readonly judgedCurrent: readonly JudgedRule[];
   /** The digest in the approval; undefined without an approval. */
   readonly approvedDigest?: string | undefined;
@@ -80,6 +80,7 @@ function selectWithdrawn(judged: readonly JudgedRule[], isRevoked: boolean): Jud
 
 /** Returns the current permissions without those in `removed`. Keeps permissions that the policy grants, even if a removed rule contains them. */
 function removeRules(current: RequiredRules, judged: readonly JudgedRule[], removed: readonly JudgedRule[]): RequiredRules {
+  if (removed.length === 0) return current;
   const { clusterRules, namespaceRules, unknownKinds } = toRules(removed);
   if (isEmptyRules(intersectRules(current, { clusterRules, namespaceRules, unknownKinds }))) return current;
   const granted = toRules(judged.filter(({ outcome }) => outcome === "Granted"));
