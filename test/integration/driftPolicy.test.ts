@@ -1,6 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
+import type { Client } from "../../pkg/kube/client.ts";
+import { KubeError } from "../../pkg/kube/errors.ts";
 import { ObjectReconciler } from "../../pkg/operatorcontroller/apply/objectReconciler.ts";
 import { ObjectWatches } from "../../pkg/operatorcontroller/watches/objectWatches.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
@@ -281,6 +283,50 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
       watches.close();
     }
   });
+
+  test.for(["get", "resourceFor"])(
+    "drift from before an adoption, and nothing else, is reported when the comparison after the adoption failed: %s",
+    async (failing) => {
+      const { x, ns, account, releases, edit, rendered } = await install((namespace) => [configMap("a", namespace, { k: "v" })]);
+      const [deployed] = releases.now().current;
+      // Objects of the Go operator-controller have fewer labels, so that an adoption writes a new release.
+      const recorded = deployed!.objects.map((object) => ({ ...object, metadata: { ...object.metadata, labels: { recorded: "by-go" } } }));
+      releases.records.set(1, { ...deployed!, objects: recorded });
+      await edit({ data: { k: "theirs" } });
+      const failures = [new KubeError("busy", { status: 503, reason: "ServiceUnavailable" })];
+      const failAfterAdoption = (client: Client): Client =>
+        new Proxy(client, {
+          get: (target, member): unknown => {
+            const value: unknown = Reflect.get(target, member);
+            if (typeof value !== "function") return value;
+            return (...args: unknown[]): unknown => {
+              const failure = member === failing && releases.state.includes("v2 deployed") ? failures.pop() : undefined;
+              return failure ? Promise.reject(failure) : Reflect.apply(value, target, args);
+            };
+          },
+        });
+      const { deps, phase, events, context } = passOver(failAfterAdoption(cluster.client), x, failAfterAdoption(account.client), releases);
+      const watches = new ObjectWatches({ log: context.log, requeueAfter: () => undefined, retryRefusedMs: 60_000 });
+      const rendering = { bundle: { ...INSTALLED, explanation: "" }, objects: rendered, annotations: {}, inputDigest: "1" };
+      const release = async (): Promise<void> => {
+        phase.releases.history = releases.now();
+        await new ObjectReconciler({ ...deps, watches }, phase, context).release(rendering);
+      };
+      try {
+        await expect(release()).rejects.toThrow("busy");
+        // Open watches, if there are any, would not report drift from before they were opened.
+        await eventually(() => expect(watches.states.starting).toBe(0));
+        await release();
+        await eventually(() => expect(watches.states.open).toBe(1));
+        const drift = `ConfigMap ${ns}/a was changed: data.k by "somebody"`;
+        const drifted = events.seen.filter((text) => text.startsWith("Warning Drifted"));
+        expect(drifted).toEqual([expect.stringMatching(`^Warning Drifted: objects of bundle "p.v1.0.0" drifted: ${drift};`)]);
+        expect(phase.report.problems.map(({ message }) => message)).toEqual([expect.stringMatching(`: ${drift}$`)]);
+      } finally {
+        watches.close();
+      }
+    },
+  );
 
   test("an object without a namespace in its stored release is compared with the object in the installed namespace", async () => {
     const { x, ns, account } = await loneExtension(cluster);

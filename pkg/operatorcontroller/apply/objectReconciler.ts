@@ -225,9 +225,13 @@ export class ObjectReconciler {
       if (!(err instanceof HandoverPending) && !(err instanceof ObjectsLocked)) handovers.blocked(extension.metadata.name);
       throw err;
     }
-    await this.#follow(next);
-    this.#recordEvents(next);
-    if (written?.isDriftLeft) await this.#reportDrift();
+    if (written?.isDriftLeft) {
+      this.#recordEvents(next);
+      await this.#reportDrift();
+    } else {
+      await this.#follow(next);
+      this.#recordEvents(next);
+    }
   }
 
   /**
@@ -397,12 +401,16 @@ export class ObjectReconciler {
     for (const note of next.notes) this.#events.record("Normal", "ManifestNormalized", note);
   }
 
-  /** Compares the objects of the new release again, to report drift that the release left uncorrected. */
+  /**
+   * Compares all objects of the new release, to report drift that the release left uncorrected. Until this succeeds, the objects do not count as
+   * compared, so the next reconcile compares all of them again. The apply's outcomes are not used, because it has left the drift out.
+   */
   async #reportDrift(): Promise<void> {
-    const { extension, changes } = this.#phase;
-    if (!changes.deployed) return;
-    delete this.#deps.memory.of(extension).checkedAt;
-    await reconcileDrift(changes.deployed, this.#context);
+    const { deployed } = this.#phase.changes;
+    if (!deployed) return;
+    const { deps, phase, step } = this.#context;
+    delete deps.memory.of(phase.extension).checkedAt;
+    await reconcileDrift(deployed, new ApplyContext(deps, phase, step));
   }
 
   /** Returns the objects of a deployed release whose kinds are served, to check the permissions for them. */
