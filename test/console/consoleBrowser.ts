@@ -95,7 +95,9 @@ export class ConsolePage implements AsyncDisposable {
     this.page = page;
     this.#url = url;
     page.on("console", (message) => {
-      if (message.type() === "error" || message.type() === "warning") this.errors.push(`${message.type()}: ${message.text()}`);
+      if (message.type() !== "error" && message.type() !== "warning") return;
+      const path = message.location().url.replace(url, "/");
+      this.errors.push(`${message.type()}: ${message.text()} (${path})`);
     });
     page.on("pageerror", (err) => this.errors.push(`uncaught: ${err.message}`));
     page.on("request", (request) => {

@@ -17,7 +17,11 @@ export const PAGES: readonly CheckedPage[] = [
   { path: "/extensions/object-storage/history", shows: ["Revision 5", "Revision 1"] },
   { path: "/extensions/grafana/history", shows: ["kubectl-edit", "Keep these changes"] },
   { path: "/extensions/object-storage/uninstall", shows: ["What happens", "custom resources"] },
-  { path: "/extensions/no-such-extension", shows: ["Extension no-such-extension does not exist"] },
+  {
+    path: "/extensions/no-such-extension",
+    shows: ["Extension no-such-extension does not exist"],
+    mayBeMissing: "/api/extensions/no-such-extension/overview",
+  },
   { path: "/packages", shows: ["Software catalog", "Monitoring Operator"] },
   { path: "/packages/monitoring-operator", shows: ["olmv1 install monitoring-operator", "Channels and versions"] },
   { path: "/packages?supported=true", shows: ["1 package", "Kafka Operator 3.3.0"] },
