@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { ownObjects } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { thingDefinition } from "../support/definitions.ts";
 import { EVERYTHING } from "../support/loneExtension.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { configMap } from "../support/releases.ts";
@@ -21,13 +22,21 @@ const buildPrivileged = (version: string): Record<string, string> => {
     for (const container of spec.template.spec.containers) Object.assign(container, { securityContext: DAMAGE });
   return { ...files, "manifests/csv.yaml": JSON.stringify(csv) };
 };
+const THINGS = thingDefinition("quota.example.com");
+const OWNED = { customresourcedefinitions: { owned: [{ name: THINGS.metadata.name, version: "v1", kind: "Thing" }] } };
 /** By name without "p.v". */
 const BUNDLES: Readonly<Record<string, Record<string, string>>> = {
   "1.0.0": tinyBundle("1.0.0", { objects: ["a", "b", "c"].map((name) => configMap(name, undefined)) }),
   "1.1.0": tinyBundle("1.1.0", { objects: ["a", "b", "c", "d"].map((name) => configMap(name, undefined)) }),
+  "1.2.0": tinyBundle("1.2.0", { objects: [THINGS], others: ["second"], spec: OWNED }),
   "2.0.0": buildPrivileged("2.0.0"),
 };
-const SUCCESSION = ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v2.0.0", replaces: "p.v1.1.0" }];
+const SUCCESSION = [
+  "p.v1.0.0",
+  { name: "p.v1.1.0", replaces: "p.v1.0.0" },
+  { name: "p.v1.2.0", replaces: "p.v1.1.0" },
+  { name: "p.v2.0.0", replaces: "p.v1.2.0" },
+];
 
 // Source: S0-097, S0-104, O-04.
 describeWithPrivateCluster("extensions that admission or quotas deny", (cluster) => {
@@ -153,14 +162,19 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     await goesOn("none", () => raise("none-system", { "count/deployments.apps": "1" }));
   });
 
+  /** Creates a quota, and an installer that may not list quotas. */
+  async function exceedUnseen(namespace: string, installer: string, hard: Record<string, string>): Promise<void> {
+    const but = { ...EVERYTHING, apiGroups: ["apps", "rbac.authorization.k8s.io", "apiextensions.k8s.io", "quota.example.com"] };
+    const core = { ...EVERYTHING, apiGroups: [""], resources: ["configmaps", "serviceaccounts", "pods", "secrets"] };
+    await (await serviceAccount(cluster.client, namespace, installer, [])).grant([but, core]);
+    await quota(namespace, hard);
+  }
+
   test("an install that exceeds a quota is undone and reports the next step when the ServiceAccount has no permission to list quotas", async () => {
-    const before = async (namespace: string): Promise<void> => {
-      const but = { ...EVERYTHING, apiGroups: ["apps", "rbac.authorization.k8s.io"] };
-      const core = { ...EVERYTHING, apiGroups: [""], resources: ["configmaps", "serviceaccounts", "pods", "secrets"] };
-      await (await serviceAccount(cluster.client, namespace, "blind-installer", [])).grant([but, core]);
-      await quota(namespace, { "count/configmaps": "3" });
-    };
-    await world.extension("blind", { ...version("1.0.0"), before });
+    await world.extension("blind", {
+      ...version("1.0.0"),
+      before: (ns) => exceedUnseen(ns, "blind-installer", { "count/configmaps": "3" }),
+    });
     await eventually(async () => {
       const { Progressing } = await world.conditions("blind", WAITING);
       expect(Progressing).toMatch(
@@ -176,6 +190,18 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     );
     await raise("blind-system", { "count/configmaps": "4" });
     await world.conditions("blind", DONE);
+  });
+
+  test("an install that is undone keeps its CustomResourceDefinitions when spec.uninstall.crdPolicy is Retain", async () => {
+    const before = (namespace: string): Promise<void> => exceedUnseen(namespace, "retaining-installer", { "count/deployments.apps": "1" });
+    await world.extension("retaining", { ...version("1.2.0"), uninstall: { crdPolicy: "Retain" }, before });
+    const kept = `kept: CustomResourceDefinition ${THINGS.metadata.name}: spec.uninstall.crdPolicy is Retain`;
+    await eventually(async () =>
+      expect(await listEvents("retaining", "InstallRolledBack")).toContainEqual(expect.stringMatching(`deleted; ${kept}$`)),
+    );
+    expect(await cluster.client.get(toObjectRef(THINGS))).toBeDefined();
+    await raise("retaining-system", { "count/deployments.apps": "2" });
+    await world.conditions("retaining", DONE);
   });
 
   test("preflight reports a policy that denies one object before any write, and the install resumes when the policy is deleted", async () => {

@@ -6,7 +6,7 @@ import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { isPassing, isQuotaExceeded } from "../../kube/errors.ts";
 import { getObjectKey, isCrd } from "../../release/identity.ts";
-import { sortForUninstall } from "../../release/plan.ts";
+import { getSafeCrdPolicy, sortForUninstall } from "../../release/plan.ts";
 import { findLastDeployed } from "../../release/record.ts";
 import { listConfigNotes } from "../../render/configNotes.ts";
 import { Applier, RequestsFailed } from "../apply/applier.ts";
@@ -54,7 +54,7 @@ async function removeAfterQuotaExceeded(
     const live = await applier.read(written.map(toObjectRef));
     const ours = filterOwned(written, live, owner);
     await applier.remove(ours.filter((object) => !isCrd(object)));
-    const { kept } = await removeCrds(applier, client, ours.filter(isCrd), { policy: "DeleteIfUnused" }, signal);
+    const { kept } = await removeCrds(applier, client, ours.filter(isCrd), { policy: getSafeCrdPolicy(extension.spec) }, signal);
     const keptText = kept.length === 0 ? "" : `; kept: ${kept.map(({ text }) => text).join("; ")}`;
     outcome = `the controller removed the objects that it had created: ${summarizeActions(selectChanges(applier.actions))}${keptText}`;
   } catch (err) {
