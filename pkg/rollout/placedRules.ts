@@ -62,9 +62,12 @@ function computeBreadth({ verbs, resources = [], resourceNames = [] }: PolicyRul
   return resourceNames.length === 0 && verbs.some((verb) => !READING.includes(verb)) ? 1 : 0;
 }
 
-/** Formats a rule on one line: verbs, resources, names. Never truncates resources, because users must accept them. */
-export function formatRule(rule: PolicyRule): string {
-  return `${formatVerbs(rule)} ${formatTarget(rule)}`;
+/**
+ * Formats a rule on one line: verbs, resources, names. Lists all resources, but only the first five names.
+ * @param allNames whether to list all names, for a user who approves the rule.
+ */
+export function formatRule(rule: PolicyRule, allNames = false): string {
+  return `${formatVerbs(rule)} ${formatTarget(rule, allNames ? Number.POSITIVE_INFINITY : NAMES_SHOWN)}`;
 }
 
 function formatVerbs({ verbs }: PolicyRule): string {
@@ -73,10 +76,10 @@ function formatVerbs({ verbs }: PolicyRule): string {
   return (isManaging ? ["manage", ...verbs.filter((verb) => !MANAGE.includes(verb))] : verbs).join(", ");
 }
 
-function formatTarget({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): string {
+function formatTarget({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule, max: number): string {
   if (nonResourceURLs.length > 0) return nonResourceURLs.join(", ");
   const what = apiGroups.flatMap((group) => resources.map((resource) => (group === "" ? resource : `${resource}.${group}`))).join(", ");
-  const names = formatList(resourceNames, { max: NAMES_SHOWN, rest: (more) => `… and ${more} more` });
+  const names = formatList(resourceNames, { max, rest: (more) => `… and ${more} more` });
   return `${what}: ${names === "" ? EVERY_NAME : names}`;
 }
 

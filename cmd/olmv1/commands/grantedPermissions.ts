@@ -28,7 +28,7 @@ export function formatGrants(screen: Pick<Terminal, "width">, rules: RequiredRul
   return formatPlacedRules(screen, placeRules(rules), more);
 }
 
-/** Like `formatGrants`, with notes in parentheses. Without `more`, prints all rules. */
+/** Like `formatGrants`, with notes in parentheses. Without `more`, prints all rules with all names. */
 export function formatPlacedRules(screen: Pick<Terminal, "width">, rules: readonly PlacedRule[], more?: string): string {
   if (rules.length === 0) return "  none\n";
   const isShort = more === undefined || rules.length <= RULES_SHOWN + 1;
@@ -37,14 +37,14 @@ export function formatPlacedRules(screen: Pick<Terminal, "width">, rules: readon
     const shown = own.slice(0, Math.max(room, 0));
     room -= shown.length;
     const place = namespace === "" ? "cluster-wide:" : `in namespace ${namespace}:`;
-    return shown.length === 0 ? [] : [`  ${place}`, ...shown.flatMap((rule) => ruleLines(screen, rule))];
+    return shown.length === 0 ? [] : [`  ${place}`, ...shown.flatMap((rule) => ruleLines(screen, rule, more === undefined))];
   });
   const left = isShort ? [] : [`  … and ${rules.length - RULES_SHOWN} more: ${more}`];
   return `${[...lines, ...left].join("\n")}\n`;
 }
 
-function ruleLines(screen: Pick<Terminal, "width">, { rule, note }: PlacedRule): string[] {
-  const text = `${formatRule(rule)}${note === undefined ? "" : ` (${note})`}`;
+function ruleLines(screen: Pick<Terminal, "width">, { rule, note }: PlacedRule, allNames: boolean): string[] {
+  const text = `${formatRule(rule, allNames)}${note === undefined ? "" : ` (${note})`}`;
   return wrapText(escapeControlCharacters(text), screen.width, "        ").map((line, i) =>
     i === 0 ? line.replace(/^ {8}/, "    ") : line,
   );

@@ -7,7 +7,7 @@ import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import type { CustomResources } from "../../../pkg/installer/removal.ts";
 import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
 import { findMostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
-import { formatGrants } from "./grantedPermissions.ts";
+import { formatGrants, formatPlacedRules } from "./grantedPermissions.ts";
 import { formatApproval, formatRollout } from "./rollout.ts";
 import { formatUninstall } from "./uninstall.ts";
 
@@ -56,6 +56,16 @@ test("formatGrants summarizes permissions and does not truncate resources", asyn
   const text = formatAtWidths((screen) => [rules, many, nothing].map((one) => formatGrants(screen, one, "olmv1 rbac IMAGE")).join("--\n"));
   expect(text).toContain("customresourcedefinitions.apiextensions.k8s.io: argocds.argoproj.io");
   await expect(text).toMatchFileSnapshot(getGoldenPath("install-permissions"));
+});
+
+test("formatPlacedRules prints all names of a rule when it prints all rules, because users approve them", () => {
+  const resourceNames = Array.from({ length: 8 }, (_, i) => `role-${i}`);
+  const rule = { apiGroups: ["rbac.authorization.k8s.io"], resources: ["roles"], resourceNames, verbs: ["bind"] };
+  const screen = { width: 200 };
+  expect(formatPlacedRules(screen, [{ namespace: "", rule }])).toContain(`: ${resourceNames.join(", ")}\n`);
+  expect(formatPlacedRules(screen, [{ namespace: "", rule }], "olmv1 rbac IMAGE")).toContain(
+    ": role-0, role-1, role-2, role-3, role-4, … and 3 more\n",
+  );
 });
 
 const definition = (name: string): KubeObject => ({

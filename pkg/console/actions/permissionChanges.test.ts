@@ -75,6 +75,14 @@ test("an approval of permissions offers to cover the dependencies of the plan, w
   ]);
 });
 
+test("an approval of permissions shows the rules of dependencies completely, however long they are", async () => {
+  const resourceNames = Array.from({ length: 1_000 }, (_, i) => `role-${i}`);
+  const long = { ...RULES.certificates, resourceNames };
+  await using api = await startApi({ pending: [long], pendingDigest: computeRulesDigest(rulesFromDetails([long])) });
+  const [text] = (await api.prepare(OWN)).choice?.items[0]?.texts ?? [];
+  expect(resourceNames.filter((name) => !text?.includes(`${name},`) && !text?.includes(`${name} (`))).toEqual([]);
+});
+
 test("an approval of permissions with dependencies approves each digest, those of dependencies first, and can be narrowed again", async () => {
   await using api = await startApi();
   const { id, title, effects, requests, choice, isDanger, command } = await api.prepare(BOTH);

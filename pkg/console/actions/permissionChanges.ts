@@ -8,15 +8,11 @@ import { listPlanPermissions } from "../../rollout/extensionPermissions.ts";
 import { buildExtensionRef, buildPermissionsRef } from "../../rollout/extensions.ts";
 import { formatRule, type PlacedRule, placeStatusRules } from "../../rollout/placedRules.ts";
 import { formatCount, formatList } from "../../text/lists.ts";
-import { truncate } from "../../text/truncate.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { buildPatchRequest } from "./clusterRequest.ts";
 import { type ChangeContext, type PlannedChange, RELOAD } from "./plannedChange.ts";
 
 const NAMES_SHOWN = 5;
-/** Rules of one dependency. */
-const RULES_SHOWN = 100;
-const TEXT_MAX = 1_000;
 
 type ApprovalRequest = Extract<ActionRequest, { action: "approvePermissions" }>;
 
@@ -91,15 +87,16 @@ function offerDependencies({ dependencies, ...own }: ApprovalRequest, others: re
     isChosen,
     items: others.map(({ metadata, status: { pending = [] } }) => ({
       extension: metadata.name,
-      texts: placeStatusRules(pending).slice(0, RULES_SHOWN).map(formatPlacedRule),
+      texts: placeStatusRules(pending).map(formatPlacedRule),
     })),
     request: isChosen ? own : { ...own, dependencies: seen },
   };
 }
 
+/** Returns the whole text, however long, so that the user approves nothing that the dialog does not show. */
 function formatPlacedRule({ namespace, rule, note }: PlacedRule): string {
   const place = namespace === "" ? "" : ` in namespace ${namespace}`;
-  return truncate(`${formatRule(rule)}${place}${note === undefined ? "" : ` (${note})`}`, TEXT_MAX);
+  return `${formatRule(rule, true)}${place}${note === undefined ? "" : ` (${note})`}`;
 }
 
 /** Returns one sentence for each risk class of the rules. */

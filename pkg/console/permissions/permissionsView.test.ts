@@ -54,6 +54,14 @@ test("buildPermissionsView offers to approve exactly the rules that wait, with t
   });
 });
 
+test("buildPermissionsView shows rules that wait completely, however long they are, because the user approves all of each", () => {
+  const resourceNames = Array.from({ length: 1_000 }, (_, i) => `secret-${i}`);
+  const pending = [{ apiGroups: [""], resources: ["secrets"], resourceNames, verbs: ["get"], reason: "grant is Manual" }];
+  const { managed } = build({}, { status: { state: "Pending", pending, pendingDigest: computeRulesDigest(rulesFromDetails(pending)) } });
+  expect(managed?.pending.scopes[0]?.rules[0]?.text).toBe(`get secrets: ${resourceNames.join(", ")}`);
+  expect(managed).toHaveProperty("approve");
+});
+
 test("buildPermissionsView names the command instead of offering the approval when the status does not list all rules that wait", () => {
   const status = { state: "Pending" as const, pending: PENDING.slice(1), pendingDigest: DIGEST };
   const { managed } = build({}, { status });

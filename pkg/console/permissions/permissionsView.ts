@@ -63,6 +63,7 @@ function buildManaged(view: PermissionsView, systemNamespace: string): ManagedPe
         ...withStatusRisk(rule, pending[i]),
         ...(rule.isHeld ? { note: "The extension has it now." } : {}),
       })),
+      true,
     ),
     denied: buildRuleList(placeStatusRules(denied).map((rule, i) => withStatusRisk(rule, denied[i]))),
     risks: listRisks(granted).map(toRuleRisk),

@@ -14,13 +14,16 @@ export interface ShownRule extends PlacedRule {
   readonly risk?: RiskClass | undefined;
 }
 
-/** Returns rules as rows: grouped by scope, those with a risk first, then the broadest; at most 500. */
-export function buildRuleList(rules: readonly ShownRule[]): RuleList {
+/**
+ * Returns rules as rows: grouped by scope, those with a risk first, then the broadest; at most 500.
+ * @param isComplete whether to show each rule completely, however long it is, because the user can approve it.
+ */
+export function buildRuleList(rules: readonly ShownRule[], isComplete = false): RuleList {
   let room = RULES_MAX;
   const scopes = groupByScope(rules).map(({ namespace, rules: own }) => {
     const shown = own.toSorted((a, b) => rankRisk(a) - rankRisk(b)).slice(0, Math.max(room, 0));
     room -= shown.length;
-    return { namespace, rules: shown.map(toRuleRow) };
+    return { namespace, rules: shown.map((rule) => toRuleRow(rule, isComplete)) };
   });
   return { count: rules.length, scopes: scopes.filter((scope) => scope.rules.length > 0) };
 }
@@ -30,9 +33,9 @@ function rankRisk({ risk }: ShownRule): number {
   return risk.level === "RootEquivalent" ? 0 : 1;
 }
 
-function toRuleRow({ rule, outcome, risk, note }: ShownRule): RuleRow {
+function toRuleRow({ rule, outcome, risk, note }: ShownRule, isComplete: boolean): RuleRow {
   return {
-    text: truncate(formatRule(rule), TEXT_MAX),
+    text: isComplete ? formatRule(rule, true) : truncate(formatRule(rule), TEXT_MAX),
     ...(outcome ? { outcome } : {}),
     ...(risk ? { risk: toRuleRisk(risk) } : {}),
     ...(note === undefined ? {} : { note: truncate(note, TEXT_MAX) }),
