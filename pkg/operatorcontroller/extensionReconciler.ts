@@ -55,6 +55,7 @@ export function newExtensionReconciler(options: OperatorControllerOptions, share
       const isOver = isAimed || hasFailed || phase.phase === "suspended" || phase.phase === "deleting";
       services.handovers.endReconcile(phase.extension, isAimed, isOver);
     },
+    onSettled: (extension) => services.managed.releaseWrites(extension),
     keepInstalled: (phase, context) => keepInstalled(services, phase, context),
     checkHealth: async (phase, context) => {
       await checkHealth(services, phase, context);

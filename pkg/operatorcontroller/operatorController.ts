@@ -281,7 +281,6 @@ export class OperatorController {
     this.#reportIgnoredAccount(extension);
     try {
       const outcome = await this.#reconciler.reconcile(this.#managed.complete(withoutBulk(extension)), log, signal);
-      if (outcome?.isSettled && !signal.aborted) await this.#managed.releaseWrites(extension);
       if (outcome?.awaits && !signal.aborted) this.#rechecks.begin(name, outcome.awaits);
       return outcome;
     } catch (err) {

@@ -6,7 +6,7 @@ import type { PermissionPolicy, PermissionPolicySpec, PolicyGrant } from "../api
 import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
-import { readReadOnlyRules } from "../permissions/grantObjects.ts";
+import { readReadOnlyRules, selectReadRules } from "../permissions/grantObjects.ts";
 import { type GrantPlan, isApprovalRevoked, keepRules, planGrant, toRules } from "../permissions/grantPlan.ts";
 import { type JudgedRule, judgePermissions } from "../permissions/judgePermissions.ts";
 import { buildPolicyTarget, DEFAULT_POLICY, findPolicyProblem, getPolicyName } from "../permissions/policySelection.ts";
@@ -140,20 +140,22 @@ export class RequestDecider {
   }
 
   /**
-   * Returns the read permissions of an extension if the policy withholds its write permissions, because nothing is changed. A version that waits for an
-   * approval or is denied does not restore them.
+   * Returns the read permissions of an extension if the policy withholds its write permissions, because nothing is changed. While a version waits for an
+   * approval or is denied, the installed version keeps its read permissions, and those that it had for a drift correction are withheld again.
    * @param settled the rules of the requested bundle, if it is installed and healthy
    */
   #computeReadRules(
-    { permissions, granted }: DecisionSubject,
+    { permissions, extension, granted }: DecisionSubject,
     { standing }: PermissionPolicySpec,
     settled: DerivedRules | undefined,
     plan: GrantPlan,
   ): RequiredRules | undefined {
     if (standing !== "WhileChanging" || permissions.spec?.isChanging) return undefined;
     if (settled) return intersectRules(settled.computeReadRules(), plan.rules);
-    const isWaiting = plan.state !== "Granted" && permissions.status?.access === "ReadOnly";
-    return isWaiting ? intersectRules(readReadOnlyRules(permissions.metadata.name, granted.objects), plan.rules) : undefined;
+    if (plan.state === "Granted" || !extension.status?.install) return undefined;
+    const isWithheld = permissions.status?.access === "ReadOnly";
+    const read = isWithheld ? readReadOnlyRules(permissions.metadata.name, granted.objects) : selectReadRules(granted.rules);
+    return intersectRules(read, plan.rules);
   }
 
   /** Returns the digest in the approval, and the one that was approved for the current rules. */

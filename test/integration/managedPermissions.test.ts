@@ -255,6 +255,12 @@ describeWithPrivateCluster("managed permissions", (cluster) => {
     await world.expectProblem("resting", "PermissionsPending");
     expect((await read("resting")).status).toMatchObject({ state: "Pending", access: "ReadOnly" });
     expect([await may("get", "second"), await may("patch", "second")]).toEqual([true, false]);
+    // Drift of the installed version is corrected meanwhile.
+    const second = { ...ref, name: "second" };
+    await cluster.client.patch(second, { data: { a: "changed" } }, { type: "merge" });
+    await eventually(async () => expect((await cluster.client.get(second))?.["data"]).toEqual({ a: "1" }));
+    await isReadOnly();
+    expect([await may("get", "second"), await may("patch", "second")]).toEqual([true, false]);
     await world.serveVersions({ "1.0.0": [configMap("first")], "1.1.0": [configMap("second")] });
     await eventually(async () => expect((await read("resting")).status?.state).toBe("Granted"));
     await setPolicy({ standing: "WhileChanging", deny: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["*"] }] });

@@ -6,6 +6,7 @@ import { buildObserved, buildResolved, buildStarted, buildUnpacked } from "../..
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
+import { newProblem, type Problem } from "../../api/problems.ts";
 import { Ended, fail, StepSequence, stop, stopWithoutStatus } from "../../controller/stepSequence.ts";
 import { isRetryable, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Availability } from "../../release/health/availability.ts";
@@ -51,7 +52,7 @@ async function pass({
   patches.failures.push(...patchFails);
   if (isRecreated) patches.uid = "other";
   const events = new RecordedEvents();
-  let kept = 0;
+  let [kept, settled] = [0, 0];
   const one: ReconcileStep<Started, Phase> = {
     name: "Step",
     run: async ({ clusterVersion }) => {
@@ -66,6 +67,10 @@ async function pass({
     keepInstalled: () => {
       kept++;
       return keepFails ? Promise.reject(keepFails) : Promise.resolve();
+    },
+    onSettled: () => {
+      settled++;
+      return Promise.resolve();
     },
     checkHealth: ({ report }) => {
       if (availability) report.availability = availability;
@@ -90,7 +95,7 @@ async function pass({
     status: status.value,
   }));
   const progressing = findCondition(written.at(-1)?.status.conditions, "Progressing");
-  return { ...outcome, written, events: events.seen, kept, progressing };
+  return { ...outcome, written, events: events.seen, kept, settled, progressing };
 }
 
 const failing =
@@ -130,19 +135,35 @@ test.for<[installed: string | undefined, delay: number]>([
 const FOR_ANOTHER: LeftObject = { apiVersion: "v1", kind: "ConfigMap", name: "c", namespace: "n" };
 const KEPT_CRD: LeftObject = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "c", kept: "it is in use" };
 
-test.for<[what: string, phase: "applied" | "suspended" | "unpacking" | "unpacked", left: LeftObject[], isSettled: true | undefined]>([
-  ["when its steps are done", "applied", [], true],
-  ["when only a CRD is left", "applied", [KEPT_CRD], true],
-  ["when an object is left for another extension", "applied", [KEPT_CRD, FOR_ANOTHER], undefined],
-  ["when it is suspended", "suspended", [], true],
-  ["when it is suspended and an object is left", "suspended", [FOR_ANOTHER], undefined],
-  ["when it waits for an image", "unpacking", [], true],
-  ["when a step ended it earlier", "unpacked", [], undefined],
-])("an extension is settled %s: %s with %j: %s", async ([, phase, left, isSettled]) => {
+const pending = newProblem("PermissionsPending", { message: "must be approved" });
+
+test.for<
+  [
+    what: string,
+    phase: "applied" | "suspended" | "unpacking" | "unpacked",
+    left: LeftObject[],
+    problem: Problem | undefined,
+    settled: number,
+  ]
+>([
+  ["when its steps are done", "applied", [], undefined, 1],
+  ["when only a CRD is left", "applied", [KEPT_CRD], undefined, 1],
+  ["when an object is left for another extension", "applied", [KEPT_CRD, FOR_ANOTHER], undefined, 0],
+  ["when it is suspended", "suspended", [], undefined, 1],
+  ["when it is suspended and an object is left", "suspended", [FOR_ANOTHER], undefined, 0],
+  ["when it waits for an image", "unpacking", [], undefined, 1],
+  ["when it waits for permissions", "unpacked", [], pending, 1],
+  ["when it waits for permissions and an object is left", "unpacked", [FOR_ANOTHER], pending, 0],
+  ["when a step failed", "unpacked", [], newProblem("ObjectRejected", { message: "no" }), 0],
+  ["when a step ended it earlier", "unpacked", [], undefined, 0],
+])("a reconcile reports that an extension needs no write permissions %s: %s with %j", async ([, phase, left, problem, settled]) => {
   const releases = { installed: RESOLVED, history: { ...newReleaseHistory(), current: [releaseRecord(1, "deployed", { left })] } };
   const extension = { ...X, status: { install: { bundle: { name: RESOLVED.name, version: RESOLVED.version } } } };
-  const step = (x: ClusterExtension) => stop({ ...buildUnpacked(x, RESOLVED, { releases }), phase, image: "i", lastError: undefined });
-  expect((await pass({ extension, step })).result?.isSettled).toBe(isSettled);
+  const step = (x: ClusterExtension) => {
+    const reached: Phase = { ...buildUnpacked(x, RESOLVED, { releases }), phase, image: "i", lastError: undefined };
+    return problem ? fail<Phase>(reached, new RetryableError("Retrying", problem.message, { problems: [problem] })) : stop(reached);
+  };
+  expect((await pass({ extension, step })).settled).toBe(settled);
 });
 
 test("a reconcile does not write an unchanged status", async () => {
@@ -180,7 +201,7 @@ test("a reconcile maintains the installed bundle, reports progress, and returns 
   const image = "registry.example/p:v1";
   const step = (x: ClusterExtension) => stop<Phase>({ ...buildResolved(x, RESOLVED), phase: "unpacking", image, lastError: undefined });
   const { result, progressing, kept, events } = await pass({ step });
-  expect(result).toEqual({ requeueAfterMs: RESYNC, isPending: true, isSettled: true });
+  expect(result).toEqual({ requeueAfterMs: RESYNC, isPending: true });
   expect([progressing?.status, progressing?.reason, progressing?.message]).toEqual([
     "True",
     "RollingOut",
@@ -199,7 +220,7 @@ test("a reconcile keeps the previous error in the condition while an image is pu
   const step = (x: ClusterExtension) =>
     stop<Phase>({ ...buildResolved(x, RESOLVED), phase: "unpacking", image: RESOLVED.image, lastError });
   const { result, written, events } = await pass({ extension: { ...X, status }, step });
-  expect([result, written, events]).toEqual([{ requeueAfterMs: RESYNC, isPending: true, isSettled: true }, [], []]);
+  expect([result, written, events]).toEqual([{ requeueAfterMs: RESYNC, isPending: true }, [], []]);
 });
 
 test("a reconcile keeps the reason of the first error, and appends the error when maintaining the installed bundle fails, too", async () => {

@@ -1,7 +1,16 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { ProblemType } from "../../api/problemTypes.ts";
 import type { StatusWrite } from "../../controller/statusWriter.ts";
 import type { StepContext, StepResult, StepSequence } from "../../controller/stepSequence.ts";
-import { findTerminalError, getErrorMessage, ReconcileError, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
+import {
+  findTerminalError,
+  getErrorMessage,
+  getProblems,
+  ReconcileError,
+  RetryableError,
+  TerminalError,
+  wrapError,
+} from "../../errors/errors.ts";
 import { formatTime } from "../../golang/time.ts";
 import { findLastDeployed } from "../../release/record.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -25,15 +34,17 @@ export interface ReconcilerOptions
   checkHealth: (phase: Phase, context: StepContext) => Promise<void>;
   /** Called at the end of every reconcile that was not aborted. */
   onEnd?: (phase: Phase, hasFailed: boolean) => void;
+  /** Called after a reconcile if, until the next change, the extension needs no write permissions, and none of an earlier bundle. */
+  onSettled?: (extension: Readonly<ClusterExtension>) => Promise<void>;
   /** Records an Event if the reconcile chose a bundle other than the last chosen bundle. */
   recordChoice?: (phase: Phase) => void;
 }
 
-/**
- * Delay until the next reconcile, and a check that ends it early. `isSettled`: until the next change, the extension needs no write permissions, and none
- * of an earlier bundle.
- */
-export type ReconcileResult = (StepResult & { awaits?: UnblockCheck; isSettled?: boolean }) | undefined;
+/** Delay until the next reconcile, and a check that ends it early. */
+export type ReconcileResult = (StepResult & { awaits?: UnblockCheck }) | undefined;
+
+/** Types of problems of an extension whose version waits for permissions, or must not have them. */
+const WAITS: ReadonlySet<string> = new Set<ProblemType>(["PermissionsDenied", "PermissionsPending"]);
 
 /** A phase, and the error of the reconcile as reported in the conditions. */
 interface Finished {
@@ -73,13 +84,14 @@ export class Reconciler {
     await this.#options.checkHealth(phase, context);
     const written = await this.#writeStatus(phase, error, log);
     const isUnpacking = phase.phase === "unpacking";
+    if (isSettled(phase, error) && !signal.aborted) await this.#options.onSettled?.(extension);
     if (error !== undefined && !isUnpacking) throw error;
     if (written.kind === "replaced") return { requeueAfterMs: CHANGED_MS };
     const delays = [this.#options.resyncMs(extension), getSupportDelay(phase, this.#options.now()), getUpgradeDelay(phase)];
     const resync = { requeueAfterMs: Math.min(...delays.filter((one) => one !== undefined)) };
     const requested = outcome.kind === "stopped" ? outcome.result : undefined;
     const next = isUnpacking ? { ...resync, isPending: true } : (requested ?? resync);
-    return { ...next, ...(report.awaits ? { awaits: report.awaits } : {}), ...(isSettled(phase) ? { isSettled: true } : {}) };
+    return { ...next, ...(report.awaits ? { awaits: report.awaits } : {}) };
   }
 
   /**
@@ -136,9 +148,13 @@ function appendLine(err: unknown, line: string): ReconcileError {
   return new RetryableError(err instanceof ReconcileError ? err.reason : "Retrying", text, { cause: err });
 }
 
-/** Reports whether nothing is left to change: all steps ran, or the extension is suspended or waits for an image, and no left object must be deleted. */
-function isSettled(phase: Phase): boolean {
-  if (phase.phase !== "applied" && phase.phase !== "suspended" && phase.phase !== "unpacking") return false;
-  const { left = [] } = findLastDeployed(phase.releases.history.current) ?? {};
+/**
+ * Reports whether nothing is left to change: all steps ran, or the extension is suspended, or waits for an image or for permissions; and no left object
+ * must be deleted.
+ */
+function isSettled(phase: Phase, error: unknown): boolean {
+  const isWaiting = phase.phase === "suspended" || phase.phase === "unpacking" || getProblems(error).some(({ type }) => WAITS.has(type));
+  if (phase.phase !== "applied" && !isWaiting) return false;
+  const { left = [] } = findLastDeployed(getReleases(phase).history.current) ?? {};
   return left.every(isKept);
 }

@@ -34,7 +34,7 @@ export interface Services extends ApplyServices {
   client: Pick<Client, "patch">;
   events: EventSink;
   identities: Pick<Identities, "clientFor">;
-  managed: Pick<ManagedPermissions, "covers" | "findAccount" | "hasAccount" | "keepEarlierRules" | "request">;
+  managed: Pick<ManagedPermissions, "covers" | "findAccount" | "hasAccount" | "keepEarlierRules" | "releaseWrites" | "request">;
   catalogs: CatalogLister;
   /** Reads the content of a package in the catalogs. */
   contents: Pick<CatalogPackages, "read">;
