@@ -184,6 +184,15 @@ export function dropEndedAuthorities(stored: StoredCertificates, now: number): S
   return { ...stored, authorities: filterUnexpired(stored.authorities, now) };
 }
 
+/** Number of the oldest authorities that stay when there are too many. */
+const OLDEST_KEPT = AUTHORITIES_MAX / 2;
+
+/**
+ * Adds the newest authority. If there are too many, drops those in the middle: after failed attempts to store a certificate, the oldest are those of
+ * served certificates, and after Secrets were deleted, the newest are.
+ */
 function addAuthority(known: readonly string[], authority: string, now: number): string[] {
-  return [...filterUnexpired([...new Set(known)], now).slice(1 - AUTHORITIES_MAX), authority];
+  const unexpired = filterUnexpired([...new Set(known)], now);
+  const newer = unexpired.slice(OLDEST_KEPT).slice(OLDEST_KEPT + 1 - AUTHORITIES_MAX);
+  return [...unexpired.slice(0, OLDEST_KEPT), ...newer, authority];
 }

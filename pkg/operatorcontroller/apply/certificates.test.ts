@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { stepContext } from "../../../test/support/extensionFakes.ts";
+import { refusal, stepContext } from "../../../test/support/extensionFakes.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { type CaTarget, getCaBundles } from "../../certificates/caBundle.ts";
@@ -40,6 +40,8 @@ class FakeObjects {
   readonly served: string[] = [];
   /** Writes that succeed before one fails. */
   failAfter = Number.POSITIVE_INFINITY;
+  /** The answer to each apply of a Secret; undefined if it succeeds. */
+  refuseSecret: (dryRun: boolean) => Error | undefined = () => undefined;
   #writes = 0;
 
   constructor() {
@@ -54,7 +56,10 @@ class FakeObjects {
     return Promise.resolve(this.objects.get(getObjectKey(ref)) as T | undefined);
   }
 
-  apply<T extends KubeObject>(object: T): Promise<T> {
+  apply<T extends KubeObject>(object: T, { dryRun = false }: { dryRun?: boolean } = {}): Promise<T> {
+    const refusal = object.kind === "Secret" ? this.refuseSecret(dryRun) : undefined;
+    if (refusal) return Promise.reject(refusal);
+    if (dryRun) return Promise.resolve(object);
     const missing = listWebhooks(object).filter((name) => !listWebhooks(this.objects.get(getObjectKey(object))).includes(name));
     if (missing.length > 0) return Promise.reject(new Error(`${missing.join()} has no admissionReviewVersions`));
     if (--this.failAfter < 0) {
@@ -178,6 +183,41 @@ describe("after a failed write", () => {
     expect(readStoredCertificates(objects.secret!).authorities.length).toBe(1);
     expect(new Set(objects.served).size).toBe(2);
   });
+});
+
+const quota = new Error("exceeded quota");
+const unsupported = refusal(400, "BadRequest", 'admission webhook "w.example.com" does not support dry run');
+test.for<[when: string, refuse: (dryRun: boolean) => Error | undefined, writes: boolean]>([
+  ["a dry run rejects the Secret", () => quota, false],
+  ["only the write of the Secret fails", (dryRun) => (dryRun ? undefined : quota), true],
+  ["an admission webhook does not support dry runs", (dryRun) => (dryRun ? unsupported : quota), true],
+])("CertificateKeeper keeps the CA of served certificates through 20 failed attempts when %s", async ([, refuse, writes]) => {
+  const objects = new FakeObjects();
+  const { clock, keep } = newKeeper(objects);
+  await keep();
+  const webhook = objects.objects.get(getObjectKey(WANTED.targets[0]!.ref));
+  objects.objects.delete(getObjectKey(SECRET));
+  objects.refuseSecret = refuse;
+  for (let i = 0; i < 20; i++) {
+    await expect(keep()).rejects.toThrow("exceeded quota");
+    expect(objects.untrusted(clock.now)).toEqual([]);
+  }
+  expect(objects.objects.get(getObjectKey(WANTED.targets[0]!.ref)) !== webhook).toBe(writes);
+  objects.refuseSecret = () => undefined;
+  await keep();
+  expect(objects.served).toHaveLength(2);
+  expect(objects.untrusted(clock.now)).toEqual([]);
+});
+
+test("CertificateKeeper keeps the CAs of the last two certificates when the Secret is deleted 20 times", async () => {
+  const objects = new FakeObjects();
+  const { clock, keep } = newKeeper(objects);
+  for (let i = 0; i < 20; i++) {
+    await keep();
+    objects.objects.delete(getObjectKey(SECRET));
+  }
+  const untrusted = objects.untrusted(clock.now);
+  expect(objects.served.slice(-2).filter((pem) => untrusted.includes(pem))).toEqual([]);
 });
 
 test("CertificateKeeper recreates a deleted or damaged Secret, and keeps the CA of certificates that Pods still serve", async () => {

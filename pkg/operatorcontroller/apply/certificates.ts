@@ -33,6 +33,7 @@ import {
 import type { StepContext } from "../../controller/stepSequence.ts";
 import { RetryableError, wrapError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
+import { isDryRunUnsupported } from "../../kube/errors.ts";
 import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../../release/labels.ts";
 import { hasApplied } from "../../release/managedFields.ts";
@@ -175,11 +176,15 @@ class CertificateMaintenance {
     return this.#trust(this.stored?.authorities ?? []);
   }
 
-  /** Issues a new certificate. Before the Secret changes, the targets trust the new CA in addition to the CAs that Pods may still use. */
+  /**
+   * Issues a new certificate. Before the Secret changes, the targets trust the new CA in addition to the CAs that Pods may still use. A Secret that the
+   * API server would reject, for example because of a quota, changes no target.
+   */
   async issue(because: string): Promise<void> {
     const injected = this.#targets.flatMap(({ target, live }) => getCaBundles(live, target).flatMap(parseCertificates));
     const known = [...injected, ...(this.stored?.authorities ?? [])];
     const stored = storeIssued(await this.#issuePair(), known, this.#options.now());
+    await this.#tryStore(stored);
     await this.#trust(stored.authorities);
     await this.#store(stored);
     this.#record("CertificateIssued", "issued", because);
@@ -234,14 +239,27 @@ class CertificateMaintenance {
     return changed;
   }
 
+  /** Runs a dry run of `#store`, unless an admission webhook does not support dry runs. */
+  async #tryStore(stored: StoredCertificates): Promise<void> {
+    try {
+      await this.#applySecret(stored, true);
+    } catch (err) {
+      if (!isDryRunUnsupported(err)) throw err;
+    }
+  }
+
   /** Writes the Secret if it has not changed since it was read. */
   async #store(stored: StoredCertificates): Promise<void> {
+    this.#secret = await this.#applySecret(stored, false);
+    this.stored = stored;
+  }
+
+  #applySecret(stored: StoredCertificates, dryRun: boolean): Promise<KubeObject> {
     const { client, owner, signal } = this.#options;
     const marked = withOwner(toServingSecret(this.#desired.secret, stored), owner);
     const { resourceVersion } = this.#secret?.metadata ?? {};
     const secret = resourceVersion === undefined ? marked : { ...marked, metadata: { ...marked.metadata, resourceVersion } };
-    this.#secret = await client.apply(secret, { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
-    this.stored = stored;
+    return client.apply(secret, { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, dryRun, signal });
   }
 
   #record(reason: CertificateEvent, what: string, because?: string): void {
