@@ -1,15 +1,21 @@
 import { X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { refusal, stepContext } from "../../../test/support/extensionFakes.ts";
+import { RecordedEvents, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
+import { buildAuthenticated } from "../../../test/support/phases.ts";
+import { releaseRecord } from "../../../test/support/releases.ts";
+import { buildSelfSignedObjects } from "../../../test/support/selfSignedObjects.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { type CaTarget, getCaBundles } from "../../certificates/caBundle.ts";
 import type { DesiredCertificate } from "../../certificates/desiredCertificates.ts";
 import type { CertificateTimes } from "../../certificates/rotation.ts";
 import { parseCertificates, readStoredCertificates } from "../../certificates/storedCertificates.ts";
+import type { Client } from "../../kube/client.ts";
 import { getObjectKey } from "../../release/identity.ts";
 import { issueCertificate } from "../../serving/issueWorker.ts";
-import { CertificateKeeper } from "./certificates.ts";
+import { ExtensionCache } from "../state/extensionCache.ts";
+import { CertificateKeeper, ExtensionCertificates } from "./certificates.ts";
 
 const HOUR = 3_600_000;
 const TIMES: CertificateTimes = { validityMs: 100 * HOUR, renewBeforeMs: 24 * HOUR, settleMs: 60_000, skewMs: 0 };
@@ -319,4 +325,40 @@ test("CertificateKeeper leaves a valid Secret of the previous certificate provid
   objects.objects.set(getObjectKey(SECRET), controlled);
   await newKeeper(objects, { replaced: [getObjectKey(SECRET)] }).keep();
   expect(objects.secret).toBe(controlled);
+});
+
+test("ExtensionCertificates checks certificates again when the last check failed", async () => {
+  let reads = 0;
+  let failure: Error | undefined;
+  const client = {
+    get: (): Promise<undefined> => {
+      reads++;
+      return failure ? Promise.reject(failure) : Promise.resolve(undefined);
+    },
+    apply: (object: KubeObject) => Promise.resolve(object),
+  } as unknown as Client;
+  const extension = createExtension("x", { packageName: "p" });
+  const phase = buildAuthenticated(extension, { client, changes: {} });
+  const certificates = { issuer: { issue: issueCertificate }, times: TIMES, enqueueAfter: () => undefined };
+  const services = {
+    memory: new ExtensionCache(),
+    events: new RecordedEvents(),
+    now: () => Date.UTC(2026, 0, 1),
+    driftIntervalMs: 300_000,
+  };
+  const deps = { ...services, certificates, extensionExists: () => true, discovery: client };
+  const release = releaseRecord(1, "deployed", { objects: buildSelfSignedObjects("s", "x-system") });
+  const maintain = async (began: boolean): Promise<number> => {
+    reads = 0;
+    phase.changes.began = began;
+    await new ExtensionCertificates(deps, phase, stepContext()).maintain(release);
+    return reads;
+  };
+  expect(await maintain(false)).toBeGreaterThan(0);
+  expect(await maintain(false)).toBe(0);
+  failure = new Error("connection reset");
+  await expect(maintain(true)).rejects.toThrow("connection reset");
+  failure = undefined;
+  expect(await maintain(false)).toBeGreaterThan(0);
+  expect(await maintain(false)).toBe(0);
 });

@@ -355,7 +355,10 @@ export class ExtensionCertificates {
       signal: this.#context.signal,
       log: this.#context.log,
     });
-    const at = await keeper.keep(desired);
+    const at = await keeper.keep(desired).catch((err: unknown) => {
+      delete known.release; // the next `maintain` repeats the check
+      throw err;
+    });
     this.#trusts = keeper.trusts;
     known.checkAt = Math.min(at, now() + driftIntervalMs);
     own.enqueueAfter(name, Math.max(known.checkAt - now(), 0));

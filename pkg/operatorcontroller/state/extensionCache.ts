@@ -36,7 +36,7 @@ export interface CachedHealth {
 
 /** State of the certificates that operator-controller issues for an extension. */
 interface CachedCertificates {
-  /** Revision of the release that was last checked; undefined before the first check. */
+  /** Revision of the release that was last checked; undefined before the first check and after a failed one. */
   release?: number;
   /** Time of the next check, in milliseconds since the epoch. */
   checkAt: number;
