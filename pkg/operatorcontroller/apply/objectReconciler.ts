@@ -280,11 +280,15 @@ export class ObjectReconciler {
         this.#requireHandovers(checked);
         const definitions = next.objects.filter(isCrd);
         if (definitions.length === 0) return;
+        await this.#certificates.keep(next.objects);
         await this.#begin(next);
         const taken = checked.needs.filter(({ object }) => isCrd(object));
         const live = await this.#context.takeFromOthers(taken, checked.live);
         for (const need of taken) this.#events.record("Normal", "HandedOver", formatHandover(need));
-        await this.#context.applier.apply(this.#context.toApply(definitions, live, false), live);
+        await this.#certificates.withdraw(definitions, live);
+        const applied = this.#context.toApply(definitions, live, false);
+        await this.#context.applier.apply(this.#certificates.addCaBundles(applied, live), live);
+        await this.#certificates.keep(next.objects);
       });
     } catch (err) {
       if (!(err instanceof HandoverPending) && !(err instanceof ObjectsLocked)) handovers.blocked(name);

@@ -1,14 +1,18 @@
 import { beforeEach, expect, test } from "vitest";
-import { MemoryReleases, RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
+import { MemoryReleases, RecordedEvents, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
 import { buildUnpacked } from "../../../test/support/phases.ts";
 import { configMap } from "../../../test/support/releases.ts";
+import { buildSelfSignedObjects } from "../../../test/support/selfSignedObjects.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import { ANNOTATION_INJECT_CA_FROM_SECRET, API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import { type GroupVersionKind, getGroup, type KubeObject, type ObjectRef } from "../../api/k8s.ts";
+import { CERTIFICATE_TIMES } from "../../certificates/rotation.ts";
 import type { Client } from "../../kube/client.ts";
 import { getObjectKey } from "../../release/identity.ts";
 import { withOwner } from "../../release/labels.ts";
+import { hasApplied } from "../../release/managedFields.ts";
+import { issueCertificate } from "../../serving/issueWorker.ts";
 import { WaitingError } from "../state/conditionPoller.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import type { ApplyServices } from "./applyContext.ts";
@@ -33,7 +37,24 @@ const definition = (plural: string): KubeObject => ({
   },
 });
 
-/** A cluster that accepts all objects. */
+const appliedBy = (manager: string) => ({ manager, operation: "Apply", fieldsV1: {} });
+const conversion = { strategy: "Webhook", webhook: { clientConfig: { service: { name: "a-service", namespace: "a-system" } } } };
+const converted = (plural: string): KubeObject => {
+  const object = definition(plural);
+  return {
+    ...object,
+    metadata: { ...object.metadata, annotations: { [ANNOTATION_INJECT_CA_FROM_SECRET]: "a-system/a-service-cert" } },
+    spec: { ...(object["spec"] as object), conversion },
+  };
+};
+const getConversion = (crd: KubeObject | undefined): ConvertedSpec["conversion"] =>
+  (crd?.["spec"] as ConvertedSpec | undefined)?.conversion;
+
+interface ConvertedSpec {
+  conversion?: { webhook?: { clientConfig?: { caBundle?: string } } };
+}
+
+/** A cluster that accepts all objects, except a CustomResourceDefinition that loses a conversion webhook for which the controller still sets a CA. */
 class FakeCluster {
   readonly live = new Map<string, KubeObject>();
 
@@ -41,9 +62,19 @@ class FakeCluster {
     return Promise.resolve(this.live.get(getObjectKey(ref)));
   }
 
-  apply(object: KubeObject, { dryRun = false }: { dryRun?: boolean }): Promise<KubeObject> {
-    if (!dryRun) this.live.set(getObjectKey(object), object);
-    return Promise.resolve(object);
+  apply(object: KubeObject, { dryRun = false, fieldManager = "" }: { dryRun?: boolean; fieldManager?: string }): Promise<KubeObject> {
+    const key = getObjectKey(object);
+    const before = this.live.get(key);
+    const isInjection = fieldManager === CERTIFICATES_FIELD_MANAGER && before !== undefined;
+    const { managedFields = [] } = before?.metadata ?? {};
+    const others = managedFields.filter(({ manager }) => manager !== fieldManager);
+    if (!isInjection && hasApplied({ managedFields: others }, CERTIFICATES_FIELD_MANAGER) && !getConversion(object))
+      return Promise.reject(refusal(422, "Invalid", "spec.conversion.webhookClientConfig: Forbidden"));
+    const entries = isInjection && !getConversion(object) ? others : [...others, appliedBy(fieldManager)];
+    const content = isInjection ? withInjection(before, object) : object;
+    const after = { ...content, metadata: { ...content.metadata, managedFields: entries } };
+    if (!dryRun) this.live.set(key, after);
+    return Promise.resolve(after);
   }
 
   patch(ref: ObjectRef, { metadata }: { metadata: object }, { dryRun = false }: { dryRun?: boolean }): Promise<KubeObject> {
@@ -74,6 +105,15 @@ class FakeCluster {
   }
 }
 
+/** Returns a live object with the CA bundle of an apply. */
+function withInjection(live: KubeObject, object: KubeObject): KubeObject {
+  const { caBundle } = getConversion(object)?.webhook?.clientConfig ?? {};
+  if (caBundle === undefined) return live;
+  const before = getConversion(live);
+  const webhook = { ...before?.webhook, clientConfig: { ...before?.webhook?.clientConfig, caBundle } };
+  return { ...live, spec: { ...(live["spec"] as object), conversion: { ...before, webhook } } };
+}
+
 /** The bundles of one wave, as their extensions apply them. */
 class Wave {
   readonly cluster = new FakeCluster();
@@ -101,6 +141,7 @@ class Wave {
       memory: new ExtensionCache(),
       locks: this.#locks,
       handovers: this.handovers,
+      certificates: { issuer: { issue: issueCertificate }, times: CERTIFICATE_TIMES, enqueueAfter: () => undefined },
       plans: {
         fail: () => true,
         isApproved: () => true,
@@ -151,6 +192,17 @@ beforeEach(() => {
   wave.cluster.live.set(getObjectKey(definition("things")), ownedBy("c", definition("things")));
 });
 
+/** Reconciles the bundles of the wave eight times. @returns the last error of each */
+async function installWave(bundles: Readonly<Record<"a" | "b", readonly KubeObject[]>>): Promise<Record<string, Error | undefined>> {
+  const errors = new Map<string, Error | undefined>();
+  for (let round = 0; round < 8; round++)
+    for (const name of ["b", "a"] as const) {
+      if (round % 2 === 0) wave.handovers.endReconcile(extension("a"), false, true); // as if another reconcile had not reached the apply
+      errors.set(name, await wave.reconcile(name, bundles[name]));
+    }
+  return Object.fromEntries(errors);
+}
+
 test("ObjectReconciler takes over a CustomResourceDefinition for a wave only after its owner agrees", async () => {
   wave.handovers.setTarget(extension("c"), [], [definition("things")]);
   await wave.reconcile("a", [definition("others")]);
@@ -170,13 +222,29 @@ test.for<[when: string, ofOwner: KubeObject[]]>([
 ])("ObjectReconciler installs a wave when a bundle needs a CustomResourceDefinition of a partner and %s", async ([, ofOwner]) => {
   wave.cluster.live.set(getObjectKey(definition("things")), ownedBy("a", definition("things")));
   wave.handovers.settle(extension("a"), [definition("things")]);
-  const bundles = { a: ofOwner, b: [definition("things")] };
-  const errors = new Map<string, Error | undefined>();
-  for (let round = 0; round < 8; round++)
-    for (const name of ["b", "a"] as const) {
-      if (round % 2 === 0) wave.handovers.endReconcile(extension("a"), false, true); // as if another reconcile had not reached the apply
-      errors.set(name, await wave.reconcile(name, bundles[name]));
-    }
-  expect(Object.fromEntries(errors)).toEqual({ a: undefined, b: undefined });
+  expect(await installWave({ a: ofOwner, b: [definition("things")] })).toEqual({ a: undefined, b: undefined });
   expect(wave.cluster.ownerOf("things")).toBe("b");
+});
+
+test("ObjectReconciler upgrades a wave when a CustomResourceDefinition loses its conversion webhook", async () => {
+  const managedFields = [appliedBy(CERTIFICATES_FIELD_MANAGER)];
+  const { metadata, ...live } = ownedBy("a", converted("others"));
+  wave.cluster.live.set(getObjectKey(definition("others")), { ...live, metadata: { ...metadata, managedFields } });
+  expect(await installWave({ a: [definition("others")], b: [configMap("m", "b-system")] })).toEqual({ a: undefined, b: undefined });
+  expect(getConversion(wave.cluster.live.get(getObjectKey(definition("others"))))).toBeUndefined();
+});
+
+test.for<[when: string, live: KubeObject | undefined]>([
+  ["is new", undefined],
+  ["gains a conversion webhook", ownedBy("a", definition("others"))],
+])("ObjectReconciler applies a CustomResourceDefinition of a wave with a CA when it %s", async ([, live]) => {
+  const key = getObjectKey(definition("others"));
+  if (live) wave.cluster.live.set(key, live);
+  const error = await wave.reconcile("a", [converted("others"), ...buildSelfSignedObjects("a", "a-system")]);
+  expect(error).toBeInstanceOf(WaitingError);
+  await wave.reconcile("b", [configMap("m", "b-system")]);
+  await wave.reconcile("a", [converted("others"), ...buildSelfSignedObjects("a", "a-system")]);
+  expect(getConversion(wave.cluster.live.get(key))?.webhook?.clientConfig).toMatchObject({
+    caBundle: expect.stringMatching(/.+/) as unknown,
+  });
 });
