@@ -198,6 +198,22 @@ test("checkHealth reports object, Pod and container, and lists Pods only for unh
   });
 });
 
+test.for<[when: string, pod: KubeObject, want: string]>([
+  [
+    "only a Pod of the earlier release fails during a rollout",
+    { ...crashing, metadata: { ...crashing.metadata, creationTimestamp: "2026-01-01T00:00:00Z" } },
+    '1 of 2 replicas are updated; Pod a-1, which the rollout replaces: container "manager" is in CrashLoopBackOff, restarted 3 times',
+  ],
+  ["only an evicted Pod has failed", { ...crashing, status: { phase: "Failed", reason: "Evicted" } }, "1 of 2 replicas are updated"],
+])("checkHealth reports RollingOut when %s", async ([, pod, message]) => {
+  const all = passes();
+  const { status, ...rest } = deployment("a", 1);
+  all.set({ ...rest, spec: { ...(rest["spec"] as object), replicas: 2 }, status: { ...(status as object), replicas: 2 } });
+  all.pods = [pod];
+  const { availability } = await all.pass();
+  expect(availability).toEqual({ status: "False", reason: "RollingOut", message: `Deployment ${NS}/a: ${message}` });
+});
+
 test("checkHealth uses the workload's own status when listing Pods is forbidden", async () => {
   const all = passes();
   all.set(deployment("a", 0));

@@ -38,6 +38,8 @@ interface HealthReading {
   live: LiveObjects;
   /** Whether to check the Pods of unhealthy workloads. */
   explain: boolean;
+  /** Start of the release, in milliseconds since the epoch. */
+  releasedAt: number;
   /** Milliseconds since the epoch. */
   now: number;
   signal: AbortSignal;
@@ -86,13 +88,13 @@ function toHealth(err: unknown): Health {
 }
 
 /** Returns the worst Pod problem of a workload. Undefined if Pods cannot be listed: in this case, the workload's own status is reported. */
-async function explain(workload: KubeObject, { client, now, signal }: HealthReading): Promise<ReturnType<typeof findWorstPod>> {
+async function explain(workload: KubeObject, { client, releasedAt, now, signal }: HealthReading): Promise<ReturnType<typeof findWorstPod>> {
   const labelSelector = getPodSelector(workload);
   const { namespace } = workload.metadata;
   if (labelSelector === undefined || namespace === undefined) return undefined;
   try {
     const options = { namespace, labelSelector, limit: MAX_PODS, maxItems: MAX_PODS, signal };
-    return findWorstPod((await client.list({ apiVersion: "v1", kind: "Pod" }, options)).items, now);
+    return findWorstPod((await client.list({ apiVersion: "v1", kind: "Pod" }, options)).items, { workload, releasedAt, now });
   } catch {
     signal.throwIfAborted();
     return undefined;
@@ -167,7 +169,8 @@ async function readAvailability(
   const { live = new Map() } = changes;
   const before = deps.memory.of(extension).health;
   const explain = changes.deployed === undefined; // right after an apply, Pods have no problems yet
-  const objects = await readHealth(release.objects, { client, live, explain, now: deps.now(), signal });
+  const releasedAt = Date.parse(release.lastDeployed);
+  const objects = await readHealth(release.objects, { client, live, explain, releasedAt, now: deps.now(), signal });
   const availability = computeAvailability(objects, { rolledOut: release.rolledOutAt !== undefined });
   const found = { release: release.version, availability, readAt: deps.now() };
   if (availability.status === "True") return { ...found, checks: 0, dueAt: Number.POSITIVE_INFINITY };

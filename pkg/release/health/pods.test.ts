@@ -80,6 +80,14 @@ test.for<[why: string, status: object, text: string | undefined, isFailing?: boo
   expect([problem?.text, problem?.isFailing]).toEqual([text, isFailing]);
 });
 
+const workload = (kind: string, status: object, generation = 1): KubeObject => ({
+  apiVersion: "apps/v1",
+  kind,
+  metadata: { name: "w", generation },
+  status: { observedGeneration: 1, ...status },
+});
+const ROLLED_OUT = { workload: workload("Deployment", { replicas: 1, updatedReplicas: 1 }), releasedAt: NOW, now: NOW };
+
 test("findWorstPod returns the Pod problem that explains most, and the number of other Pods", () => {
   const pods = [
     pod({ phase: "Running" }, "a"),
@@ -87,21 +95,71 @@ test("findWorstPod returns the Pod problem that explains most, and the number of
     pod({ phase: "Running", containerStatuses: [waiting("CrashLoopBackOff")] }, "b"),
     pod({ phase: "Running", conditions: ready }, "d"),
   ];
-  expect(findWorstPod(pods, NOW)).toMatchObject({
+  expect(findWorstPod(pods, ROLLED_OUT)).toMatchObject({
     pod: "b",
     text: 'Pod b: container "manager" is in CrashLoopBackOff, and 2 more Pods are not ready',
   });
-  expect(findWorstPod(pods.slice(3), NOW)).toBeUndefined();
+  expect(findWorstPod(pods.slice(3), ROLLED_OUT)).toBeUndefined();
   const leaving = pod({ phase: "Running" });
   leaving.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
-  expect(findWorstPod([leaving], NOW)).toBeUndefined();
+  expect(findWorstPod([leaving], ROLLED_OUT)).toBeUndefined();
+});
+
+const createdAt = (second: number, status: object, name = "p"): KubeObject => {
+  const { metadata, ...rest } = pod(status, name);
+  return { ...rest, metadata: { ...metadata, creationTimestamp: new Date(NOW + second * 1000).toISOString() } };
+};
+const crash = { phase: "Running", containerStatuses: [waiting("CrashLoopBackOff")] };
+const rolling = { replicas: 2, updatedReplicas: 1 };
+
+test.for<[when: string, workload: KubeObject, pods: KubeObject[], want: [pod: string, isFailing: boolean] | undefined]>([
+  ["a Pod of the release fails", workload("Deployment", rolling), [createdAt(1, crash)], ["p", true]],
+  ["a Pod was created in the second of the release", workload("Deployment", rolling), [createdAt(0, crash)], ["p", true]],
+  ["an earlier Pod fails during a rollout", workload("Deployment", rolling), [createdAt(-1, crash)], ["p", false]],
+  [
+    "an earlier Pod of a StatefulSet fails during a rollout",
+    workload("StatefulSet", { replicas: 1 }),
+    [createdAt(-1, crash)],
+    ["p", false],
+  ],
+  [
+    "an earlier Pod of a DaemonSet fails during a rollout",
+    workload("DaemonSet", { currentNumberScheduled: 2, updatedNumberScheduled: 1 }),
+    [createdAt(-1, crash)],
+    ["p", false],
+  ],
+  [
+    "an earlier Pod fails before the rollout has started",
+    workload("Deployment", { replicas: 1, updatedReplicas: 1 }, 2),
+    [createdAt(-1, crash)],
+    ["p", false],
+  ],
+  ["an earlier Pod fails after the rollout", ROLLED_OUT.workload, [createdAt(-1, crash)], ["p", true]],
+  [
+    "an earlier Pod fails and a Pod of the release is slow",
+    workload("Deployment", rolling),
+    [createdAt(-1, crash, "a"), createdAt(1, { phase: "Pending" }, "b")],
+    ["b", false],
+  ],
+  ["a Deployment has an evicted Pod", ROLLED_OUT.workload, [createdAt(1, { phase: "Failed", reason: "Evicted" })], undefined],
+  ["a Job has a failed Pod", { ...workload("Job", {}), apiVersion: "batch/v1" }, [createdAt(-1, { phase: "Failed" })], ["p", true]],
+])("findWorstPod counts Pods of the release as failing when %s", ([, of, pods, want]) => {
+  const worst = findWorstPod(pods, { workload: of, releasedAt: NOW + 400, now: NOW });
+  expect(worst && [worst.pod, worst.isFailing]).toEqual(want);
+});
+
+test("findWorstPod describes a Pod that a rollout replaces", () => {
+  const options = { workload: workload("Deployment", rolling), releasedAt: NOW, now: NOW };
+  expect(findWorstPod([createdAt(-1, crash)], options)?.text).toBe(
+    'Pod p, which the rollout replaces: container "manager" is in CrashLoopBackOff',
+  );
 });
 
 test("withPodProblem marks a workload as failed when its Pods fail, but not when they are slow", () => {
   const waits = createHealth("progressing", "LessAvailable", "0 of 1 replicas are available");
-  const crash = { pod: "a", text: "Pod a: crash", isFailing: true, rank: 3 };
-  expect(withPodProblem(waits, crash)).toEqual({ ...waits, state: "failed", message: "0 of 1 replicas are available; Pod a: crash" });
-  expect(withPodProblem(waits, { ...crash, isFailing: false }).state).toBe("progressing");
+  const problem = { pod: "a", text: "Pod a: crash", isFailing: true, rank: 3 };
+  expect(withPodProblem(waits, problem)).toEqual({ ...waits, state: "failed", message: "0 of 1 replicas are available; Pod a: crash" });
+  expect(withPodProblem(waits, { ...problem, isFailing: false }).state).toBe("progressing");
   expect(withPodProblem(waits, undefined)).toBe(waits);
 });
 

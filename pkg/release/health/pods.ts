@@ -68,18 +68,42 @@ export function findPodProblem(pod: KubeObject, now: number): PodProblem | undef
   return { pod: name, text: whole.message || "it is not ready", isFailing: false, rank: 0 };
 }
 
+/** What `findWorstPod` must know in addition to the Pods. */
+export interface PodsContext {
+  /** The live workload of the Pods. */
+  readonly workload: KubeObject;
+  /** Start of the release, in milliseconds since the epoch. */
+  readonly releasedAt: number;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
 /**
- * Returns the most explanatory Pod problem and the number of other Pods that are not ready.
+ * Returns the most explanatory Pod problem and the number of other Pods that are not ready. Pods that a rollout replaces do not count as failing.
+ * Ignores failed Pods, such as evicted ones, unless the workload is a Job: Kubernetes has replaced them, and may keep them for a long time.
  * @returns undefined if all Pods are ready
  */
-export function findWorstPod(pods: readonly KubeObject[], now: number): PodProblem | undefined {
-  const problems = pods.flatMap((pod) => findPodProblem(pod, now) ?? []).sort((a, b) => b.rank - a.rank || compareText(a.pod, b.pod));
+export function findWorstPod(pods: readonly KubeObject[], { workload, releasedAt, now }: PodsContext): PodProblem | undefined {
+  const replacedBefore = isRollingOut(workload) ? Math.floor(releasedAt / 1000) * 1000 : Number.NEGATIVE_INFINITY; // the API server truncates times
+  const problems = pods
+    .filter((pod) => workload.kind === "Job" || getTextAt(pod, "status.phase") !== "Failed")
+    .flatMap((pod) => {
+      const problem = findPodProblem(pod, now);
+      if (!problem) return [];
+      const isReplaced = Date.parse(pod.metadata.creationTimestamp ?? "") < replacedBefore;
+      const text = `Pod ${problem.pod}${isReplaced ? ", which the rollout replaces" : ""}: ${problem.text}`;
+      return [{ ...problem, ...(isReplaced ? REPLACED : {}), text }];
+    })
+    .sort((a, b) => b.rank - a.rank || compareText(a.pod, b.pod));
   const [worst] = problems;
   if (!worst) return undefined;
   const others = problems.length - 1;
   const more = others === 0 ? "" : `, and ${formatCount(others, "more Pod")} ${others === 1 ? "is" : "are"} not ready`;
-  return { ...worst, text: `Pod ${worst.pod}: ${worst.text}${more}` };
+  return { ...worst, text: `${worst.text}${more}` };
 }
+
+/** Of a problem of a Pod that a rollout replaces. Problems of all other Pods have a higher rank. */
+const REPLACED = { isFailing: false, rank: -1 };
 
 function findContainerProblem(status: JsonObject, what: string): Omit<PodProblem, "pod"> | undefined {
   const container = `${what} "${getTextAt(status, "name")}"`;
@@ -131,13 +155,30 @@ export function replacesPods({ apiVersion, kind }: KubeObject): boolean {
  * @param workload as the API server returns it
  */
 export function hasReadyNewPod(workload: KubeObject): boolean {
-  const { generation } = workload.metadata;
-  if (getNumberAt(workload, "status.observedGeneration", -1) !== (generation ?? -1)) return false;
-  const isDaemonSet = workload.kind === "DaemonSet";
-  const all = getNumberAt(workload, isDaemonSet ? "status.currentNumberScheduled" : "status.replicas");
-  const updated = getNumberAt(workload, isDaemonSet ? "status.updatedNumberScheduled" : "status.updatedReplicas");
-  const ready = getNumberAt(workload, isDaemonSet ? "status.numberReady" : "status.readyReplicas");
+  if (!isObserved(workload)) return false;
+  const { all, updated, ready } = countPods(workload);
   return updated > 0 && ready > all - updated;
+}
+
+/** Reports whether a workload has Pods of earlier versions, or its controller has not processed its latest version. */
+function isRollingOut(workload: KubeObject): boolean {
+  if (!replacesPods(workload)) return false;
+  const { all, updated } = countPods(workload);
+  return !isObserved(workload) || updated < all;
+}
+
+function isObserved({ metadata: { generation = -1 }, ...workload }: KubeObject): boolean {
+  return getNumberAt(workload, "status.observedGeneration", -1) === generation;
+}
+
+/** Returns the number of Pods of a workload that `replacesPods`: all, those of its latest version, and the ready ones. */
+function countPods(workload: KubeObject): { all: number; updated: number; ready: number } {
+  const isDaemonSet = workload.kind === "DaemonSet";
+  return {
+    all: getNumberAt(workload, isDaemonSet ? "status.currentNumberScheduled" : "status.replicas"),
+    updated: getNumberAt(workload, isDaemonSet ? "status.updatedNumberScheduled" : "status.updatedReplicas"),
+    ready: getNumberAt(workload, isDaemonSet ? "status.numberReady" : "status.readyReplicas"),
+  };
 }
 
 const WORKLOADS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "Job"]);
